@@ -525,7 +525,9 @@ fn empty_streams_are_checked_as_any_other() {
                 empty[behind..headers[0]].copy_from_slice(&full[behind..headers[0]]);
             }
             // Codec and word; geometry and form of the index; and what stands behind the dimensions.
-            for at in [8].into_iter().chain(12..16).chain(68..71).chain(behind..headers[0]).filter(|at| *at < headers[0]) {
+            for at in
+                [8].into_iter().chain(12..16).chain(68..71).chain(behind..headers[0]).filter(|at| *at < headers[0])
+            {
                 for value in 0..=255 {
                     let [empty, full] = [&empty, &full].map(|stream| {
                         let mut changed = stream.clone();

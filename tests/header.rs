@@ -133,7 +133,9 @@ fn declared(words: &[String], found: &mut Vec<String>) {
             (1, "}") => (depth, has_name, in_enum) = (0, false, false),
             (_, "}") => depth = (depth - 1i32).max(0),
             (0, ";") => has_name = false,
-            (0, _) if is_name && ["struct", "enum", "union", "namespace"].contains(&before(1)) => found.push(word.clone()),
+            (0, _) if is_name && ["struct", "enum", "union", "namespace"].contains(&before(1)) => {
+                found.push(word.clone())
+            }
             (0, _) if is_name && before(1) == "}" && after == ";" => found.push(word.clone()),
             (0, _) if is_name && after == "(" && !has_name => {
                 found.push(word.clone());

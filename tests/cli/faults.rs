@@ -64,13 +64,16 @@ fn empty_streams_are_checked_too() {
     bench.ok("compress --dtype f32 --lossless in out");
     bench.ok("decompress -q out back");
     let sound = fs::read(bench.path("out")).unwrap();
-    for (at, value, part) in [(8, 200, "codec 200 is not known"), (14, 3, "quantizer step"), (15, 1, "byte 15 is 0x1")] {
+    for (at, value, part) in [(8, 200, "codec 200 is not known"), (14, 3, "quantizer step"), (15, 1, "byte 15 is 0x1")]
+    {
         let mut stream = sound.clone();
         stream[at] = value;
         let sum = sleek::container::checksum::of_index(&stream);
         stream[56..64].copy_from_slice(&sum.to_le_bytes());
         bench.put("wrong", &stream);
-        for arguments in ["decompress -f wrong back", "verify in wrong", "inspect wrong", "decompress --box 0:0 -f wrong back"] {
+        for arguments in
+            ["decompress -f wrong back", "verify in wrong", "inspect wrong", "decompress --box 0:0 -f wrong back"]
+        {
             bench.fails(arguments, part);
         }
     }

@@ -359,7 +359,11 @@ fn empty_streams_are_checked_as_by_the_cpu() {
                 let by_gpu = unsafe {
                     route::decompress(Device::Auto, src.at(0), changed.len(), None, dst.at(0), 0, null_mut())
                 };
-                assert_eq!(by_gpu.is_err(), by_cpu.is_err(), "{params:?}: byte {at} is {value}: {by_cpu:?}, {by_gpu:?}");
+                assert_eq!(
+                    by_gpu.is_err(),
+                    by_cpu.is_err(),
+                    "{params:?}: byte {at} is {value}: {by_cpu:?}, {by_gpu:?}"
+                );
                 refused += usize::from(by_gpu.is_err());
             }
         }

@@ -104,7 +104,8 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     let known = together(&mut request, dtype, fills)?;
     // Integers have no bound; some codecs have a rate for them. It must be meant for them: a request for a whole tree
     // meets indices and flags too.
-    let of_integers = || request.integers && stored.integers && codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
+    let of_integers =
+        || request.integers && stored.integers && codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
     let suits = stored.dtype.is_float() || of_integers();
     let element = Element {
         dtype,

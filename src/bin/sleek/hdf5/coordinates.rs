@@ -14,11 +14,26 @@ const ATTRIBUTES: [&CStr; 3] = [c"coordinates", c"bounds", c"climatology"];
 
 /// What the CF conventions have coordinates of the globe measured in, and called.
 const DEGREES: [&str; 12] = [
-    "degrees_north", "degree_north", "degrees_N", "degree_N", "degreesN", "degreeN", "degrees_east", "degree_east",
-    "degrees_E", "degree_E", "degreesE", "degreeE",
+    "degrees_north",
+    "degree_north",
+    "degrees_N",
+    "degree_N",
+    "degreesN",
+    "degreeN",
+    "degrees_east",
+    "degree_east",
+    "degrees_E",
+    "degree_E",
+    "degreesE",
+    "degreeE",
 ];
 const STANDARD_NAMES: [&str; 7] = [
-    "latitude", "longitude", "time", "grid_latitude", "grid_longitude", "projection_x_coordinate",
+    "latitude",
+    "longitude",
+    "time",
+    "grid_latitude",
+    "grid_longitude",
+    "projection_x_coordinate",
     "projection_y_coordinate",
 ];
 /// Units of times, before `since`; plurals and short forms begin so or stand in `SHORT_TIMES`.
@@ -109,7 +124,9 @@ mod tests {
 
     #[test]
     fn times_since_a_moment() {
-        for units in ["days since 1850-01-01", "Hours Since 1900-1-1 00:00", " h since epoch", "seconds  since 1970-01-01T0Z"] {
+        for units in
+            ["days since 1850-01-01", "Hours Since 1900-1-1 00:00", " h since epoch", "seconds  since 1970-01-01T0Z"]
+        {
             assert!(is_time(units), "{units}");
         }
         for units in ["days", "days since", "m since 3", "", "since 1900", "second", "W m-2"] {

@@ -48,7 +48,8 @@ impl Field<'_> {
         let Some(starts) = starts else { return Ok(None) };
         check_room(starts.len() as u64 / rank.max(1) as u64, rank)?;
         let inside = |start: &&[u64]| start.iter().zip(&self.dims).all(|(at, len)| at < len);
-        let mut blocks: Vec<Block> = starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
+        let mut blocks: Vec<Block> =
+            starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
         blocks.sort_unstable_by(|a, b| a.start.cmp(&b.start));
         Ok(Some(blocks))
     }
@@ -102,8 +103,7 @@ impl Field<'_> {
             let (mut mask, mut address, mut bytes) = (0, NOWHERE, 0);
             let place = start.as_mut_ptr();
             // SAFETY: the ids are alive, the start has the dataset's rank, and the rest are numbers to be written.
-            let answer =
-                unsafe { chunk_at(self.dataset.id, space.id, n, place, &mut mask, &mut address, &mut bytes) };
+            let answer = unsafe { chunk_at(self.dataset.id, space.id, n, place, &mut mask, &mut address, &mut bytes) };
             if answer < 0 {
                 return Err(hdf5.complaint("H5Dget_chunk_info"));
             }

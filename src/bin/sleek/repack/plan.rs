@@ -600,4 +600,3 @@ impl Survey<'_> {
         refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
     }
 }
-

@@ -185,9 +185,14 @@ impl Report {
     }
 
     fn print(&self) {
-        let widest = self.datasets.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
+        let widest =
+            self.datasets.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
         for (name, verdict) in &self.datasets {
-            say!("{}", format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words())).trim_end());
+            say!(
+                "{}",
+                format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()))
+                    .trim_end()
+            );
         }
         let names = ["identical", "within bound", "no bound", "BROKEN", "extra", "not compared"];
         let count = |name: &str| self.datasets.iter().filter(|(_, v)| v.name() == name).count();
