@@ -71,12 +71,6 @@ pub fn parse(text: &str) -> Result<Params> {
     if keys.contains(&"range") && params.mode != Mode::Noa {
         return fail!(InvalidArgument, "'range' in '{text}' goes with noa only");
     }
-    if params.integers && params.mode != Mode::Rate && params.mode != Mode::Precision {
-        return fail!(
-            InvalidArgument,
-            "'integers' in '{text}' goes with rate and precision only; others keep every bit"
-        );
-    }
     params.check()?;
     Ok(params)
 }
