@@ -25,9 +25,6 @@
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
 
-// `H5Z_FILTER_SHUFFLE`.
-#define SHUFFLE 2
-
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
     // Success.
@@ -484,9 +481,11 @@ int32_t sleek_array_create(const struct sleek_params *params, size_t cache_bytes
 // - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity
 //   bytes.
 //
-// Any number of threads may read and write one array; they take turns.
+// Any number of threads may read and write one array; they take turns. A forked child may use it too, unless another
+// thread was inside it at the fork: then every use but sleek_array_free() is SLEEK_E_INVALID_ARGUMENT.
 //
-// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INTERNAL.
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INVALID_ARGUMENT;
+// SLEEK_E_INTERNAL.
 int32_t sleek_array_read(struct sleek_array *array,
                          const uint64_t *start,
                          const uint64_t *count,
@@ -521,13 +520,14 @@ int32_t sleek_array_flush(struct sleek_array *array);
 int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capacity, void *stream);
 
 // Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
-// of the same dimensions, type and rate; what was in it, and in its cache, is gone.
+// of the same dimensions, type and rate; what was in it, and in its cache, is gone. An error leaves the array as it
+// was; for that the call needs memory for as many blocks again.
 //
 // - src_bytes: sleek_array_bytes().
 // - stream: as for sleek_array_blocks().
 //
-// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take); SLEEK_E_DEVICE;
-// SLEEK_E_INTERNAL.
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take);
+// SLEEK_E_OUT_OF_MEMORY; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
 int32_t sleek_array_set_blocks(struct sleek_array *array, const void *src, size_t src_bytes, void *stream);
 
 // The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array

@@ -6,6 +6,9 @@
 //     double sum = v(k, j, i) + v(k, j, i - 1);
 //     v.flush();
 //
+// v(k, j, i) is a sleek::reference: an object that stands for the element. It is read and written when it is used, so
+// `auto x = v(0, 0, 0)` follows what becomes of the element; `double x = v(0, 0, 0)` takes its value now.
+//
 // An array may be used by any number of threads. A view keeps decoded blocks of its own and belongs to one thread: what
 // another one writes it sees where it does not have the block, and after clear(). Errors are thrown as sleek::error.
 #ifndef SLEEK_ARRAY_HPP
@@ -16,7 +19,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +30,7 @@ namespace sleek {
 // What the library refused, in its own words.
 struct error : std::runtime_error {
     explicit error(int32_t code) : std::runtime_error(sleek_last_error()), code(code) {}
+    error(int32_t code, const std::string& text) : std::runtime_error(text), code(code) {}
     int32_t code;
 };
 
@@ -37,9 +43,22 @@ template <> struct element<float> { static constexpr int32_t code = SLEEK_F32; }
 template <> struct element<double> { static constexpr int32_t code = SLEEK_F64; };
 template <> struct element<int32_t> { static constexpr int32_t code = SLEEK_I32; };
 template <> struct element<int64_t> { static constexpr int32_t code = SLEEK_I64; };
+// By its bits: compilers that are told of finite numbers alone take a comparison for true.
+template <class T> bool is_finite(T) { return true; }
+inline bool is_finite(float x) {
+    uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7f800000u) != 0x7f800000u;
+}
+inline bool is_finite(double x) {
+    uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7ff0000000000000u) != 0x7ff0000000000000u;
+}
 }    // namespace detail
 
 template <class T, std::size_t D> class view;
+template <class T, std::size_t D> class reference;
 
 // An array of D dimensions, 1 to 4, each block of 4^D elements compressed to the same size.
 template <class T, std::size_t D> class array {
@@ -105,8 +124,11 @@ private:
     sleek_array* handle_ = nullptr;
 };
 
-// Decoded blocks of an array, which it must not outlive; what was written goes there when a block is needed no more, and
-// by flush().
+// Decoded blocks of an array, which it must not outlive nor see moved; what was written goes there when a block is needed
+// no more, and by flush().
+//
+// Indices must lie inside the array. Without NDEBUG one that does not is an error with code SLEEK_E_OUT_OF_RANGE; with
+// NDEBUG nobody looks, and another element may be meant.
 template <class T, std::size_t D> class view {
 public:
     using index = typename array<T, D>::index;
@@ -130,19 +152,9 @@ public:
         }
     }
 
-    // An element that may be written: it counts as such.
-    template <class... I> T& operator()(I... at) {
-        static_assert(sizeof...(I) == D, "an index for each dimension");
-        const index place = {static_cast<uint64_t>(at)...};
-        const std::size_t line = find(place);
-        lines_[line].changed = true;
-        return elements_[line * SIZE + inside(place)];
-    }
-    template <class... I> T get(I... at) {
-        static_assert(sizeof...(I) == D, "an index for each dimension");
-        const index place = {static_cast<uint64_t>(at)...};
-        return elements_[find(place) * SIZE + inside(place)];
-    }
+    // An element to be read or written.
+    template <class... I> reference<T, D> operator()(I... at) { return reference<T, D>(*this, checked(at...)); }
+    template <class... I> T get(I... at) { return value(checked(at...)); }
     // Writes to the array what was written here.
     void flush() {
         for (std::size_t line = 0; line < lines_.size(); line++) put_back(line);
@@ -154,6 +166,7 @@ public:
     }
 
 private:
+    friend class reference<T, D>;
     static constexpr uint64_t NONE = ~uint64_t(0);
     struct line_of {
         uint64_t block = NONE;
@@ -161,6 +174,27 @@ private:
         index start{}, count{};
     };
 
+    template <class... I> index checked(I... at) const {
+        static_assert(sizeof...(I) == D, "an index for each dimension");
+        const index place = {static_cast<uint64_t>(at)...};
+#ifndef NDEBUG
+        for (std::size_t d = 0; d < D; d++) {
+            if (place[d] < array_->lens()[d]) continue;
+            throw error(SLEEK_E_OUT_OF_RANGE, "index " + std::to_string(place[d]) + " of dimension " + std::to_string(d) +
+                                                  "; it has " + std::to_string(array_->lens()[d]) + " elements");
+        }
+#endif
+        return place;
+    }
+    T value(const index& at) { return elements_[find(at) * SIZE + inside(at)]; }
+    // Refused at once, an infinity or NaN does not keep its block from being put back.
+    void set(const index& at, T value) {
+        if (!detail::is_finite(value))
+            throw error(SLEEK_E_INVALID_ARGUMENT, "a value is not finite; a compressed array has finite numbers alone");
+        const std::size_t line = find(at);
+        elements_[line * SIZE + inside(at)] = value;
+        lines_[line].changed = true;
+    }
     static std::size_t inside(const index& at) {
         std::size_t n = 0;
         for (std::size_t d = 0; d < D; d++) n = n * 4 + (at[d] & 3);
@@ -207,6 +241,51 @@ private:
     index along_{};
     std::vector<line_of> lines_;
     std::vector<T> elements_;
+};
+
+// An element of a view, which it must not outlive. It has the element's place, not its address: the block may leave the
+// view and come back. What is assigned must be finite; else an error with code SLEEK_E_INVALID_ARGUMENT is thrown and
+// the element stays as it was. It is not copied, since a copy would stand for the same element.
+template <class T, std::size_t D> class reference {
+public:
+    reference(const reference&) = delete;
+    operator T() const { return view_->value(at_); }
+    const reference& operator=(T value) const {
+        view_->set(at_, value);
+        return *this;
+    }
+    // The value of another element.
+    const reference& operator=(const reference& other) const { return *this = static_cast<T>(other); }
+    const reference& operator+=(T x) const { return *this = static_cast<T>(static_cast<T>(*this) + x); }
+    const reference& operator-=(T x) const { return *this = static_cast<T>(static_cast<T>(*this) - x); }
+    const reference& operator*=(T x) const { return *this = static_cast<T>(static_cast<T>(*this) * x); }
+    const reference& operator/=(T x) const { return *this = static_cast<T>(static_cast<T>(*this) / x); }
+    const reference& operator++() const { return *this += T(1); }
+    const reference& operator--() const { return *this -= T(1); }
+    T operator++(int) const {
+        const T before = *this;
+        *this = static_cast<T>(before + T(1));
+        return before;
+    }
+    T operator--(int) const {
+        const T before = *this;
+        *this = static_cast<T>(before - T(1));
+        return before;
+    }
+    // Swaps the values.
+    friend void swap(const reference& a, const reference& b) {
+        const T value = a;
+        a = b;
+        b = value;
+    }
+
+private:
+    friend class view<T, D>;
+    using index = typename array<T, D>::index;
+    reference(view<T, D>& of, const index& at) : view_(&of), at_(at) {}
+
+    view<T, D>* view_;
+    index at_;
 };
 
 }    // namespace sleek

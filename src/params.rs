@@ -116,6 +116,9 @@ pub struct Params {
     pub device: Device,
     /// Threads; 0 lets the library choose (`SLEEK_NUM_THREADS`, else the cores; one under MPI).
     pub threads: u32,
+    /// `Rate` and `Precision` are meant for integers too. For requests that serve datasets of any type, as those of
+    /// HDF5 do; where `dtype` is the element type it says that already.
+    pub integers: bool,
 }
 
 impl Params {
@@ -133,6 +136,7 @@ impl Params {
             big_endian: false,
             device: Device::Auto,
             threads: 0,
+            integers: false,
         }
     }
 
@@ -148,11 +152,19 @@ impl Params {
     pub fn with_bound(mut self, mode: Mode, bound: f64) -> Params {
         self.mode = mode;
         self.bound = bound;
+        self.integers &= matches!(mode, Mode::Rate | Mode::Precision);
         self
     }
 
     /// Refuses what cannot be honoured; never changes anything.
     pub fn check(&self) -> Result<()> {
+        if self.integers && self.mode != Mode::Rate && self.mode != Mode::Precision {
+            return fail!(
+                InvalidArgument,
+                "integers in a request of mode {}; they go with rate and precision only, others keep every bit",
+                self.mode.name()
+            );
+        }
         match self.mode {
             Mode::Lossless => return Ok(()),
             Mode::Rate if self.bound > 0.0 && self.bound <= MAX_BITS => return Ok(()),

@@ -1,5 +1,5 @@
 //! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`,
-//! `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
+//! `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`, `rate=8,codec=zfp,integers`.
 
 use std::ffi::OsString;
 
@@ -51,12 +51,13 @@ pub fn parse(text: &str) -> Result<Params> {
             "fill" => params.missing.push(missing(item, value)?)?,
             "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
+            "integers" if value.is_none() => params.integers = true,
             _ => {
                 return fail!(
                     InvalidArgument,
                     "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, \
                     profile=, \
-                     codec= are defined"
+                     codec=, integers are defined"
                 );
             }
         }
@@ -106,6 +107,9 @@ pub fn format(params: &Params) -> String {
     if params.profile != Profile::default() {
         text += &format!(",profile={}", params.profile.name());
     }
+    if params.integers {
+        text += ",integers";
+    }
     text
 }
 
@@ -154,6 +158,7 @@ mod tests {
             "lossless,fill=1e20,codec=sleek",
             "rate=7.5e0,codec=zfp",
             "precision=1.6e1,codec=zfp",
+            "rate=8e0,codec=zfp,integers",
         ] {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
@@ -194,6 +199,10 @@ mod tests {
         for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {
             assert!(said(text).contains("'range' in") && said(text).contains("noa only"), "{}", said(text));
         }
+        for text in ["abs=1,integers", "integers,lossless"] {
+            assert!(said(text).contains("rate and precision only"), "{}", said(text));
+        }
+        assert!(said("rate=8,codec=zfp,integers=1").contains("is unknown"));
         let twice = ["noa=1,range=50,range=60", "abs=1,abs=2", "abs=1,profile=fast,profile=fast"];
         for text in twice.into_iter().chain(["lossless,lossless"]) {
             assert!(said(text).contains("once only"), "{}", said(text));

@@ -146,6 +146,11 @@ fn compressed_arrays() {
     assert_eq!(compile_and_run("tests/c/array.c"), "compressed arrays are fine\n");
 }
 
+#[test]
+fn compressed_arrays_in_forked_children() {
+    assert_eq!(compile_and_run("tests/c/array_fork.c"), "no child waits for ever\n");
+}
+
 /// A mock of HDF5 2.2 and of 2.3, which the filter finds in the program, as in one that holds HDF5.
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -6,7 +6,7 @@ mod vectors;
 
 use reference::builder::seal;
 use sleek::codec::REGISTRY;
-use sleek::container::MAX_RANK;
+use sleek::container::{Header, Index, MAX_RANK};
 use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use vectors::levels::program;
 use vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
@@ -514,4 +514,58 @@ fn no_build_that_is_shipped_has_the_codecs_of_tests() {
         }
     }
     assert!(seen > 3, "{seen} files");
+}
+
+/// Whether what is wrong is the header alone: index and lengths fit.
+fn header_is_refused(stream: &[u8]) -> bool {
+    let fits = |stream: &[u8]| Header::read(stream).is_ok_and(|header| Index::new(&header, stream).is_ok());
+    fits(stream) && sleek::inspect(stream).is_err()
+}
+
+/// Where nothing is to be decoded the codec, its word, the geometry and the section are looked at all the same.
+#[test]
+fn empty_streams_are_checked_as_any_other() {
+    for params in plain_requests() {
+        let can = sleek::codec::by_id(params.codec).unwrap().capabilities();
+        let shapes = [(&[0u64][..], &[5u64][..]), (&[0, 7], &[3, 7])];
+        let mut refused = 0;
+        for (none, some) in shapes.into_iter().filter(|(none, _)| none.len() <= can.rank) {
+            let of = |lens: &[u64]| {
+                let params = Params { dims: dims(lens), ..params.clone() };
+                sleek::compress(&params, &array("walk", &params, 3)).unwrap()
+            };
+            let (mut empty, full) = (of(none), of(some));
+            let headers = [&empty, &full].map(|stream| Header::read(stream).unwrap().layout.header_bytes);
+            assert_eq!(headers[0], headers[1]);
+            // The same tiles.
+            let behind = 64 + 16 + if none.len() > 1 { 8 * none.len() } else { 0 };
+            if headers[0] > behind {
+                empty[behind..headers[0]].copy_from_slice(&full[behind..headers[0]]);
+            }
+            // Codec and word; geometry and form of the index; and what stands behind the dimensions.
+            for at in
+                [8].into_iter().chain(12..16).chain(68..71).chain(behind..headers[0]).filter(|at| *at < headers[0])
+            {
+                for value in 0..=255 {
+                    let [empty, full] = [&empty, &full].map(|stream| {
+                        let mut changed = stream.clone();
+                        changed[at] = value;
+                        seal(&mut changed);
+                        changed
+                    });
+                    if !header_is_refused(&full) {
+                        continue;
+                    }
+                    refused += 1;
+                    let what = format!("{params:?}: byte {at} is {value}");
+                    assert!(sleek::inspect(&empty).is_err(), "{what}");
+                    assert!(sleek::decompress(&empty).is_err(), "{what}");
+                    assert!(sleek::decompress_range_into(&empty, 0, 0, &mut []).is_err(), "{what}");
+                    let start = vec![0; none.len()];
+                    assert!(sleek::decompress_box_into(&empty, &start, none, &mut []).is_err(), "{what}");
+                }
+            }
+        }
+        assert!(refused > 500, "{params:?}: {refused}");
+    }
 }

@@ -279,9 +279,26 @@ fn open_on_heap(src: &[u8]) -> Result<Box<[Opened]>> {
 /// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body
 /// in `src`, so this cannot be more than what so many bodies can restore, whatever the header says.
 pub fn raw_bytes(src: &[u8]) -> Result<usize> {
+    Ok(held(src)?.bytes)
+}
+
+/// What a stream restores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// Bytes of the array.
+    pub bytes: usize,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Their byte order.
+    pub big_endian: bool,
+}
+
+/// The same with what the elements are.
+pub fn held(src: &[u8]) -> Result<Held> {
     let (header, _) = open(src)?;
     Index::new(&header, src)?;
-    Ok(header.layout.raw_bytes as usize)
+    let Layout { dtype, raw_bytes, .. } = header.layout;
+    Ok(Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian })
 }
 
 /// See [`crate::decompress_into`].

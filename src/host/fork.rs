@@ -1,8 +1,8 @@
 //! What a forked child would find locked for ever if a fork came in its midst: first uses, and lists of what is loaded.
 //! A child has only the thread that forked; a lock that another thread held stays locked in it.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 #[cfg(unix)]
 use lock::{lock_forks, unlock_forks};
@@ -93,4 +93,44 @@ pub fn found<T>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> &T {
         let own = find();
         once(cell, || own)
     })
+}
+
+/// A mutex for what belongs to a caller. In a child that was forked while another thread held it, it is lost, not held
+/// for ever.
+pub struct Lock<T> {
+    content: Mutex<T>,
+    /// The count of forks in the process that used it last.
+    forks: AtomicUsize,
+    lost: AtomicBool,
+}
+
+impl<T> Lock<T> {
+    /// A lock that nobody holds.
+    pub fn new(content: T) -> Lock<T> {
+        let forks = AtomicUsize::new(FORKS.load(Ordering::Relaxed));
+        Lock { content: Mutex::new(content), forks, lost: AtomicBool::new(false) }
+    }
+
+    /// The content; `None` if a thread that this process does not have was in its midst.
+    pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
+        let forks = FORKS.load(Ordering::Relaxed);
+        if self.forks.load(Ordering::Acquire) != forks {
+            between_forks(|| self.take_over(forks));
+        }
+        if self.lost.load(Ordering::Relaxed) {
+            return None;
+        }
+        Some(self.content.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The first use in a process, before which none of its threads can have locked the content.
+    fn take_over(&self, forks: usize) {
+        if self.forks.load(Ordering::Acquire) == forks {
+            return;
+        }
+        if matches!(self.content.try_lock(), Err(TryLockError::WouldBlock)) {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        self.forks.store(forks, Ordering::Release);
+    }
 }

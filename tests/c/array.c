@@ -68,6 +68,18 @@ int main(void) {
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "start", sleek_array_read(array, NULL, one, &got, 8));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "array", sleek_array_read(NULL, origin, one, &got, 8));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "array", sleek_array_flush(NULL));
+    // A refused copy of blocks loses nothing, not even what is in the cache alone.
+    const size_t bytes = sleek_array_bytes(array, NULL);
+    CHECK(sleek_array_write(array, origin, dims, whole, sizeof whole) == SLEEK_OK);
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "23040", sleek_array_set_blocks(array, back, bytes - 1, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_array_set_blocks(array, NULL, bytes, NULL));
+    CHECK(sleek_array_read(array, origin, dims, back, sizeof back) == SLEEK_OK);
+    for (uint64_t i = 0; i < Z * Y * X; i++) CHECK(fabs((&back[0][0][0])[i] - (&whole[0][0][0])[i]) < 1e-3);
+    CHECK(sleek_array_blocks(array, back, bytes, NULL) == SLEEK_OK && bytes < sizeof back);
+    CHECK(sleek_array_write(array, origin, one, &got, sizeof got) == SLEEK_OK);
+    CHECK(sleek_array_set_blocks(array, back, bytes, NULL) == SLEEK_OK);
+    CHECK(sleek_array_read(array, row, one, &got, sizeof got) == SLEEK_OK && fabs(got - whole[8][21][3]) < 1e-3);
+
     const double infinite = INFINITY;
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "not finite", sleek_array_write(array, origin, one, &infinite, 8));
     sleek_array_free(array);

@@ -57,6 +57,28 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// A stream of no elements whose header no codec would have written, behind a valid checksum.
+#[test]
+fn empty_streams_are_checked_too() {
+    let bench = bench(0);
+    bench.ok("compress --dtype f32 --lossless in out");
+    bench.ok("decompress -q out back");
+    let sound = fs::read(bench.path("out")).unwrap();
+    for (at, value, part) in [(8, 200, "codec 200 is not known"), (14, 3, "quantizer step"), (15, 1, "byte 15 is 0x1")]
+    {
+        let mut stream = sound.clone();
+        stream[at] = value;
+        let sum = sleek::container::checksum::of_index(&stream);
+        stream[56..64].copy_from_slice(&sum.to_le_bytes());
+        bench.put("wrong", &stream);
+        for arguments in
+            ["decompress -f wrong back", "verify in wrong", "inspect wrong", "decompress --box 0:0 -f wrong back"]
+        {
+            bench.fails(arguments, part);
+        }
+    }
+}
+
 fn kill(child: &Child, signal: i32) {
     // SAFETY: signals a child that is ours and not yet waited for.
     unsafe { libc::kill(child.id() as i32, signal) };

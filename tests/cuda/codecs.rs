@@ -333,3 +333,40 @@ fn bad_requests_are_refused_by_value_on_device_pointers() {
         assert!(wrong.message.contains(&format!("codec {unknown} ")), "{wrong}");
     }
 }
+
+/// Kernels look at the codec, its word, the geometry and the section of a stream of no elements too.
+#[test]
+fn empty_streams_are_checked_as_by_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut refused = 0;
+    for params in plain_requests() {
+        let can = sleek::codec::by_id(params.codec).unwrap().capabilities();
+        for lens in [&[0u64][..], &[0, 7]].into_iter().filter(|lens| lens.len() <= can.rank) {
+            let params = Params { dims: dims(lens), ..params.clone() };
+            let empty = sleek::compress(&params, &[]).unwrap();
+            let header = sleek::container::Header::read(&empty).unwrap().layout.header_bytes;
+            let behind = 64 + 16 + if lens.len() > 1 { 8 * lens.len() } else { 0 };
+            let places = [8].into_iter().chain(12..16).chain(68..71).chain(behind..header).filter(|at| *at < header);
+            for (at, value) in places.flat_map(|at| [0, 1, 2, 3, 5, 9, 14, 0x80, 0xff].map(|value| (at, value))) {
+                let mut changed = empty.clone();
+                changed[at] = value;
+                if sleek::container::Header::peek(&changed, changed.len() as u64).is_err() {
+                    continue;
+                }
+                seal_header(&mut changed);
+                let by_cpu = sleek::decompress(&changed);
+                let (src, dst) = (shim.upload(0, &changed, 0), shim.allocate(0, 64));
+                let by_gpu = unsafe {
+                    route::decompress(Device::Auto, src.at(0), changed.len(), None, dst.at(0), 0, null_mut())
+                };
+                assert_eq!(
+                    by_gpu.is_err(),
+                    by_cpu.is_err(),
+                    "{params:?}: byte {at} is {value}: {by_cpu:?}, {by_gpu:?}"
+                );
+                refused += usize::from(by_gpu.is_err());
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}

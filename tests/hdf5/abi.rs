@@ -26,7 +26,8 @@ fn the_commands_constants_and_structures_are_hdf5s() {
     assert_eq!(command::VIRTUAL, h5d::H5D_layout_t::H5D_VIRTUAL as i32);
     assert_eq!(command::SCALAR_SPACE, h5s::H5S_class_t::H5S_SCALAR as i32);
     assert_eq!(command::SIMPLE_SPACE, h5s::H5S_class_t::H5S_SIMPLE as i32);
-    assert_eq!(command::PARTLY_STORED, h5d::H5D_space_status_t::H5D_SPACE_STATUS_PART_ALLOCATED as i32);
+    assert_eq!(command::NOT_STORED, h5d::H5D_space_status_t::H5D_SPACE_STATUS_NOT_ALLOCATED as i32);
+    assert_eq!(command::WHOLLY_STORED, h5d::H5D_space_status_t::H5D_SPACE_STATUS_ALLOCATED as i32);
     assert_eq!(command::TO_OBJECT, h5r::H5R_type_t::H5R_OBJECT as i32);
     assert_eq!(command::TO_REGION, h5r::H5R_type_t::H5R_DATASET_REGION as i32);
     assert_eq!(command::TRUNCATE, h5f::H5F_ACC_TRUNC);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -472,4 +473,66 @@ fn variables_as_netcdf_names_them() {
     );
     sleek_fails(&place, &["repack", "--abs", "1e-3", "-v", "packed", "old.nc", "none.nc"], "bounds are for floats");
     sleek_fails(&place, &["repack", "-v", "temp", "old.nc", "none.nc"], "a bound is needed");
+}
+
+/// What tells of private files is private: the report in each form, the journal, and plots.
+#[test]
+fn what_is_told_of_private_files_is_private() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 2);
+    let set = |name: &str, mode| fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().mode() & 0o7777;
+    set("in/f000.h5", 0o640);
+    set("in/deep/er/f001.h5", 0o604);
+    for report in ["r.json", "r.csv", "r.html"] {
+        sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "--report", report, "in"]);
+        assert_eq!(mode(report), 0o600, "{report}");
+    }
+    assert_eq!((mode("out/f000.h5"), mode("out/.sleek-repack.jsonl")), (0o640, 0o600));
+    // A journal of files that others may read is closed when it comes to tell of ones that they may not.
+    set("out/.sleek-repack.jsonl", 0o644);
+    sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
+    assert_eq!(mode("out/.sleek-repack.jsonl"), 0o600);
+    let field = "in/f000.h5:/temp";
+    for plot in ["p.svg", "p.html", "p.png"] {
+        sleek_ok(&place, &["analyze", "-q", "--plot", plot, field]);
+        sleek_ok(&place, &["diff", "-q", "--plot", &format!("d{plot}"), field, "out/f000.h5"]);
+        assert_eq!((mode(plot), mode(&format!("d{plot}"))), (0o640, 0o640), "{plot}");
+    }
+}
+
+#[test]
+fn nothing_is_written_through_links() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 2);
+    let before = contents(place.path("in"));
+    let request = ["repack", "-r", "--abs", "1e-3", "--force", "--to", "out", "in"];
+    let fails = |part: &str| {
+        sleek_fails(&place, &request, part);
+        assert_eq!(contents(place.path("in")), before, "{part}");
+        fs::remove_dir_all(place.path("out")).or_else(|_| fs::remove_file(place.path("out"))).unwrap();
+    };
+    // The journal is a link, or a pipe.
+    fs::create_dir(place.path("out")).unwrap();
+    fs::write(place.path("precious"), "precious").unwrap();
+    symlink(place.path("precious"), place.path("out/.sleek-repack.jsonl")).unwrap();
+    fails("out/.sleek-repack.jsonl: is a link");
+    assert_eq!(fs::read_to_string(place.path("precious")).unwrap(), "precious");
+    fs::create_dir(place.path("out")).unwrap();
+    common::run(std::process::Command::new("mkfifo").arg(place.path("out/.sleek-repack.jsonl")));
+    fails("out/.sleek-repack.jsonl: is not a regular file");
+    // A folder in the one for new files, a file in it, or that folder itself is what is read.
+    fs::create_dir(place.path("out")).unwrap();
+    symlink(place.path("in"), place.path("out/deep")).unwrap();
+    fails("deep/er/f001.h5 leads out of this folder");
+    fs::create_dir(place.path("out")).unwrap();
+    symlink(place.path("in/new.h5"), place.path("out/f000.h5")).unwrap();
+    fails("f000.h5 leads out of this folder");
+    symlink(place.path("in/deep"), place.path("out")).unwrap();
+    fails("lies in in and has files that no batch wrote");
+    // Below what is read there may be a folder for a batch alone.
+    for times in ["2 done", "2 again"] {
+        let said = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "in/small", "in"]);
+        assert!(said.contains(times), "{said}");
+    }
 }

@@ -78,11 +78,13 @@ fn a_codec_that_nobody_knows_makes_no_dataset() {
 fn rates_are_what_chunks_take() {
     let python = venv_python("venv-h5py-1.14");
     let Some(place) = Place::with(&[&python]) else { return };
-    let params = Params { codec: 3, ..Params::new(DType::F32).with_bound(Mode::Rate, 8.0) };
-    let words: Vec<String> =
-        sleek::api::hdf5_filter::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    place.run(&python, &[&[&source("zfp.py"), "rates", "rates.h5"], &words[..]].concat());
+    for integers in [false, true] {
+        let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(Mode::Rate, 8.0) };
+        let words: Vec<String> =
+            sleek::api::hdf5_filter::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        place.run(&python, &[&[&source("zfp.py"), "rates", "rates.h5"], &words[..]].concat());
+    }
 }
 
 /// Files of H5Z-ZFP become files of ours, without its plugin.

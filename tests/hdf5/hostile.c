@@ -1,6 +1,7 @@
 /* Datasets that somebody made to do harm, or without knowing that they do.
  *     hostile FILE behind ID OPTIONAL [WORD...]   a filter behind SLEEK: says whether the dataset is refused, kept or lost
  *     hostile FILE length TYPE CHANGE             a chunk whose stream restores that many bytes more or fewer than the chunk has
+ *     hostile FILE elements TYPE CODE BIG         a chunk whose stream has elements of that code and order, and the chunk's length
  *     hostile FILE there TYPE                     elements of any type there and back
  *     hostile FILE log                            a dataset of abs=0.5; says which bound it has */
 #include <math.h>
@@ -60,6 +61,7 @@ static hid_t type_of(const char *name)
     const hsize_t three[1] = {3};
     if (strcmp(name, "u8") == 0) return H5T_STD_U8LE;
     if (strcmp(name, "i32") == 0) return H5T_STD_I32BE;
+    if (strcmp(name, "f32") == 0) return H5T_IEEE_F32LE;
     if (strcmp(name, "f64") == 0) return H5T_IEEE_F64LE;
     if (strcmp(name, "array") == 0) return H5Tarray_create2(H5T_IEEE_F32LE, 1, three);
     if (strcmp(name, "opaque") == 0) return H5Tcreate(H5T_OPAQUE, 11);
@@ -74,21 +76,22 @@ static hid_t type_of(const char *name)
     return compound;
 }
 
-/* A stream of so many bytes of 0x5a. */
-static size_t stream_of(size_t bytes, void *to, size_t room)
+/* A stream of so many bytes of 0x5a, as elements of this code and order. */
+static size_t stream_of(size_t bytes, int code, int big_endian, size_t size, void *to, size_t room)
 {
     sleek_params params;
     size_t n = 0;
     unsigned char *raw = malloc(bytes);
     memset(raw, 0x5a, bytes);
     if (sleek_params_init(&params) || sleek_params_parse(&params, "lossless")) DIE("parameters");
-    params.dtype = SLEEK_U8;
-    if (sleek_compress(&params, raw, bytes, to, room, &n, NULL)) DIE("%s", sleek_last_error());
+    params.dtype = code;
+    params.big_endian = big_endian;
+    if (sleek_compress(&params, raw, bytes / size, to, room, &n, NULL)) DIE("%s", sleek_last_error());
     free(raw);
     return n;
 }
 
-static int length(const char *path, const char *name, long change)
+static int chunks(const char *path, const char *name, long change, int code, int big_endian, size_t of)
 {
     hid_t dcpl = chunked(), type = type_of(name);
     CHECK(H5Pset_sleek_lossless(dcpl));
@@ -96,7 +99,7 @@ static int length(const char *path, const char *name, long change)
     CHECK(dset);
     size_t size = H5Tget_size(type), room = 4 * size * CHUNK + 100000, n;
     void *stream = malloc(room);
-    n = stream_of((size_t)((long)(size * CHUNK) + change), stream, room);
+    n = stream_of((size_t)((long)(size * CHUNK) + change), code, big_endian, of, stream, room);
     for (hsize_t at = 0; at < COUNT; at += CHUNK) CHECK(H5Dwrite_chunk(dset, H5P_DEFAULT, 0, &at, n, stream));
     CHECK(H5Dclose(dset));
     CHECK(dset = H5Dopen2(file, "d", H5P_DEFAULT));
@@ -156,6 +159,10 @@ int main(int argc, char **argv)
     if (argc < 3 || sleek_h5_register() < 0) return 9;
     for (int i = 0; i < COUNT; i++) field[i] = (float)(280 + 10 * sin(1e-2 * i));
     if (strcmp(argv[2], "behind") == 0) return behind(argv[1], atoi(argv[3]), atoi(argv[4]), argc - 5, argv + 5);
-    if (strcmp(argv[2], "length") == 0) return length(argv[1], argv[3], atol(argv[4]));
+    if (strcmp(argv[2], "length") == 0) return chunks(argv[1], argv[3], atol(argv[4]), SLEEK_U8, 0, 1);
+    if (strcmp(argv[2], "elements") == 0 && argc == 6) {
+        static const size_t sizes[13] = {0, 4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8};
+        return chunks(argv[1], argv[3], 0, atoi(argv[4]), atoi(argv[5]), sizes[atoi(argv[4])]);
+    }
     return strcmp(argv[2], "there") == 0 ? there(argv[1], argv[3]) : logged(argv[1]);
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
+use sleek::DType;
+
 use crate::programs::{WAYS, compile, library_folder};
 use crate::{Place, common, source, venv_python};
 
@@ -64,6 +66,33 @@ fn a_stream_of_another_length_than_the_chunk_is_refused() {
             assert_eq!(place.run("./hostile", &["a.h5", "there", kind]), "kept\n", "{kind}");
         }
     }
+}
+
+/// A stream of the right length with elements that are not the dataset's would be read as others.
+#[test]
+fn a_stream_of_other_elements_than_the_datasets_is_refused() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    build(&place, &[]);
+    let found = |kind: &str, dtype: DType, big_endian: bool| {
+        let (code, order) = ((dtype as i32).to_string(), u8::from(big_endian).to_string());
+        let said = place.run("./hostile", &["a.h5", "elements", kind, &code, &order]);
+        let inspected =
+            place.attempt(env!("CARGO_BIN_EXE_sleek"), &["repack", "--lossless", "--force", "a.h5", "b.h5"]);
+        let takes = said.starts_with("H5Dread takes, sleek_h5d_read takes");
+        assert!(takes || said.starts_with("H5Dread refuses, sleek_h5d_read refuses"), "{kind}: {said}");
+        assert_eq!(inspected.status.success(), takes, "{kind}: {}", String::from_utf8_lossy(&inspected.stderr));
+        takes
+    };
+    for (kind, own, big) in [("f32", DType::F32, false), ("f64", DType::F64, false), ("i32", DType::I32, true)] {
+        assert!(found(kind, own, big) && found(kind, DType::U8, false), "{kind}");
+        for other in [DType::F32, DType::F64, DType::F16, DType::I32, DType::U32, DType::I8] {
+            assert!(other == own || !found(kind, other, big), "{kind}: {}", other.name());
+        }
+        assert!(!found(kind, own, !big), "{kind}");
+    }
+    assert!(found("u8", DType::U8, false) && !found("u8", DType::F32, false) && !found("u8", DType::I8, false));
+    assert!(found("array", DType::F32, false) && !found("array", DType::I32, false));
+    assert!(found("opaque", DType::F16, false));
 }
 
 /// Who starts a program that has the rights of its owner must not have files written with those, nor choose bounds.

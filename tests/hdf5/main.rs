@@ -12,9 +12,11 @@ mod direct;
 mod hostile;
 mod look;
 mod mpi;
+mod names;
 mod programs;
 mod python;
 mod repack;
+mod sparse;
 mod tools;
 
 use std::path::{Path, PathBuf};

@@ -737,3 +737,43 @@ fn complex_numbers_by_their_parts() {
     let table = sleek_ok(&place, &["verify", "--json", "old.h5", "c.h5"]);
     assert!(table.contains("within bound") && !table.contains("BROKEN"), "{table}");
 }
+
+/// Filters behind one another, each of which makes noise a little longer.
+#[test]
+fn chains_of_filters_are_undone() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = source("chains.py");
+    place.run(&venv_python(PYTHON), &[&script, "make", "old.h5"]);
+    sleek_ok(&place, &["repack", "--lossless", "--even-if-larger", "--verify", "old.h5", "new.h5"]);
+    place.run(&venv_python(PYTHON), &[&script, "same", "old.h5", "new.h5"]);
+}
+
+/// Latitudes, longitudes and times that nothing names as coordinates.
+#[test]
+fn coordinates_by_their_own_attributes() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = "import h5py, numpy as np\n\
+        x = np.linspace(0, 90, 6000)\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   for name, units, standard in [\n\
+        \x20       ('lat', 'degrees_north', ''), ('lon', 'degree_E', ''), ('time', 'hours since 1900-01-01', ''),\n\
+        \x20       ('y', 'rad', 'latitude'), ('x', '', 'longitude'), ('t', 'd', 'time'), ('z', 'm', 'axis'),\n\
+        \x20       ('data', 'degrees', ''), ('days', 'days', 'time_bounds')]:\n\
+        \x20       f[name] = x.astype('f4')\n\
+        \x20       f[name].attrs['units'] = units\n\
+        \x20       if standard:\n\
+        \x20           f[name].attrs['axis' if standard == 'axis' else 'standard_name'] = 'Z' if standard == 'axis' else standard\n\
+        \x20   f['lat'].attrs['units'] = np.bytes_('degrees_north')\n";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "old.h5", "new.h5"]);
+    for name in ["lat", "lon", "time", "y", "x", "t", "z"] {
+        assert!(line_of(&table, &format!("/{name}")).contains("kept: coordinates ("), "{name}: {table}");
+    }
+    assert!(line_of(&table, "/time").contains("units hours since 1900-01-01"), "{table}");
+    for name in ["data", "days"] {
+        assert!(line_of(&table, &format!("/{name}")).contains("abs 0.001"), "{name}: {table}");
+    }
+    // By name they are compressed all the same.
+    let table = sleek_ok(&place, &["repack", "--dataset", "lat=abs=1e-3", "--force", "old.h5", "new.h5"]);
+    assert!(line_of(&table, "/lat").contains("abs 0.001"), "{table}");
+}

@@ -375,3 +375,21 @@ def test_versions_agree():
     version = re.search(r'^version\s*=\s*"([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
     assert sleek_decode.__version__ == version
     assert json.loads(json.dumps(sleek_decode.FILTER_ID)) == sleek.FILTER_ID
+
+
+def test_nothing_is_restored_of_no_streams_of_the_codec():
+    """Of an array or a box without elements the codec says whether the header is one of its own."""
+    stream = np.frombuffer(sleek.compress(np.zeros((0, 3), "f4"), lossless=True), np.uint8).copy()
+    assert sleek_decode.decode_box(stream, [0, 0], [0, 3]).shape == (0, 3)
+    stream[15], stream[56:64] = 1, 0  # a reserved byte
+    total = int(_container._sums(stream.view("<u4"), np.zeros(1, np.int64))[0]) + _container._GOLDEN * len(stream)
+    stream[56:64] = _container._mix(np.array([total & _container._M64], "u8")).view(np.uint8)
+    assert library(stream.tobytes()) is None
+    for restore in (
+        sleek_decode.decode,
+        lambda s: sleek_decode.decode_range(s, 0, 0),
+        lambda s: sleek_decode.decode_box(s, [0, 0], [0, 3]),
+        sleek_decode.decode_file,
+    ):
+        with pytest.raises(sleek_decode.DecodeError):
+            restore(stream)

@@ -16,7 +16,7 @@ from ._params import F32, in_words, params, refuse_if_wrong
 FILTER_ID = 47474
 """The filter's id in HDF5."""
 
-_VERSION, _TEXT, _RANGE, _FILL = 1, 2, 1 << 8, 1 << 9
+_VERSION, _TEXT, _RANGE, _FILL, _INTEGERS = 1, 2, 1 << 8, 1 << 9, 1 << 10
 
 
 def h5(
@@ -38,7 +38,8 @@ def h5(
 
     What they mean is said at `compress`, also in words, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
     that of the whole dataset, and spends up to two bits for each value more, so that chunks can be written again. The fill value that a
-    dataset was given is known without `fill`. What can have no bound, integers and strings, is stored losslessly.
+    dataset was given is known without `fill`. What can have no bound, integers and strings, is stored losslessly;
+    a rate or a precision is for integers too where a request in words says so: ``sleek.h5("rate=8,codec=zfp,integers")``.
 
     `variable` is one of xarray (or h5py, or netCDF4) that the arguments are for: what its ``_FillValue`` and ``missing_value`` name are
     missing values, unless `fill` names some, or is False for none.
@@ -61,6 +62,8 @@ def h5(
         text = (request or "").encode()
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
     flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | p.codec << 16
+    # The library's parameters are for one array, whose type is known: they do not have this word.
+    flags |= _INTEGERS if "integers" in (word.strip() for word in (request or "").split(",")) else 0
     words = (_VERSION, p.mode, *_words(p.bound), flags)
     if p.range:
         words += _words(p.range)

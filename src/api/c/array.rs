@@ -62,9 +62,11 @@ pub unsafe extern "C" fn sleek_array_create(
 /// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity
 ///   bytes.
 ///
-/// Any number of threads may read and write one array; they take turns.
+/// Any number of threads may read and write one array; they take turns. A forked child may use it too, unless another
+/// thread was inside it at the fork: then every use but sleek_array_free() is SLEEK_E_INVALID_ARGUMENT.
 ///
-/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INTERNAL.
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INVALID_ARGUMENT;
+/// SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_array_read(
     array: *mut sleek_array,
@@ -155,13 +157,14 @@ pub unsafe extern "C" fn sleek_array_blocks(
 }
 
 /// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
-/// of the same dimensions, type and rate; what was in it, and in its cache, is gone.
+/// of the same dimensions, type and rate; what was in it, and in its cache, is gone. An error leaves the array as it
+/// was; for that the call needs memory for as many blocks again.
 ///
 /// - src_bytes: sleek_array_bytes().
 /// - stream: as for sleek_array_blocks().
 ///
-/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take); SLEEK_E_DEVICE;
-/// SLEEK_E_INTERNAL.
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take);
+/// SLEEK_E_OUT_OF_MEMORY; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_array_set_blocks(
     array: *mut sleek_array,
@@ -174,14 +177,9 @@ pub unsafe extern "C" fn sleek_array_set_blocks(
         // SAFETY: the contract of this function, here and below.
         let array = unsafe { &(*array).0 };
         memory::apart(src, src_bytes, std::ptr::null(), 0)?;
-        array.set_blocks(|words| {
-            let bytes = size_of_val(words);
-            if src_bytes != bytes {
-                return fail!(InvalidArgument, "{src_bytes} bytes; the blocks of this array take {bytes}");
-            }
-            // SAFETY: as above.
-            unsafe { route::copy(words.as_mut_ptr().cast(), src.cast(), bytes, stream) }
-        })
+        // SAFETY: as above; so many bytes of words.
+        let copy = |words: &mut [u64]| unsafe { route::copy(words.as_mut_ptr().cast(), src.cast(), src_bytes, stream) };
+        array.set_blocks(src_bytes, copy)
     })
 }
 

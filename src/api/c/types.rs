@@ -361,6 +361,7 @@ impl sleek_params {
             big_endian: flag("big_endian", self.big_endian)?,
             device: Device::from_code(code("device", self.device)?)?,
             threads: code("threads", self.threads)?,
+            integers: false,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
 use super::{Done, boxes};
-use crate::api::hdf5_filter::chunk as filtered;
+use crate::api::hdf5_filter::{bytes_of_chunk, chunk as filtered};
 use crate::codec;
 use crate::codec::gpu::batch::{self, Item};
 use crate::container::Header;
@@ -126,7 +126,9 @@ impl<'a> Work<'a> {
 
     /// Whether the bytes begin like a stream of a chunk; the GPU checks all of it.
     fn takes(&self, stream: &[u8]) -> bool {
-        let of_chunk = |h: Header| codec::gpu::takes(&self.direct.params, &h) && h.layout.count == self.elements();
+        let params = &self.direct.params;
+        let is_right = |h: &Header| h.layout.count == self.elements() && h.big_endian == params.big_endian;
+        let of_chunk = |h: Header| codec::gpu::takes(params, &h) && is_right(&h);
         Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
 
@@ -330,7 +332,7 @@ impl Fetched {
                 Stored::Bytes(_) if work.direct.h5z.is_some() => foreign(work.direct, data, i)?,
                 Stored::Bytes(_) if work.takes(data) => Source::Stream(at, size),
                 Stored::Bytes(_) => {
-                    expect(codec::raw_bytes(data)?, boxes.chunk_bytes(), i)?;
+                    expect(bytes_of_chunk(&work.direct.words, data)?, boxes.chunk_bytes(), i)?;
                     Source::Restored(codec::decompress(data)?)
                 }
             };

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
-use crate::api::hdf5_filter::chunk as filtered;
+use crate::api::hdf5_filter::{bytes_of_chunk, chunk as filtered};
 use crate::codec;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
@@ -114,7 +114,7 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
                 scatter(raw_chunk(&chunk, bytes, i)?)
             }
             Stored::Bytes(_) => {
-                expect(codec::raw_bytes(&data)?, bytes, i)?;
+                expect(bytes_of_chunk(&direct.words, &data)?, bytes, i)?;
                 let threads = helpers(tasks, threads);
                 match boxes.whole(i).filter(|_| *swap == 1) {
                     Some(at) => {

@@ -57,6 +57,8 @@ pub struct Direct {
     pub boxes: Boxes,
     /// How they are compressed; where each is to be measured, `chunk::measured` says the rest.
     pub params: Params,
+    /// The filter's words, by which streams are refused as the filter does it.
+    pub words: Vec<u32>,
     /// What H5Z-ZFP's chunks are, if they are that filter's: those are read alone.
     pub h5z: Option<Chunks>,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
@@ -216,5 +218,5 @@ unsafe fn direct(
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
-    Ok(Ok(Direct { boxes, params, h5z, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
+    Ok(Ok(Direct { boxes, params, words, h5z, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
 }

@@ -25,11 +25,13 @@ const LONG: u32 = 3;
 const PROFILE_MASK: u32 = 0xff;
 const HAS_RANGE: u32 = 1 << 8;
 const HAS_FILL: u32 = 1 << 9;
+const INTEGERS: u32 = 1 << 10;
 const CODEC_SHIFT: u32 = 16;
 const CODEC_MASK: u32 = 0xff << CODEC_SHIFT;
 /// Places in the first two words of the long form.
 const MODE_SHIFT: u32 = 8;
 const PROFILE_SHIFT: u32 = 12;
+const LONG_INTEGERS: u32 = 1 << 15;
 const NAMED_SHIFT: u32 = 24;
 const FILLS_SHIFT: u32 = 27;
 const LONG_HAS_RANGE: u32 = 1 << 30;
@@ -164,6 +166,7 @@ pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let options = params.profile as u32
         | flag(params.range.is_some(), HAS_RANGE)
         | flag(fill.is_some(), HAS_FILL)
+        | flag(params.integers, INTEGERS)
         | u32::from(params.codec) << CODEC_SHIFT;
     let [low, high] = words_of(params.bound.to_bits());
     let mut words = vec![SHORT, params.mode as u32, low, high, options];
@@ -191,6 +194,7 @@ fn long(request: &Params, element: &Element) -> Vec<u32> {
             | (named.len() as u32) << NAMED_SHIFT
             | (element.fills.len() as u32) << FILLS_SHIFT
             | if range.is_some() { LONG_HAS_RANGE } else { 0 }
+            | if request.integers { LONG_INTEGERS } else { 0 }
             | if element.lossless { LOSSLESS } else { 0 },
         0,
     ];
@@ -289,9 +293,10 @@ impl Reader<'_> {
         params.mode = Mode::from_code(self.word())?;
         params.bound = self.f64();
         let options = self.word();
-        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | CODEC_MASK) != 0 {
-            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 10 to 15 and 24 to 31 must be zero");
+        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | INTEGERS | CODEC_MASK) != 0 {
+            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 11 to 15 and 24 to 31 must be zero");
         }
+        params.integers = options & INTEGERS != 0;
         params.profile = Profile::from_code(options & PROFILE_MASK)?;
         params.codec = (options >> CODEC_SHIFT) as u8;
         if options & HAS_RANGE != 0 {
@@ -314,7 +319,8 @@ impl Reader<'_> {
         }
         let mut request = Params::new(DType::F32);
         request.mode = Mode::from_code(first >> MODE_SHIFT & 15)?;
-        request.profile = Profile::from_code(first >> PROFILE_SHIFT & 15)?;
+        request.profile = Profile::from_code(first >> PROFILE_SHIFT & 7)?;
+        request.integers = first & LONG_INTEGERS != 0;
         request.codec = (first >> CODEC_SHIFT) as u8;
         if request.mode != Mode::Lossless {
             request.bound = self.f64();
@@ -372,8 +378,8 @@ mod tests {
     /// What is no bound goes the same ways.
     #[test]
     fn rates_and_precisions_are_said_in_all_forms() {
-        for (mode, bits) in [(Mode::Rate, 7.5), (Mode::Precision, 16.0)] {
-            let params = Params { codec: 3, ..Params::new(DType::F32).with_bound(mode, bits) };
+        for (mode, bits, integers) in [(Mode::Rate, 7.5, false), (Mode::Precision, 16.0, true)] {
+            let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(mode, bits) };
             let words = cd_values_of(&params);
             assert_eq!(words[..2], [SHORT, mode as u32]);
             assert_eq!(CdValues::decode(&words).unwrap().request, params);

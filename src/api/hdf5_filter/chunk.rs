@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::cd_values::{CdValues, lossless};
 use super::dataset::element_bits;
 use crate::bound;
-use crate::codec;
+use crate::codec::{self, Held};
 use crate::container::{Dims, Missing};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -16,6 +16,36 @@ use crate::runtime::cpu;
 /// A chunk's length in words.
 pub fn told(right: &RangeInclusive<u64>) -> String {
     if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
+}
+
+/// Refuses a stream that holds something else than a chunk, as far as the words tell: HDF5 itself takes what comes for
+/// elements of the dataset. A stream of u8 is plain bytes, which may be elements of any type, and any stream may be
+/// those of a dataset without numbers.
+pub fn expect(values: &CdValues, held: &Held) -> Result<()> {
+    let right = values.chunk_bytes();
+    if !right.contains(&(held.bytes as u64)) {
+        return fail!(Corrupt, "the stream holds {} bytes; a chunk of the dataset has {}", held.bytes, told(&right));
+    }
+    let Some(element) = &values.element else { return Ok(()) };
+    let is_plain = element.dtype == DType::U8 && element.bytes != 1;
+    let order = |dtype: DType, big_endian| match (dtype.size(), big_endian) {
+        (1, _) => "",
+        (_, true) => ", big-endian",
+        (_, false) => ", little-endian",
+    };
+    let stored = (held.dtype, order(held.dtype, held.big_endian));
+    let right = (element.dtype, order(element.dtype, element.big_endian));
+    if held.dtype == DType::U8 || is_plain || stored == right {
+        return Ok(());
+    }
+    fail!(
+        Corrupt,
+        "the stream holds elements {}{}; those of the dataset are {}{}",
+        stored.0.name(),
+        stored.1,
+        right.0.name(),
+        right.1
+    )
 }
 
 /// What the codec is to do to chunks of `bytes`. Where nobody can tell the element type, or the bytes are no whole

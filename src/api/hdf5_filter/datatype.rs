@@ -19,6 +19,9 @@ pub struct Stored {
     pub scalar: bool,
     /// An element is made of numbers: integers, floats, bit fields, enumerations, arrays of them, and complex numbers.
     pub numbers: bool,
+    /// An element is an integer by its class, or an array of these; enumerations, bit fields and floats that are read
+    /// as integers are not.
+    pub integers: bool,
     /// Bytes of an element of the dataset.
     pub bytes: u32,
     /// In a person's words.
@@ -66,7 +69,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         1 => match float(message, bits, size) {
             Some(dtype) => {
                 let (big_endian, what) = (bits & 1 == 1, dtype.name().into());
-                return Some(Stored { dtype, big_endian, scalar, numbers: true, bytes: size, what });
+                return Some(Stored { dtype, big_endian, scalar, numbers: true, integers: false, bytes: size, what });
             }
             None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
         },
@@ -89,7 +92,8 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         _ => (bytes, "elements of an unknown class"),
     };
     let numbers = matches!(class, 0 | 1 | 4 | 8);
-    Some(Stored { dtype, big_endian, scalar, numbers, bytes: size, what: format!("{name} of {size} bytes") })
+    let integers = class == 0;
+    Some(Stored { dtype, big_endian, scalar, numbers, integers, bytes: size, what: format!("{name} of {size} bytes") })
 }
 
 /// How the words for complex numbers begin.
@@ -247,6 +251,10 @@ mod tests {
         assert_eq!(seen(&integer(0, 1, 1)), (DType::I8, false, true));
         assert_eq!(seen(&integer(0, 0, 3)), (DType::U8, false, true));
         assert_eq!(seen(&integer(4, 1, 8)), (DType::U64, true, true));
+        let is_integer = |encoded: &[u8]| parse(encoded).unwrap().integers;
+        let enumeration = [&[3, 0, 0x38, 0, 0, 0, 4, 0, 0, 0][..], &integer(0, 0, 4)[2..]].concat();
+        assert_eq!(seen(&enumeration), (DType::I32, false, true));
+        assert!(is_integer(&integer(0, 0, 4)) && !is_integer(&enumeration) && !is_integer(&integer(4, 0, 4)));
         let element = float(1, 4, 32, 8, 23, 127).split_off(2);
         let old = [&[3, 0, 0x2a, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0][..], &element].concat();
         let new = [&[3, 0, 0x3a, 0, 0, 0, 12, 0, 0, 0, 1, 3, 0, 0, 0][..], &element].concat();

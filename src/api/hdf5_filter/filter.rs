@@ -1,7 +1,6 @@
 //! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
@@ -133,8 +132,11 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     // Behind another filter the bytes are no elements any more.
     let dtype = if at.preceded { DType::U8 } else { stored.dtype };
     let known = together(&mut request, dtype, fills)?;
-    // Integers have no bound; some codecs have a rate for them.
-    let suits = stored.dtype.is_float() || codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
+    // Integers have no bound; some codecs have a rate for them. It must be meant for them: a request for a whole tree
+    // meets indices and flags too.
+    let of_integers =
+        || request.integers && stored.integers && codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
+    let suits = stored.dtype.is_float() || of_integers();
     let element = Element {
         dtype,
         big_endian: stored.big_endian && !at.preceded,
@@ -337,23 +339,22 @@ pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8
     codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
 }
 
-/// Needs no words. But where they tell how long a chunk must be, any other is refused.
+/// Needs no words. But where they tell what a chunk must be, any other is refused.
 #[inline(never)]
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let bytes = codec::raw_bytes(src)?;
-    let right = length(words);
-    if !right.contains(&(bytes as u64)) {
-        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {}", chunk::told(&right));
-    }
+    let bytes = bytes_of_chunk(words, src)?;
     let mut out = Buffer::new(bytes)?;
     codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
     Ok(out)
 }
 
-/// Bytes that a chunk may have. Never inlined, as `asked`.
+/// Bytes of the chunk that a stream holds; an error if the words of its dataset tell of another. Never inlined, as
+/// `asked`.
 #[inline(never)]
-fn length(words: &[u32]) -> RangeInclusive<u64> {
-    CdValues::decode(words).map_or(0..=u64::MAX, |values| values.chunk_bytes())
+pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
+    let held = codec::held(src)?;
+    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &held))?;
+    Ok(held.bytes)
 }
 
 /// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.

@@ -24,7 +24,7 @@ pub(crate) use chunk::measured_without;
 #[doc(hidden)]
 pub use filter::filter as filter_of_caller; // for the fuzz targets
 #[doc(hidden)]
-pub use filter::stream_of_chunk; // for the command
+pub use filter::{bytes_of_chunk, stream_of_chunk}; // for the command
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_uint};
 use crate::error::{Result, fail};
 
 /// `H5Z_FILTER_SHUFFLE`.
-pub const SHUFFLE: c_int = 2;
+pub(crate) const SHUFFLE: c_int = 2;
 /// Of its registered filters one cuts floats.
 const BLOSC2: c_int = 32026;
 /// The word of Blosc2 that says what it does before it compresses; up to this number nothing is lost.

@@ -143,6 +143,7 @@ unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored
         big_endian: order == BIG || order == 0 && cfg!(target_endian = "big"),
         scalar: known.is_some() && kind != CHAR,
         numbers: known.is_some() && kind != CHAR,
+        integers: known.is_some_and(|dtype| !dtype.is_float()) && kind != CHAR,
         bytes: known.map_or(0, |dtype| dtype.size() as u32),
         what: known.map_or_else(|| format!("netCDF's type {kind}"), |dtype| dtype.name().to_string()),
     })

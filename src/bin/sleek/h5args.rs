@@ -8,7 +8,7 @@ use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;
 use crate::args::{Quality, check_variables};
-use crate::io::say;
+use crate::io::{say, say_json};
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, \
 else of each HDF5 chunk";
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let words = cd_values_of(&params);
     match args.json {
-        true => say!("{:#}", json!({"filter_id": FILTER_ID, "cd_values": words})),
+        true => say_json(&json!({"filter_id": FILTER_ID, "cd_values": words})),
         false => print(&params, &words),
     }
     Ok(ExitCode::SUCCESS)

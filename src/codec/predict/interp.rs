@@ -31,10 +31,10 @@ pub struct Rule {
 
 /// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
 const STEPS: [&[u32]; AXES + 1] =
-    [&[31, 31, 31, 27, 27, 23], &[31, 31, 31, 27, 27, 23], &[31, 31, 27, 23], &[31, 27, 23]];
+    [&[15, 15, 15, 13, 13, 11], &[15, 15, 15, 13, 13, 11], &[15, 15, 13, 11], &[15, 13, 11]];
 
 /// The step of the finest level, and of the lattice's coarse elements.
-pub const STEP: u32 = 31;
+pub const STEP: u32 = 15;
 
 /// Weights of coarse nodes −1, 0, 1 and 2 from a new one.
 type Weights = [u32; 4];

@@ -1,8 +1,8 @@
-//! The fine lattice: elements of f32 and f64 as multiples of a 31st of what bins are apart (docs/codecs/predict.md §5).
+//! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart (docs/codecs/predict.md §5).
 //!
-//! Let V = round(v / fine), and R be a restored multiple no more than 15 from V. The error is at most
-//! 15·fine + fine/2 + d, where d is what the rounded quotient is off: at most 2^-5·fine for f32, of which |V| is below
-//! 2^18, and less for f64. `Lattice::multiplier` keeps 15.53125·fine within the bound. R·fine is exact, as R has no more
+//! Let V = round(v / fine), and R be a restored multiple no more than 7 from V. The error is at most
+//! 7·fine + fine/2 + d, where d is what the rounded quotient is off: at most 2^-5·fine for f32, of which |V| is below
+//! 2^17, and less for f64. `Lattice::multiplier` keeps 7.53125·fine within the bound. R·fine is exact, as R has no more
 //! bits than the type's mantissa lacks of the multiplier's.
 //!
 //! Elements beyond have bins of the quantizer. An element near the border between both is neither: it would come back on
@@ -17,11 +17,11 @@ use crate::primitives::word::Word;
 /// fine = multiplier · 2^(j − this), with j of the quantizer's step.
 const EXPONENT: i32 = 8;
 /// What the multiplier may be.
-pub const MULTIPLIERS: std::ops::RangeInclusive<u8> = 32..=65;
+pub const MULTIPLIERS: std::ops::RangeInclusive<u8> = 67..=135;
 /// How far an error may be of fine: see above.
-const MOST_ERROR: f64 = 15.53125;
+const MOST_ERROR: f64 = 7.53125;
 /// The border of multiples of f32.
-const BORDER_F32: u32 = 250_000;
+const BORDER_F32: u32 = 124_000;
 /// That of f64.
 const BORDER_F64: u32 = 1 << 28;
 /// Elements are on neither side of the border if they are closer than this.

@@ -2,7 +2,7 @@
 //! any of them is read and written by itself. Decoded blocks are kept in a cache; one that was changed is encoded again
 //! when another one takes its place.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use zfp_rs::bitstream::ZfpBitStreamRefMut;
 use zfp_rs::{ZfpBitStreamRef, ZfpConfig, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpStreamAlignment};
@@ -14,6 +14,7 @@ use super::with_stack;
 use crate::container::{Dims, Region};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::host::fork::Lock;
 use crate::host::fpu;
 use crate::host::memory::filled;
 use crate::params::{Mode, Params};
@@ -23,11 +24,14 @@ const SIDE: usize = 1 << BLOCK_LOG2;
 /// Elements arrive and leave in the byte order of the host.
 const BIG_ENDIAN: bool = cfg!(target_endian = "big");
 
-/// An array of one to four dimensions. Any number of threads may use it; they take turns.
+/// An array of one to four dimensions. Any number of threads may use it; they take turns. In a forked child it can be
+/// used unless another thread was inside it.
 pub struct CompressedArray {
     dims: Dims,
     dtype: DType,
-    blocks: Mutex<Any>,
+    blocks: Lock<Any>,
+    /// Of the compressed blocks, and of the cache.
+    bytes: [usize; 2],
 }
 
 /// Blocks of some element type, not in a box of their own: memory for one could be refused by no error.
@@ -63,8 +67,8 @@ trait Store {
     fn flush(&mut self) -> Result<()>;
     /// All blocks, of which some in the cache may be newer.
     fn words(&self) -> &[u64];
-    /// All of them, of which the cache is to know nothing.
-    fn words_anew(&mut self) -> &mut [u64];
+    /// Takes these blocks for all that there was, in the cache too.
+    fn replace(&mut self, words: Vec<u64>);
     /// Bytes of all blocks, and of the cache.
     fn bytes(&self) -> [usize; 2];
 }
@@ -85,19 +89,20 @@ impl CompressedArray {
         if dims.rank() == 0 || dims.rank() > MAX_AXES {
             return fail!(InvalidArgument, "{} dimensions; a compressed array has 1 to {MAX_AXES}", dims.rank());
         }
-        let blocks = match dtype {
+        let mut blocks = match dtype {
             DType::F32 => Any::F32(Blocks::new(params, cache_bytes)?),
             DType::F64 => Any::F64(Blocks::new(params, cache_bytes)?),
             DType::I32 => Any::I32(Blocks::new(params, cache_bytes)?),
             _ => Any::I64(Blocks::new(params, cache_bytes)?),
         };
-        Ok(CompressedArray { dims, dtype, blocks: Mutex::new(blocks) })
+        let bytes = blocks.store().bytes();
+        Ok(CompressedArray { dims, dtype, blocks: Lock::new(blocks), bytes })
     }
 
     /// Reads the box of `lens` elements from `start` on, slowest dimension first; returns the bytes written.
     pub fn read(&self, start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
         let (start, lens, bytes) = self.place(start, lens, dst.len())?;
-        let mut blocks = self.blocks();
+        let mut blocks = self.blocks()?;
         let blocks = &mut *blocks;
         with_stack(self.rank(), || blocks.store().transfer(start, lens, Move::Read(&mut dst[..bytes])))?;
         Ok(bytes)
@@ -106,29 +111,36 @@ impl CompressedArray {
     /// Writes such a box. Floats must be finite: a block has one exponent.
     pub fn write(&self, start: &[u64], lens: &[u64], src: &[u8]) -> Result<()> {
         let (start, lens, bytes) = self.place(start, lens, src.len())?;
-        let mut blocks = self.blocks();
+        let mut blocks = self.blocks()?;
         let blocks = &mut *blocks;
         with_stack(self.rank(), || blocks.store().transfer(start, lens, Move::Write(&src[..bytes])))
     }
 
     /// Encodes every block that was changed.
     pub fn flush(&self) -> Result<()> {
-        let mut blocks = self.blocks();
+        let mut blocks = self.blocks()?;
         let blocks = &mut *blocks;
         with_stack(self.rank(), || blocks.store().flush())
     }
 
     /// Shows all blocks, those that were changed encoded.
     pub fn blocks_as_they_are(&self, show: impl FnOnce(&[u64]) -> Result<()>) -> Result<()> {
-        let mut blocks = self.blocks();
+        let mut blocks = self.blocks()?;
         let blocks = &mut *blocks;
         with_stack(self.rank(), || blocks.store().flush())?;
         show(blocks.store().words())
     }
 
-    /// Has all blocks written anew.
-    pub fn set_blocks(&self, write: impl FnOnce(&mut [u64]) -> Result<()>) -> Result<()> {
-        write(self.blocks().store().words_anew())
+    /// Has all blocks, which take `bytes`, written anew. An error leaves the array as it was, so they are written aside.
+    pub fn set_blocks(&self, bytes: usize, write: impl FnOnce(&mut [u64]) -> Result<()>) -> Result<()> {
+        let own = self.bytes()[0];
+        if bytes != own {
+            return fail!(InvalidArgument, "{bytes} bytes; the blocks of this array take {own}");
+        }
+        let mut words = filled(own / size_of::<u64>(), 0)?;
+        write(&mut words)?;
+        self.blocks()?.store().replace(words);
+        Ok(())
     }
 
     /// Its dimensions.
@@ -138,11 +150,17 @@ impl CompressedArray {
 
     /// Bytes of the compressed blocks, and of the cache.
     pub fn bytes(&self) -> [usize; 2] {
-        self.blocks().store().bytes()
+        self.bytes
     }
 
-    fn blocks(&self) -> MutexGuard<'_, Any> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn blocks(&self) -> Result<MutexGuard<'_, Any>> {
+        match self.blocks.lock() {
+            Some(blocks) => Ok(blocks),
+            None => fail!(
+                InvalidArgument,
+                "another thread was inside this array when the process was forked; make a new array in the child"
+            ),
+        }
     }
 
     /// A box, the fastest dimension first, and its bytes, for which there must be room.
@@ -337,9 +355,9 @@ impl<E: Element> Store for Blocks<E> {
         &self.words
     }
 
-    fn words_anew(&mut self) -> &mut [u64] {
+    fn replace(&mut self, words: Vec<u64>) {
         self.lines.fill((NONE, false));
-        &mut self.words
+        self.words = words;
     }
 
     fn bytes(&self) -> [usize; 2] {

@@ -82,6 +82,8 @@ def decode_box(stream: Any, start: Sequence[int], count: Sequence[int]) -> npt.N
         for at, n, d in zip(start[:-1], count[:-1], s.shape[:-1]):
             lines = (lines[:, None] * d + np.arange(at, at + n)).reshape(-1)
         _put(s, words, _chunks_with(s, lines * s.shape[-1] + start[-1], count[-1]))
+    else:
+        _put(s, words, np.zeros(0, np.int64))
     box = words.reshape(s.shape)[tuple(slice(at, at + n) for at, n in zip(start, count))]
     return _elements(s, box.copy(), dtype).reshape(tuple(count))
 

@@ -16,7 +16,7 @@ use sleek::{DType, Dims};
 use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
-use crate::io::{say, tell};
+use crate::io::{Model, say_json, tell};
 use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
@@ -102,10 +102,11 @@ pub fn run(args: &Args) -> Outcome {
     };
     let analysis = Analysis { sample, seen, floor, ladder, brief: args.brief };
     if let Some(plot) = &args.plot {
-        plot::write(&analysis, plot, args.force)?;
+        let like = Model::at(&sample::split(&args.field).0);
+        plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;
     }
     match args.json {
-        true => say!("{:#}", table::to_json(&analysis)),
+        true => say_json(&table::to_json(&analysis)),
         false => table::print(&analysis),
     }
     if let (Some(plot), false, false) = (&args.plot, args.json, args.verbosity.quiet) {

@@ -1,7 +1,6 @@
 //! The plot: ratio and error against the bound, as SVG, PNG or a page of HTML.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use super::Analysis;
 use super::ladder::{Row, Why};
@@ -10,7 +9,7 @@ use crate::io::check_place;
 use crate::plot::axis::Axis;
 use crate::plot::page::page;
 use crate::plot::picture::{Anchor, Colour, Picture, Point, Size, Style, escaped};
-use crate::plot::{extension, short, write_bytes};
+use crate::plot::{Writing, extension, short, write_bytes};
 
 /// The picture, its two panels, and what their curves look like.
 const WIDTH: f64 = 860.0;
@@ -30,15 +29,15 @@ const SHADE: Colour = 0xf3e3d9;
 const WHITE: Colour = 0xffffff;
 
 /// Writes the plot to a file, as its name ends.
-pub fn write(analysis: &Analysis, path: &Path, force: bool) -> Result<(), String> {
-    check_place(path, force)?;
+pub fn write(analysis: &Analysis, to: &Writing) -> Result<(), String> {
+    check_place(to.path, to.force)?;
     if analysis.ladder.range.len() < 2 {
         return Err(format!("{}: nothing to plot, as every bound is as good as none", analysis.sample.name));
     }
     let picture = draw(analysis);
-    match extension(path) {
-        Some("html") => write_bytes(html(analysis, &picture.to_svg()).as_bytes(), path, force),
-        _ => crate::plot::write(&picture, path, force),
+    match extension(to.path) {
+        Some("html") => write_bytes(html(analysis, &picture.to_svg()).as_bytes(), to),
+        _ => crate::plot::write(&picture, to),
     }
 }
 

@@ -147,8 +147,7 @@ impl Sample {
         let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
         let mut data = Vec::new();
         for block in &blocks {
-            data.resize(field.block_bytes(block), 0);
-            field.read(block, &mut data)?;
+            field.read_into(block, &mut data)?;
             gather.take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
             progress.add(data.len() as u64);
         }

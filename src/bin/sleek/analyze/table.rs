@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
+use sleek::printable::{printable, steers};
 use sleek::{DType, MissingValue, Mode, Params};
 
 use super::Analysis;
@@ -21,7 +22,7 @@ pub fn print(analysis: &Analysis) {
     let (lo, hi) = sample.extremes;
     let fills: Vec<String> = sample.fills().iter().filter(|f| !f.is_nan()).map(|f| text(sample.dtype, *f)).collect();
     let fill = if fills.is_empty() { String::new() } else { format!(", without the missing {}", fills.join(", ")) };
-    say!("{}", sample.name);
+    say!("{}", printable(&sample.name));
     say!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
     let (tried, all) = (sample.bytes() as u64, sample.count * sample.dtype.size() as u64);
     say!(
@@ -197,18 +198,20 @@ fn commands(analysis: &Analysis) {
     say!("\nCommands, {why} (other bounds: sleek h5args):");
     match &analysis.sample.place {
         Some((file, dataset)) => {
-            let file = file.display();
+            let file = quoted(&file.display().to_string());
             let request = match params.mode {
                 Mode::Lossless => "lossless".into(),
                 mode => format!("{}={:e}", mode.name(), params.bound),
             };
-            say!("  sleek repack{fill} --dataset {dataset}={request} {file} new.h5");
-            say!("  {} {file} new.h5", h5repack(&params, dataset));
+            let asked = quoted(&format!("{dataset}={request}"));
+            say!("  sleek repack{fill} --dataset {asked} {file} new.h5");
+            say!("  h5repack -f {} {file} new.h5", quoted(&h5repack(&params, dataset)));
         }
         None => {
             let order = if analysis.sample.big_endian { " --big-endian" } else { "" };
-            let (dtype, file) = (analysis.sample.dtype.name(), &analysis.sample.name);
-            say!("  sleek compress --dtype {dtype}{order} {bound}{fill} {file} {file}.sleek");
+            let (dtype, name) = (analysis.sample.dtype.name(), &analysis.sample.name);
+            let [file, new] = [name.clone(), format!("{name}.sleek")].map(|name| quoted(&name));
+            say!("  sleek compress --dtype {dtype}{order} {bound}{fill} {file} {new}");
         }
     }
 }
@@ -221,11 +224,31 @@ fn named(value: MissingValue) -> String {
     }
 }
 
-/// `h5repack` with the filter for one dataset.
+/// A word for a shell. One with control characters is written as bash and zsh read it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(steers) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let mut shown = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => shown.extend(['\\', c]),
+            c if steers(c) => shown += &format!("\\u{:04x}", c as u32),
+            c => shown.push(c),
+        }
+    }
+    shown + "'"
+}
+
+/// `-f` of `h5repack` with the filter for one dataset.
 fn h5repack(params: &Params, dataset: &str) -> String {
     let words = cd_values_of(params);
     let list: String = words.iter().map(|w| format!(",{w}")).collect();
-    format!("h5repack -f {dataset}:UD={FILTER_ID},0,{}{list}", words.len())
+    format!("{dataset}:UD={FILTER_ID},0,{}{list}", words.len())
 }
 
 /// Broken at spaces.

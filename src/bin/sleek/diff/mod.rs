@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 use sleek::{Dims, Mode};
 
 use crate::Outcome;
@@ -20,7 +21,7 @@ use crate::hdf5::about::About;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
-use crate::io::{check_place, say, tell};
+use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};
 use crate::progress::{Progress, bytes, figure, ratio};
 use crate::ssim::{Ssim, similarity};
@@ -106,7 +107,8 @@ pub fn run(args: &Args) -> Outcome {
         false => vec![compare(args, &Pair::of_stream(&old, &new, args.dims)?)?],
     };
     if let Some(path) = &args.plot {
-        write(args, path, &all)?;
+        let like = Model::of_all([old.as_path(), &new]);
+        write(args, &plot::Writing { path, force: args.force, like }, &all)?;
     }
     show(args, &all);
     let kept = all.iter().all(|c| c.figures.violations == 0);
@@ -257,18 +259,18 @@ fn shown_element(args: &Args, pair: &Pair, figures: &Figures) -> Result<Vec<u64>
     }
 }
 
-fn write(args: &Args, path: &Path, all: &[Compared]) -> Result<(), String> {
-    if extension(path) == Some("html") {
-        return plot::write_bytes(page::page(args, all).as_bytes(), path, args.force);
+fn write(args: &Args, to: &plot::Writing, all: &[Compared]) -> Result<(), String> {
+    if extension(to.path) == Some("html") {
+        return plot::write_bytes(page::page(args, all).as_bytes(), to);
     }
     match all {
-        [one] => plot::write(&draw::draw(one, args.dark), path, args.force),
+        [one] => plot::write(&draw::draw(one, args.dark), to),
         _ => {
             let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).take(10).collect();
             let (n, names) = (all.len(), names.join(", "));
             Err(format!(
                 "{}: holds one field, and {n} differ: name one of {names}, or take a name that ends in .html",
-                path.display()
+                to.path.display()
             ))
         }
     }
@@ -276,7 +278,7 @@ fn write(args: &Args, path: &Path, all: &[Compared]) -> Result<(), String> {
 
 fn show(args: &Args, all: &[Compared]) {
     match args.json {
-        true => say!("{:#}", json!({"fields": all.iter().map(to_json).collect::<Vec<_>>()})),
+        true => say_json(&json!({"fields": all.iter().map(to_json).collect::<Vec<_>>()})),
         false => all.iter().for_each(print),
     }
     if let (Some(path), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
@@ -304,9 +306,9 @@ fn psnr(f: &Figures) -> String {
 }
 
 fn print(of: &Compared) {
-    say!("{}", of.name);
+    say!("{}", printable(&of.name));
     for (label, value) in rows(of) {
-        say!("  {label:<18}{value}");
+        say!("  {label:<18}{}", printable(&value));
     }
 }
 

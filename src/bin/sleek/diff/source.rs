@@ -158,10 +158,8 @@ impl<'a> Pair<'a> {
         let blocks = if by_chunk { new.blocks_of_all_chunks() } else { old.all_blocks() };
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         for block in blocks {
-            expected.resize(old.block_bytes(&block), 0);
-            found.resize(expected.len(), 0);
-            old.read(&block, &mut expected)?;
-            new.read(&block, &mut found)?;
+            old.read_into(&block, &mut expected)?;
+            new.read_into(&block, &mut found)?;
             let limit = promise.limit(new, &block)?;
             let Box_ { mut start, mut count } = block;
             if self.dims.len() > start.len() {

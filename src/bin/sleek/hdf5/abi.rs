@@ -48,8 +48,9 @@ pub const SIMPLE_SPACE: c_int = 1;
 pub const SELECTS_ALL: c_int = 3;
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// `H5D_SPACE_STATUS_PART_ALLOCATED`.
-pub const PARTLY_STORED: c_int = 1;
+/// `H5D_SPACE_STATUS_NOT_ALLOCATED` and `H5D_SPACE_STATUS_ALLOCATED`; 1 is in part.
+pub const NOT_STORED: c_int = 0;
+pub const WHOLLY_STORED: c_int = 2;
 
 /// `H5O_COPY_WITHOUT_ATTR_FLAG` and `H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG`.
 pub const WITHOUT_ATTRIBUTES: c_uint = 0x10;

@@ -95,8 +95,7 @@ fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Re
     if is_bare || field.dims != [len] || len > MANY || !field.stored.scalar || field.stored_bytes() == 0 {
         return Ok(Along { name, units, values: Vec::new() });
     }
-    let mut bytes = vec![0; field.bytes() as usize];
-    field.read(&Block { start: vec![0], count: vec![len] }, &mut bytes)?;
+    let bytes = field.bytes_of(&Block { start: vec![0], count: vec![len] })?;
     let mut values = Vec::new();
     element::for_each_pair(field.stored.dtype, field.stored.big_endian, &bytes, &bytes, |(_, v), _| values.push(v));
     if values.iter().any(|v| !v.is_finite()) {

@@ -3,6 +3,7 @@
 use super::Id;
 use super::abi::DEFAULT;
 use super::dataset::{Block, Field};
+use crate::io::zeroed;
 
 /// A chunk of a dataset in the file.
 pub struct Chunk {
@@ -18,11 +19,6 @@ struct Place {
 }
 
 impl Field<'_> {
-    /// Whether a chunk was ever written.
-    pub(super) fn is_stored(&self, chunk: &Block) -> Result<bool, String> {
-        Ok(self.place(chunk)?.is_none_or(|place| place.address != u64::MAX))
-    }
-
     /// A chunk as it is stored; `None` if it was never written, or where HDF5 does not tell.
     pub fn chunk(&self, chunk: &Block) -> Result<Option<Chunk>, String> {
         let hdf5 = self.dataset.hdf5;
@@ -32,7 +28,7 @@ impl Field<'_> {
         if place.address == u64::MAX {
             return Ok(None);
         }
-        let (mut bytes, mut skipped) = (vec![0; place.bytes as usize], 0);
+        let (mut bytes, mut skipped) = (zeroed(place.bytes as usize)?, 0);
         let out = bytes.as_mut_ptr().cast();
         // SAFETY: the id is alive, a chunk's start has the dataset's rank, and there is room for all that is stored.
         let answer = unsafe { read_chunk(self.dataset.id, DEFAULT, chunk.start.as_ptr(), &mut skipped, out) };

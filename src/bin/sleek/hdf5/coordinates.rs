@@ -12,11 +12,68 @@ use super::{Id, c_string, h5, h5_id};
 /// Attributes that name them.
 const ATTRIBUTES: [&CStr; 3] = [c"coordinates", c"bounds", c"climatology"];
 
-/// The places of the datasets that are named as coordinates, or their bounds, each with who says so.
+/// What the CF conventions have coordinates of the globe measured in, and called.
+const DEGREES: [&str; 12] = [
+    "degrees_north",
+    "degree_north",
+    "degrees_N",
+    "degree_N",
+    "degreesN",
+    "degreeN",
+    "degrees_east",
+    "degree_east",
+    "degrees_E",
+    "degree_E",
+    "degreesE",
+    "degreeE",
+];
+const STANDARD_NAMES: [&str; 7] = [
+    "latitude",
+    "longitude",
+    "time",
+    "grid_latitude",
+    "grid_longitude",
+    "projection_x_coordinate",
+    "projection_y_coordinate",
+];
+/// Units of times, before `since`; plurals and short forms begin so or stand in `SHORT_TIMES`.
+const TIMES: [&str; 8] = ["second", "minute", "hour", "day", "month", "year", "millisec", "microsec"];
+const SHORT_TIMES: [&str; 12] = ["s", "sec", "secs", "min", "mins", "h", "hr", "hrs", "d", "ms", "msec", "yr"];
+
+/// Why a dataset is a coordinate by its own attributes, as the CF conventions tell: a latitude, a longitude, a time, or
+/// what says that it is an axis.
+fn by_itself(dataset: &Id) -> Result<Option<String>, String> {
+    if let Some(units) = text_of(dataset, c"units")?
+        && (DEGREES.contains(&units.trim()) || is_time(&units))
+    {
+        return Ok(Some(format!("units {}", units.trim())));
+    }
+    for (attribute, known) in [(c"standard_name", &STANDARD_NAMES[..]), (c"axis", &["X", "Y", "Z", "T"])] {
+        if let Some(said) = text_of(dataset, attribute)?.filter(|said| known.contains(&said.trim())) {
+            return Ok(Some(format!("{} {}", attribute.to_string_lossy(), said.trim())));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether units are those of a time since a moment, such as `hours since 1900-01-01`.
+fn is_time(units: &str) -> bool {
+    let mut words = units.split_whitespace();
+    let (Some(unit), Some(since), Some(_)) = (words.next(), words.next(), words.next()) else { return false };
+    let unit = unit.to_ascii_lowercase();
+    let is_unit = SHORT_TIMES.contains(&unit.as_str()) || TIMES.iter().any(|time| unit.starts_with(time));
+    is_unit && since.eq_ignore_ascii_case("since")
+}
+
+/// The places of the datasets that are named as coordinates, or their bounds, or say it themselves, each with who says
+/// so.
 pub fn coordinates(file: &Id, contents: &Contents) -> Result<BTreeMap<usize, String>, String> {
     let mut found = BTreeMap::new();
-    for object in contents.objects.iter().filter(|o| o.kind == Kind::Dataset) {
+    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
         let dataset = open_object(file, &object.path)?;
+        if let Some(said) = by_itself(&dataset)? {
+            found.entry(place).or_insert(said);
+        }
         for attribute in ATTRIBUTES {
             let Some(names) = text_of(&dataset, attribute)? else { continue };
             for name in names.split_whitespace() {
@@ -58,5 +115,22 @@ pub fn text_of(object: &Id, name: &CStr) -> Result<Option<String>, String> {
     match is_text && h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? == 1 {
         true => text(&attribute, &kind, &space),
         false => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_since_a_moment() {
+        for units in
+            ["days since 1850-01-01", "Hours Since 1900-1-1 00:00", " h since epoch", "seconds  since 1970-01-01T0Z"]
+        {
+            assert!(is_time(units), "{units}");
+        }
+        for units in ["days", "days since", "m since 3", "", "since 1900", "second", "W m-2"] {
+            assert!(!is_time(units), "{units}");
+        }
     }
 }

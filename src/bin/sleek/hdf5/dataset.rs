@@ -7,7 +7,9 @@ use sleek::api::hdf5_filter::datatype::{self, Stored};
 use super::abi;
 use super::filters::{filter_name, missing_filter};
 use super::object::{Object, open_object};
+use super::stored::check_room;
 use super::{Id, h5, h5_id};
+use crate::io::reserve;
 
 /// Bytes that are read or written at once, as far as whole chunks allow.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -101,7 +103,7 @@ impl<'a> Field<'a> {
 
     /// Bytes of all elements.
     pub fn bytes(&self) -> u64 {
-        self.dims.iter().product::<u64>() * self.size
+        self.dims.iter().fold(self.size, |n, len| n.saturating_mul(*len))
     }
 
     /// Bytes in the file.
@@ -113,29 +115,26 @@ impl<'a> Field<'a> {
     /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were
     /// never written, each block is one chunk and those are left out.
     pub fn blocks(&self) -> Result<Vec<Block>, String> {
-        let hdf5 = self.dataset.hdf5;
-        let mut status = 0;
-        h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
-        let can_tell = self.is_chunked && self.new_chunk.is_none() && hdf5.chunk_info.is_some();
-        if status != abi::PARTLY_STORED || !can_tell {
-            return Ok(self.all_blocks());
+        match self.space_status()? {
+            abi::NOT_STORED => Ok(Vec::new()),
+            abi::WHOLLY_STORED => self.all_blocks().listed(),
+            _ if !self.is_chunked || self.new_chunk.is_some() => self.all_blocks().listed(),
+            _ => self.stored_chunks()?.map_or_else(|| self.all_blocks().listed(), Ok),
         }
-        self.blocks_of_chunks()
     }
 
     /// The same in single chunks.
     pub fn blocks_in_chunks(&self) -> Result<Vec<Block>, String> {
-        let hdf5 = self.dataset.hdf5;
-        let mut status = 0;
-        h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
-        match status == abi::PARTLY_STORED && hdf5.chunk_info.is_some() {
-            true => self.blocks_of_chunks(),
-            false => Ok(self.blocks_of_all_chunks()),
+        match self.space_status()? {
+            abi::NOT_STORED => Ok(Vec::new()),
+            abi::WHOLLY_STORED => self.blocks_of_all_chunks().listed(),
+            _ if !self.is_chunked => self.blocks_of_all_chunks().listed(),
+            _ => self.stored_chunks()?.map_or_else(|| self.blocks_of_all_chunks().listed(), Ok),
         }
     }
 
     /// The same with what was never written.
-    pub fn all_blocks(&self) -> Vec<Block> {
+    pub fn all_blocks(&self) -> Cut {
         let step = self.new_chunk.as_ref().map(|new| self.whole_chunks(new));
         cut(&self.dims, &enlarged(&self.dims, step.as_ref().unwrap_or(&self.chunk), self.size))
     }
@@ -160,23 +159,29 @@ impl<'a> Field<'a> {
     }
 
     /// All chunks, written or not.
-    pub fn blocks_of_all_chunks(&self) -> Vec<Block> {
+    pub fn blocks_of_all_chunks(&self) -> Cut {
         cut(&self.dims, &self.chunk)
-    }
-
-    /// The chunks that were written.
-    pub fn blocks_of_chunks(&self) -> Result<Vec<Block>, String> {
-        let chunks = self.blocks_of_all_chunks();
-        if !self.is_chunked {
-            return Ok(chunks);
-        }
-        let stored = chunks.into_iter().map(|c| Ok(self.is_stored(&c)?.then_some(c)));
-        stored.filter_map(Result::transpose).collect()
     }
 
     /// Bytes of a block.
     pub fn block_bytes(&self, block: &Block) -> usize {
-        (block.count.iter().product::<u64>() * self.size) as usize
+        let bytes = block.count.iter().fold(self.size, |n, len| n.saturating_mul(*len));
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// A block's bytes.
+    pub fn bytes_of(&self, block: &Block) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        self.read_into(block, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same in the place of what `bytes` has.
+    pub fn read_into(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), String> {
+        let size = self.block_bytes(block);
+        reserve(bytes, size.saturating_sub(bytes.len())).map_err(|e| format!("{}: {e}", self.name))?;
+        bytes.resize(size, 0);
+        self.read(block, bytes)
     }
 
     /// Reads a block into `bytes`, which has its size.
@@ -267,7 +272,7 @@ fn stored_chunk(properties: &Id, rank: usize) -> Result<Vec<u64>, String> {
 pub fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
     let mut chunk: Vec<u64> = dims.iter().map(|d| (*d).max(1)).collect();
     for i in 0..chunk.len() {
-        let rest: u64 = chunk.iter().skip(i + 1).product::<u64>().saturating_mul(size);
+        let rest: u64 = chunk.iter().skip(i + 1).fold(size, |n, len| n.saturating_mul(*len));
         let fits = (CHUNK_BYTES / rest.max(1)).max(1);
         // As many chunks as there must be, and these of one size.
         chunk[i] = chunk[i].div_ceil(chunk[i].div_ceil(fits));
@@ -282,7 +287,7 @@ pub fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
 fn enlarged(dims: &[u64], chunk: &[u64], size: u64) -> Vec<u64> {
     let mut block = chunk.to_vec();
     for i in (0..dims.len()).rev() {
-        let bytes = block.iter().product::<u64>().saturating_mul(size).max(1);
+        let bytes = block.iter().fold(size, |n, len| n.saturating_mul(*len)).max(1);
         let chunks = dims[i].div_ceil(chunk[i]).max(1);
         let times = (BLOCK_BYTES / bytes).clamp(1, chunks);
         block[i] = chunk[i] * times;
@@ -294,21 +299,53 @@ fn enlarged(dims: &[u64], chunk: &[u64], size: u64) -> Vec<u64> {
 }
 
 /// Cuts a dataset into blocks of a shape, those at the rim smaller.
-pub fn cut(dims: &[u64], shape: &[u64]) -> Vec<Block> {
+pub fn cut(dims: &[u64], shape: &[u64]) -> Cut {
     let counts: Vec<u64> = dims.iter().zip(shape).map(|(d, s)| d.div_ceil(*s)).collect();
-    let total: u64 = counts.iter().product();
-    (0..total)
-        .map(|n| {
-            let mut rest = n;
-            let mut start = vec![0; dims.len()];
-            for i in (0..dims.len()).rev() {
-                start[i] = rest % counts[i] * shape[i];
-                rest /= counts[i];
-            }
-            let count = start.iter().zip(dims).zip(shape).map(|((at, d), s)| (*s).min(d - at)).collect();
-            Block { start, count }
-        })
-        .collect()
+    let total = counts.iter().fold(1u64, |n, count| n.saturating_mul(*count));
+    Cut { dims: dims.to_vec(), shape: shape.to_vec(), counts, next: 0, total }
+}
+
+/// The blocks of a dataset, one after the other: there may be more than memory has room for.
+#[derive(Clone)]
+pub struct Cut {
+    dims: Vec<u64>,
+    shape: Vec<u64>,
+    /// Blocks along each dimension.
+    counts: Vec<u64>,
+    next: u64,
+    total: u64,
+}
+
+impl Cut {
+    /// How many there are.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// All of them at once.
+    pub fn listed(self) -> Result<Vec<Block>, String> {
+        check_room(self.total, self.dims.len())?;
+        Ok(self.collect())
+    }
+}
+
+impl Iterator for Cut {
+    type Item = Block;
+
+    fn next(&mut self) -> Option<Block> {
+        if self.next == self.total {
+            return None;
+        }
+        let mut rest = self.next;
+        self.next += 1;
+        let mut start = vec![0; self.dims.len()];
+        for i in (0..self.dims.len()).rev() {
+            start[i] = rest % self.counts[i] * self.shape[i];
+            rest /= self.counts[i];
+        }
+        let count = start.iter().zip(&self.dims).zip(&self.shape).map(|((at, d), s)| (*s).min(d - at)).collect();
+        Some(Block { start, count })
+    }
 }
 
 /// Sets the chunk of a property list.
@@ -333,12 +370,15 @@ mod tests {
     fn blocks_cover_everything_once() {
         let dims = [5, 7, 11];
         for shape in [[2, 3, 4], [5, 7, 11], [1, 1, 1]] {
-            let blocks = cut(&dims, &shape);
+            let blocks: Vec<Block> = cut(&dims, &shape).collect();
             let covered: u64 = blocks.iter().map(|b| b.count.iter().product::<u64>()).sum();
             assert_eq!(covered, 5 * 7 * 11, "{shape:?}");
             assert!(blocks.iter().all(|b| (0..3).all(|i| b.count[i] > 0 && b.start[i] % shape[i] == 0)));
         }
-        assert_eq!(cut(&[0, 4], &[1, 4]), []);
+        assert_eq!(cut(&[0, 4], &[1, 4]).count(), 0);
+        // Not listed, and no overflow.
+        let huge = cut(&[u64::MAX, u64::MAX], &[1, 1]);
+        assert!(huge.clone().nth(1).is_some_and(|b| b.start == [0, 1]) && huge.listed().is_err());
         assert_eq!(enlarged(&[100, 1000, 1000], &[1, 100, 1000], 4), [1, 1000, 1000]);
         assert_eq!(enlarged(&[100, 10, 10], &[1, 10, 10], 4), [100, 10, 10]);
     }

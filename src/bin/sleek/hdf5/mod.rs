@@ -12,6 +12,7 @@ mod missing;
 pub mod object;
 pub mod parallel;
 pub mod rim;
+mod stored;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -114,6 +115,11 @@ pub struct Hdf5 {
     iterate_links: Iterate,
     /// Where a chunk is stored, if this HDF5 (1.10.5 and newer) tells.
     chunk_info: Option<ChunkInfo>,
+    /// Visits the chunks that are stored (1.12.3, 1.14 and newer).
+    iterate_chunks: Option<stored::IterateChunks>,
+    /// How many there are, and each by its number (1.10.5 and newer).
+    count_chunks: Option<stored::CountChunks>,
+    chunk_at: Option<stored::ChunkAt>,
     /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
     read_chunk: Option<ReadChunk>,
     /// Writes one so, where there is such a function.
@@ -236,6 +242,9 @@ impl Hdf5 {
                 link_info: loaded.function(c"H5Lget_info2").or_else(|_| loaded.function(c"H5Lget_info"))?,
                 iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
                 chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
+                iterate_chunks: loaded.function(c"H5Dchunk_iter").ok(),
+                count_chunks: loaded.function(c"H5Dget_num_chunks").ok(),
+                chunk_at: loaded.function(c"H5Dget_chunk_info").ok(),
                 read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
                 write_chunk: loaded.function(c"H5Dwrite_chunk").ok(),
                 loaded,

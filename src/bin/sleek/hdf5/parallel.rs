@@ -7,9 +7,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
+use sleek::api::hdf5_filter::bytes_of_chunk;
+
 use super::dataset::{Block, Field};
 use super::filters::pipeline;
 use super::rim::Rim;
+use crate::io::{reserve, zeroed};
 
 /// Filters that are undone here.
 const DEFLATE: i32 = 1;
@@ -22,6 +25,8 @@ const STACK_BYTES: usize = 2 << 20;
 /// How chunks come from what is stored.
 struct Decoder {
     steps: Vec<Step>,
+    /// SLEEK's words.
+    words: Vec<u32>,
     rim: Rim,
 }
 
@@ -47,31 +52,32 @@ impl Decoder {
         if !field.is_chunked {
             return Ok(None);
         }
-        let mut steps = Vec::new();
+        let (mut steps, mut words) = (Vec::new(), Vec::new());
         for filter in pipeline(&field.properties)? {
             steps.push(match (filter.id, filter.words.first()) {
                 (DEFLATE, _) => Step::Inflate,
                 (SHUFFLE, Some(size)) if *size > 0 => Step::Unshuffle(*size as usize),
-                _ if filter.is_sleek() => Step::Sleek,
+                _ if filter.is_sleek() => {
+                    words = filter.words;
+                    Step::Sleek
+                }
                 _ => return Ok(None),
             });
         }
         // Without filters HDF5 reads straight into place.
-        Ok((!steps.is_empty()).then(|| Decoder { steps, rim: Rim::of(field) }))
+        Ok((!steps.is_empty()).then(|| Decoder { steps, words, rim: Rim::of(field) }))
     }
 
     /// A whole chunk of what is stored.
     fn decode(&self, mut bytes: Vec<u8>, skipped: u32) -> Result<Vec<u8>, String> {
         let right = self.rim.bytes();
+        // Another filter may have come before this one; what it gave may be longer than the chunk.
+        let most = |i: usize| self.steps[..i].iter().fold(right, |most, step| step.longest(most));
         for (i, step) in self.steps.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
             bytes = match step {
-                Step::Inflate => inflate(&bytes, right)?,
-                Step::Unshuffle(size) => unshuffled(&bytes, *size),
-                Step::Sleek => {
-                    // Another filter may have come before ours; then the lengths differ.
-                    let most = if i == 0 { right } else { usize::MAX };
-                    restored(&bytes, most)?
-                }
+                Step::Inflate => inflate(&bytes, most(i))?,
+                Step::Unshuffle(size) => unshuffled(&bytes, *size)?,
+                Step::Sleek => restored(&self.words, &bytes, most(i))?,
             };
         }
         match bytes.len() == right {
@@ -81,32 +87,46 @@ impl Decoder {
     }
 }
 
-fn inflate(bytes: &[u8], right: usize) -> Result<Vec<u8>, String> {
-    let mut plain = Vec::with_capacity(right + 1);
-    let mut reader = flate2::read::ZlibDecoder::new(bytes).take(right as u64 + 1);
+impl Step {
+    /// The most bytes that its filter makes of so many: deflate and SLEEK add some where nothing gets smaller.
+    fn longest(self, bytes: usize) -> usize {
+        match self {
+            Step::Unshuffle(_) => bytes,
+            Step::Inflate | Step::Sleek => bytes.saturating_add(bytes / 8).saturating_add(64 << 10),
+        }
+    }
+}
+
+fn inflate(bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let mut plain = Vec::new();
+    reserve(&mut plain, most.saturating_add(1))?;
+    let mut reader = flate2::read::ZlibDecoder::new(bytes).take((most as u64).saturating_add(1));
     reader.read_to_end(&mut plain).map_err(|e| format!("deflate: {e}"))?;
-    Ok(plain)
+    match plain.len() > most {
+        true => Err(format!("deflate: more than {most} bytes")),
+        false => Ok(plain),
+    }
 }
 
 /// All first bytes come first, then all second ones; what is no whole element stays at the end.
-fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
+fn unshuffled(bytes: &[u8], size: usize) -> Result<Vec<u8>, String> {
     let count = bytes.len() / size;
-    let mut plain = vec![0; bytes.len()];
+    let mut plain = zeroed(bytes.len())?;
     plain[count * size..].copy_from_slice(&bytes[count * size..]);
     for (i, plane) in bytes.chunks_exact(count.max(1)).take(size).enumerate() {
         for (element, byte) in plain.chunks_exact_mut(size).zip(plane) {
             element[i] = *byte;
         }
     }
-    plain
+    Ok(plain)
 }
 
-fn restored(stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
-    let bytes = sleek::codec::raw_bytes(stream).map_err(|e| e.to_string())?;
+fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let bytes = bytes_of_chunk(words, stream).map_err(|e| e.to_string())?;
     if bytes > most {
         return Err(format!("a stream of {bytes} bytes, where {most} are right"));
     }
-    let mut plain = vec![0; bytes];
+    let mut plain = zeroed(bytes)?;
     sleek::decompress_into(stream, &mut plain).map_err(|e| e.to_string())?;
     Ok(plain)
 }
@@ -137,9 +157,7 @@ impl Field<'_> {
             {
                 return Ok(Reading::Stored(stored.bytes, stored.skipped));
             }
-            let mut bytes = vec![0; self.block_bytes(chunk)];
-            self.read(chunk, &mut bytes)?;
-            Ok::<_, String>(Reading::Plain(bytes))
+            Ok::<_, String>(Reading::Plain(self.bytes_of(chunk)?))
         };
         let whole_work = |chunk: &Block, read: Reading| match (read, &decoder) {
             (Reading::Stored(bytes, skipped), Some(decoder)) => {
@@ -211,6 +229,7 @@ mod tests {
 
     #[test]
     fn shuffled_bytes_come_back() {
+        let unshuffled = |bytes: &[u8], size| unshuffled(bytes, size).unwrap();
         assert_eq!(unshuffled(b"adgbehcfi", 3), b"abcdefghi");
         assert_eq!(unshuffled(b"acbdX", 2), b"abcdX");
         assert_eq!((unshuffled(b"", 4), unshuffled(b"ab", 4)), (vec![], b"ab".to_vec()));

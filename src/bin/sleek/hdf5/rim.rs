@@ -1,6 +1,7 @@
 //! Chunks at the rim of a dataset, of which only a part lies in it.
 
 use super::dataset::{Block, Field};
+use crate::io::zeroed;
 
 /// What there is to know of them.
 pub struct Rim {
@@ -17,20 +18,30 @@ impl Rim {
 
     /// Bytes of a whole chunk.
     pub fn bytes(&self) -> usize {
-        self.shape.iter().product::<u64>() as usize * self.fill.len()
+        let bytes = self.shape.iter().fold(self.fill.len() as u64, |n, len| n.saturating_mul(*len));
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         if block.count == self.shape {
-            return bytes;
+            return Ok(bytes);
         }
-        let mut chunk = self.fill.repeat(self.shape.iter().product::<u64>() as usize);
+        let mut chunk = self.filled()?;
         let (row, places) = self.rows(block);
         for (data, at) in bytes.chunks(row.max(1)).zip(places) {
             chunk[at..at + data.len()].copy_from_slice(data);
         }
-        chunk
+        Ok(chunk)
+    }
+
+    /// A chunk of the fill value alone.
+    fn filled(&self) -> Result<Vec<u8>, String> {
+        let mut chunk = zeroed(self.bytes())?;
+        if self.fill.iter().any(|byte| *byte != 0) {
+            chunk.chunks_exact_mut(self.fill.len()).for_each(|element| element.copy_from_slice(&self.fill));
+        }
+        Ok(chunk)
     }
 
     /// What the rim leaves of a chunk.
@@ -70,13 +81,13 @@ mod tests {
         for count in [[2, 3, 4], [1, 2, 3], [2, 1, 4], [1, 1, 1]] {
             let block = Block { start: vec![0; 3], count: count.to_vec() };
             let bytes: Vec<u8> = (0..count.iter().product::<u64>() as u8 * 2).map(|i| i + 100).collect();
-            let chunk = rim.filled_up(&block, bytes.clone());
+            let chunk = rim.filled_up(&block, bytes.clone()).unwrap();
             assert_eq!(chunk.len(), rim.bytes());
             assert_eq!(chunk.iter().filter(|b| **b < 100).count(), rim.bytes() - bytes.len());
             assert_eq!(rim.cut_out(&block, chunk), bytes, "{count:?}");
         }
         let block = Block { start: vec![0; 3], count: vec![1, 2, 1] };
-        let chunk = rim.filled_up(&block, vec![1, 2, 3, 4]);
+        let chunk = rim.filled_up(&block, vec![1, 2, 3, 4]).unwrap();
         assert_eq!((&chunk[..4], &chunk[8..12]), (&[1, 2, 9, 8][..], &[3, 4, 9, 8][..]));
     }
 }

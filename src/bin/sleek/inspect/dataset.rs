@@ -46,7 +46,7 @@ impl Dataset {
         let ours = filters.iter().position(Filter::is_sleek);
         let said = ours.map(|i| CdValues::decode(&filters[i].words)).transpose().map_err(|e| e.to_string())?;
         let request = said.map(|s| s.params().map(|params| params.unwrap_or(s.request))).transpose();
-        let chunks = if field.is_chunked { field.blocks_of_chunks()? } else { Vec::new() };
+        let chunks = if field.is_chunked { field.blocks_in_chunks()? } else { Vec::new() };
         let coded = match ours {
             Some(place) => Coded::of(field, place, &chunks)?,
             None => Coded::default(),

@@ -7,7 +7,7 @@ use sleek::{Info, Mode};
 
 use crate::Outcome;
 use crate::frames::FrameReader;
-use crate::io::{Block, Input, say};
+use crate::io::{Block, Input, say, say_json};
 use crate::progress::{bytes, number, ratio};
 use crate::sentinel::text;
 
@@ -33,7 +33,7 @@ pub fn run(input: Input, as_json: bool) -> Outcome {
     }
     let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
     match as_json {
-        true => say!("{:#}", to_json(&info, frames)),
+        true => say_json(&to_json(&info, frames)),
         false => print(&info, frames),
     }
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind, Target};
 use crate::hdf5::{Hdf5, Id, expect_hdf5};
-use crate::io::say;
+use crate::io::{say, say_json};
 use crate::progress::{bytes, ratio};
 use crate::sentinel::text;
 
@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Outcome {
     let seen = look(&file, &contents).map_err(|e| format!("{name}: {e}"))?;
     let size = std::fs::metadata(&args.input).map_err(|e| format!("{name}: {e}"))?.len();
     if args.json {
-        say!("{:#}", to_json(&contents, &seen, size));
+        say_json(&to_json(&contents, &seen, size));
         return Ok(ExitCode::SUCCESS);
     }
     let fields = seen.iter().filter_map(|s| if let Seen::Field(dataset) = s { Some(dataset) } else { None });
@@ -84,7 +84,7 @@ impl Tree<'_> {
             let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let name = link.name.to_string_lossy();
             let below = format!("{margin}{below}");
-            let line = |what: &str| say!("{margin}{branch}{}  {what}", printable(&name));
+            let line = |what: &str| say!("{margin}{branch}{}  {}", printable(&name), printable(what));
             match &link.to {
                 Target::Soft(path) => line(&format!("-> {}", String::from_utf8_lossy(path).trim_end_matches('\0'))),
                 Target::Other(..) => line("-> another file"),

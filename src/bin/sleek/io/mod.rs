@@ -1,6 +1,7 @@
 //! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
 
 mod input;
+mod memory;
 mod output;
 mod place;
 mod rights;
@@ -12,11 +13,13 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use sleek::printable::{printable, printable_lines};
+use serde_json::Value;
+use sleek::printable::{printable, printable_lines, steers};
 
 pub use input::Input;
+pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};
-pub use rights::Model;
+pub use rights::{Model, restrict};
 pub use signals::settle_signals;
 #[cfg(unix)]
 pub use signals::{end_on_signal, end_with_parent, remove_on_signal};
@@ -76,15 +79,53 @@ pub(crate) use say;
 static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
 pub fn print_line(line: fmt::Arguments) {
-    if let Err(e) = writeln!(io::stdout().lock(), "{}", printable_lines(&line.to_string())) {
+    print_text(&printable_lines(&line.to_string()));
+}
+
+/// Prints JSON on several lines. What steers a terminal is written as JSON has it, so that programs read it still.
+pub fn say_json(value: &Value) {
+    print_text(&harmless(format!("{value:#}")));
+}
+
+/// The same on one line.
+pub fn say_json_line(value: &Value) {
+    print_text(&harmless(value.to_string()));
+}
+
+/// JSON in which no text has a character that steers; those of its own are line breaks alone.
+fn harmless(json: String) -> String {
+    let is_in_text = |c: char| steers(c) && c != '\n';
+    if !json.contains(is_in_text) {
+        return json;
+    }
+    let mut shown = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if is_in_text(c) { shown += &format!("\\u{:04x}", c as u32) } else { shown.push(c) }
+    }
+    shown
+}
+
+fn print_text(text: &str) {
+    if let Err(e) = writeln!(io::stdout().lock(), "{text}") {
         let _ = UNSAID.set(e); // the first error is the cause
     }
+}
+
+/// What has come into its place, for an error that comes later.
+static PLACED: OnceLock<String> = OnceLock::new();
+
+/// Says that a file, or a folder of files, is whole and in its place.
+pub fn placed(name: &str) {
+    let _ = PLACED.set(name.to_owned()); // the first is what was asked for
 }
 
 /// Whether standard output has taken every line.
 pub fn said() -> Result<(), String> {
     match UNSAID.get() {
-        Some(e) => Err(format!("standard output: {e}")),
+        Some(e) => Err(match PLACED.get() {
+            Some(name) => format!("standard output: {e}; {name} is whole and in its place all the same"),
+            None => format!("standard output: {e}"),
+        }),
         None => Ok(()),
     }
 }
@@ -103,4 +144,19 @@ pub fn tell_error(message: &str) {
 /// Prints several lines on standard error.
 pub fn tell_lines(lines: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable_lines(lines));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_json_and_steers_nothing() {
+        let name = "a\nb\u{9b}c\u{7f}\u{2028}\u{1b}";
+        let value = serde_json::json!({"name": name});
+        for text in [harmless(format!("{value:#}")), harmless(value.to_string())] {
+            assert!(!text.contains(|c| steers(c) && c != '\n'), "{text:?}");
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        }
+    }
 }

@@ -13,21 +13,32 @@ pub struct Model {
     /// Its permissions for a group are but the most that an access list gives.
     #[cfg_attr(not(unix), allow(dead_code))]
     has_list: bool,
+    /// The permissions that others which it stands for have too.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    shared: u32,
 }
 
 impl Model {
     /// The regular file at `path`, if there is one.
     pub fn at(path: &Path) -> Option<Model> {
         let meta = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
-        Some(Model { meta, has_list: has_list(path) })
+        Some(Model { meta, has_list: has_list(path), shared: EVERYTHING })
+    }
+
+    /// One for what is made of all these files: it gives nobody more than any of them.
+    pub fn of_all<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<Model> {
+        paths.into_iter().filter_map(Model::at).reduce(Model::and)
     }
 
     /// An open one.
     pub fn of(file: &File) -> Option<Model> {
         let meta = file.metadata().ok().filter(Metadata::is_file)?;
-        Some(Model { meta, has_list: has_list_open(file) })
+        Some(Model { meta, has_list: has_list_open(file), shared: EVERYTHING })
     }
 }
+
+/// All permissions.
+const EVERYTHING: u32 = 0o777;
 
 /// The name under which Linux keeps an access list.
 #[cfg(target_os = "linux")]
@@ -59,7 +70,7 @@ fn has_list_open(_file: &File) -> bool {
 }
 
 #[cfg(unix)]
-pub use unix::take_over;
+pub use unix::{restrict, take_over};
 
 #[cfg(unix)]
 mod unix {
@@ -100,11 +111,24 @@ mod unix {
         Ok(())
     }
 
+    /// Gives an open file no more permissions than a model has, and a new one those of the model.
+    pub fn restrict(file: &File, like: &Model, is_new: bool) -> io::Result<()> {
+        let meta = file.metadata()?;
+        let (now, most) = (meta.mode() & EVERYTHING, like.mode(meta.gid()));
+        let mode = if is_new { most } else { now & most };
+        if mode == now { Ok(()) } else { file.set_permissions(Permissions::from_mode(mode)) }
+    }
+
     impl Model {
+        /// A model for what is made of two files.
+        pub(super) fn and(self, other: Model) -> Model {
+            Model { shared: self.shared & other.mode(self.meta.gid()), ..self }
+        }
+
         /// The permissions for a file of `group`: another group, and the one of a file with an access list, get no more
         /// than everybody.
         fn mode(&self, group: u32) -> u32 {
-            let mode = self.meta.mode() & 0o777;
+            let mode = self.meta.mode() & self.shared;
             let same = self.meta.gid() == group && !self.has_list;
             if same { mode } else { mode & (0o707 | (mode & 0o7) << 3) }
         }
@@ -126,4 +150,16 @@ mod unix {
 #[cfg(not(unix))]
 pub fn take_over(_: &File, _: Option<&Model>, _: Option<&Model>, _: &str) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(not(unix))]
+pub fn restrict(_: &File, _: &Model, _: bool) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+impl Model {
+    fn and(self, _other: Model) -> Model {
+        self
+    }
 }

@@ -52,6 +52,12 @@ impl Staging {
 
     /// Puts the file in its place.
     pub fn finish(self) -> Result<(), String> {
+        self.settle()?;
+        super::placed(&self.name);
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), String> {
         let blame = |e: io::Error| format!("{}: {e}", self.name);
         let old = if self.force { Model::at(&self.target) } else { None };
         rights::take_over(&self.file, old.as_ref(), self.like.as_ref(), &self.name).map_err(blame)?;

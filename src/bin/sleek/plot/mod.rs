@@ -8,7 +8,7 @@ pub mod pixels;
 
 use std::path::{Path, PathBuf};
 
-use crate::io::Output;
+use crate::io::{Model, Output};
 use picture::Picture;
 
 /// The name of a file for a picture.
@@ -24,18 +24,26 @@ pub fn extension(path: &Path) -> Option<&str> {
     path.extension().and_then(|e| e.to_str())
 }
 
+/// How a file of pictures is written.
+pub struct Writing<'a> {
+    pub path: &'a Path,
+    pub force: bool,
+    /// The file whose numbers it shows: who cannot read that cannot read this.
+    pub like: Option<Model>,
+}
+
 /// Writes a picture, as PNG or SVG by the name of the file.
-pub fn write(picture: &Picture, path: &Path, force: bool) -> Result<(), String> {
-    let bytes = match extension(path) {
-        Some("png") => pixels::to_png(picture).map_err(|e| format!("{}: {e}", path.display()))?,
+pub fn write(picture: &Picture, to: &Writing) -> Result<(), String> {
+    let bytes = match extension(to.path) {
+        Some("png") => pixels::to_png(picture).map_err(|e| format!("{}: {e}", to.path.display()))?,
         _ => picture.to_svg().into_bytes(),
     };
-    write_bytes(&bytes, path, force)
+    write_bytes(&bytes, to)
 }
 
 /// Writes a file, whole or not at all.
-pub fn write_bytes(bytes: &[u8], path: &Path, force: bool) -> Result<(), String> {
-    let mut output = Output::create(path, force, None)?;
+pub fn write_bytes(bytes: &[u8], to: &Writing) -> Result<(), String> {
+    let mut output = Output::create(to.path, to.force, to.like.as_ref())?;
     output.write(bytes)?;
     output.finish()
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use sleek::printable::printable;
+
 use super::page;
 
 /// A place: to the right and down, in the units of SVG.
@@ -179,7 +181,7 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
 
 /// Text with the characters of XML made harmless.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -189,5 +191,6 @@ mod tests {
     #[test]
     fn texts_are_harmless() {
         assert_eq!(escaped("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
+        assert_eq!(escaped("a\u{1}\n"), "a\\u{1}\\n");
     }
 }

@@ -109,10 +109,8 @@ fn violation(
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut first = None;
     for block in old.blocks()? {
-        expected.resize(old.block_bytes(&block), 0);
-        found.resize(expected.len(), 0);
-        old.read(&block, &mut expected)?;
-        new.read(&block, &mut found)?;
+        old.read_into(&block, &mut expected)?;
+        new.read_into(&block, &mut found)?;
         progress.add(expected.len() as u64);
         let dtype = old.stored.dtype;
         element::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {

@@ -264,7 +264,7 @@ impl<'a> Copy<'a> {
                 let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
                 let place = Place { at, link, properties };
                 let (bytes, unfiltered) = self.convert(field, params, item.way, &place, progress)?;
-                let chunks = if unfiltered > 0 { field.blocks_of_chunks()?.len() } else { 0 };
+                let chunks = if unfiltered > 0 { field.blocks_in_chunks()?.len() } else { 0 };
                 item.new_bytes = bytes;
                 item.tell_unfiltered(unfiltered, chunks);
                 Ok(())
@@ -353,7 +353,7 @@ fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
     let threads = u32::from(Field::threads(chunks.len()) > 1);
     let work = |block: &Block, bytes: Vec<u8>| {
         let raw = bytes.len() as u64;
-        let stream = stream_of_chunk(&filter.words, &rim.filled_up(block, bytes), threads);
+        let stream = stream_of_chunk(&filter.words, &rim.filled_up(block, bytes)?, threads);
         stream.map(|stream| (raw, stream)).map_err(|e| e.to_string())
     };
     field.each_chunk(&chunks, work, |block, (raw, stream)| {
@@ -366,8 +366,7 @@ fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
 fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
     let mut bytes = Vec::new();
     for block in field.blocks()? {
-        bytes.resize(field.block_bytes(&block), 0);
-        field.read(&block, &mut bytes)?;
+        field.read_into(&block, &mut bytes)?;
         field.write_to(new, &block, &bytes)?;
         progress.add(bytes.len() as u64);
     }
@@ -377,7 +376,7 @@ fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
 /// Writes chunks as they are to be stored; how many of them without the filter.
 fn chunk_by_chunk(maker: &Maker, field: &Field, new: &Id, progress: &mut Progress) -> Result<usize, String> {
     let mut unfiltered = 0;
-    for block in field.blocks_of_chunks()? {
+    for block in field.blocks_in_chunks()? {
         let (bytes, skipped) = maker.chunk(&block)?;
         field.write_chunk_to(new, &block, &bytes, skipped)?;
         unfiltered += usize::from(skipped != 0);

@@ -29,7 +29,7 @@ pub struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     /// Of those that its copy will have.
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
-        let blocks = if field.new_chunk.is_some() { field.all_blocks() } else { field.blocks_of_chunks()? };
+        let blocks = if field.new_chunk.is_some() { field.all_blocks().listed()? } else { field.blocks_in_chunks()? };
         Ok(Chunks { field, blocks, rim: Rim::of(field), is_rough: false })
     }
 
@@ -107,13 +107,7 @@ impl<'a> Chunks<'a> {
     pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
         let step = self.step_for(bytes);
         let blocks = self.blocks.iter().skip(step / 2).step_by(step);
-        blocks.map(|block| Ok(self.rim.filled_up(block, self.read(block)?))).collect()
-    }
-
-    fn read(&self, block: &Block) -> Result<Vec<u8>, String> {
-        let mut bytes = vec![0; self.field.block_bytes(block)];
-        self.field.read(block, &mut bytes)?;
-        Ok(bytes)
+        blocks.map(|block| self.rim.filled_up(block, self.field.bytes_of(block)?)).collect()
     }
 
     /// How many steps there may be between chunks that have so many bytes together.
@@ -140,7 +134,7 @@ impl<'a> Chunks<'a> {
         let rim = &self.rim;
         let work = |block: &Block, bytes: Vec<u8>| {
             let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
-            let chunk = rim.filled_up(block, bytes);
+            let chunk = rim.filled_up(block, bytes)?;
             let stream = sleek::compress(&params, &chunk).map_err(|e| e.to_string())?;
             // What fills up a chunk does not count.
             let both = kept.map(|kept| Ok::<_, String>((kept, rim.cut_out(block, restored(&stream, chunk.len())?))));
@@ -160,7 +154,7 @@ impl<'a> Chunks<'a> {
     fn measure_parts(&self, params: &Params, step: usize, mut m: Measured) -> Result<Measured, String> {
         let params = self.shaped(params)?;
         for block in self.blocks.iter().skip(step / 2).step_by(step) {
-            let bytes = self.read(block)?;
+            let bytes = self.field.bytes_of(block)?;
             for part in parts(block, self.field.chunk_to_be()) {
                 let (raw, bytes) = (self.field.block_bytes(&part), self.chunk(block, &part, &bytes));
                 m.add(raw, sleek::compress(&params, &bytes).map_err(|e| e.to_string())?.len());
@@ -170,7 +164,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         self.rim.filled_up(block, bytes)
     }
 
@@ -220,7 +214,7 @@ pub fn rough_step(is_rough: bool, bytes: u64, chunks: usize) -> usize {
 
 /// The parts of a block that lie in one chunk each; the block begins with one.
 fn parts(block: &Block, chunk: &[u64]) -> Vec<Block> {
-    let mut parts = cut(&block.count, chunk);
+    let mut parts: Vec<Block> = cut(&block.count, chunk).collect();
     parts.iter_mut().for_each(|part| part.start.iter_mut().zip(&block.start).for_each(|(at, first)| *at += first));
     parts
 }

@@ -502,7 +502,7 @@ impl Survey<'_> {
         }
         let (mut seen, missing) = (self.nothing_seen()?, self.missing()?);
         for block in self.field.blocks()? {
-            self.see(&mut seen, &missing, &read(self.field, &block)?);
+            self.see(&mut seen, &missing, &self.field.bytes_of(&block)?);
         }
         Ok(seen)
     }
@@ -590,7 +590,7 @@ impl Survey<'_> {
         let mut seen = 0;
         for (i, block) in blocks.iter().enumerate() {
             if seen < HEAD_BYTES || i % STEP == 0 {
-                some.see(&read(self.field, block)?);
+                some.see(&self.field.bytes_of(block)?);
                 seen += self.field.block_bytes(block) as u64;
             }
         }
@@ -599,7 +599,7 @@ impl Survey<'_> {
         }
         let mut whole = self.watch()?;
         for block in &blocks {
-            whole.see(&read(self.field, block)?);
+            whole.see(&self.field.bytes_of(block)?);
         }
         self.refuse(&whole).map(|()| whole.extremes())
     }
@@ -615,11 +615,4 @@ impl Survey<'_> {
     fn refuse(&self, watch: &Watch) -> Result<(), String> {
         refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
     }
-}
-
-/// A block's bytes.
-fn read(field: &Field, block: &Block) -> Result<Vec<u8>, String> {
-    let mut bytes = vec![0; field.block_bytes(block)];
-    field.read(block, &mut bytes)?;
-    Ok(bytes)
 }

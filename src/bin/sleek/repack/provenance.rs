@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sleek::api::hdf5_filter::cd_values::CdValues;
 use sleek::bound::mul_down;
+use sleek::printable::printable;
 use sleek::{Mode, Params};
 
 use super::copy::Copy;
@@ -85,7 +86,11 @@ fn is_netcdf(root: &Id) -> Result<bool, String> {
 
 /// A line before those that are there, as NCO and CDO write theirs. What is no single text is left alone.
 fn history(root: &Id) -> Result<(), String> {
-    let line = format!("{}: {}", date(now()), command(std::env::args()));
+    let line = format!(
+        "{}: {}",
+        date(now()),
+        printable(&command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())))
+    );
     let text = match (exists(root, HISTORY)?, text_of(root, HISTORY)?) {
         (true, None) => return Ok(()),
         (_, Some(before)) if !before.is_empty() => format!("{line}\n{before}"),

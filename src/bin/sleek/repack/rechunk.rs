@@ -21,8 +21,8 @@ pub fn rechunk(field: &mut Field, params: &Params, is_rough: bool) -> Result<Opt
     if proposals.is_empty() {
         return Ok(None);
     }
-    let written = field.blocks_of_chunks()?.len();
-    if written < field.blocks_of_all_chunks().len() {
+    let written = field.blocks_in_chunks()?.len() as u64;
+    if written < field.blocks_of_all_chunks().total() {
         return Ok(Some(format!("chunks {old} kept, some were never written")));
     }
     proposals.retain(|new| field.together(new) <= TOGETHER_BYTES);

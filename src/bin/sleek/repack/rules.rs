@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use globset::{GlobBuilder, GlobMatcher};
 use sleek::DType;
 
 use super::request::{self, Request};
@@ -14,6 +15,7 @@ pub struct Rules(Vec<Rule>);
 #[derive(Clone, Debug)]
 struct Rule {
     dataset: String,
+    pattern: GlobMatcher,
     kind: Option<Type>,
     request: Request,
 }
@@ -104,13 +106,14 @@ impl Rule {
                 }
             }
         }
-        Ok(Rule { dataset, kind, request: request::parse(&items.join(","))? })
+        let pattern = pattern(&dataset)?;
+        Ok(Rule { dataset, pattern, kind, request: request::parse(&items.join(","))? })
     }
 
     fn holds(&self, path: &str, dtype: DType) -> bool {
         // A pattern without a slash is for the last part of the path.
         let name = if self.dataset.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
-        self.kind.is_none_or(|kind| kind.holds(dtype)) && matches(self.dataset.as_bytes(), name.as_bytes())
+        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.pattern.is_match(name)
     }
 }
 
@@ -124,15 +127,18 @@ fn word(key: &str, value: &toml::Value) -> Result<String, String> {
     }
 }
 
-/// Whether a name has the form of a pattern, where `*` stands for any characters and `?` for one.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.first(), name.first()) {
-        (None, None) => true,
-        (Some(b'*'), _) => matches(&pattern[1..], name) || (!name.is_empty() && matches(pattern, &name[1..])),
-        (Some(b'?'), Some(_)) => matches(&pattern[1..], &name[1..]),
-        (Some(a), Some(b)) if a == b => matches(&pattern[1..], &name[1..]),
-        _ => false,
+/// A pattern of names, where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every
+/// other character is itself. Names are matched in linear time.
+fn pattern(text: &str) -> Result<GlobMatcher, String> {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        if matches!(letter, '[' | ']' | '{' | '}' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
     }
+    let glob = GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|e| format!("dataset '{text}' is no pattern: {}", e.kind()))
 }
 
 #[cfg(test)]
@@ -182,14 +188,29 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for (pattern, name, does) in [
+        for (text, name, does) in [
             ("*", "", true),
             ("t?s", "tas", true),
             ("t?s", "ts", false),
             ("*_bnds", "time_bnds", true),
             ("a*b*c", "axxbyy", false),
+            ("/grid/*", "/grid/t", true),
+            ("/grid/*", "/grid/deep/t", false),
+            ("/grid/**", "/grid/deep/t", true),
+            ("/**/t", "/grid/deep/t", true),
+            ("/**/t", "/t", true),
+            ("/g?t", "/g/t", false),
+            ("{a,b}[0]*\\", "{a,b}[0]!\\", true),
+            ("{a,b}*", "a", false),
         ] {
-            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), does, "{pattern} {name}");
+            assert_eq!(pattern(text).unwrap().is_match(name), does, "{text} {name}");
         }
+    }
+
+    /// Stars one after the other are no work without end.
+    #[test]
+    fn many_stars() {
+        let many = pattern(&"*a".repeat(40)).unwrap();
+        assert!(!many.is_match(format!("{}b", "a".repeat(2000))) && many.is_match("a".repeat(2000)));
     }
 }

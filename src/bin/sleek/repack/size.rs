@@ -47,7 +47,7 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
         let Ok(field) = Field::open(file, object)? else { continue };
         if requests.reason_to_keep(place, &field, params, By::All)?.is_none() {
             // Of a dataset that is stored in part only that part takes anything.
-            let written = field.blocks_of_chunks()?;
+            let written = field.blocks_in_chunks()?;
             raw += written.iter().map(|chunk| field.block_bytes(chunk) as u64).sum::<u64>();
             stored += field.stored_bytes();
         }

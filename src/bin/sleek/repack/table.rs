@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use sleek::printable::printable;
 
 use super::plan::{Decision, Item};
-use crate::io::say;
+use crate::io::{say, say_json_line};
 use crate::progress::{bytes, ratio};
 
 /// A line for each dataset.
 pub fn print(items: &[Option<Item>], ratio_label: &str) {
-    let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
+    let widest = items.iter().flatten().map(|i| printable(&i.name).chars().count()).max().unwrap_or(0).clamp(7, 40);
     let head = ["size", ratio_label, "before", "after"].map(|title| format!("{title:>11}")).concat();
     say!("{:<widest$} {:<5}{head}  what is done", "dataset", "type");
     for item in items.iter().flatten() {
@@ -21,6 +21,7 @@ pub fn print(items: &[Option<Item>], ratio_label: &str) {
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
         let [before, after] = [item.stored_bytes, item.new_bytes].map(bytes);
         let what = what(item);
+        let what = printable(&what);
         say!("{:<widest$} {kind:<5}{size:>11}{shown:>11}{before:>11}{after:>11}  {what}", printable(&item.name));
     }
 }
@@ -38,7 +39,7 @@ pub fn print_json(items: &[Option<Item>]) {
             "what": what(item),
         })
     });
-    say!("{}", Value::Array(each.collect()));
+    say_json_line(&Value::Array(each.collect()));
 }
 
 fn kind(item: &Item) -> &'static str {

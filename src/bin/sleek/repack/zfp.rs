@@ -148,14 +148,14 @@ impl<'a> Maker<'a> {
     /// The elements of a whole chunk. Beyond the rim of a dataset that may grow there are its fill values, else
     /// elements of its own, which spoil no block.
     fn elements(&self, block: &Block) -> Result<Vec<u8>, String> {
-        let mut bytes = vec![0; self.field.block_bytes(block)];
-        self.field.read(block, &mut bytes)?;
+        let bytes = self.field.bytes_of(block)?;
         let shape = &self.field.chunk;
         if !self.is_fixed || block.count == *shape {
-            return Ok(self.old.filled_up(block, bytes));
+            return self.old.filled_up(block, bytes);
         }
         let (size, total) = (self.field.size as usize, shape.iter().product::<u64>());
-        let mut chunk = Vec::with_capacity(total as usize * size);
+        let mut chunk = Vec::new();
+        crate::io::reserve(&mut chunk, total as usize * size)?;
         for n in 0..total {
             let (mut rest, mut at, mut stride) = (n, 0, 1);
             for (len, side) in block.count.iter().zip(shape).rev() {

@@ -4,6 +4,7 @@ use sleek::Params;
 
 use super::Target;
 use crate::element;
+use crate::io::zeroed;
 use crate::ssim::{Ssim, scale_of};
 
 /// Bytes and errors of what was compressed.
@@ -74,7 +75,7 @@ impl Measured {
 
 /// What a stream restores.
 pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
-    let mut back = vec![0; bytes];
+    let mut back = zeroed(bytes)?;
     sleek::decompress_into(stream, &mut back).map_err(|e| e.to_string())?;
     Ok(back)
 }

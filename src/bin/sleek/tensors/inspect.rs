@@ -1,12 +1,13 @@
 //! `sleek inspect` of a compressed file of tensors.
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 use sleek::{Info, Mode};
 
 use super::head::Tensor;
 use super::packed::Reader;
 use crate::inspect::{add, bound, codec_name};
-use crate::io::{Block, Input, say};
+use crate::io::{Block, Input, say, say_json};
 use crate::progress::{bytes, ratio};
 
 /// Lists the tensors with what they take.
@@ -27,7 +28,7 @@ pub fn inspect(input: Input, as_json: bool) -> Result<(), String> {
     let raw = reader.head.bytes.len() as u64 + reader.head.data_bytes();
     let total = (raw, reader.beginning + packed(&each));
     match as_json {
-        true => say!("{:#}", to_json(&reader, &each, total)),
+        true => say_json(&to_json(&reader, &each, total)),
         false => print(&reader, &each, total),
     }
     Ok(())
@@ -67,7 +68,7 @@ fn to_json(reader: &Reader, each: &[(&Tensor, Option<Info>)], (raw, packed): (u6
 
 fn print(reader: &Reader, each: &[(&Tensor, Option<Info>)], (raw, packed): (u64, u64)) {
     let longest = |width: fn(&Tensor) -> usize, least| each.iter().map(|(t, _)| width(t)).max().unwrap_or(0).max(least);
-    let names = longest(|t| t.name.chars().count(), "tensor".len()).min(60);
+    let names = longest(|t| printable(&t.name).chars().count(), "tensor".len()).min(60);
     let shapes = longest(|t| t.shape_text().len(), "shape".len()).min(40);
     let row = |name: &str, kind: &str, shape: &str, numbers: [String; 3], how: &str| {
         let numbers = numbers.map(|n| format!("{n:>11}")).concat();
@@ -82,7 +83,7 @@ fn print(reader: &Reader, each: &[(&Tensor, Option<Info>)], (raw, packed): (u64,
             info.as_ref().map_or(String::new(), |_| ratio(tensor.bytes(), packed)),
         ];
         let how = info.as_ref().filter(|info| info.mode != Mode::Lossless).map_or("lossless".into(), bound);
-        row(&tensor.name, &tensor.kind, &tensor.shape_text(), numbers, &how);
+        row(&printable(&tensor.name), &tensor.kind, &tensor.shape_text(), numbers, &how);
     }
     let header = [bytes(reader.head.bytes.len() as u64), bytes(reader.beginning), String::new()];
     row("(header)", "", "", header, "");

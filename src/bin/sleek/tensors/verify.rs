@@ -1,11 +1,12 @@
 //! `sleek verify` of a safetensors file and its compressed file.
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 
 use super::head::Tensor;
 use super::packed::Reader;
 use crate::frames;
-use crate::io::{Block, Input, say};
+use crate::io::{Block, Input, say, say_json};
 use crate::pipeline;
 use crate::progress::{Progress, bytes, figure, ratio};
 use crate::verify::Report;
@@ -86,7 +87,7 @@ pub fn verify(mut original: Input, compressed: Input, as_json: bool, quiet: bool
     let kept = fault.is_none() && verdicts.iter().all(Verdict::kept);
     let each: Vec<(&Tensor, &Verdict)> = reader.head.tensors.iter().zip(&verdicts).collect();
     match as_json {
-        true => say!("{:#}", to_json(&each, fault, kept, (raw, packed))),
+        true => say_json(&to_json(&each, fault, kept, (raw, packed))),
         false => print(&each, fault, kept, (raw, packed)),
     }
     Ok(kept)
@@ -125,7 +126,7 @@ fn print(each: &[(&Tensor, &Verdict)], fault: Option<&str>, kept: bool, (raw, pa
             row(word, count(word).to_string());
         }
         for (tensor, verdict) in each.iter().filter(|(_, verdict)| verdict.word() != "identical") {
-            say!("  {}: {}", tensor.name, verdict.why());
+            say!("  {}: {}", printable(&tensor.name), verdict.why());
         }
     }
     let verdict = match (fault, kept) {

@@ -15,6 +15,7 @@ use crate::hdf5::dataset::{Block, Field, encoded, size_of_type};
 use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
+use crate::io::zeroed;
 use crate::progress::Progress;
 
 /// Compares and reports; whether every bound is kept and no dataset is missing.
@@ -155,10 +156,8 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut difference = Difference::new(promise.mode, promise.words());
     for block in blocks {
-        expected.resize(old.block_bytes(&block), 0);
-        found.resize(expected.len(), 0);
-        old.read(&block, &mut expected)?;
-        new.read(&block, &mut found)?;
+        old.read_into(&block, &mut expected)?;
+        new.read_into(&block, &mut found)?;
         if expected == found && known.is_empty() {
             continue;
         }
@@ -238,7 +237,7 @@ fn read_whole(file: &Id, object: &Object) -> Result<Option<Whole>, String> {
     }
     let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
     let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
-    let mut bytes = vec![0u8; count * size_of_type(&kind)?];
+    let mut bytes = zeroed(count.saturating_mul(size_of_type(&kind)?))?;
     if !bytes.is_empty() {
         let out = bytes.as_mut_ptr().cast();
         let read = h5!(hdf5, H5Dread(dataset.id, kind.id, abi::ALL, abi::ALL, abi::DEFAULT, out));

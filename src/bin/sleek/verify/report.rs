@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sleek::Mode;
 use sleek::printable::printable;
 
-use crate::io::say;
+use crate::io::{say, say_json};
 use crate::progress::figure;
 
 /// An element of both files.
@@ -179,15 +179,20 @@ impl Report {
 
     pub fn show(&self, as_json: bool) {
         match as_json {
-            true => say!("{:#}", self.to_json()),
+            true => say_json(&self.to_json()),
             false => self.print(),
         }
     }
 
     fn print(&self) {
-        let widest = self.datasets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).clamp(7, 40);
+        let widest =
+            self.datasets.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
         for (name, verdict) in &self.datasets {
-            say!("{}", format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), verdict.words()).trim_end());
+            say!(
+                "{}",
+                format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()))
+                    .trim_end()
+            );
         }
         let names = ["identical", "within bound", "no bound", "BROKEN", "extra", "not compared"];
         let count = |name: &str| self.datasets.iter().filter(|(_, v)| v.name() == name).count();

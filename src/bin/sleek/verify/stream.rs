@@ -7,7 +7,7 @@ use sleek::container::Header;
 
 use super::exact::{Marks, holds};
 use crate::frames::{self, FrameReader};
-use crate::io::{Block, Input, say};
+use crate::io::{Block, Input, say, say_json};
 use crate::progress::{Progress, bytes, figure, number, ratio};
 use crate::{element, npy, pipeline};
 
@@ -15,7 +15,7 @@ use crate::{element, npy, pipeline};
 pub fn run(original: Input, compressed: Input, as_json: bool, quiet: bool) -> Result<bool, String> {
     let report = compare(original, compressed, quiet)?;
     match as_json {
-        true => say!("{:#}", report.to_json()),
+        true => say_json(&report.to_json()),
         false => report.print(),
     }
     Ok(report.kept())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::record;
 use crate::hdf5::{FileKind, kind_of};
 
 /// A file of the batch.
@@ -28,6 +29,14 @@ pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path) -> Result<Vec<Job>, S
             return Err(format!("--to {}: is the folder to be read; another folder is needed", to.display()));
         }
         match (meta.is_dir(), recursive) {
+            (true, true) if is_filled_part_of(path, to_itself.as_deref()) => {
+                return Err(format!(
+                    "--to {}: lies in {} and has files that no batch wrote, which would not be read; another folder \
+                     is needed",
+                    to.display(),
+                    path.display()
+                ));
+            }
             (true, true) => walk(path, Path::new(""), to_itself.as_deref(), &mut jobs)?,
             (true, false) => return Err(format!("{}: is a folder; -r takes what is in it", path.display())),
             (false, _) => {
@@ -82,6 +91,37 @@ fn expect_different_places(jobs: &[Job]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether the folder for the new files lies below one that is read, and has files of its own.
+fn is_filled_part_of(folder: &Path, to: Option<&Path>) -> bool {
+    let (Some(to), Ok(folder)) = (to, fs::canonicalize(folder)) else { return false };
+    let is_filled = || fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
+    to.starts_with(folder) && is_filled() && fs::symlink_metadata(to.join(record::NAME)).is_err()
+}
+
+/// New files stay below `to`, which is there: no link in it leads elsewhere, such as to what is read.
+pub fn expect_inside(jobs: &[Job], to: &Path) -> Result<(), String> {
+    let blame = |e: std::io::Error| format!("{}: {e}", to.display());
+    let folder = fs::canonicalize(to).map_err(blame)?;
+    match jobs.iter().find(|job| leads_out(&folder, &job.place)) {
+        Some(job) => Err(format!(
+            "--to {}: {} leads out of this folder by a link; links in it are not followed",
+            to.display(),
+            job.place.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a part of the path below `folder` is a link that leads elsewhere, or to nothing.
+fn leads_out(folder: &Path, below: &Path) -> bool {
+    let mut path = folder.to_path_buf();
+    below.components().any(|part| {
+        path.push(part);
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
+        is_link && !fs::canonicalize(&path).is_ok_and(|real| real.starts_with(folder))
+    })
 }
 
 /// No file of the batch may be replaced by it, whatever `--force` says: `--to` is for new files.

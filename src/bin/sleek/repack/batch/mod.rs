@@ -17,7 +17,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Args, BROKEN};
-use crate::io::{end_with_parent, tell};
+use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
 use list::Job;
@@ -39,17 +39,22 @@ pub fn run(args: &Args) -> Outcome {
     if jobs.is_empty() {
         return Err(format!("{}: holds no HDF5 file", paths[0].display()));
     }
+    let like = Model::of_all(jobs.iter().map(|job| job.input.as_path()));
     let record = match args.dry_run {
         true => None,
         false => {
             fs::create_dir_all(&to).map_err(|e| format!("{}: {e}", to.display()))?;
-            Some(Record::open(&to, request_of(args))?)
+            list::expect_inside(&jobs, &to)?;
+            Some(Record::open(&to, request_of(args), like.as_ref())?)
         }
     };
     let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
     let files = batch.run();
+    if !args.dry_run {
+        placed(&to.display().to_string());
+    }
     if let Some(path) = &args.report {
-        report::write(path, &files, args)?;
+        report::write(path, &files, args, like.as_ref())?;
     }
     if !args.verbosity.quiet {
         report::print(&files, args.dry_run);

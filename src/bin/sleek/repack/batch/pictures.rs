@@ -81,9 +81,7 @@ fn middle(dims: &[u64]) -> Block {
 }
 
 fn values(old: &Field, new: &Field, block: &Block, promise: &Promise, limit: f64) -> Result<Values, String> {
-    let (mut expected, mut found) = (vec![0; old.block_bytes(block)], vec![0; old.block_bytes(block)]);
-    old.read(block, &mut expected)?;
-    new.read(block, &mut found)?;
+    let (expected, found) = (old.bytes_of(block)?, new.bytes_of(block)?);
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
     let marks = promise.marks(old, new)?;
     let (mut original, mut restored) = (Vec::new(), Vec::new());

@@ -3,16 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::list::Job;
+use crate::io::{Model, restrict};
 
 /// The file's name.
-const NAME: &str = ".sleek-repack.jsonl";
+pub const NAME: &str = ".sleek-repack.jsonl";
 
 /// The record of a folder, which no other process has meanwhile.
 pub struct Record {
@@ -25,11 +27,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// Opens the record of the folder, or begins it.
-    pub fn open(folder: &Path, request: String) -> Result<Record, String> {
+    /// Opens the record of the folder, or begins it. It names what is in files, so only those can read it who can read
+    /// `like`.
+    pub fn open(folder: &Path, request: String, like: Option<&Model>) -> Result<Record, String> {
         let path = folder.join(NAME);
         let blame = |e: std::io::Error| format!("{}: {e}", path.display());
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(blame)?;
+        let mut file = opened(&path, like).map_err(blame)?;
         // SAFETY: the descriptor is open. The lock goes away with the process, however that ends.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return Err(format!("{}: another sleek repack is at work in this folder", folder.display()));
@@ -91,6 +94,27 @@ impl Record {
         let blame = |e: std::io::Error| format!("{}: {e}", self.path.display());
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(blame)
     }
+}
+
+/// The record at `path`, which must be a regular file: a link would have another file written to, and a pipe waited
+/// for.
+fn opened(path: &Path, like: Option<&Model>) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let (file, is_new) = match options.clone().create_new(true).open(path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => (options.open(path), false),
+        made => (made, true),
+    };
+    let file = file.map_err(|e| match e.raw_os_error() {
+        Some(libc::ELOOP) => Error::other("is a link; a regular file is needed"),
+        _ => e,
+    })?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::other("is not a regular file"));
+    }
+    let restricted = like.map_or(Ok(()), |like| restrict(&file, like, is_new));
+    // One that somebody else owns stays as it is.
+    if is_new { restricted.map(|()| file) } else { Ok(file) }
 }
 
 fn key(job: &Job) -> String {

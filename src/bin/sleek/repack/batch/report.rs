@@ -1,13 +1,13 @@
 //! What a batch did, for people and programs.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 
 use super::super::Args;
 use super::page;
-use crate::io::say;
+use crate::io::{Model, Output, say};
 use crate::progress::{bytes, ratio};
 
 /// Refuses the name of a report of which the form is not known, before any work.
@@ -37,19 +37,21 @@ fn form(path: &Path) -> Option<Form> {
     }
 }
 
-/// Writes the report.
-pub fn write(path: &Path, files: &[Value], args: &Args) -> Result<(), String> {
+/// Writes the report, which only those can read who can read `like`.
+pub fn write(path: &Path, files: &[Value], args: &Args, like: Option<&Model>) -> Result<(), String> {
     let text = match form(path) {
         Some(Form::Csv) => to_csv(files),
         Some(Form::Html) => page::page(files, args),
         _ => format!("{:#}\n", json!({"files": files, "totals": totals(files)})),
     };
-    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+    let mut output = Output::create(path, true, like)?;
+    output.write(text.as_bytes())?;
+    output.finish()
 }
 
 /// A line for each file, and one for all.
 pub fn print(files: &[Value], is_estimate: bool) {
-    let name = |file: &Value| file["input"].as_str().unwrap_or_default().to_owned();
+    let name = |file: &Value| printable(file["input"].as_str().unwrap_or_default()).into_owned();
     let widest = files.iter().map(|f| name(f).chars().count()).max().unwrap_or(0).clamp(5, 60);
     let label = if is_estimate { "estimate" } else { "ratio" };
     say!("{:<widest$} {:<7}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
@@ -110,12 +112,12 @@ fn to_csv(files: &[Value]) -> String {
     text
 }
 
-/// RFC 4180.
+/// RFC 4180, but that line breaks are written out: each dataset has one line.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(s) if s.contains(['"', ',', '\n', '\r']) => format!("\"{}\"", s.replace('"', "\"\"")),
-        Value::String(s) => s.clone(),
+        Value::String(s) if s.contains(['"', ',']) => format!("\"{}\"", printable(s).replace('"', "\"\"")),
+        Value::String(s) => printable(s).into_owned(),
         other => other.to_string(),
     }
 }

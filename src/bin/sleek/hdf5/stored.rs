@@ -1,0 +1,139 @@
+//! Which chunks a dataset has in the file. Only these are listed: a sparse dataset may have room for billions.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::dataset::{Block, Field};
+use super::{Hid, h5, h5_id};
+
+/// `H5D_chunk_iter_op_t`. Some versions give the bytes, which are not used, as 32 bits.
+pub type ChunkVisit = extern "C" fn(*const u64, c_uint, u64, u64, *mut c_void) -> c_int;
+
+/// `HADDR_UNDEF`: a chunk that has no place in the file.
+const NOWHERE: u64 = u64::MAX;
+
+/// What a walk over the chunks finds.
+struct Found {
+    rank: usize,
+    /// Where each chunk starts, one behind the other.
+    starts: Vec<u64>,
+    is_short_of_memory: bool,
+}
+
+extern "C" fn take(start: *const u64, _mask: c_uint, address: u64, _bytes: u64, found: *mut c_void) -> c_int {
+    // SAFETY: what `walk` handed over, which nobody else uses meanwhile.
+    let found = unsafe { &mut *found.cast::<Found>() };
+    if address == NOWHERE {
+        return 0;
+    }
+    if found.starts.try_reserve(found.rank).is_err() {
+        found.is_short_of_memory = true;
+        return 1;
+    }
+    // SAFETY: HDF5 gives a number for each dimension.
+    found.starts.extend_from_slice(unsafe { std::slice::from_raw_parts(start, found.rank) });
+    0
+}
+
+impl Field<'_> {
+    /// The chunks that were written, in the order of the elements; `None` where this HDF5 does not tell.
+    pub(super) fn stored_chunks(&self) -> Result<Option<Vec<Block>>, String> {
+        let (rank, all) = (self.dims.len(), self.blocks_of_all_chunks());
+        if self.count_stored()? == Some(all.total()) {
+            return all.listed().map(Some);
+        }
+        let starts = match self.walk()? {
+            Some(starts) if self.are_starts(&starts) => Some(starts),
+            _ => self.ask_for_each()?,
+        };
+        let Some(starts) = starts else { return Ok(None) };
+        check_room(starts.len() as u64 / rank.max(1) as u64, rank)?;
+        let inside = |start: &&[u64]| start.iter().zip(&self.dims).all(|(at, len)| at < len);
+        let mut blocks: Vec<Block> =
+            starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
+        blocks.sort_unstable_by(|a, b| a.start.cmp(&b.start));
+        Ok(Some(blocks))
+    }
+
+    /// The chunk that starts there, as far as it lies in the dataset.
+    fn block_at(&self, start: &[u64]) -> Block {
+        let lens = start.iter().zip(&self.dims).zip(&self.chunk);
+        Block { start: start.to_vec(), count: lens.map(|((at, len), side)| (*side).min(len - at)).collect() }
+    }
+
+    /// Where chunks start, by one walk over the index (1.12.3, 1.14 and newer).
+    fn walk(&self) -> Result<Option<Vec<u64>>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let Some(iterate) = hdf5.iterate_chunks else { return Ok(None) };
+        let mut found = Found { rank: self.dims.len(), starts: Vec::new(), is_short_of_memory: false };
+        // SAFETY: the id is alive, `take` has the type that is asked for, and `found` outlives the call.
+        let answer = unsafe { iterate(self.dataset.id, super::abi::DEFAULT, take, (&raw mut found).cast()) };
+        if found.is_short_of_memory {
+            return Err(format!("{}: no memory for the places of its chunks", self.name));
+        }
+        if answer < 0 { Err(hdf5.complaint("H5Dchunk_iter")) } else { Ok(Some(found.starts)) }
+    }
+
+    /// Whether these are starts of chunks in elements: some versions count in chunks.
+    fn are_starts(&self, starts: &[u64]) -> bool {
+        let fits = |start: &[u64]| start.iter().zip(&self.chunk).all(|(at, side)| at.is_multiple_of(*side));
+        let told = self.count_stored().ok().flatten();
+        starts.chunks(self.dims.len().max(1)).all(fits) && told == Some((starts.len() / self.dims.len().max(1)) as u64)
+    }
+
+    /// How many chunks are stored, where HDF5 tells (1.10.5 and newer).
+    fn count_stored(&self) -> Result<Option<u64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let Some(count_chunks) = hdf5.count_chunks else { return Ok(None) };
+        let space = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
+        let mut count = 0;
+        // SAFETY: the ids are alive, and the number is to be written.
+        let answer = unsafe { count_chunks(self.dataset.id, space.id, &mut count) };
+        if answer < 0 { Err(hdf5.complaint("H5Dget_num_chunks")) } else { Ok(Some(count)) }
+    }
+
+    /// Where chunks start, asked for one by one.
+    fn ask_for_each(&self) -> Result<Option<Vec<u64>>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let (Some(count), Some(chunk_at)) = (self.count_stored()?, hdf5.chunk_at) else { return Ok(None) };
+        let rank = self.dims.len();
+        check_room(count, rank)?;
+        let space = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
+        let (mut starts, mut start) = (Vec::new(), vec![0; rank]);
+        for n in 0..count {
+            let (mut mask, mut address, mut bytes) = (0, NOWHERE, 0);
+            let place = start.as_mut_ptr();
+            // SAFETY: the ids are alive, the start has the dataset's rank, and the rest are numbers to be written.
+            let answer = unsafe { chunk_at(self.dataset.id, space.id, n, place, &mut mask, &mut address, &mut bytes) };
+            if answer < 0 {
+                return Err(hdf5.complaint("H5Dget_chunk_info"));
+            }
+            if address != NOWHERE {
+                starts.extend_from_slice(&start);
+            }
+        }
+        Ok(Some(starts))
+    }
+
+    /// What HDF5 says of the room that a dataset has in the file: `abi::NOT_STORED` and the like.
+    pub(super) fn space_status(&self) -> Result<c_int, String> {
+        let mut status = 0;
+        h5!(self.dataset.hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
+        Ok(status)
+    }
+}
+
+/// Refuses a list of blocks that memory has no room for: making it would end the process.
+pub(super) fn check_room(blocks: u64, rank: usize) -> Result<(), String> {
+    // Two vectors of numbers, each with what the allocator adds.
+    let each = size_of::<Block>() + 2 * (rank * size_of::<u64>()).next_multiple_of(16) + 32;
+    let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(each));
+    match bytes.is_some_and(crate::io::is_there) {
+        true => Ok(()),
+        false => Err(format!("a list of {blocks} chunks or blocks has no room in memory; larger chunks may do")),
+    }
+}
+
+/// Functions that came late.
+pub type IterateChunks = unsafe extern "C" fn(Hid, Hid, ChunkVisit, *mut c_void) -> c_int;
+pub type CountChunks = unsafe extern "C" fn(Hid, Hid, *mut u64) -> c_int;
+pub type ChunkAt = unsafe extern "C" fn(Hid, Hid, u64, *mut u64, *mut c_uint, *mut u64, *mut u64) -> c_int;
