@@ -5,7 +5,7 @@ use super::format::{GROUP, TILE_LOG2};
 use super::interp::STEP;
 use super::interp::{self, Rule};
 use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple};
-use super::own_table::{BIT, TOKEN_COSTS, class_of};
+use super::own_table::{BIT, SYMBOLS, TOKEN_COSTS, class_of, log2};
 use super::patches::Patches;
 use super::plan::Plan;
 use super::predict;
@@ -63,6 +63,8 @@ struct Trial {
     words: Vec<u32>,
     other: Vec<u32>,
     codes: Vec<u32>,
+    /// How often tokens occur.
+    tokens: Box<[u32; SYMBOLS]>,
 }
 
 impl Buffers {
@@ -85,6 +87,7 @@ impl Buffers {
                 words: room()?,
                 other: room()?,
                 codes: room()?,
+                tokens: boxed(0)?,
             },
             patches: Patches::new()?,
         })
@@ -247,7 +250,7 @@ impl Task for ChooseExact<'_> {
         copy_sample(lens, sides, |from, to, count| {
             trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
         });
-        let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, trial, levels };
+        let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, share: share(lens, sides), trial, levels };
         case.least(l, None).0
     }
 }
@@ -297,6 +300,8 @@ struct Case<'a> {
     base: i32,
     /// What bins are apart.
     step: u32,
+    /// As many elements of the tile as one stands for.
+    share: u64,
     trial: &'a mut Trial,
     levels: &'a mut interp::Buffers,
 }
@@ -330,7 +335,7 @@ fn take_sample(lens: [usize; AXES], sides: [usize; AXES], survey: Survey, buffer
             (0..count).for_each(|x| trial.on[to + x] = is_on(from + x));
         }
     });
-    Case { sides, is_masked, corrected, base: survey.base, step: STEP, trial, levels }
+    Case { sides, is_masked, corrected, base: survey.base, step: STEP, share: share(lens, sides), trial, levels }
 }
 
 impl Case<'_> {
@@ -364,7 +369,6 @@ impl Case<'_> {
                 best = (Way::Interpolated(rule), cost);
             }
         }
-        if std::env::var_os("SLEEK_BINS").is_some() { return (Way::Bins, 0); }
         best
     }
 
@@ -372,7 +376,7 @@ impl Case<'_> {
     #[inline(always)]
     fn bins(&mut self) -> u64 {
         let n = self.sides.iter().product();
-        let Trial { numbers, words, other, on, .. } = &mut *self.trial;
+        let Trial { numbers, words, other, on, tokens: counts_of_tokens, .. } = &mut *self.trial;
         let (numbers, words, other) = (&numbers[..n], &mut words[..n], &mut other[..n]);
         let (base, step) = (self.base, self.step);
         let nearest = |number: i32| (f64::from(number) * (1.0 / f64::from(step))).round_ties_even() as i32;
@@ -384,9 +388,16 @@ impl Case<'_> {
         words.iter_mut().zip(numbers).for_each(|(w, number)| *w = bin(number).wrapping_sub(first) as u32);
         let allowed = (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a);
         let set = predict::choose(predict::sets(allowed), self.sides, words, other);
+        if set == 0 {
+            let (least, most) = words.iter().fold((i32::MAX, i32::MIN), |(least, most), w| {
+                (least.min(*w as i32), most.max(*w as i32))
+            });
+            let middle = least.wrapping_add(most.wrapping_sub(least) / 2) as u32;
+            words.iter_mut().for_each(|w| *w = w.wrapping_sub(middle));
+        }
         lorenzo::forward(set, self.sides, words);
         words.iter_mut().for_each(|w| *w = w.zigzag());
-        let mut cost = code_cost(words);
+        let mut cost = code_cost(words, self.share, counts_of_tokens);
         if self.corrected {
             let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
             cost +=
@@ -399,12 +410,12 @@ impl Case<'_> {
     #[inline(always)]
     fn cost<L: Lanes>(&mut self, l: L, rule: Rule) -> u64 {
         let n = self.sides.iter().product();
-        let Trial { numbers, counts, on, words, codes, .. } = &mut *self.trial;
+        let Trial { numbers, counts, on, words, codes, tokens, .. } = &mut *self.trial;
         let mask = self.is_masked.then_some(&counts[..n]);
         if !interp::encode(l, rule, self.sides, &numbers[..n], mask, self.levels, codes) {
             return u64::MAX;
         }
-        let mut cost = code_cost(&codes[..n]);
+        let mut cost = code_cost(&codes[..n], self.share, tokens);
         if self.corrected && rule.coarse {
             restored(self.levels, self.sides, words);
             let differ = words[..n].iter().zip(&numbers[..n]).zip(on);
@@ -459,29 +470,53 @@ pub fn restored(levels: &interp::Buffers, lens: [usize; AXES], numbers: &mut [u3
     }
 }
 
-/// What codes cost in the tables that are always there.
-#[inline(always)]
-fn code_cost(codes: &[u32]) -> u64 {
-    codes.chunks(GROUP).map(group_cost).sum()
+/// As many elements of a tile as one of a part of it stands for.
+fn share(lens: [usize; AXES], sides: [usize; AXES]) -> u64 {
+    let [all, part]: [usize; 2] = [lens, sides].map(|lens| lens.iter().product());
+    (all / part) as u64
 }
 
+/// What codes cost, of which each stands for so many: in the tables that are always there, or in one of their own.
 #[inline(always)]
-fn group_cost(codes: &[u32]) -> u64 {
+fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
+    counts.fill(0);
+    let mut raw_bits = 0;
+    let fixed: u64 = codes.chunks(GROUP).map(|codes| group_cost(codes, counts, &mut raw_bits)).sum();
+    let total = codes.len() as u32;
+    let (mut own, mut symbols) = (BIT * raw_bits, 0);
+    for count in counts.iter().filter(|count| **count > 0) {
+        own += u64::from(*count) * u64::from(log2(total) - log2(*count));
+        symbols += 1;
+    }
+    fixed.min(own + symbols * TABLE_COST / share)
+}
+
+/// What a symbol of a tile's own table costs.
+const TABLE_COST: u64 = 10 * BIT;
+
+#[inline(always)]
+fn group_cost(codes: &[u32], counts: &mut [u32; SYMBOLS], raw_bits: &mut u64) -> u64 {
     let any = codes.iter().fold(0, |any, c| any | c);
     if any == 0 {
+        counts[0] += codes.len() as u32;
         return BIT / 4;
     }
     let costs: &[u16; TOKENS] = &TOKEN_COSTS[class_of(codes)];
-    let tokens: u64 = if any < super::format::DIRECT {
-        codes.iter().map(|c| u32::from(costs[*c as usize])).sum::<u32>().into()
-    } else {
-        let cost = |c: &u32| {
-            let (token, raw) = super::format::token((*c).into());
-            u64::from(costs[token as usize]) + BIT * u64::from(raw)
-        };
-        codes.iter().map(cost).sum()
-    };
-    tokens + CLASS_COST
+    let mut cost = CLASS_COST;
+    if any < super::format::DIRECT {
+        for c in codes {
+            counts[*c as usize] += 1;
+            cost += u64::from(costs[*c as usize]);
+        }
+        return cost;
+    }
+    for c in codes {
+        let (token, raw) = super::format::token((*c).into());
+        counts[token as usize] += 1;
+        *raw_bits += u64::from(raw);
+        cost += u64::from(costs[token as usize]) + BIT * u64::from(raw);
+    }
+    cost
 }
 
 /// Marks which elements count, where some do not.

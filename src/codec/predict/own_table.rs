@@ -23,7 +23,7 @@ pub type Counts = [u32; SYMBOLS];
 pub type Costs = [u16; SYMBOLS];
 
 /// Parts of a bit of log2 x, for x > 0.
-const fn log2(x: u32) -> u32 {
+pub const fn log2(x: u32) -> u32 {
     let octave = x.ilog2();
     let mut mantissa = (x as u64) << (31 - octave);
     let (mut log, mut k) = (octave, 0);

@@ -9,7 +9,7 @@ use crate::primitives::word::Word;
 /// A byte that stands for as many elements more, and none of them.
 const SKIP: u8 = 255;
 /// Corrections are no more than this.
-const MOST_CORRECTION: u8 = 16;
+const MOST_CORRECTION: u8 = 7;
 /// A tile has no more corrections than this.
 pub const MOST_CORRECTIONS: usize = 4096;
 /// A tile has no more exceptions than this.
@@ -70,26 +70,18 @@ impl Patches {
     }
 
     /// Writes them for elements of `size` bytes.
-    pub fn write(&self, size: usize, out: &mut Vec<u8>) {
+    fn write(&self, size: usize, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend((self.corrections.len() as u16).to_le_bytes());
         out.extend((self.exceptions.len() as u16).to_le_bytes());
-        let mut next = 0;
-        for (number, _) in &self.corrections {
-            let mut gap = number - next;
-            while gap >= u16::from(SKIP) {
-                out.push(SKIP);
-                gap -= u16::from(SKIP);
-            }
-            out.push(gap as u8);
-            next = number + 1;
-        }
+        write_numbers(self.corrections.iter().map(|(number, _)| *number), out);
         out.extend(self.corrections.iter().map(|(_, correction)| *correction as u8));
-        for (number, _) in &self.exceptions {
-            out.extend(number.to_le_bytes());
-        }
-        for (_, bits) in &self.exceptions {
-            out.extend(&bits.to_le_bytes()[..size]);
+        write_numbers(self.exceptions.iter().map(|(number, _)| *number), out);
+        if let [(_, first), others @ ..] = &self.exceptions[..] {
+            let differ = others.iter().any(|(_, bits)| bits != first);
+            out.push(u8::from(differ));
+            let different = if differ { &self.exceptions[..] } else { &self.exceptions[..1] };
+            different.iter().for_each(|(_, bits)| out.extend(&bits.to_le_bytes()[..size]));
         }
         if !(out.len() - start).is_multiple_of(2) {
             out.push(0);
@@ -105,22 +97,7 @@ impl Patches {
         if corrections == 0 && exceptions == 0 || corrections > most || exceptions > most_exceptions {
             return fail!(Corrupt, "a tile of {n} elements has {corrections} corrections and {exceptions} exceptions");
         }
-        let mut next = 0;
-        for _ in 0..corrections {
-            let mut number = next;
-            loop {
-                let gap = take(rest, 1)?[0];
-                number += usize::from(gap);
-                if number >= n {
-                    return fail!(Corrupt, "element {number} of {n} has a correction");
-                }
-                if gap != SKIP {
-                    break;
-                }
-            }
-            self.corrections.push((number as u16, 0));
-            next = number + 1;
-        }
+        read_numbers(rest, n, corrections, |number| self.corrections.push((number, 0)))?;
         for (correction, byte) in self.corrections.iter_mut().zip(take(rest, corrections)?) {
             let by = *byte as i8;
             if by == 0 || by.unsigned_abs() > MOST_CORRECTION {
@@ -128,18 +105,59 @@ impl Patches {
             }
             correction.1 = by;
         }
-        for bytes in take(rest, 2 * exceptions)?.as_chunks::<2>().0 {
-            let number = u16::from_le_bytes(*bytes);
-            if usize::from(number) >= n || self.exceptions.last().is_some_and(|last| last.0 >= number) {
-                return fail!(Corrupt, "element {number} of {n} is an exception out of turn");
+        read_numbers(rest, n, exceptions, |number| self.exceptions.push((number, 0)))?;
+        if exceptions > 0 {
+            let differ = take(rest, 1)?[0];
+            if differ > 1 {
+                return fail!(Corrupt, "exceptions have the flag {differ}");
             }
-            self.exceptions.push((number, 0));
+            let size = size_of::<W>();
+            let mut bits = 0;
+            for (i, exception) in self.exceptions.iter_mut().enumerate() {
+                if i == 0 || differ == 1 {
+                    bits = W::load(take(rest, size)?).to_u64();
+                }
+                exception.1 = bits;
+            }
         }
-        let bits = take(rest, size_of::<W>() * exceptions)?.chunks_exact(size_of::<W>());
-        self.exceptions.iter_mut().zip(bits).for_each(|(exception, bytes)| exception.1 = W::load(bytes).to_u64());
         if !(all - rest.len()).is_multiple_of(2) && take(rest, 1)?[0] != 0 {
             return fail!(Corrupt, "padding bytes are not zero");
         }
         Ok(())
     }
+}
+
+/// Writes numbers of elements, which rise, by how many elements are between them.
+fn write_numbers(numbers: impl Iterator<Item = u16>, out: &mut Vec<u8>) {
+    let mut next = 0;
+    for number in numbers {
+        let mut gap = number - next;
+        while gap >= u16::from(SKIP) {
+            out.push(SKIP);
+            gap -= u16::from(SKIP);
+        }
+        out.push(gap as u8);
+        next = number + 1;
+    }
+}
+
+/// Reads `count` numbers below `n`.
+fn read_numbers(rest: &mut &[u8], n: usize, count: usize, mut show: impl FnMut(u16)) -> Result<()> {
+    let mut next = 0;
+    for _ in 0..count {
+        let mut number = next;
+        loop {
+            let gap = take(rest, 1)?[0];
+            number += usize::from(gap);
+            if number >= n {
+                return fail!(Corrupt, "element {number} of {n} has a patch");
+            }
+            if gap != SKIP {
+                break;
+            }
+        }
+        show(number as u16);
+        next = number + 1;
+    }
+    Ok(())
 }
