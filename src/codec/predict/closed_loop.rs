@@ -388,16 +388,17 @@ impl Case<'_> {
         words.iter_mut().zip(numbers).for_each(|(w, number)| *w = bin(number).wrapping_sub(first) as u32);
         let allowed = (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a);
         let set = predict::choose(predict::sets(allowed), self.sides, words, other);
-        if set == 0 {
-            let (least, most) = words.iter().fold((i32::MAX, i32::MIN), |(least, most), w| {
-                (least.min(*w as i32), most.max(*w as i32))
-            });
-            let middle = least.wrapping_add(most.wrapping_sub(least) / 2) as u32;
-            words.iter_mut().for_each(|w| *w = w.wrapping_sub(middle));
-        }
         lorenzo::forward(set, self.sides, words);
-        words.iter_mut().for_each(|w| *w = w.zigzag());
-        let mut cost = code_cost(words, self.share, counts_of_tokens);
+        let zigzag = |words: &[u32], to: &mut [u32], middle: u32| {
+            to.iter_mut().zip(words).for_each(|(to, w)| *to = w.wrapping_sub(middle).zigzag());
+        };
+        zigzag(words, other, 0);
+        let mut cost = code_cost(other, self.share, counts_of_tokens);
+        if set == 0 {
+            let ends = words.iter().map(|w| *w as i32).fold((i32::MAX, i32::MIN), |(a, b), w| (a.min(w), b.max(w)));
+            zigzag(words, other, ends.0.wrapping_add(ends.1.wrapping_sub(ends.0) / 2) as u32);
+            cost = cost.min(code_cost(other, self.share, counts_of_tokens));
+        }
         if self.corrected {
             let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
             cost +=
@@ -488,7 +489,7 @@ fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
         own += u64::from(*count) * u64::from(log2(total) - log2(*count));
         symbols += 1;
     }
-    fixed.min(own + symbols * TABLE_COST / share)
+    fixed.min(own + own / 32 + symbols * TABLE_COST / share)
 }
 
 /// What a symbol of a tile's own table costs.
