@@ -4,12 +4,12 @@ use super::encode::Bits;
 use super::format::{GROUP, TILE_LOG2};
 use super::interp::STEP;
 use super::interp::{self, Rule};
-use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple};
+use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple, multiple_of};
 use super::own_table::{BIT, SYMBOLS, TOKEN_COSTS, class_of, log2};
 use super::patches::Patches;
 use super::plan::Plan;
 use super::predict;
-use super::simd::Task;
+use super::simd::{Level, Task};
 use super::simd::lanes::{LONGEST, Lanes};
 use super::tables::TOKENS;
 use crate::error::Result;
@@ -161,11 +161,19 @@ impl<E: Multiple> Task for Map<'_, E> {
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
             let mut bits = [E::Word::ZERO; BLOCK];
             let there = bytes.len() / size;
-            for (bits, bytes) in bits.iter_mut().zip(bytes.chunks_exact(size)) {
-                *bits = E::Word::load(bytes);
+            if there == BLOCK {
+                for i in 0..BLOCK {
+                    bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+                }
+            } else {
+                for i in 0..there {
+                    bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+                }
             }
             if self.big_endian {
-                bits.iter_mut().for_each(|bits| *bits = bits.swap());
+                for bits in &mut bits {
+                    *bits = bits.swap();
+                }
             }
             for bits in &bits {
                 seen.any = seen.any | *bits;
@@ -178,28 +186,30 @@ impl<E: Multiple> Task for Map<'_, E> {
             }
             let counted = !self.missing.get(k).copied().unwrap_or(0) & u64::MAX >> (BLOCK - there);
             let (mut on, mut wide) = (0, 0);
-            if block.on.iter().fold(0, |any, on| any | on) != 0 {
+            let (mut any_on, mut any_wide) = (0, 0);
+            for i in 0..BLOCK {
+                any_on |= block.on[i];
+                any_wide |= block.wide[i];
+            }
+            if any_on != 0 {
                 on = bits_of(&block.on) & counted;
             }
-            if block.wide.iter().fold(0, |any, wide| any | wide) != 0 {
+            if any_wide != 0 {
                 wide = bits_of(&block.wide) & counted;
                 survey.border += (bits_of(&block.border) & counted).count_ones() as usize;
             }
             (self.buffers.on[k], self.buffers.wide[k]) = (on, wide);
             survey.on += on.count_ones() as usize;
             survey.wide += wide.count_ones() as usize;
-            let is_whole = counted & !wide == u64::MAX;
-            let far = |number: &u32| number ^ (*number as i32 >> 31) as u32;
-            if is_whole {
-                any |= numbers.iter().map(far).fold(0, |any, far| any | far);
+            let counts = counted & !wide;
+            if counts == u64::MAX {
+                for number in numbers {
+                    any |= *number ^ (*number as i32 >> 31) as u32;
+                }
             } else {
-                let counts = |(i, _): &(usize, &u32)| (counted & !wide) >> i & 1 == 1;
-                any |= numbers
-                    .iter()
-                    .enumerate()
-                    .filter(counts)
-                    .map(|(_, number)| far(number))
-                    .fold(0, |any, far| any | far);
+                for (i, number) in numbers.iter().enumerate() {
+                    any |= (*number ^ (*number as i32 >> 31) as u32) & 0u32.wrapping_sub((counts >> i & 1) as u32);
+                }
             }
         }
         survey.near = any < MOST_NUMBER;
@@ -210,7 +220,11 @@ impl<E: Multiple> Task for Map<'_, E> {
 /// The lowest bits of numbers, side by side.
 #[inline(always)]
 fn bits_of(ones: &[u32; BLOCK]) -> u64 {
-    ones.iter().enumerate().fold(0, |bits, (i, one)| bits | u64::from(*one) << i)
+    let mut bits = 0;
+    for i in 0..BLOCK {
+        bits |= u64::from(ones[i]) << i;
+    }
+    bits
 }
 
 /// A way to predict.
@@ -223,62 +237,37 @@ pub enum Way {
 }
 
 /// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
-pub struct Choose<'a> {
-    pub lens: [usize; AXES],
-    pub survey: Survey,
-    pub buffers: &'a mut Buffers,
+pub fn choose(p: impl Level, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> Way {
+    let n: usize = lens.iter().product();
+    if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
+        return Way::Bins;
+    }
+    let sides = sample(lens);
+    let (way, cost) = take_sample(lens, sides, survey, buffers).least(p, None);
+    let samples: usize = sides.iter().product();
+    if samples == n || cost >= LOW_COST * samples as u64 {
+        return way;
+    }
+    let set = match way {
+        Way::Interpolated(rule) => rule.set,
+        Way::Bins => 0,
+    };
+    take_sample(lens, lens, survey, buffers).least(p, Some(set)).0
 }
 
 /// Chooses for a tile of numbers that must not change how it is predicted.
-pub struct ChooseExact<'a> {
-    pub lens: [usize; AXES],
-    pub numbers: &'a [u32],
-    pub buffers: &'a mut Buffers,
-}
-
-impl Task for ChooseExact<'_> {
-    type Done = Way;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> Way {
-        let ChooseExact { lens, numbers, buffers } = self;
-        if numbers.len() < FEWEST {
-            return Way::Bins;
-        }
-        let sides = sample(lens);
-        let Buffers { trial, levels, .. } = buffers;
-        copy_sample(lens, sides, |from, to, count| {
-            trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
-        });
-        let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, share: share(lens, sides), trial, levels };
-        case.least(l, None).0
+pub fn choose_exact(p: impl Level, lens: [usize; AXES], numbers: &[u32], buffers: &mut Buffers) -> Way {
+    if numbers.len() < FEWEST {
+        return Way::Bins;
     }
-}
-
-impl Task for Choose<'_> {
-    type Done = Way;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> Way {
-        let Choose { lens, survey, buffers } = self;
-        let n: usize = lens.iter().product();
-        if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
-            return Way::Bins;
-        }
-        let sides = sample(lens);
-        let mut case = take_sample(lens, sides, survey, buffers);
-        let (way, cost) = case.least(l, None);
-        let samples: usize = sides.iter().product();
-        if samples < n && cost < LOW_COST * samples as u64 {
-            let rule = match way {
-                Way::Interpolated(rule) => Some(rule),
-                Way::Bins => None,
-            };
-            let mut case = take_sample(lens, lens, survey, buffers);
-            return case.least(l, Some(rule.map_or(0, |rule| rule.set))).0;
-        }
-        way
-    }
+    let sides = sample(lens);
+    let Buffers { trial, levels, .. } = buffers;
+    copy_sample(lens, sides, |from, to, count| {
+        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
+    });
+    let share = share(lens, sides);
+    let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, share, trial, levels };
+    case.least(p, None).0
 }
 
 /// The sides of the part of a tile that is looked at: of a large one a quarter.
@@ -340,31 +329,29 @@ fn take_sample(lens: [usize; AXES], sides: [usize; AXES], survey: Survey, buffer
 
 impl Case<'_> {
     /// The way that costs least; differences of codes are along `set`, where that is known.
-    #[inline(always)]
-    fn least<L: Lanes>(&mut self, l: L, set: Option<u8>) -> (Way, u64) {
+    fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
         let rule = Rule { rough: false, coarse: self.step > 1, set: 0 };
-        let mut best = (Way::Bins, self.bins());
+        let mut best = (Way::Bins, self.bins(p));
         let set = match set {
             Some(set) => set,
             None => {
-                let plain = self.cost(l, rule);
+                let plain = self.cost(p, rule);
                 if plain < best.1 {
                     best = (Way::Interpolated(rule), plain);
                 }
-                self.axes(plain)
+                if plain == u64::MAX { 0 } else { p.run(Axes { sides: self.sides, trial: self.trial }) }
             }
         };
-        for rough in [false, true] {
-            let rule = Rule { rough, set, ..rule };
-            let cost = self.cost(l, rule);
-            if cost < best.1 {
-                best = (Way::Interpolated(rule), cost);
-            }
+        let mut ways = [Some(Rule { set, ..rule }), Some(Rule { set, rough: true, ..rule }), None];
+        if set == 0 && best.0 != Way::Bins {
+            ways[0] = None;
         }
         // An exact tile is one that was restored before, at least in part.
         if self.corrected {
-            let rule = Rule { coarse: false, ..rule };
-            let cost = self.cost(l, rule);
+            ways[2] = Some(Rule { coarse: false, set, ..rule });
+        }
+        for rule in ways.into_iter().flatten() {
+            let cost = self.cost(p, rule);
             if cost < best.1 {
                 best = (Way::Interpolated(rule), cost);
             }
@@ -373,76 +360,127 @@ impl Case<'_> {
     }
 
     /// What bins cost, and corrections of what they do not restore.
-    #[inline(always)]
-    fn bins(&mut self) -> u64 {
-        let n = self.sides.iter().product();
-        let Trial { numbers, words, other, on, tokens: counts_of_tokens, .. } = &mut *self.trial;
-        let (numbers, words, other) = (&numbers[..n], &mut words[..n], &mut other[..n]);
-        let (base, step) = (self.base, self.step);
-        let nearest = |number: i32| (f64::from(number) * (1.0 / f64::from(step))).round_ties_even() as i32;
-        let bin = |number: &u32| {
-            let number = (*number as i32).wrapping_add(base);
-            if step == 1 { number } else { nearest(number) }
-        };
-        let first = bin(&numbers[0]);
-        words.iter_mut().zip(numbers).for_each(|(w, number)| *w = bin(number).wrapping_sub(first) as u32);
-        let allowed = (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a);
-        let set = predict::choose(predict::sets(allowed), self.sides, words, other);
-        lorenzo::forward(set, self.sides, words);
-        let zigzag = |words: &[u32], to: &mut [u32], middle: u32| {
-            to.iter_mut().zip(words).for_each(|(to, w)| *to = w.wrapping_sub(middle).zigzag());
-        };
-        zigzag(words, other, 0);
-        let mut cost = code_cost(other, self.share, counts_of_tokens);
-        if set == 0 {
-            let ends = words.iter().map(|w| *w as i32).fold((i32::MAX, i32::MIN), |(a, b), w| (a.min(w), b.max(w)));
-            zigzag(words, other, ends.0.wrapping_add(ends.1.wrapping_sub(ends.0) / 2) as u32);
-            cost = cost.min(code_cost(other, self.share, counts_of_tokens));
-        }
+    fn bins(&mut self, p: impl Level) -> u64 {
+        let Case { sides, base, step, share, .. } = *self;
+        let mut cost = p.run(CostOfBins { sides, base, step, share, trial: self.trial });
         if self.corrected {
             let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
-            cost +=
-                CORRECTION_COST * numbers.iter().zip(on).filter(|(number, on)| **on == 1 && off(number)).count() as u64;
+            let Trial { numbers, on, .. } = &*self.trial;
+            let numbers = numbers[..sides.iter().product()].iter().zip(on);
+            cost += CORRECTION_COST * numbers.filter(|(number, on)| **on == 1 && off(number)).count() as u64;
         }
         cost
     }
 
     /// What interpolation by a rule costs; its codes are there then.
-    #[inline(always)]
-    fn cost<L: Lanes>(&mut self, l: L, rule: Rule) -> u64 {
+    fn cost(&mut self, p: impl Level, rule: Rule) -> u64 {
         let n = self.sides.iter().product();
         let Trial { numbers, counts, on, words, codes, tokens, .. } = &mut *self.trial;
         let mask = self.is_masked.then_some(&counts[..n]);
-        if !interp::encode(l, rule, self.sides, &numbers[..n], mask, self.levels, codes) {
+        let (lens, numbers) = (self.sides, &numbers[..n]);
+        if !p.run(interp::Encode { rule, lens, numbers, mask, buffers: self.levels, codes }) {
             return u64::MAX;
         }
-        let mut cost = code_cost(&codes[..n], self.share, tokens);
+        let mut cost = p.run(CostOfCodes { codes: &codes[..n], share: self.share, tokens });
         if self.corrected && rule.coarse {
-            restored(self.levels, self.sides, words);
-            let differ = words[..n].iter().zip(&numbers[..n]).zip(on);
+            p.run(interp::Restored { buffers: self.levels, numbers: words });
+            let differ = words[..n].iter().zip(numbers).zip(on);
             cost += CORRECTION_COST * differ.filter(|((a, b), on)| **on == 1 && a != b).count() as u64;
         }
         cost
     }
+}
 
-    /// The axes along which codes of classes with one new axis differ least, by the codes at hand.
+/// What codes cost.
+struct CostOfCodes<'a> {
+    codes: &'a [u32],
+    share: u64,
+    tokens: &'a mut [u32; SYMBOLS],
+}
+
+impl Task for CostOfCodes<'_> {
+    type Done = u64;
+
     #[inline(always)]
-    fn axes(&mut self, plain: u64) -> u8 {
-        if plain == u64::MAX {
-            return 0;
+    fn run<L: Lanes>(self, _: L) -> u64 {
+        code_cost(self.codes, self.share, self.tokens)
+    }
+}
+
+/// What bins of a part of a tile cost.
+struct CostOfBins<'a> {
+    sides: [usize; AXES],
+    base: i32,
+    step: u32,
+    share: u64,
+    trial: &'a mut Trial,
+}
+
+impl Task for CostOfBins<'_> {
+    type Done = u64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> u64 {
+        let CostOfBins { sides, base, step, share, trial } = self;
+        let n = sides.iter().product();
+        let Trial { numbers, words, other, tokens, .. } = trial;
+        let (numbers, words, other) = (&numbers[..n], &mut words[..n], &mut other[..n]);
+        let inverse = 1.0 / f64::from(step);
+        let first = bin(numbers[0], base, step, inverse);
+        for i in 0..n {
+            words[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
         }
-        let n = self.sides.iter().product();
-        let Trial { codes, words, other, .. } = &mut *self.trial;
-        words[..n].iter_mut().zip(&codes[..n]).for_each(|(w, c)| *w = c.unzigzag());
+        let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
+        let set = predict::choose(predict::sets(allowed), sides, words, other);
+        lorenzo::forward(set, sides, words);
+        zigzag_from(words, other, 0);
+        let cost = code_cost(other, share, tokens);
+        if set != 0 {
+            return cost;
+        }
+        let mut ends = (i32::MAX, i32::MIN);
+        for w in &*words {
+            ends = (ends.0.min(*w as i32), ends.1.max(*w as i32));
+        }
+        zigzag_from(words, other, ends.0.wrapping_add(ends.1.wrapping_sub(ends.0) / 2) as u32);
+        cost.min(code_cost(other, share, tokens))
+    }
+}
+
+/// The axes along which codes of classes with one new axis differ least, by the codes of a part of a tile.
+struct Axes<'a> {
+    sides: [usize; AXES],
+    trial: &'a mut Trial,
+}
+
+impl Task for Axes<'_> {
+    type Done = u8;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> u8 {
+        let Axes { sides, trial: Trial { codes, words, other, .. } } = self;
+        let n = sides.iter().product();
+        for (w, c) in words[..n].iter_mut().zip(&codes[..n]) {
+            *w = c.unzigzag();
+        }
         let mut costs = [0u64; 1 << AXES];
-        for (new, at, lens) in interp::single_classes(self.sides) {
+        for (new, at, lens) in interp::single_classes(sides) {
             let count: usize = lens.iter().product();
-            let of_class = &words[at..at + count];
-            for set in (0..1u8 << AXES).filter(|set| set & new == 0) {
+            for set in 0..1u8 << AXES {
+                if set & new != 0 {
+                    continue;
+                }
                 let trial = &mut other[..count];
-                trial.copy_from_slice(of_class);
+                trial.copy_from_slice(&words[at..at + count]);
                 lorenzo_of_codes(set, lens, trial);
-                let cost = trial.chunks(GROUP).map(|codes| predict::sum_cost(codes)).sum::<u64>();
+                let mut cost = 0;
+                for codes in trial.chunks(GROUP) {
+                    let mut sum = 0u64;
+                    for code in codes {
+                        sum += u64::from(code.magnitude());
+                    }
+                    cost += predict::logarithm(sum);
+                }
                 // Sets that differ in the new axis alone mean the same to it.
                 costs[usize::from(set)] += cost;
                 costs[usize::from(set | new)] += cost;
@@ -452,7 +490,23 @@ impl Case<'_> {
     }
 }
 
+/// The bin of a multiple.
+#[inline(always)]
+fn bin(number: u32, base: i32, step: u32, inverse: f64) -> i32 {
+    let number = (number as i32).wrapping_add(base);
+    if step == 1 { number } else { (f64::from(number) * inverse).round_ties_even() as i32 }
+}
+
+/// Codes of distances from a number.
+#[inline(always)]
+fn zigzag_from(words: &[u32], to: &mut [u32], middle: u32) {
+    for (to, w) in to.iter_mut().zip(words) {
+        *to = w.wrapping_sub(middle).zigzag();
+    }
+}
+
 /// Differences along axes, one after the other, from 0 on.
+#[inline(always)]
 fn lorenzo_of_codes(set: u8, lens: [usize; AXES], codes: &mut [u32]) {
     let strides = [1, lens[0], lens[0] * lens[1]];
     for axis in (0..AXES).filter(|a| set >> a & 1 == 1) {
@@ -461,13 +515,6 @@ fn lorenzo_of_codes(set: u8, lens: [usize; AXES], codes: &mut [u32]) {
                 block[i] = block[i].wrapping_sub(block[i - strides[axis]]);
             }
         }
-    }
-}
-
-/// The numbers that were restored, row after row.
-pub fn restored(levels: &interp::Buffers, lens: [usize; AXES], numbers: &mut [u32]) {
-    for (r, row) in numbers.chunks_exact_mut(lens[0]).take(lens[1] * lens[2]).enumerate() {
-        levels.row(r % lens[1], r / lens[1], row);
     }
 }
 
@@ -481,11 +528,16 @@ fn share(lens: [usize; AXES], sides: [usize; AXES]) -> u64 {
 #[inline(always)]
 fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
     counts.fill(0);
-    let mut raw_bits = 0;
-    let fixed: u64 = codes.chunks(GROUP).map(|codes| group_cost(codes, counts, &mut raw_bits)).sum();
+    let (mut raw_bits, mut fixed) = (0, 0);
+    for codes in codes.chunks(GROUP) {
+        fixed += group_cost(codes, counts, &mut raw_bits);
+    }
     let total = codes.len() as u32;
     let (mut own, mut symbols) = (BIT * raw_bits, 0);
-    for count in counts.iter().filter(|count| **count > 0) {
+    for count in counts.iter() {
+        if *count == 0 {
+            continue;
+        }
         own += u64::from(*count) * u64::from(log2(total) - log2(*count));
         symbols += 1;
     }
@@ -497,7 +549,10 @@ const TABLE_COST: u64 = 10 * BIT;
 
 #[inline(always)]
 fn group_cost(codes: &[u32], counts: &mut [u32; SYMBOLS], raw_bits: &mut u64) -> u64 {
-    let any = codes.iter().fold(0, |any, c| any | c);
+    let mut any = 0;
+    for c in codes {
+        any |= *c;
+    }
     if any == 0 {
         counts[0] += codes.len() as u32;
         return BIT / 4;
@@ -532,44 +587,49 @@ pub fn mark(n: usize, survey: Survey, missing: &[u64], buffers: &mut Buffers) {
 }
 
 /// Encodes a tile by a rule into codes; `false` where it cannot be.
-pub struct Encode<'a> {
-    pub lens: [usize; AXES],
-    pub survey: Survey,
-    pub rule: Rule,
-    pub buffers: &'a mut Buffers,
-    pub codes: &'a mut [u32],
-}
-
-impl Task for Encode<'_> {
-    type Done = bool;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> bool {
-        let Encode { lens, survey, rule, buffers, codes } = self;
-        let n: usize = lens.iter().product();
-        let Buffers { numbers, counts, on, levels, trial, patches, .. } = buffers;
-        let mask = (survey.has_missing || survey.wide > 0).then_some(&counts[..n]);
-        if !interp::encode(l, rule, lens, &numbers[..n], mask, levels, codes) {
-            return false;
-        }
-        if !rule.coarse || survey.on == 0 {
-            return true;
-        }
-        let words = &mut trial.words;
-        restored(levels, lens, words);
-        for (k, on) in on.iter().enumerate().take(n.div_ceil(BLOCK)).filter(|(_, on)| **on != 0) {
-            let mut left = *on;
-            while left != 0 {
-                let i = k * BLOCK + left.trailing_zeros() as usize;
-                left &= left - 1;
-                let by = numbers[i].wrapping_sub(words[i]) as i32;
-                if by != 0 && !patches.correct(i, by) {
-                    return false;
-                }
+pub fn encode(
+    p: impl Level,
+    lens: [usize; AXES],
+    survey: Survey,
+    rule: Rule,
+    buffers: &mut Buffers,
+    codes: &mut [u32],
+) -> bool {
+    let n: usize = lens.iter().product();
+    let Buffers { numbers, counts, on, levels, trial, patches, .. } = buffers;
+    let mask = (survey.has_missing || survey.wide > 0).then_some(&counts[..n]);
+    if !p.run(interp::Encode { rule, lens, numbers: &numbers[..n], mask, buffers: levels, codes }) {
+        return false;
+    }
+    if !rule.coarse || survey.on == 0 {
+        return true;
+    }
+    let words = &mut trial.words;
+    p.run(interp::Restored { buffers: levels, numbers: words });
+    for (k, on) in on.iter().enumerate().take(n.div_ceil(BLOCK)).filter(|(_, on)| **on != 0) {
+        let mut left = *on;
+        while left != 0 {
+            let i = k * BLOCK + left.trailing_zeros() as usize;
+            left &= left - 1;
+            let by = numbers[i].wrapping_sub(words[i]) as i32;
+            if by != 0 && !patches.correct(i, by) {
+                return false;
             }
         }
-        true
     }
+    true
+}
+
+/// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
+pub fn encode_exact(
+    p: impl Level,
+    lens: [usize; AXES],
+    numbers: &[u32],
+    rule: Rule,
+    buffers: &mut Buffers,
+    codes: &mut [u32],
+) -> bool {
+    p.run(interp::Encode { rule, lens, numbers, mask: None, buffers: &mut buffers.levels, codes })
 }
 
 /// Lists the exceptions of a tile: those that have no multiple, where they are few, otherwise those on the border; of
@@ -665,37 +725,24 @@ impl Buffers {
 }
 
 /// Whether an element that is there would come back as a missing value.
-pub fn collides<E: Multiple>(plan: &Plan, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> bool {
+pub fn collides<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    lens: [usize; AXES],
+    survey: Survey,
+    buffers: &mut Buffers,
+) -> bool {
     let Some(lattice) = plan.lattice() else { return false };
     let n: usize = lens.iter().product();
     let multiple = |bits: &u64| {
-        let block = E::block(lattice, &[E::Word::from_u64(*bits)]);
-        (block.on[0] == 1).then(|| block.numbers[0].wrapping_sub(survey.base) as u32)
+        let number = multiple_of::<E>(lattice, E::Word::from_u64(*bits))?;
+        Some(number.wrapping_sub(survey.base) as u32)
     };
     plan.layout.shape.missing.bits().iter().filter_map(multiple).any(|number| {
         let Buffers { counts, levels, trial, .. } = &mut *buffers;
-        restored(levels, lens, &mut trial.words);
+        p.run(interp::Restored { buffers: levels, numbers: &mut trial.words });
         let is_masked = survey.has_missing || survey.wide > 0;
         let there = |i: usize| !is_masked || counts[i] != 0;
         trial.words[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))
     })
-}
-
-/// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
-pub struct EncodeExact<'a> {
-    pub lens: [usize; AXES],
-    pub numbers: &'a [u32],
-    pub rule: Rule,
-    pub buffers: &'a mut Buffers,
-    pub codes: &'a mut [u32],
-}
-
-impl Task for EncodeExact<'_> {
-    type Done = bool;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> bool {
-        let EncodeExact { lens, numbers, rule, buffers, codes } = self;
-        interp::encode(l, rule, lens, numbers, None, &mut buffers.levels, codes)
-    }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::closed_loop;
 use super::encode::from_bits;
 use super::format::*;
-use super::interp::{self, Rule};
+use super::interp;
 use super::lattice::{Bins, Lattice, Multiple};
 use super::lossless::decode::{self as lossless, Own, Side};
 use super::lossless::{Form, Prediction, take, take16};
@@ -219,20 +219,9 @@ fn packed<E: Multiple, P: Level>(
             prefix.codes(n, codes)?;
             signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
         }
-        let restore =
-            Restore::<E> { rule: prefix.head.rule(), lens, levels, codes: signed, numbers, element: PhantomData };
-        let word = |number: u32| E::Word::from_u64(number.extend()).add(base);
-        let low = base.extend() as u32;
-        match &prefix.meaning {
-            Meaning::Multiples(lattice) => {
-                p.run(restore.to(plan.big_endian, out, |number| E::multiple(lattice, number.wrapping_add(low) as i32)))
-            }
-            Meaning::Bins(of) => p.run(restore.to(plan.big_endian, out, |number| of.decode::<E, Plain>(word(number)))),
-            Meaning::Bits(side) => {
-                let shift = side.plain_shift().unwrap_or(0);
-                p.run(restore.to(plan.big_endian, out, |number| from_bits::<E>(word(number), shift)));
-            }
-        }
+        p.run(interp::Decode { rule: prefix.head.rule(), lens, buffers: levels, codes: signed, numbers });
+        let (meaning, big_endian) = (&prefix.meaning, plan.big_endian);
+        p.run(Store::<E> { meaning, base, numbers: &numbers[..n], big_endian, out, element: PhantomData });
         return patched::<E>(plan, &prefix.head, &buffers.patches[0], out);
     }
     match &prefix.meaning {
@@ -279,46 +268,53 @@ fn last_token<W: Word>() -> u32 {
     token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0
 }
 
-/// Restores interpolated numbers.
-struct Restore<'a, E> {
-    rule: Rule,
-    lens: [usize; AXES],
-    levels: &'a mut interp::Buffers,
-    codes: &'a mut [u32],
-    numbers: &'a mut [u32],
+/// Writes the elements of interpolated numbers.
+struct Store<'a, E: Multiple> {
+    meaning: &'a Meaning<'a>,
+    base: E::Word,
+    numbers: &'a [u32],
+    big_endian: bool,
+    out: &'a mut [u8],
     element: PhantomData<E>,
 }
 
-impl<'a, E: Multiple> Restore<'a, E> {
-    /// To what each number stands for.
-    fn to<F: Fn(u32) -> E::Word>(self, big_endian: bool, out: &'a mut [u8], element: F) -> RestoreTo<'a, E, F> {
-        RestoreTo { restore: self, big_endian, out, element }
-    }
-}
-
-/// Restores interpolated numbers to elements.
-struct RestoreTo<'a, E, F> {
-    restore: Restore<'a, E>,
-    big_endian: bool,
-    out: &'a mut [u8],
-    element: F,
-}
-
-impl<E: Multiple, F: Fn(u32) -> E::Word> Task for RestoreTo<'_, E, F> {
+impl<E: Multiple> Task for Store<'_, E> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
-        let RestoreTo { restore: Restore { rule, lens, levels, codes, numbers, .. }, big_endian, out, element } = self;
-        interp::decode(l, rule, lens, levels, codes);
-        closed_loop::restored(levels, lens, numbers);
-        let elements = out.chunks_exact_mut(size_of::<E::Word>()).zip(&*numbers);
-        if big_endian {
-            elements.for_each(|(out, number)| element(*number).swap().store(out));
-        } else {
-            elements.for_each(|(out, number)| element(*number).store(out));
+    fn run<L: Lanes>(self, _: L) {
+        let Store { meaning, base, numbers, big_endian, out, .. } = self;
+        let size = size_of::<E::Word>();
+        let shift = match meaning {
+            Meaning::Bits(side) => side.plain_shift().unwrap_or(0),
+            _ => 0,
+        };
+        let low = base.extend() as u32;
+        let elements = out.chunks_exact_mut(size).zip(numbers);
+        match meaning {
+            Meaning::Multiples(lattice) => {
+                for (place, number) in elements {
+                    put(place, big_endian, E::multiple(lattice, number.wrapping_add(low) as i32));
+                }
+            }
+            Meaning::Bins(bins) => {
+                for (place, number) in elements {
+                    put(place, big_endian, bins.decode::<E, Plain>(E::Word::from_u64(number.extend()).add(base)));
+                }
+            }
+            Meaning::Bits(_) => {
+                for (place, number) in elements {
+                    put(place, big_endian, from_bits::<E>(E::Word::from_u64(number.extend()).add(base), shift));
+                }
+            }
         }
     }
+}
+
+/// Writes an element in the order of bytes asked for.
+#[inline(always)]
+fn put<W: Word>(place: &mut [u8], big_endian: bool, bits: W) {
+    (if big_endian { bits.swap() } else { bits }).store(place);
 }
 
 /// Puts what a predictor does not restore over what it did.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::closed_loop::{self, Choose, ChooseExact, Encode, EncodeExact, Survey, Way};
+use super::closed_loop::{self, Survey, Way};
 use super::counts::TokenCounts;
 use super::format::*;
 use super::interp::Rule;
@@ -174,7 +174,7 @@ fn quantized<E: Multiple>(
         return (None, seen);
     }
     if closed_loop::is_for(plan)
-        && let Way::Interpolated(rule) = p.run(Choose { lens, survey, buffers: closed })
+        && let Way::Interpolated(rule) = closed_loop::choose(p, lens, survey, closed)
         && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, rule, buffers, out)
     {
         return (Some(body), seen);
@@ -219,8 +219,9 @@ fn interpolated<E: Multiple>(
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
     let Buffers { closed, interpolated, side, .. } = &mut *buffers;
-    let encode = Encode { lens, survey, rule, buffers: closed, codes: interpolated };
-    if !p.run(encode) || closed_loop::collides::<E>(plan, lens, survey, closed) {
+    if !closed_loop::encode(p, lens, survey, rule, closed, interpolated)
+        || closed_loop::collides::<E>(p, plan, lens, survey, closed)
+    {
         return None;
     }
     side.clear();
@@ -442,12 +443,12 @@ fn short_numbers<E: Multiple>(
 ) -> Option<(Kind, usize)> {
     if closed_loop::is_for(plan) {
         let numbers = &buffers.short.numbers()[..n];
-        let choose = ChooseExact { lens, numbers, buffers: &mut buffers.closed };
-        if let Way::Interpolated(rule) = p.run(choose) {
+        if let Way::Interpolated(rule) = closed_loop::choose_exact(p, lens, numbers, &mut buffers.closed) {
             let Buffers { closed, interpolated, short, .. } = &mut *buffers;
-            let encode =
-                EncodeExact { lens, numbers: &short.numbers()[..n], rule, buffers: closed, codes: interpolated };
-            if p.run(encode) && interpolated[..n].iter().any(|c| *c != 0) {
+            let numbers = &short.numbers()[..n];
+            if closed_loop::encode_exact(p, lens, numbers, rule, closed, interpolated)
+                && interpolated[..n].iter().any(|c| *c != 0)
+            {
                 let side = std::mem::take(&mut buffers.side);
                 let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
                 prefix.head.predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };

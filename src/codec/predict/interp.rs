@@ -2,6 +2,7 @@
 //! from the restored ones around them (docs/codecs/predict.md §6). What is encoded is what the decoder will restore, so
 //! errors do not add up. All arithmetic is modulo 2^32.
 
+use super::simd::Task;
 use super::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
 use crate::host::memory::{Aligned, filled, reserve};
@@ -171,6 +172,14 @@ impl Kind {
     }
 }
 
+impl Tap {
+    /// The rows, by where the one at each place begins.
+    #[inline(always)]
+    fn across(self, row: impl Fn(usize) -> usize) -> Across {
+        Across { kind: self.kind, weights: self.weights, at: self.places.map(row) }
+    }
+}
+
 /// How four nodes across rows make a new one.
 #[derive(Clone, Copy)]
 struct Tap {
@@ -181,6 +190,8 @@ struct Tap {
 
 /// Vectors at the ends of a row.
 const ENDS: usize = 3;
+/// None of them.
+const MIDDLE: usize = ENDS;
 
 /// A level of a tile: rows of its nodes, the coarse ones of a row before the new ones.
 #[derive(Clone, Copy)]
@@ -196,7 +207,22 @@ struct Level {
     /// Whether classes with one new axis may have differences.
     has_differences: bool,
     /// How new nodes along x are made that are in the first vector and the last two, smooth and rough.
-    ends: [[(Kind, [[u32; LONGEST]; 4]); ENDS]; 2],
+    ends: [[End; ENDS]; 2],
+}
+
+impl End {
+    /// Of a vector without nodes.
+    const NONE: End = End { kind: Kind::Any, weights: [[0; LONGEST]; 4], any: [0; LONGEST] };
+}
+
+/// How the nodes of a vector at an end of a row are made.
+#[derive(Clone, Copy)]
+struct End {
+    /// That of all, or `Any`.
+    kind: Kind,
+    weights: [[u32; LONGEST]; 4],
+    /// All bits of those that are made by weights.
+    any: [u32; LONGEST],
 }
 
 impl Level {
@@ -205,15 +231,15 @@ impl Level {
         self.start + y * self.strides[0] + z * self.strides[1]
     }
 
-    /// Which of the ends the vector at `v` is, if any.
+    /// Which of the ends the vector at `v` is, or `MIDDLE`.
     #[inline(always)]
-    fn end(&self, v: usize, lanes: usize) -> Option<usize> {
+    fn end(&self, v: usize, lanes: usize) -> usize {
         let last = self.nodes[0].new.saturating_sub(1) / lanes * lanes;
         match v {
-            0 => Some(0),
-            _ if v == last => Some(2),
-            _ if v + lanes == last => Some(1),
-            _ => None,
+            0 => 0,
+            _ if v == last => 2,
+            _ if v + lanes == last => 1,
+            _ => MIDDLE,
         }
     }
 
@@ -222,15 +248,16 @@ impl Level {
         let nodes = self.nodes[0];
         let last = nodes.new.saturating_sub(1) / lanes * lanes;
         for (rough, ends) in self.ends.iter_mut().enumerate() {
-            for ((kind, weights), v) in ends.iter_mut().zip([0, last.saturating_sub(lanes), last]) {
+            for (end, v) in ends.iter_mut().zip([0, last.saturating_sub(lanes), last]) {
                 let there = nodes.new.saturating_sub(v).min(lanes);
                 let of = |i: usize| nodes.weights(rough == 1, v + i);
-                *weights = [[0; LONGEST]; 4];
+                *end = End::NONE;
                 for i in 0..there {
-                    (0..4).for_each(|k| weights[k][i] = of(i)[k]);
+                    (0..4).for_each(|k| end.weights[k][i] = of(i)[k]);
+                    end.any[i] = if Kind::of(of(i)) == Kind::Any { u32::MAX } else { 0 };
                 }
-                let first = if there > 0 { Kind::of(of(0)) } else { Kind::Any };
-                *kind = if (0..there).all(|i| Kind::of(of(i)) == first) { first } else { Kind::Any };
+                let all_even = end.any == [0; LONGEST];
+                end.kind = if all_even { [Kind::Even, Kind::Mean][rough] } else { Kind::Any };
             }
         }
     }
@@ -271,7 +298,7 @@ impl Layout {
             at += strides[1] * nodes[2].len;
             here = nodes.map(|nodes| nodes.coarse);
             let (step, has_differences) = (steps[l.min(steps.len() - 1)], l < DIFFERENCE_LEVELS);
-            let ends = [[(Kind::Any, [[0; LONGEST]; 4]); ENDS]; 2];
+            let ends = [[End::NONE; ENDS]; 2];
             let mut level = Level { nodes, strides, new_at, start, step, has_differences, ends };
             level.make_ends(lanes);
             self.levels.push(level);
@@ -345,6 +372,7 @@ impl Buffers {
     }
 
     /// Puts the numbers of a tile, row after row, to their places on the finest level.
+    #[inline(always)]
     fn load(&mut self, numbers: &[u32], mask: Option<&[u32]>) {
         let Layout { lens: [x, y, z], levels } = &self.layouts[self.layout];
         let (level, x, y, z) = (&levels[0], *x, *y, *z);
@@ -358,6 +386,7 @@ impl Buffers {
     }
 
     /// Puts the coarse nodes of level `l` to their places on the next one.
+    #[inline(always)]
     fn down(&mut self, l: usize, masked: bool) {
         let [level, next] = self.layouts[self.layout].levels[l..].first_chunk().expect("two levels");
         for z in 0..level.nodes[2].coarse {
@@ -365,19 +394,17 @@ impl Buffers {
                 let from = level.row(level.nodes[1].of_coarse(y), level.nodes[2].of_coarse(z));
                 let to = next.row(y, z);
                 let count = level.nodes[0].coarse;
-                let copy = |numbers: &mut [u32]| {
-                    let (before, behind) = numbers.split_at_mut(next.start);
-                    split(&before[from..from + count], &mut behind[to - next.start..], next.new_at);
-                };
-                copy(&mut self.restored);
+                let places = [from, to, count];
+                copy_down(&mut self.restored, next, places);
                 if masked {
-                    copy(&mut self.mask);
+                    copy_down(&mut self.mask, next, places);
                 }
             }
         }
     }
 
     /// Puts what was restored on level `l` to its places on the finer one.
+    #[inline(always)]
     fn up(&mut self, l: usize) {
         let [finer, level] = self.layouts[self.layout].levels[l - 1..].first_chunk().expect("two levels");
         for z in 0..finer.nodes[2].coarse {
@@ -391,11 +418,22 @@ impl Buffers {
         }
     }
 
-    /// Row `y` of plane `z` as it was restored.
-    pub fn row(&self, y: usize, z: usize, row: &mut [u32]) {
-        let level = &self.levels()[0];
-        join(&self.restored[level.row(y, z)..], level.new_at, row);
+    /// What was restored, row after row.
+    #[inline(always)]
+    fn rows(&self, numbers: &mut [u32]) {
+        let Layout { lens: [x, y, z], levels } = &self.layouts[self.layout];
+        for r in 0..y * z {
+            let at = levels[0].row(r % y, r / y);
+            join(&self.restored[at..], levels[0].new_at, &mut numbers[r * x..(r + 1) * x]);
+        }
     }
+}
+
+/// Splits `count` coarse nodes of a row from place `from` on to place `to` of the next level.
+#[inline(always)]
+fn copy_down(numbers: &mut [u32], next: &Level, [from, to, count]: [usize; 3]) {
+    let (before, behind) = numbers.split_at_mut(next.start);
+    split(&before[from..from + count], &mut behind[to - next.start..], next.new_at);
 }
 
 /// Splits a row into coarse nodes, those with an even place and the last one, and new ones, from `new_at` on.
@@ -440,29 +478,79 @@ struct Pass<'a, L> {
 }
 
 /// Encodes the numbers of a tile, row after row, into codes; of those whose bits in `mask` are 0 whatever costs least.
-/// Whether codes stand for them: differences may be too large. `codes` has room for a vector behind them.
-#[inline(always)]
-pub fn encode<L: Lanes>(
-    l: L,
-    rule: Rule,
-    lens: [usize; AXES],
-    numbers: &[u32],
-    mask: Option<&[u32]>,
-    buffers: &mut Buffers,
-    codes: &mut [u32],
-) -> bool {
-    buffers.fit(lens, L::N);
-    buffers.load(numbers, mask);
-    (0..buffers.levels().len() - 1).for_each(|l| buffers.down(l, mask.is_some()));
-    let any = run::<L, true>(l, rule, buffers, mask.is_some(), codes);
-    any < if rule.coarse { MOST } else { CODE_LIMIT }
+/// Whether codes stand for them: differences may be too large.
+pub struct Encode<'a> {
+    /// How it is interpolated.
+    pub rule: Rule,
+    /// Its lengths.
+    pub lens: [usize; AXES],
+    /// The numbers.
+    pub numbers: &'a [u32],
+    /// All bits of those that count, where some do not.
+    pub mask: Option<&'a [u32]>,
+    /// Where it is done.
+    pub buffers: &'a mut Buffers,
+    /// The codes, with room for a vector behind them.
+    pub codes: &'a mut [u32],
 }
 
-/// Restores a tile from its codes, as signed differences from 0; [`Buffers::row`] has it then.
-#[inline(always)]
-pub fn decode<L: Lanes>(l: L, rule: Rule, lens: [usize; AXES], buffers: &mut Buffers, codes: &mut [u32]) {
-    buffers.fit(lens, L::N);
-    run::<L, false>(l, rule, buffers, false, codes);
+impl Task for Encode<'_> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> bool {
+        let Encode { rule, lens, numbers, mask, buffers, codes } = self;
+        buffers.fit(lens, L::N);
+        buffers.load(numbers, mask);
+        for level in 0..buffers.levels().len() - 1 {
+            buffers.down(level, mask.is_some());
+        }
+        let any = run::<L, true>(l, rule, buffers, mask.is_some(), codes);
+        any < if rule.coarse { MOST } else { CODE_LIMIT }
+    }
+}
+
+/// Restores the numbers of a tile, row after row, from its codes, as signed differences from 0.
+pub struct Decode<'a> {
+    /// How it is interpolated.
+    pub rule: Rule,
+    /// Its lengths.
+    pub lens: [usize; AXES],
+    /// Where it is done.
+    pub buffers: &'a mut Buffers,
+    /// The codes.
+    pub codes: &'a mut [u32],
+    /// The numbers.
+    pub numbers: &'a mut [u32],
+}
+
+impl Task for Decode<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Decode { rule, lens, buffers, codes, numbers } = self;
+        buffers.fit(lens, L::N);
+        run::<L, false>(l, rule, buffers, false, codes);
+        buffers.rows(numbers);
+    }
+}
+
+/// Copies the numbers that were restored last, row after row.
+pub struct Restored<'a> {
+    /// Where they are.
+    pub buffers: &'a Buffers,
+    /// The numbers.
+    pub numbers: &'a mut [u32],
+}
+
+impl Task for Restored<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        self.buffers.rows(self.numbers);
+    }
 }
 
 #[inline(always)]
@@ -506,8 +594,21 @@ struct Row {
     at: usize,
     count: usize,
     before: [Option<usize>; 3],
-    y: Option<(Tap, [usize; 4])>,
-    z: Option<(Tap, [usize; 4])>,
+    y: Across,
+    z: Across,
+}
+
+/// The rows that make a new one.
+#[derive(Clone, Copy)]
+struct Across {
+    kind: Kind,
+    weights: Weights,
+    at: [usize; 4],
+}
+
+impl Across {
+    /// Where nothing is made across rows.
+    const NONE: Across = Across { kind: Kind::Mean, weights: [0; 4], at: [0; 4] };
 }
 
 impl<L: Lanes> Pass<'_, L> {
@@ -576,8 +677,8 @@ impl<L: Lanes> Pass<'_, L> {
                         before_z.map(|z| level.row(at_y, z) + part),
                         before_y.zip(before_z).map(|(y, z)| level.row(y, z) + part),
                     ],
-                    y: tap_y.map(|tap| (tap, tap.places.map(|y| level.row(y, at_z) + part))),
-                    z: tap_z.map(|tap| (tap, tap.places.map(|z| level.row(at_y, z) + part))),
+                    y: tap_y.map_or(Across::NONE, |tap| tap.across(|y| level.row(y, at_z) + part)),
+                    z: tap_z.map_or(Across::NONE, |tap| tap.across(|z| level.row(at_y, z) + part)),
                 };
                 self.row::<ENCODE, NEW>(level, &row, differences);
             }
@@ -655,24 +756,30 @@ impl<L: Lanes> Pass<'_, L> {
     #[inline(always)]
     fn predict<const NEW: u8>(&self, level: &Level, row: &Row, v: usize) -> (L::V, L::V) {
         let l = self.l;
-        let along = |numbers: &[u32]| self.along_x(level, numbers, row.at - level.new_at, v);
-        let y = |numbers: &[u32]| row.y.as_ref().map_or(l.splat(0), |(tap, rows)| self.across(numbers, tap, rows, v));
-        let z = |numbers: &[u32]| row.z.as_ref().map_or(l.splat(0), |(tap, rows)| self.across(numbers, tap, rows, v));
-        let (r, e) = (&*self.restored, &*self.errors);
+        let (r, e, rough) = (&*self.restored, &*self.errors, self.rule.rough);
         let first = match NEW {
-            0b001 => along(r),
-            0b010 | 0b011 => y(r),
-            _ => z(r),
+            0b001 => self.along_x(level, r, row, v),
+            0b010 | 0b011 => self.across(r, &row.y, v),
+            _ => self.across(r, &row.z, v),
         };
-        let p16 = match (NEW, self.rule.rough) {
-            (0b011 | 0b101, false) => l.add(first, along(e)),
-            (0b011 | 0b101, true) => half_boolean(l, first, along(r), along(e)),
-            (0b110, false) => l.add(first, y(e)),
-            (0b110, true) => half_boolean(l, first, y(r), y(e)),
-            (0b111, rough) => {
-                let boolean = l.add(first, l.add(y(e), along(e)));
+        let p16 = match NEW {
+            0b011 | 0b101 => {
+                let of_errors = self.along_x(level, e, row, v);
                 if rough {
-                    let mean = l.right::<2>(l.add(l.left::<1>(first), l.add(y(r), along(r))));
+                    half_boolean(l, first, self.along_x(level, r, row, v), of_errors)
+                } else {
+                    l.add(first, of_errors)
+                }
+            }
+            0b110 => {
+                let of_errors = self.across(e, &row.y, v);
+                if rough { half_boolean(l, first, self.across(r, &row.y, v), of_errors) } else { l.add(first, of_errors) }
+            }
+            0b111 => {
+                let boolean = l.add(first, l.add(self.across(e, &row.y, v), self.along_x(level, e, row, v)));
+                if rough {
+                    let others = l.add(self.across(r, &row.y, v), self.along_x(level, r, row, v));
+                    let mean = l.right::<2>(l.add(l.left::<1>(first), others));
                     l.right::<1>(l.add(mean, boolean))
                 } else {
                     boolean
@@ -685,34 +792,44 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// 16 times what coarse nodes of a row make of the new ones between them.
     #[inline(always)]
-    fn along_x(&self, level: &Level, numbers: &[u32], row: usize, v: usize) -> L::V {
+    fn along_x(&self, level: &Level, numbers: &[u32], row: &Row, v: usize) -> L::V {
         let l = self.l;
         let rough = usize::from(self.rule.rough);
-        let nodes = |k: usize| l.load(&numbers[row + v + k - 1..]);
-        let (b, c) = (nodes(1), nodes(2));
-        let end = level.end(v, L::N).map(|end| &level.ends[rough][end]);
-        match end.map_or(if rough == 0 { Kind::Even } else { Kind::Mean }, |(kind, _)| *kind) {
-            Kind::Even => even(l, nodes(0), b, c, nodes(3)),
-            Kind::Mean => l.left::<3>(l.add(b, c)),
-            Kind::Any => {
-                let weights = end.map_or([l.splat(0); 3], |(_, w)| [l.load(&w[0]), l.load(&w[2]), l.load(&w[3])]);
-                weighted(l, [nodes(0), b, c, nodes(3)], weights)
-            }
+        let at = row.at - level.new_at + v;
+        let (b, c) = (l.load(&numbers[at..]), l.load(&numbers[at + 1..]));
+        let end = level.end(v, L::N);
+        if end == MIDDLE && rough == 0 {
+            return even(l, l.load(&numbers[at - 1..]), b, c, l.load(&numbers[at + 2..]));
         }
+        if end == MIDDLE {
+            return l.left::<3>(l.add(b, c));
+        }
+        let End { kind, weights, any } = &level.ends[rough][end];
+        let middle = match rough {
+            0 => even(l, l.load(&numbers[at - 1..]), b, c, l.load(&numbers[at + 2..])),
+            _ => l.left::<3>(l.add(b, c)),
+        };
+        if *kind != Kind::Any {
+            return middle;
+        }
+        let nodes = [l.load(&numbers[at - 1..]), b, c, l.load(&numbers[at + 2..])];
+        let by_weights = weighted(l, nodes, [l.load(&weights[0]), l.load(&weights[2]), l.load(&weights[3])]);
+        l.select(l.load(any), by_weights, middle)
     }
 
     /// 16 times what the nodes of four rows make.
     #[inline(always)]
-    fn across(&self, numbers: &[u32], tap: &Tap, rows: &[usize; 4], v: usize) -> L::V {
+    fn across(&self, numbers: &[u32], rows: &Across, v: usize) -> L::V {
         let l = self.l;
-        let nodes = |k: usize| l.load(&numbers[rows[k] + v..]);
-        let (b, c) = (nodes(1), nodes(2));
-        match tap.kind {
-            Kind::Even => even(l, nodes(0), b, c, nodes(3)),
+        let [a, b, c, d] = rows.at;
+        let (b, c) = (l.load(&numbers[b + v..]), l.load(&numbers[c + v..]));
+        match rows.kind {
+            Kind::Even => even(l, l.load(&numbers[a + v..]), b, c, l.load(&numbers[d + v..])),
             Kind::Mean => l.left::<3>(l.add(b, c)),
             Kind::Any => {
-                let [w0, _, w2, w3] = tap.weights.map(|w| l.splat(w));
-                weighted(l, [nodes(0), b, c, nodes(3)], [w0, w2, w3])
+                let nodes = [l.load(&numbers[a + v..]), b, c, l.load(&numbers[d + v..])];
+                let [w0, _, w2, w3] = rows.weights;
+                weighted(l, nodes, [l.splat(w0), l.splat(w2), l.splat(w3)])
             }
         }
     }

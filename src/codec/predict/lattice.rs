@@ -152,11 +152,18 @@ impl Bins {
             let sign = bin.sar(E::Word::BITS - 1);
             return Some(bin.add((E::Word::from_u64(lattice.shift) ^ sign).sub(sign)).to_u64());
         }
-        let block = E::block(lattice, &[word]);
-        let bin = block.numbers[0] / STEP as i32;
-        (block.on[0] == 1 && bin * STEP as i32 == block.numbers[0])
-            .then(|| E::Word::from_u64(bin as i64 as u64).to_u64())
+        let number = multiple_of::<E>(lattice, word)?;
+        let bin = number / STEP as i32;
+        (bin * STEP as i32 == number).then(|| E::Word::from_u64(i64::from(bin) as u64).to_u64())
     }
+}
+
+/// The multiple that an element is equal to, on the border too, if there is one.
+pub fn multiple_of<E: Multiple>(lattice: &Lattice, bits: E::Word) -> Option<i32> {
+    let number = E::number(lattice, bits)?;
+    // Both zeros are equal.
+    let is_equal = E::multiple(lattice, number) == bits || number == 0 && bits & !E::Word::SIGN == E::Word::ZERO;
+    is_equal.then_some(number)
 }
 
 /// What becomes of a block of elements.

@@ -66,20 +66,27 @@ pub static TOKEN_COSTS: [[u16; TOKENS]; TABLES] = {
 /// The class that a group gets among the tables that are always there.
 #[inline(always)]
 pub fn class_of<W: Word>(codes: &[W]) -> usize {
-    let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
-    let sum = codes.iter().map(|c| half(*c).min(super::encode::MOST) as u32).sum();
-    let most = codes.iter().fold(W::ZERO, |m, c| m.max(*c));
+    let (mut sum, mut nonzeros, mut most) = (0u32, 0, W::ZERO);
+    for c in codes {
+        sum += ((*c >> 1).to_u64() + (*c & W::ONE).to_u64()).min(super::encode::MOST) as u32;
+        nonzeros += u32::from(*c != W::ZERO);
+        most = most.max(*c);
+    }
     if sum == 0 {
         return 0;
     }
-    let nonzeros = codes.iter().map(|c| u32::from(*c != W::ZERO)).sum();
+    let (first, second) = tables::classes(sum, nonzeros, most.to_u64());
+    let Some(second) = second else { return first };
     // A part of a group costs as if zeros filled it.
     let absent = (GROUP - codes.len()) as u32;
-    tables::class(sum, nonzeros, most.to_u64(), |class| {
-        let costs = &DIRECT_COSTS[class];
-        codes.iter().map(|c| u32::from(costs[c.to_u64() as usize % costs.len()])).sum::<u32>()
-            + absent * u32::from(costs[0])
-    })
+    let [costs, others] = [&DIRECT_COSTS[first], &DIRECT_COSTS[second]];
+    let (mut cost, mut other) = (absent * u32::from(costs[0]), absent * u32::from(others[0]));
+    for c in codes {
+        let token = c.to_u64() as usize % costs.len();
+        cost += u32::from(costs[token]);
+        other += u32::from(others[token]);
+    }
+    if other < cost { second } else { first }
 }
 
 /// What tokens cost in a table, without their raw bits.

@@ -378,24 +378,17 @@ pub static DIRECT_COSTS: [[u8; DIRECT as usize]; TABLES] = {
 };
 
 /// The class of a group with this sum of magnitudes and so many codes other than 0, of which `most` is the greatest;
-/// where all are below `DIRECT` by what they cost in parts of a bit in the table of a class.
+/// where all are below `DIRECT` maybe another one, which is to be taken if its table costs less.
 #[inline(always)]
-pub fn class(sum: u32, nonzeros: u32, most: u64, cost: impl Fn(usize) -> u32) -> usize {
+pub fn classes(sum: u32, nonzeros: u32, most: u64) -> (usize, Option<usize>) {
     let classes = usize::from(CLASSES[usize::from(HALF_OCTAVES[nonzeros as usize])][quarter_octave(sum)]);
     let [first, second, widest] = [classes & 15, classes >> 4 & 15, classes >> 8];
     let token = if most < DIRECT.into() { most as u32 } else { token(most).0 };
-    let has = |class: usize| token <= LAST[class].into();
-    match (has(first), has(second)) {
-        (true, true) if first != second && most < DIRECT.into() => {
-            if cost(second) < cost(first) {
-                second
-            } else {
-                first
-            }
-        }
-        (true, _) => first,
-        (false, true) => second,
-        (false, false) => widest,
+    match (token <= LAST[first].into(), token <= LAST[second].into()) {
+        (true, true) => (first, (first != second && most < DIRECT.into()).then_some(second)),
+        (true, false) => (first, None),
+        (false, true) => (second, None),
+        (false, false) => (widest, None),
     }
 }
 

@@ -149,13 +149,22 @@ impl Group {
         } else {
             (sum, zeros) = self.take_long(p, codes);
         }
-        self.class = tables::class(p.total(sum), GROUP as u32 - zeros, most.into(), |class| {
-            let mut cost = p.splat(0);
-            for k in 0..M {
-                cost = p.add(cost, p.direct_costs(p.load(&self.tokens[k * n..]), &DIRECT_COSTS[class]));
-            }
-            p.total(cost)
-        });
+        let (first, second) = tables::classes(p.total(sum), GROUP as u32 - zeros, most.into());
+        self.class = match second {
+            Some(second) if self.direct_cost(p, second) < self.direct_cost(p, first) => second,
+            _ => first,
+        };
+    }
+
+    /// What tokens that are all below `DIRECT` cost in a table.
+    #[inline(always)]
+    fn direct_cost<P: Simd<M>, const M: usize>(&self, p: P, class: usize) -> u32 {
+        let n = LANES / M;
+        let mut cost = p.splat(0);
+        for k in 0..M {
+            cost = p.add(cost, p.direct_costs(p.load(&self.tokens[k * n..]), &DIRECT_COSTS[class]));
+        }
+        p.total(cost)
     }
 
     /// Takes codes that are tokens of a table of all groups.

@@ -28,6 +28,8 @@ pub trait Lanes: Copy {
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     /// Bits that one of them has.
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The bits of a where the mask has them, of b elsewhere.
+    fn select(self, mask: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Shifted to the left.
     fn left<const BITS: u32>(self, v: Self::V) -> Self::V;
     /// Shifted to the right, with copies of the sign.
@@ -79,6 +81,10 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
     #[inline(always)]
     fn or(self, a: P::V, b: P::V) -> P::V {
         self.0.or(a, b)
+    }
+    #[inline(always)]
+    fn select(self, mask: P::V, a: P::V, b: P::V) -> P::V {
+        self.0.xor(b, self.0.and(mask, self.0.xor(a, b)))
     }
     #[inline(always)]
     fn left<const BITS: u32>(self, v: P::V) -> P::V {
@@ -147,6 +153,10 @@ impl Lanes for Portable {
     #[inline(always)]
     fn or(self, a: Self::V, b: Self::V) -> Self::V {
         std::array::from_fn(|i| a[i] | b[i])
+    }
+    #[inline(always)]
+    fn select(self, mask: Self::V, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| b[i] ^ mask[i] & (a[i] ^ b[i]))
     }
     #[inline(always)]
     fn left<const BITS: u32>(self, v: Self::V) -> Self::V {
