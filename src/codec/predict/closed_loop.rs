@@ -9,8 +9,8 @@ use super::own_table::{BIT, SYMBOLS, TOKEN_COSTS, class_of, log2};
 use super::patches::Patches;
 use super::plan::Plan;
 use super::predict;
-use super::simd::{Level, Task};
 use super::simd::lanes::{LONGEST, Lanes};
+use super::simd::{Level, Task};
 use super::tables::TOKENS;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled};
@@ -375,13 +375,13 @@ impl Case<'_> {
     /// What interpolation by a rule costs; its codes are there then.
     fn cost(&mut self, p: impl Level, rule: Rule) -> u64 {
         let n = self.sides.iter().product();
-        let Trial { numbers, counts, on, words, codes, tokens, .. } = &mut *self.trial;
+        let Trial { numbers, counts, on, words, codes, .. } = &mut *self.trial;
         let mask = self.is_masked.then_some(&counts[..n]);
         let (lens, numbers) = (self.sides, &numbers[..n]);
         if !p.run(interp::Encode { rule, lens, numbers, mask, buffers: self.levels, codes }) {
             return u64::MAX;
         }
-        let mut cost = p.run(CostOfCodes { codes: &codes[..n], share: self.share, tokens });
+        let mut cost = p.run(CostOfCodes { codes: &codes[..n] });
         if self.corrected && rule.coarse {
             p.run(interp::Restored { buffers: self.levels, numbers: words });
             let differ = words[..n].iter().zip(numbers).zip(on);
@@ -394,8 +394,6 @@ impl Case<'_> {
 /// What codes cost.
 struct CostOfCodes<'a> {
     codes: &'a [u32],
-    share: u64,
-    tokens: &'a mut [u32; SYMBOLS],
 }
 
 impl Task for CostOfCodes<'_> {
@@ -403,7 +401,7 @@ impl Task for CostOfCodes<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) -> u64 {
-        code_cost(self.codes, self.share, self.tokens)
+        fixed_cost(self.codes)
     }
 }
 
@@ -431,7 +429,16 @@ impl Task for CostOfBins<'_> {
             words[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
         }
         let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
-        let set = predict::choose(predict::sets(allowed), sides, words, other);
+        // A quarter tells which axes.
+        let mut part = sides;
+        if let Some(slow) = (0..AXES).rev().find(|a| sides[*a] >= 8) {
+            part[slow] /= 4;
+        }
+        let count = part[0] * part[1] * part[2];
+        let is_whole_rows = part[0] == sides[0] && (part[1] == sides[1] || sides[2] == 1);
+        let looked = if is_whole_rows { part } else { sides };
+        let count = if is_whole_rows { count } else { n };
+        let set = predict::choose(predict::sets(allowed), looked, &words[..count], &mut other[..count]);
         lorenzo::forward(set, sides, words);
         zigzag_from(words, other, 0);
         let cost = code_cost(other, share, tokens);
@@ -527,10 +534,16 @@ fn share(lens: [usize; AXES], sides: [usize; AXES]) -> u64 {
 /// What codes cost, of which each stands for so many: in the tables that are always there, or in one of their own.
 #[inline(always)]
 fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
+    let fixed = fixed_cost(codes);
+    if fixed < LOW_COST * codes.len() as u64 {
+        return fixed;
+    }
     counts.fill(0);
-    let (mut raw_bits, mut fixed) = (0, 0);
-    for codes in codes.chunks(GROUP) {
-        fixed += group_cost(codes, counts, &mut raw_bits);
+    let mut raw_bits = 0;
+    for c in codes {
+        let (token, raw) = super::format::token((*c).into());
+        counts[token as usize] += 1;
+        raw_bits += u64::from(raw);
     }
     let total = codes.len() as u32;
     let (mut own, mut symbols) = (BIT * raw_bits, 0);
@@ -547,29 +560,36 @@ fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
 /// What a symbol of a tile's own table costs.
 const TABLE_COST: u64 = 10 * BIT;
 
+/// What codes cost in the tables that are always there.
 #[inline(always)]
-fn group_cost(codes: &[u32], counts: &mut [u32; SYMBOLS], raw_bits: &mut u64) -> u64 {
+fn fixed_cost(codes: &[u32]) -> u64 {
+    let mut cost = 0;
+    for codes in codes.chunks(GROUP) {
+        cost += group_cost(codes);
+    }
+    cost
+}
+
+#[inline(always)]
+fn group_cost(codes: &[u32]) -> u64 {
     let mut any = 0;
     for c in codes {
         any |= *c;
     }
     if any == 0 {
-        counts[0] += codes.len() as u32;
         return BIT / 4;
     }
     let costs: &[u16; TOKENS] = &TOKEN_COSTS[class_of(codes)];
-    let mut cost = CLASS_COST;
     if any < super::format::DIRECT {
+        let mut cost = 0;
         for c in codes {
-            counts[*c as usize] += 1;
-            cost += u64::from(costs[*c as usize]);
+            cost += u32::from(costs[*c as usize]);
         }
-        return cost;
+        return CLASS_COST + u64::from(cost);
     }
+    let mut cost = CLASS_COST;
     for c in codes {
         let (token, raw) = super::format::token((*c).into());
-        counts[token as usize] += 1;
-        *raw_bits += u64::from(raw);
         cost += u64::from(costs[token as usize]) + BIT * u64::from(raw);
     }
     cost

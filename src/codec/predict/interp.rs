@@ -99,13 +99,25 @@ impl Nodes {
         if is_new { self.new } else { self.coarse }
     }
 
-    /// How coarse nodes around new one `j` make it.
+    /// The rows that make new one `j`, where rows begin at `start` and are `stride` apart.
     #[inline(always)]
-    fn tap(&self, rough: bool, j: usize) -> Tap {
+    fn across(&self, rough: bool, j: usize, start: usize, stride: usize) -> Across {
+        if j > 0 && j + 2 < self.new {
+            let at = start + 2 * j * stride;
+            let at = [at - 2 * stride, at, at + 2 * stride, at + 4 * stride];
+            let kind = if rough { Kind::Mean } else { Kind::Even };
+            return Across { kind, weights: EVEN[usize::from(rough)], at };
+        }
+        self.across_at_end(rough, j, start, stride)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn across_at_end(&self, rough: bool, j: usize, start: usize, stride: usize) -> Across {
         let weights = self.weights(rough, j);
         // What has no weight is read where there is something.
-        let place = |at: usize| self.of_coarse((j + at).saturating_sub(1).min(self.coarse - 1));
-        Tap { kind: Kind::of(weights), weights, places: std::array::from_fn(place) }
+        let place = |k: usize| self.of_coarse((j + k).saturating_sub(1).min(self.coarse - 1));
+        Across { kind: Kind::of(weights), weights, at: [0, 1, 2, 3].map(|k| start + place(k) * stride) }
     }
 }
 
@@ -170,22 +182,6 @@ impl Kind {
             _ => Kind::Any,
         }
     }
-}
-
-impl Tap {
-    /// The rows, by where the one at each place begins.
-    #[inline(always)]
-    fn across(self, row: impl Fn(usize) -> usize) -> Across {
-        Across { kind: self.kind, weights: self.weights, at: self.places.map(row) }
-    }
-}
-
-/// How four nodes across rows make a new one.
-#[derive(Clone, Copy)]
-struct Tap {
-    kind: Kind,
-    weights: [u32; 4],
-    places: [usize; 4],
 }
 
 /// Vectors at the ends of a row.
@@ -463,7 +459,7 @@ fn join(from: &[u32], new_at: usize, row: &mut [u32]) {
 const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
 
 /// What goes through a tile.
-struct Pass<'a, L> {
+struct Pass<'a, L: Lanes> {
     l: L,
     rule: Rule,
     restored: &'a mut [u32],
@@ -473,8 +469,8 @@ struct Pass<'a, L> {
     codes: &'a mut [u32],
     /// The next one.
     at: usize,
-    /// All bits of magnitudes of what was coded.
-    any: u32,
+    /// All bits of what was coded, as codes without loss.
+    any: L::V,
 }
 
 /// Encodes the numbers of a tile, row after row, into codes; of those whose bits in `mask` are 0 whatever costs least.
@@ -555,7 +551,7 @@ impl Task for Restored<'_> {
 
 #[inline(always)]
 fn run<L: Lanes, const ENCODE: bool>(l: L, rule: Rule, buffers: &mut Buffers, masked: bool, codes: &mut [u32]) -> u32 {
-    let mut any = 0;
+    let mut any = l.splat(0);
     let mut at = 0;
     for k in (0..buffers.levels().len()).rev() {
         let Buffers { layouts, layout, restored, errors, mask } = &mut *buffers;
@@ -585,17 +581,17 @@ fn run<L: Lanes, const ENCODE: bool>(l: L, rule: Rule, buffers: &mut Buffers, ma
             buffers.up(k);
         }
     }
-    any
+    l.any(any) >> 1
 }
 
-/// Where a row is that is coded: its first number, those of the same class before it along y, z and both, and how it is
-/// made along y and z.
+/// Where a row is that is coded, and the rows that make it along y and z.
 struct Row {
     at: usize,
     count: usize,
-    before: [Option<usize>; 3],
     y: Across,
     z: Across,
+    /// How far before it, if any, the rows of the same class are that its codes are differences to: along y and z.
+    before: [usize; 2],
 }
 
 /// The rows that make a new one.
@@ -642,7 +638,7 @@ impl<L: Lanes> Pass<'_, L> {
         let number = &mut self.restored[place];
         let code = if ENCODE {
             let d = number.wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[place]);
-            self.any |= (d as i32).unsigned_abs();
+            self.any = self.l.or(self.any, self.l.splat((d as i32).unsigned_abs() << 1));
             let code =
                 if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
             self.codes[self.at] = code << 1 ^ (code as i32 >> 31) as u32;
@@ -659,28 +655,45 @@ impl<L: Lanes> Pass<'_, L> {
     fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level) {
         let is_new = |a: usize| NEW >> a & 1 == 1;
         let [x, y, z] = &level.nodes;
-        let part = if is_new(0) { level.new_at } else { 0 };
+        let [row_stride, plane] = level.strides;
+        let start = level.start + if is_new(0) { level.new_at } else { 0 };
         let differences = if level.has_differences && NEW.is_power_of_two() { self.rule.set & !NEW } else { 0 };
+        let mut row = Row { at: 0, count: x.count(is_new(0)), y: Across::NONE, z: Across::NONE, before: [0; 2] };
         for k in 0..z.count(is_new(2)) {
-            let tap_z = is_new(2).then(|| z.tap(self.rule.rough, k));
-            let at_z = z.place(is_new(2), k);
+            let at_z = start + z.place(is_new(2), k) * plane;
             for j in 0..y.count(is_new(1)) {
-                let tap_y = is_new(1).then(|| y.tap(self.rule.rough, j));
                 let at_y = y.place(is_new(1), j);
-                let before_y = (differences & 2 != 0 && j > 0).then(|| y.place(is_new(1), j - 1));
-                let before_z = (differences & 4 != 0 && k > 0).then(|| z.place(is_new(2), k - 1));
-                let row = Row {
-                    at: level.row(at_y, at_z) + part,
-                    count: x.count(is_new(0)),
-                    before: [
-                        before_y.map(|y| level.row(y, at_z) + part),
-                        before_z.map(|z| level.row(at_y, z) + part),
-                        before_y.zip(before_z).map(|(y, z)| level.row(y, z) + part),
-                    ],
-                    y: tap_y.map_or(Across::NONE, |tap| tap.across(|y| level.row(y, at_z) + part)),
-                    z: tap_z.map_or(Across::NONE, |tap| tap.across(|z| level.row(at_y, z) + part)),
-                };
+                row.at = at_z + at_y * row_stride;
+                if is_new(1) {
+                    row.y = y.across(self.rule.rough, j, at_z, row_stride);
+                }
+                if is_new(2) {
+                    row.z = z.across(self.rule.rough, k, start + at_y * row_stride, plane);
+                }
+                if differences & 6 != 0 {
+                    let before_y = if differences & 2 != 0 && j > 0 { y.place(is_new(1), j - 1) } else { at_y };
+                    let before_z = if differences & 4 != 0 && k > 0 { z.place(is_new(2), k - 1) } else { usize::MAX };
+                    let of_z = if before_z == usize::MAX { 0 } else { at_z - start - before_z * plane };
+                    row.before = [(at_y - before_y) * row_stride, of_z];
+                }
                 self.row::<ENCODE, NEW>(level, &row, differences);
+            }
+        }
+    }
+
+    /// What codes of a row are differences to, from `v` on: errors of the rows before it.
+    #[inline(always)]
+    fn before(&self, row: &Row, v: usize) -> L::V {
+        let l = self.l;
+        let [y, z] = row.before;
+        let at = row.at + v;
+        match (y > 0, z > 0) {
+            (false, false) => l.splat(0),
+            (true, false) => l.load(&self.errors[at - y..]),
+            (false, true) => l.load(&self.errors[at - z..]),
+            (true, true) => {
+                let both = l.add(l.load(&self.errors[at - y..]), l.load(&self.errors[at - z..]));
+                l.sub(both, l.load(&self.errors[at - y - z..]))
             }
         }
     }
@@ -693,25 +706,17 @@ impl<L: Lanes> Pass<'_, L> {
         let (step_v, inverse) = (l.splat(step), 1.0 / step as f32);
         let half = l.splat(1 << (POINT - 1));
         if !ENCODE && differences & 1 != 0 {
-            let codes = &mut self.codes[self.at..self.at + row.count];
-            codes.iter_mut().fold(0u32, |sum, code| {
-                *code = code.wrapping_add(sum);
-                *code
-            });
+            let mut sum = 0u32;
+            for code in &mut self.codes[self.at..self.at + row.count] {
+                sum = sum.wrapping_add(*code);
+                *code = sum;
+            }
         }
-        let mut any = l.splat(0);
-        for v in (0..row.count).step_by(L::N) {
+        let mut v = 0;
+        while v < row.count {
             let (p16, apart) = self.predict::<NEW>(level, row, v);
             let p = l.right::<POINT>(l.add(p16, half));
-            let mut other = l.splat(0);
-            if differences & 6 != 0 {
-                for (k, before) in row.before.iter().enumerate() {
-                    if let Some(before) = before {
-                        let error = l.load(&self.errors[before + v..]);
-                        other = if k < 2 { l.add(other, error) } else { l.sub(other, error) };
-                    }
-                }
-            }
+            let other = if differences & 6 != 0 { self.before(row, v) } else { l.splat(0) };
             let code = if ENCODE {
                 let mut d = l.sub(l.sub(l.load(&self.restored[row.at + v..]), p), other);
                 if row.count - v < L::N {
@@ -720,7 +725,7 @@ impl<L: Lanes> Pass<'_, L> {
                 if let Some(mask) = self.mask {
                     d = l.and(d, l.load(&mask[row.at + v..]));
                 }
-                any = l.or(any, l.zigzag(d));
+                self.any = l.or(self.any, l.zigzag(d));
                 let code = if step == 1 { d } else { l.nearest(d, inverse) };
                 l.store(l.zigzag(code), &mut self.codes[self.at + v..]);
                 code
@@ -735,18 +740,15 @@ impl<L: Lanes> Pass<'_, L> {
             } else if NEW != 0b011 && NEW != 0b111 && (NEW != 0b001 || differences & 6 != 0) {
                 l.store(error, &mut self.errors[row.at + v..]);
             }
+            v += L::N;
         }
-        if ENCODE {
-            self.any |= l.any(any) >> 1;
-            if differences & 1 != 0 {
-                let codes = &mut self.codes[self.at..self.at + row.count];
-                let mut before = 0u32;
-                for code in codes {
-                    let own = *code >> 1 ^ 0u32.wrapping_sub(*code & 1);
-                    let d = own.wrapping_sub(before);
-                    *code = d << 1 ^ (d as i32 >> 31) as u32;
-                    before = own;
-                }
+        if ENCODE && differences & 1 != 0 {
+            let mut before = 0u32;
+            for code in &mut self.codes[self.at..self.at + row.count] {
+                let own = *code >> 1 ^ 0u32.wrapping_sub(*code & 1);
+                let d = own.wrapping_sub(before);
+                *code = d << 1 ^ (d as i32 >> 31) as u32;
+                before = own;
             }
         }
         self.at += row.count;
@@ -773,7 +775,11 @@ impl<L: Lanes> Pass<'_, L> {
             }
             0b110 => {
                 let of_errors = self.across(e, &row.y, v);
-                if rough { half_boolean(l, first, self.across(r, &row.y, v), of_errors) } else { l.add(first, of_errors) }
+                if rough {
+                    half_boolean(l, first, self.across(r, &row.y, v), of_errors)
+                } else {
+                    l.add(first, of_errors)
+                }
             }
             0b111 => {
                 let boolean = l.add(first, l.add(self.across(e, &row.y, v), self.along_x(level, e, row, v)));
