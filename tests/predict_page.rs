@@ -179,6 +179,9 @@ fn both_decoders_judge_damage_alike() {
             match (&ours, &judged) {
                 (Ok(ours), Ok(judged)) => {
                     let differs = ours.iter().zip(judged).position(|(a, b)| a != b);
+                    if let Ok(path) = std::env::var("SLEEK_DUMP").and_then(|p| if ours == judged { Err(std::env::VarError::NotPresent) } else { Ok(p) }) {
+                        std::fs::write(path, &damaged).unwrap();
+                    }
                     assert!(ours == judged, "round {round}: at {differs:?}, {params:?}");
                     alike += 1;
                 }
