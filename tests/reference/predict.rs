@@ -327,11 +327,7 @@ fn fine(s: &Header) -> f64 {
 }
 
 fn multiple(s: &Header, i: i32) -> u64 {
-    if s.elem_bytes == 4 {
-        (i as f32 * fine(s) as f32).to_bits().into()
-    } else {
-        (f64::from(i) * fine(s)).to_bits()
-    }
+    if s.elem_bytes == 4 { (i as f32 * fine(s) as f32).to_bits().into() } else { (f64::from(i) * fine(s)).to_bits() }
 }
 
 fn border(s: &Header) -> u64 {
@@ -427,7 +423,7 @@ fn weights(coarse: &[usize], t: usize, j: usize, rough: bool) -> [i32; 4] {
 }
 
 /// §7: the numbers of interpolated differences.
-fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differences: Vec<u64>) -> Vec<u64> {
+pub fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differences: Vec<u64>) -> Vec<u64> {
     let mut levels: Vec<[Nodes; 3]> = Vec::new();
     let mut here = own.map(|n| (0..n).collect::<Vec<usize>>());
     while levels.is_empty() || here.iter().any(|nodes| nodes.len() > 2) {
@@ -463,13 +459,15 @@ fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differences
             };
             let mut sum = 0i32;
             for i in 0..lists.iter().map(|list| list.len()).product() {
-                let index = [i % lists[0].len(), i / lists[0].len() % lists[1].len(), i / lists[0].len() / lists[1].len()];
+                let index =
+                    [i % lists[0].len(), i / lists[0].len() % lists[1].len(), i / lists[0].len() / lists[1].len()];
                 let place: [usize; 3] = std::array::from_fn(|a| lists[a][index[a]]);
                 // The sum over neighbours before it along the axes of a set, with the sign of Lorenzo.
                 let lorenzo = |f: &[i32], set: usize| {
                     (1..8).fold(0i32, |sum, axes| {
                         let is_there = axes & !set == 0 && (0..3).all(|a| index[a] >= axes >> a & 1);
-                        let other: [usize; 3] = std::array::from_fn(|a| lists[a][index[a].saturating_sub(axes >> a & 1)]);
+                        let other: [usize; 3] =
+                            std::array::from_fn(|a| lists[a][index[a].saturating_sub(axes >> a & 1)]);
                         match (is_there, axes.count_ones() % 2) {
                             (false, _) => sum,
                             (_, 1) => sum.wrapping_add(f[at(other)]),
@@ -495,9 +493,8 @@ fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differences
                         }
                     }
                 };
-                let sum_of = |terms: &[(i32, i32)]| {
-                    terms.iter().fold(0i32, |sum, (n, x)| sum.wrapping_add(n.wrapping_mul(*x)))
-                };
+                let sum_of =
+                    |terms: &[(i32, i32)]| terms.iter().fold(0i32, |sum, (n, x)| sum.wrapping_add(n.wrapping_mul(*x)));
                 // The axes whose boolean sum it is: the first one's numbers, the other one's errors.
                 let two = |a: usize, b: usize| match rough {
                     false => sum_of(&[(1, make(a, &v)), (1, make(b, &e))]),

@@ -218,9 +218,9 @@ class _Lanes:
     def _classes(self) -> Numbers:
         tiles = len(self.states)
         classes = np.zeros((tiles, LANES, 4), np.int64)
-        some = np.zeros((tiles, LANES * 4), bool)
-        some[:, : self.groups] = self.has[:, :, 0, 0]
-        some = some.reshape(tiles, LANES, 4)
+        groups = np.zeros((tiles, LANES * 4), bool)
+        groups[:, : self.groups] = self.has[:, :, 0, 0]
+        some = groups.reshape(tiles, LANES, 4)
         for s in range(4):
             table = CLASSES + (classes[:, :, s - 1] if s else np.full((tiles, LANES), FIRST))
             classes[:, :, s] = self._symbol(some[:, :, s], table)
