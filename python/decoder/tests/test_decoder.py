@@ -132,6 +132,17 @@ def test_fresh_streams(request_):
     assert seen >= 9
 
 
+def test_arrays_that_are_written_again():
+    rng = np.random.default_rng(9)
+    for name in ("smooth", "double", "big", "odd", "box", "four", "decimals of doubles"):
+        array = new = fields()[name]
+        for bound in ("1e-3", "1e-3", "1e-3", "3e-4"):  # after the first time a part of the elements is new
+            stream = bytes(sleek.compress(array, f"abs={bound},profile=small"))
+            assert sleek_decode.decode_bytes(stream) == library(stream), name
+            rows = rng.random(len(new)).reshape(-1, *(1 for _ in new.shape[1:])) < 0.2
+            array = np.where(rows, new, sleek_decode.decode(stream).reshape(new.shape)).astype(new.dtype)
+
+
 def test_ranges_and_boxes():
     rng = np.random.default_rng(8)
     a = np.cumsum(rng.normal(size=(11, 70, 90)), axis=1).astype("f4")
