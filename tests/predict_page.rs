@@ -232,6 +232,37 @@ fn numbers_that_turn_over_are_restored_alike() {
     println!("streams: {all:x}");
 }
 
+/// Of elements next to the border of the lattice none comes back as a missing value that lies on it.
+#[test]
+fn no_element_at_the_border_goes_missing() {
+    for (dtype, border) in [(DType::F32, 250_000.0), (DType::F64, f64::from(1 << 28))] {
+        for (below, dims) in (1..18).flat_map(|below| [(below, vec![4096]), (below, vec![64, 64])]) {
+            let mut params = Params {
+                profile: Profile::Small,
+                dims: Dims::new(&dims).unwrap(),
+                ..Params::new(dtype).with_bound(Mode::Abs, 0.5)
+            };
+            let some = to_bytes(dtype, &[word(dtype, 1.0), word(dtype, 2.0)].repeat(2048), false);
+            let header = reference::header(&sleek::compress(&params, &some).unwrap()).unwrap();
+            let fine = header.multiplier as f64 * 2f64.powi(header.step_j - 8);
+            let number = border - f64::from(below);
+            let missing = word(dtype, number * fine);
+            let text = format!("{missing:#x}");
+            params.missing = MissingValues::of(&[sleek::text::missing("missing", Some(&text)).unwrap()]).unwrap();
+            let mut random = Random(below as u64);
+            let mut element = |i: u64| {
+                let v = if i / 37 % 2 == 1 { number + 12.0 } else { number - 31.0 };
+                let v = v + random.around(300) as f64 / 1000.0;
+                if i % 7 == 5 { missing } else { word(dtype, v.min(border - 17.6) * fine) }
+            };
+            let words: Vec<u64> = (0..4096).map(&mut element).collect();
+            let again = restored(&params, &words, &mut BTreeSet::new());
+            let lost = (0..words.len()).filter(|i| again[*i] == missing && words[*i] != missing).count();
+            assert!(lost == 0, "{dtype:?} {dims:?}: {lost} elements become the multiple {below} below the border");
+        }
+    }
+}
+
 #[test]
 fn lower_levels_do_the_same() {
     vectors::levels::at_lower_levels(&["both_decoders", "numbers_that_turn_over"]);
