@@ -157,7 +157,7 @@ fn nobody_waits_long_for_a_tile() {
             let (entry, body) = (of.entries_at as usize, of.bodies_at as usize);
             usual = usual.max(time_of(&stream, 3));
             // A packed tile, whose head says that it has a table (docs/codecs/predict.md, 3).
-            if stream[entry + 3] >> 6 == 0 && stream[body] & 0x40 != 0 {
+            if stream[entry + 3] >> 6 == 0 && stream[body] & 0x80 != 0 {
                 with_tables.push((stream, body));
             }
         }
@@ -218,7 +218,7 @@ fn what_a_header_claims_is_not_allocated() {
     // that have but one element in all their places.
     let constant = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 2, &1.5f64.to_le_bytes());
     // Bins of the step 4, all of them the base 0, and no state or word: symbol 0 of state 1 leaves 1.
-    let packed = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 0, &[0x80, 0x7f, 0, 0]);
+    let packed = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 0, &[0, 0xfc, 3, 0]);
     for (stream, value) in [(&constant, 1.5f64), (&packed, 0.0)] {
         let array = sleek::decompress(stream).unwrap();
         assert!(array.chunks_exact(8).all(|v| v == value.to_le_bytes()));
@@ -227,7 +227,7 @@ fn what_a_header_claims_is_not_allocated() {
         assert_eq!(reference::decode(stream).unwrap().len(), array.len());
         assert_eq!(filter(stream), None);
     }
-    let thin = tiles(DType::F64, [400, 1], [0, 14], 0, &[0x80, 0x7f, 0, 0]);
+    let thin = tiles(DType::F64, [400, 1], [0, 14], 0, &[0, 0xfc, 3, 0]);
     assert!(sleek::decompress(&thin).unwrap() == [0; 3200] && reference::decode(&thin).unwrap() == [0; 3200]);
 
     // A hundred bytes and some that ask for a terabyte: one tile, and the dimensions of 2^37 elements.

@@ -13,7 +13,7 @@ use vectors::exact;
 use vectors::levels::program;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 43] = [
+const FEATURES: [&str; 51] = [
     "another follows",
     "big-endian",
     "bases",
@@ -57,6 +57,14 @@ const FEATURES: [&str; 43] = [
     "predict: differences xz",
     "predict: differences yz",
     "predict: differences xyz",
+    "predict: axes",
+    "predict: bits",
+    "predict: lattice",
+    "predict: patches",
+    "predict: rough",
+    "predict: smooth",
+    "predict: sparse",
+    "predict: table",
 ];
 const MOST_BYTES: usize = 320 << 10;
 

@@ -136,6 +136,8 @@ pub struct Header {
     pub container: Container,
     pub step_j: i32,
     pub step_w: u64,
+    /// Of codec predict: that of the fine lattice, or 0.
+    pub multiplier: u64,
 }
 
 impl std::ops::Deref for Header {
@@ -320,7 +322,8 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     ensure(container.section.is_empty(), || format!("a section of {} bytes", container.section.len()))?;
     let step_j = i16::from_le_bytes([stream[12], stream[13]]);
     let step_w = stream[14];
-    ensure_zero(&stream[15..16], "header, byte 15")?;
+    let multiplier = stream[15];
+    ensure(multiplier == 0 || container.codec == 4, || format!("header, byte 15 is {multiplier}"))?;
     match (step_w, container.float) {
         (0, _) => ensure(step_j == 0, || format!("step_j is {step_j} in a stream that is not quantized"))?,
         (4..=7, Some(float)) => ensure((float.step_j.0..=float.step_j.1).contains(&step_j), || {
@@ -329,11 +332,19 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
         (4..=7, None) => return Err("integers are not quantized".into()),
         _ => return Err(format!("step_w {step_w} is none of 0, 4, 5, 6, 7")),
     }
+    let least_j = match container.float {
+        Some(F32) => -100,
+        Some(F64) => -960,
+        _ => i16::MAX,
+    };
+    ensure(multiplier == 0 || step_w > 0 && step_j >= least_j && (32..=65).contains(&multiplier), || {
+        format!("multiplier {multiplier} of a step of {step_w} · 2^{step_j}")
+    })?;
     let stream_bytes = number(stream, 24, 8)?;
     ensure(stream_bytes == stream.len() as u64, || {
         format!("stream_bytes is {stream_bytes}, the stream has {} bytes", stream.len())
     })?;
-    Ok(Header { container, step_j: step_j.into(), step_w: step_w.into() })
+    Ok(Header { container, step_j: step_j.into(), step_w: step_w.into(), multiplier: multiplier.into() })
 }
 
 // ---- the stream, §3: index ----

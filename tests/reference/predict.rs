@@ -4,12 +4,11 @@ use std::sync::OnceLock;
 
 use super::{Geometry, Header, Outcome, ensure, ensure_zero, mask, number, slice, unquantize};
 
-/// Frequencies of symbols, by table, as the page has them.
-fn tables() -> &'static [Vec<u64>] {
-    static TABLES: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
+/// Frequencies of symbols, by table, as the page has them: of tokens by class, and of classes.
+fn tables() -> &'static [Vec<Vec<u64>>; 2] {
+    static TABLES: OnceLock<[Vec<Vec<u64>>; 2]> = OnceLock::new();
     TABLES.get_or_init(|| {
         let page = include_str!("../../docs/codecs/predict.md");
-        let rows = page.split("| table | frequencies |").nth(1).unwrap().lines().skip(2);
         let frequencies = |row: &str| {
             let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);
             runs.flat_map(|run| match run.split_once('×') {
@@ -18,40 +17,75 @@ fn tables() -> &'static [Vec<u64>] {
             })
             .collect()
         };
-        let tables: Vec<Vec<u64>> = rows.take_while(|line| line.starts_with('|')).map(frequencies).collect();
-        assert!(tables.len() == 16 && tables.iter().all(|t| t.iter().sum::<u64>() == 1024));
-        tables
+        ["tokens of class", "classes behind class"].map(|name| {
+            let rows = page.split(&format!("| {name} | frequencies |")).nth(1).unwrap().lines().skip(2);
+            let tables: Vec<Vec<u64>> = rows.take_while(|line| line.starts_with('|')).map(frequencies).collect();
+            assert!(tables.len() >= 16 && tables.iter().all(|t| t.iter().sum::<u64>() == 1024));
+            tables
+        })
     })
 }
 
-/// Sides X, Y, Z and lengths lx, ly, lz (§1).
-fn axes(sides: &[u32], lens: &[u64]) -> ([u64; 3], [u64; 3]) {
-    let (mut big, mut own) = ([1; 3], [1; 3]);
-    let mut axis = 0;
+/// Takes numbers from the front of a body.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: u64) -> Outcome<&'a [u8]> {
+        let taken = slice(self.0, 0, count)?;
+        self.0 = &self.0[taken.len()..];
+        Ok(taken)
+    }
+
+    fn next(&mut self, bytes: u64) -> Outcome<u64> {
+        number(self.take(bytes)?, 0, bytes)
+    }
+
+    fn list(&mut self, count: u64, bytes: u64) -> Outcome<Vec<u64>> {
+        (0..count).map(|_| self.next(bytes)).collect()
+    }
+
+    /// A byte that is zero, if so many bytes were odd.
+    fn even(&mut self, bytes: usize) -> Outcome<()> {
+        ensure(bytes.is_multiple_of(2) || self.next(1)? == 0, || "padding".into())
+    }
+}
+
+/// Lengths along x, y and z, and the side along each (§2).
+fn axes(sides: &[u32], lens: &[u64]) -> ([usize; 3], [usize; 3]) {
+    let (mut own, mut side, mut axis) = ([1; 3], [1; 3], 0);
     for k in (0..sides.len()).rev().filter(|k| sides[*k] > 0) {
-        big[axis] *= 1 << sides[k];
-        own[axis] *= lens[k];
+        own[axis] *= lens[k] as usize;
+        side[axis] <<= sides[k];
         axis = (axis + 1).min(2);
     }
-    (big, own)
+    (own, side)
 }
 
 fn zz(c: u64) -> u64 {
     (c >> 1) ^ (c & 1).wrapping_neg()
 }
 
-/// The 32 states, and the words behind them (§5).
+/// A word of so many bits with copies of its sign.
+fn extend(w: u64, bits: u32) -> u64 {
+    ((w << (64 - bits)) as i64 >> (64 - bits)) as u64
+}
+
+fn raw_bits(token: u64) -> (u64, u64) {
+    if token < 64 { (0, token) } else { (5 + (token - 64) / 2, 2 + token % 2) }
+}
+
+/// States, and the words behind them (§5).
 struct Coder<'a> {
-    x: [u64; 32],
-    words: &'a [u8],
+    x: Vec<u64>,
+    words: Bytes<'a>,
     threshold: u64,
 }
 
 impl Coder<'_> {
     fn refill(&mut self, l: usize) -> Outcome<()> {
-        if self.x[l] < self.threshold {
-            self.x[l] = self.x[l] * 65536 + number(self.words, 0, 2)?;
-            self.words = &self.words[2..];
+        let is_sparse = self.x.len() == 1;
+        if self.x[l] < self.threshold && !(is_sparse && self.words.0.is_empty()) {
+            self.x[l] = self.x[l] * 65536 + self.words.next(2)?;
         }
         Ok(())
     }
@@ -83,128 +117,182 @@ impl Coder<'_> {
         self.threshold = 0;
         Ok(())
     }
+
+    /// §5, from the classes on.
+    fn codes(mut self, n: usize, switch: u64, own: Option<&Vec<u64>>, symbols: bool) -> Outcome<Vec<u64>> {
+        let [tokens, classes] = tables();
+        let groups = n.div_ceil(128);
+        let mut class = vec![0; groups];
+        for s in 0..4 {
+            for l in (0..32).filter(|l| 4 * l + s < groups) {
+                let before = if s == 0 { 16 } else { class[4 * l + s - 1] };
+                class[4 * l + s] = self.symbol(l, &classes[before])? as usize;
+            }
+        }
+        let mut codes = vec![0; n];
+        for (g, codes) in codes.chunks_mut(128).enumerate() {
+            if g as u64 == switch {
+                self.change()?;
+            }
+            if class[g] > 0 {
+                let table = own.filter(|_| class[g] == 15).unwrap_or(&tokens[class[g]]);
+                self.group(table, symbols, codes)?;
+            }
+        }
+        if groups as u64 == switch {
+            self.change()?;
+        }
+        ensure(self.x.iter().all(|x| *x == 1), || format!("states {:?}", self.x))?;
+        ensure(self.words.0.len() <= 2, || format!("{} bytes behind the last word", self.words.0.len()))?;
+        ensure_zero(self.words.0, "padding")?;
+        Ok(codes)
+    }
+
+    /// §5, step 2, for one group.
+    fn group(&mut self, table: &[u64], symbols: bool, codes: &mut [u64]) -> Outcome<()> {
+        let mut n = [0; 128];
+        for j in 0..4 {
+            for i in (j..codes.len()).step_by(4) {
+                codes[i] = self.symbol(i / 4, table)?;
+                if !symbols {
+                    (n[i], codes[i]) = raw_bits(codes[i]);
+                }
+            }
+        }
+        if n.chunks(4).all(|n| n.iter().sum::<u64>() <= 12) {
+            for (l, codes) in codes.chunks_mut(4).enumerate() {
+                let mut bits = self.raw(l, n[4 * l..4 * l + 4].iter().sum())?;
+                for (code, n) in codes.iter_mut().zip(&n[4 * l..]) {
+                    *code = *code << n | bits % (1 << n);
+                    bits >>= n;
+                }
+            }
+            return Ok(());
+        }
+        codes.iter_mut().zip(n).for_each(|(code, n)| *code <<= n);
+        for k in 0..n.iter().max().unwrap().div_ceil(12) {
+            for j in 0..4 {
+                for i in (j..codes.len()).step_by(4) {
+                    codes[i] |= self.raw(i / 4, n[i].saturating_sub(12 * k).min(12))? << (12 * k);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The final states (§4).
-fn states(body: &[u8], at: &mut u64, longest: u64, masked: bool) -> Outcome<[u64; 32]> {
-    let mut x = [1; 32];
+fn states(rest: &mut Bytes, longest: u64, masked: bool) -> Outcome<Vec<u64>> {
+    let mut x = vec![1; 32];
     if longest == 0 {
         return Ok(x);
     }
-    let mut mask = u64::from(u32::MAX);
-    if masked {
-        mask = number(body, *at, 4)?;
-        *at += 4;
-    }
-    let mut end = 8 * *at;
-    let bits = |end: &mut u64, count: u64| {
-        (0..count).try_fold(0, |number, k| {
-            let byte = *body.get((*end / 8) as usize).ok_or("states end early")?;
-            let bit = byte >> (*end % 8) & 1;
-            *end += 1;
-            Ok::<u64, String>(number | u64::from(bit) << k)
-        })
+    let listed = if masked { rest.next(4)? } else { u64::from(u32::MAX) };
+    let (body, mut end) = (rest.0, 0);
+    let mut bits = |count: u64| {
+        end += count;
+        (end - count..end).rev().try_fold(0, |number, k| Ok::<u64, String>(number << 1 | number_bit(body, k)?))
     };
-    let lanes: Vec<usize> = (0..32).filter(|l| mask >> l & 1 == 1).collect();
-    let lengths = lanes.iter().map(|_| bits(&mut end, 4)).collect::<Outcome<Vec<u64>>>()?;
+    let lanes: Vec<usize> = (0..32).filter(|l| listed >> l & 1 == 1).collect();
+    let lengths = lanes.iter().map(|_| bits(4)).collect::<Outcome<Vec<u64>>>()?;
     let floor = longest.saturating_sub(15);
-    for (l, length) in lanes.into_iter().zip(lengths) {
-        x[l] = match length {
-            0 => bits(&mut end, floor)?.max(1),
-            _ => bits(&mut end, floor + length - 1)? | 1 << (floor + length - 1),
-        };
+    for (l, k) in lanes.into_iter().zip(lengths) {
+        x[l] = if k == 0 { bits(floor)?.max(1) } else { bits(floor + k - 1)? | 1 << (floor + k - 1) };
     }
-    while end % 16 != 8 * *at % 16 {
-        ensure(bits(&mut end, 1)? == 0, || "bits behind the last state".into())?;
-    }
-    *at = end / 8;
+    let padding = (16 - end % 16) % 16;
+    ensure((end..end + padding).all(|k| number_bit(body, k) == Ok(0)), || "behind the last state".into())?;
+    rest.take((end + padding) / 8)?;
     Ok(x)
+}
+
+fn number_bit(bytes: &[u8], k: u64) -> Outcome<u64> {
+    Ok(number(bytes, k / 8, 1)? >> (k % 8) & 1)
+}
+
+/// §6: differences.
+fn sparse(rest: &mut Bytes, n: usize) -> Outcome<Vec<u64>> {
+    let [tokens, classes] = tables();
+    let (coded, flags) = (rest.next(1)? as usize, rest.next(1)?);
+    ensure(coded <= n.div_ceil(128).min(16) && flags < 4, || format!("{coded} groups, flags {flags}"))?;
+    let state = rest.next(2 + 2 * (flags & 1))?;
+    let mut words = rest.0;
+    if words.len() as u64 / 2 % 2 != flags >> 1 {
+        let (before, last) = words.split_at_checked(words.len().wrapping_sub(2)).ok_or("no word")?;
+        ensure_zero(last, "padding")?;
+        words = before;
+    }
+    let mut coder = Coder { x: vec![state], words: Bytes(words), threshold: 4096 };
+    let (mut codes, mut class) = (vec![0; n], 16);
+    for codes in codes.chunks_mut(128).take(coded) {
+        class = coder.symbol(0, &classes[class])? as usize;
+        for code in codes.iter_mut().filter(|_| class > 0) {
+            let (n, lead) = raw_bits(coder.symbol(0, &tokens[class])?);
+            *code = lead << n;
+            for k in 0..n.div_ceil(12) {
+                *code |= coder.raw(0, (n - 12 * k).min(12))? << (12 * k);
+            }
+        }
+    }
+    ensure(coder.x == [1] && coder.words.0.is_empty(), || format!("state {:?}", coder.x))?;
+    Ok(codes.into_iter().map(|code| extend(zz(code & mask(32)), 32)).collect())
 }
 
 /// The elements of a packed tile with these lengths.
 pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
-    let bits = 8 * s.elem_bytes as u32;
+    let (bits, size) = (8 * s.elem_bytes as u32, s.elem_bytes as u64);
     let Geometry::Tiles(sides) = &s.geometry else { return Err("no tiles".into()) };
-    let (big, own) = axes(sides, lens);
-    let tables = tables();
-    let capacity: u64 = big.iter().product();
-    let groups = 4 * capacity.div_ceil(512);
-    let head = number(body, 0, 4)?;
-    let field = |from: u32, width: u32| head >> from & ((1 << width) - 1);
-    let (set, exact, has_table) = (field(0, 3), field(3, 1), field(6, 1) == 1);
-    let base_words = [0, 1, 2, 4][field(4, 2) as usize];
-    let (switch, longest, masked) = (field(7, 8), field(15, 5), field(20, 1) == 1);
+    let (own, big) = axes(sides, lens);
+    let n: usize = own.iter().product();
+    let mut rest = Bytes(body);
+
+    // §3.
+    let head = rest.next(4)?;
+    let field = |from: u32, width: u32| head >> from & mask(width);
+    let (set, predictor, map) = (field(0, 3), field(3, 2), field(5, 2));
+    let (has_table, has_patches, is_sparse) = (field(7, 1) == 1, field(8, 1) == 1, field(9, 1) == 1);
+    let (switch, longest, masked) = (field(10, 8), field(18, 5), field(23, 1) == 1);
+    let lattice = s.multiplier > 0;
     ensure((0..3).all(|a| set >> a & 1 == 0 || big[a] > 1), || "an axis of one element".into())?;
-    ensure(exact == 0 || s.step_w > 0, || "exact without bins".into())?;
-    ensure(switch <= groups || switch == 255, || format!("head {head:x}"))?;
+    ensure(predictor == 0 || predictor < 3 && big[0] >= 8, || format!("predictor {predictor}"))?;
+    ensure(!has_patches || lattice && map != 3, || "patches".into())?;
+    ensure(!(is_sparse && (has_table || switch > 0 || longest > 0)), || "sparse".into())?;
+    ensure(switch <= n.div_ceil(128) as u64 || switch == 255, || format!("head {head:x}"))?;
     ensure(longest <= 28 && !(masked && longest == 0), || format!("states of {longest} bits, {masked}"))?;
-    let bins = s.step_w > 0 && exact == 0;
-    let mut at = 4;
-    let form = if bins { 0 } else { number(body, at, 2)? };
-    at += if bins { 0 } else { 2 };
-    let form = Form::read(s, form, set, has_table)?;
-    let mut base = u128::from(field(21, 11));
-    for k in 0..base_words {
-        base |= u128::from(number(body, at, 2)?) << (11 + 16 * k);
-        at += 2;
-    }
-    let sign = 1u128 << (10 + 16 * base_words);
-    let base = base.wrapping_sub((base & sign) << 1) as u64;
+    ensure([true, lattice && predictor > 0, lattice && predictor > 0, s.step_w > 0][map as usize], || "map".into())?;
+    let of_bits = map == 3 || s.step_w == 0;
+    let form = Form::read(s, if of_bits { rest.next(2)? } else { 0 }, set, has_table)?;
+    let is_plain = form.order == 0 && form.prediction == 0 && !form.low;
+    let words = [0, 1, 2, 4][field(24, 2) as usize];
+    let base = rest.list(words, 2)?.iter().rev().fold(0, |base, word| base << 16 | u128::from(*word));
+    let base = base << 6 | u128::from(field(26, 6));
+    let base = base.wrapping_sub((base >> (5 + 16 * words) & 1) << (6 + 16 * words)) as u64;
 
-    let count: u64 = own.iter().product();
-    let side = Side::read(s, &form, count, body, &mut at)?;
-
-    let x = states(body, &mut at, longest, masked)?;
-    let mut coder = Coder { x, words: &body[at as usize..], threshold: if switch == 255 { 0 } else { 4096 } };
-
-    // Places, and which of them have an element.
-    let place = |g: u64, l: u64, j: u64| 128 * g + 4 * l + j;
-    let has = |p: u64| {
-        let c = [p % big[0], p / big[0] % big[1], p / big[0] / big[1]];
-        p < capacity && (0..3).all(|a| c[a] < own[a])
+    let patches = if has_patches { Patches::read(&mut rest, n as u64, size)? } else { Patches::default() };
+    let side = Side::read(s, &form, n as u64, &mut rest)?;
+    ensure(is_plain || predictor == 0 && !is_sparse, || "the form is not plain".into())?;
+    let differences = if is_sparse {
+        sparse(&mut rest, n)?
+    } else {
+        let x = states(&mut rest, longest, masked)?;
+        let coder = Coder { x, words: rest, threshold: if switch == 255 { 0 } else { 4096 } };
+        let codes = coder.codes(n, switch, side.table.as_ref(), form.prediction == 1)?;
+        let codes = side.complete(codes.into_iter().map(|code| code & mask(bits)).collect(), bits)?;
+        codes.into_iter().map(|code| if form.prediction == 1 { code } else { extend(zz(code), bits) }).collect()
     };
-    let mut class = vec![0; groups as usize];
-    for step in 0..4 {
-        for l in (0..32).filter(|l| 4 * l + step < groups) {
-            let g = 4 * l + step;
-            if (0..32).any(|l| (0..4).any(|j| has(place(g, l, j)))) {
-                class[g as usize] = coder.symbol(l as usize, &tables[0])?;
-            }
-        }
-    }
-    (1..groups as usize).for_each(|g| class[g] = (class[g] + class[g - 1]) % 16);
-    let mut codes = vec![0; 128 * groups as usize];
-    for g in 0..groups {
-        if g == switch {
-            coder.change()?;
-        }
-        let table = match (class[g as usize], &side.table) {
-            (0, _) => continue,
-            (15, Some(table)) => table,
-            (class, _) => &tables[class as usize],
-        };
-        group(&mut coder, table, form.symbols(), |l, j| place(g, l, j), has, &mut codes)?;
-    }
-    if switch == groups {
-        coder.change()?;
-    }
-    ensure(coder.x == [1; 32], || format!("states {:?}", coder.x))?;
-    ensure(coder.words.len() <= 2, || format!("{} bytes behind the last word", coder.words.len()))?;
-    ensure_zero(coder.words, "padding")?;
 
-    // Codes of elements, in their order.
-    let at = |n: u64| [n % own[0], n / own[0] % own[1], n / own[0] / own[1]];
-    let code = |n: u64| codes[((at(n)[2] * big[1] + at(n)[1]) * big[0] + at(n)[0]) as usize] & mask(bits);
-    let codes = side.complete((0..count).map(code).collect(), bits)?;
-    let words = match form.prediction {
-        0 => integrate(set, own, codes.into_iter().map(zz).collect()),
-        1 => codes,
-        _ => codes.iter().enumerate().fold(Vec::new(), |mut a: Vec<u64>, (n, code)| {
+    // §7.
+    let numbers: Vec<u64> = match (predictor, form.prediction) {
+        (1.., _) => interpolate(predictor == 2, map == 1, set, own, differences),
+        (_, 0) => integrate(set, own, differences),
+        (_, 1) => differences,
+        _ => differences.into_iter().enumerate().fold(Vec::new(), |mut a: Vec<u64>, (n, d)| {
             let lag = side.lags[n / 16];
-            a.push(zz(*code).wrapping_add(if lag == 0 || lag > n { 0 } else { a[n - lag] }));
+            a.push(d.wrapping_add(if lag == 0 || lag > n { 0 } else { a[n - lag] }));
             a
         }),
     };
+
+    // §9.
     let shift = form.shift;
     let element = |(n, a): (usize, u64)| {
         let w = a.wrapping_add(base) & mask(bits);
@@ -213,7 +301,8 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
             return element.ok_or_else(|| format!("element {w} of {}", side.list.len()));
         }
         Ok(match s.float {
-            Some(_) if bins => unquantize(s, w),
+            _ if map == 1 || map == 2 => multiple(s, a.wrapping_add(base) as i32),
+            Some(_) if !of_bits => bin(s, w),
             _ if form.order == 1 => {
                 let x = (w << shift) & mask(bits);
                 x >> 1 | (x & 1) << (bits - 1)
@@ -227,51 +316,218 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
             None => (w << shift) & mask(bits),
         })
     };
-    words.into_iter().enumerate().map(element).collect()
+    let mut elements = numbers.into_iter().enumerate().map(element).collect::<Outcome<Vec<u64>>>()?;
+    patches.apply(s, &mut elements)?;
+    Ok(elements)
 }
 
-/// Step 3 of §5 for one group.
-#[allow(clippy::needless_range_loop)]
-fn group(
-    coder: &mut Coder,
-    table: &[u64],
-    symbols: bool,
-    place: impl Fn(u64, u64) -> u64,
-    has: impl Fn(u64) -> bool,
-    codes: &mut [u64],
-) -> Outcome<()> {
-    let (mut n, mut lead) = ([[0; 4]; 32], [[0; 4]; 32]);
-    for j in 0..4 {
-        for l in (0..32).filter(|l| has(place(*l, j))) {
-            let t = coder.symbol(l as usize, table)?;
-            let (l, j) = (l as usize, j as usize);
-            (n[l][j], lead[l][j]) = if t < 64 || symbols { (0, t) } else { (5 + (t - 64) / 2, 2 + t % 2) };
-        }
+/// The finest step of the lattice (§1).
+fn fine(s: &Header) -> f64 {
+    s.multiplier as f64 * 2f64.powi(s.step_j - 8)
+}
+
+fn multiple(s: &Header, i: i32) -> u64 {
+    if s.elem_bytes == 4 { (i as f32 * fine(s) as f32).to_bits().into() } else { (f64::from(i) * fine(s)).to_bits() }
+}
+
+fn border(s: &Header) -> u64 {
+    if s.elem_bytes == 4 { 250_000 } else { 1 << 28 }
+}
+
+fn bin(s: &Header, x: u64) -> u64 {
+    if s.multiplier == 0 {
+        return unquantize(s, x);
     }
-    let mut raw = [[0u64; 4]; 32];
-    if n.iter().all(|n| n.iter().sum::<u64>() <= 12) {
-        for l in 0..32 {
-            let mut bits = coder.raw(l, n[l].iter().sum())?;
-            for j in 0..4 {
-                raw[l][j] = bits % (1 << n[l][j]);
-                bits >>= n[l][j];
-            }
-        }
-    } else {
-        for k in 0..n.as_flattened().iter().max().unwrap().div_ceil(12) {
-            for j in 0..4 {
-                for l in 0..32 {
-                    raw[l][j] |= coder.raw(l, n[l][j].saturating_sub(12 * k).min(12))? << (12 * k);
+    let bits = s.bits();
+    let first = border(s) / 31 + 1;
+    let offset = first.wrapping_sub(border(s) * s.multiplier / (256 * s.step_w));
+    let signed = extend(x, bits) as i64;
+    if signed.unsigned_abs() < first {
+        return multiple(s, 31 * signed as i32);
+    }
+    unquantize(s, if signed < 0 { x.wrapping_add(offset) } else { x.wrapping_sub(offset) } & mask(bits))
+}
+
+/// §8.
+#[derive(Default)]
+struct Patches {
+    corrections: Vec<(usize, i8)>,
+    exceptions: Vec<(usize, u64)>,
+}
+
+impl Patches {
+    fn read(rest: &mut Bytes, n: u64, size: u64) -> Outcome<Patches> {
+        let (before, corrections, exceptions) = (rest.0.len(), rest.next(2)?, rest.next(2)?);
+        ensure(corrections + exceptions > 0, || "no patches".into())?;
+        ensure(corrections <= n.min(4096) && exceptions <= n.min(1024), || "too many patches".into())?;
+        let (mut patches, mut next) = (Patches::default(), 0);
+        for _ in 0..corrections {
+            loop {
+                let gap = rest.next(1)?;
+                next += gap;
+                if gap < 255 {
+                    break;
                 }
             }
+            patches.corrections.push((next as usize, 0));
+            next += 1;
+        }
+        ensure(corrections == 0 || next <= n, || "a correction behind the last element".into())?;
+        for (correction, byte) in patches.corrections.iter_mut().zip(rest.take(corrections)?) {
+            correction.1 = *byte as i8;
+            ensure((1..=16).contains(&correction.1.unsigned_abs()), || format!("correction {}", correction.1))?;
+        }
+        let numbers = rest.list(exceptions, 2)?;
+        ensure(numbers.is_sorted_by(|a, b| a < b), || "exceptions do not rise".into())?;
+        ensure(numbers.last().is_none_or(|last| *last < n), || "an exception behind the last element".into())?;
+        for number in numbers {
+            patches.exceptions.push((number as usize, rest.next(size)?));
+        }
+        rest.even(before - rest.0.len())?;
+        Ok(patches)
+    }
+
+    fn apply(&self, s: &Header, elements: &mut [u64]) -> Outcome<()> {
+        for (n, by) in &self.corrections {
+            let u = if s.elem_bytes == 4 {
+                f64::from(f32::from_bits(elements[*n] as u32) * (1.0 / fine(s) as f32))
+            } else {
+                f64::from_bits(elements[*n]) * (1.0 / fine(s))
+            };
+            ensure(u.abs() < 2.0 * border(s) as f64, || format!("element {n} is no multiple"))?;
+            elements[*n] = multiple(s, u.round_ties_even() as i32 + i32::from(*by));
+        }
+        self.exceptions.iter().for_each(|(n, bits)| elements[*n] = *bits);
+        Ok(())
+    }
+}
+
+/// The coarse and the new nodes of a level along an axis: where they are in the tile.
+type Nodes = [Vec<usize>; 2];
+
+/// The weights of coarse nodes j − 1 … j + 2 (§7).
+fn weights(coarse: &[usize], t: usize, j: usize, rough: bool) -> [i32; 4] {
+    let from = j.saturating_sub(usize::from(!rough));
+    let to = (j + if rough { 1 } else { 2 }).min(coarse.len() - 1);
+    let mut weights = [0; 4];
+    for i in from..=to {
+        let product = |f: &dyn Fn(i64) -> i64| (from..=to).filter(|h| *h != i).map(|h| f(coarse[h] as i64)).product();
+        let (top, bottom): (i64, i64) = (product(&|c| t as i64 - c), product(&|c| coarse[i] as i64 - c));
+        let (top, bottom) = (top * bottom.signum(), bottom.abs());
+        weights[i + 1 - j] = (2048 * top + bottom).div_euclid(2 * bottom) as i32;
+    }
+    let most = weights.iter().map(|w| w.abs()).max();
+    let first = weights.iter().position(|w| Some(w.abs()) == most).unwrap();
+    weights[first] += 1024 - weights.iter().sum::<i32>();
+    weights
+}
+
+/// §7: the numbers of interpolated differences.
+pub fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differences: Vec<u64>) -> Vec<u64> {
+    let mut levels: Vec<[Nodes; 3]> = Vec::new();
+    let mut here = own.map(|n| (0..n).collect::<Vec<usize>>());
+    while levels.is_empty() || here.iter().any(|nodes| nodes.len() > 2) {
+        let split = |nodes: Vec<usize>| {
+            let is_coarse = |i: &usize| i.is_multiple_of(2) || i + 1 == nodes.len();
+            let (coarse, new): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(is_coarse);
+            [coarse, new].map(|of| of.into_iter().map(|i| nodes[i]).collect())
+        };
+        levels.push(here.map(split));
+        here = levels.last().unwrap().each_ref().map(|nodes| nodes[0].clone());
+    }
+    let steps: &[i32] = match own.iter().filter(|n| **n > 2).count() {
+        _ if !coarse => &[1],
+        0 | 1 => &[31, 31, 31, 27, 27, 23],
+        2 => &[31, 31, 27, 23],
+        _ => &[31, 27, 23],
+    };
+    let step = |k: usize| steps[k.min(steps.len() - 1)];
+    let mut differences = differences.into_iter().map(|d| d as i32);
+    let n = own.iter().product();
+    let (mut v, mut e) = (vec![0i32; n], vec![0i32; n]);
+    let at = |c: [usize; 3]| (c[2] * own[1] + c[1]) * own[0] + c[0];
+    for (k, level) in levels.iter().enumerate().rev() {
+        for class in [0, 1, 2, 4, 3, 5, 6, 7] {
+            if class == 0 && k + 1 < levels.len() {
+                continue;
+            }
+            let lists: [&[usize]; 3] = std::array::from_fn(|a| &level[a][class >> a & 1][..]);
+            // How they differ from their like.
+            let set = match class {
+                1 | 2 | 4 if k < 2 => set as usize & !class,
+                _ => 0,
+            };
+            let mut sum = 0i32;
+            for i in 0..lists.iter().map(|list| list.len()).product() {
+                let index =
+                    [i % lists[0].len(), i / lists[0].len() % lists[1].len(), i / lists[0].len() / lists[1].len()];
+                let place: [usize; 3] = std::array::from_fn(|a| lists[a][index[a]]);
+                // The sum over neighbours before it along the axes of a set, with the sign of Lorenzo.
+                let lorenzo = |f: &[i32], set: usize| {
+                    (1..8).fold(0i32, |sum, axes| {
+                        let is_there = axes & !set == 0 && (0..3).all(|a| index[a] >= axes >> a & 1);
+                        let other: [usize; 3] =
+                            std::array::from_fn(|a| lists[a][index[a].saturating_sub(axes >> a & 1)]);
+                        match (is_there, axes.count_ones() % 2) {
+                            (false, _) => sum,
+                            (_, 1) => sum.wrapping_add(f[at(other)]),
+                            _ => sum.wrapping_sub(f[at(other)]),
+                        }
+                    })
+                };
+                let make = |a: usize, f: &[i32]| {
+                    let (coarse, j) = (&level[a][0], index[a]);
+                    let w = weights(coarse, place[a], j, rough);
+                    let [x0, x1, x2, x3] = std::array::from_fn(|i| {
+                        let other = coarse[(j + i).saturating_sub(1).min(coarse.len() - 1)];
+                        f[at(std::array::from_fn(|b| if a == b { other } else { place[b] }))]
+                    });
+                    let inner = x1.wrapping_add(x2);
+                    let apart = |x: i32, w: i32| x.wrapping_sub(x1).wrapping_mul(w);
+                    match w {
+                        [-64, 576, 576, -64] => inner.wrapping_mul(9).wrapping_sub(x0.wrapping_add(x3)),
+                        [0, 512, 512, 0] => inner.wrapping_mul(8),
+                        [a, _, c, d] => {
+                            let all = apart(x0, a).wrapping_add(apart(x2, c)).wrapping_add(apart(x3, d));
+                            x1.wrapping_mul(16).wrapping_add(all.wrapping_add(32) >> 6)
+                        }
+                    }
+                };
+                let sum_of =
+                    |terms: &[(i32, i32)]| terms.iter().fold(0i32, |sum, (n, x)| sum.wrapping_add(n.wrapping_mul(*x)));
+                // The axes whose boolean sum it is: the first one's numbers, the other one's errors.
+                let two = |a: usize, b: usize| match rough {
+                    false => sum_of(&[(1, make(a, &v)), (1, make(b, &e))]),
+                    true => sum_of(&[(3, make(a, &v)), (1, make(b, &v)), (2, make(b, &e))]) >> 2,
+                };
+                let p16 = match class {
+                    0 => 0,
+                    1 => make(0, &v),
+                    2 => make(1, &v),
+                    4 => make(2, &v),
+                    3 => two(1, 0),
+                    5 => two(2, 0),
+                    6 => two(2, 1),
+                    _ => {
+                        let of_z = make(2, &v);
+                        let all = sum_of(&[(1, of_z), (1, make(1, &e)), (1, make(0, &e))]);
+                        let mean = sum_of(&[(2, of_z), (1, make(1, &v)), (1, make(0, &v))]) >> 2;
+                        if rough { mean.wrapping_add(all) >> 1 } else { all }
+                    }
+                };
+                let round = |p16: i32| p16.wrapping_add(8) >> 4;
+                let p = if class == 0 { lorenzo(&v, 7) } else { round(p16) };
+                let d = differences.next().unwrap();
+                sum = if index[0] == 0 || set & 1 == 0 { d } else { sum.wrapping_add(d) };
+                let q = lorenzo(&e, set & 6);
+                let number = p.wrapping_add(sum.wrapping_mul(step(k))).wrapping_add(q);
+                let less = if class == 5 { round(make(2, &v)) } else { p };
+                e[at(place)] = number.wrapping_sub(less);
+                v[at(place)] = number;
+            }
         }
     }
-    for l in 0..32 {
-        for j in 0..4 {
-            codes[place(l as u64, j as u64) as usize] = lead[l][j] << n[l][j] | raw[l][j];
-        }
-    }
-    Ok(())
+    v.into_iter().map(|number| number as u64).collect()
 }
 
 /// The number behind a head (§3).
@@ -293,16 +549,12 @@ impl Form {
         ensure(form.order != 2 || s.float.is_some() && s.elem_bytes >= 4, || "decimals".into())?;
         ensure(form.order < 2 || form.shift == 0, || format!("order and shift {}", form.shift))?;
         ensure(form.prediction == 0 || axes == 0, || format!("axes {axes}"))?;
-        ensure(!form.symbols() || form.table, || "symbols without a table".into())?;
+        ensure(form.prediction != 1 || form.table, || "symbols without a table".into())?;
         Ok(form)
-    }
-
-    fn symbols(&self) -> bool {
-        self.prediction == 1
     }
 }
 
-/// What stands between base and states (§8 to §11).
+/// What stands between base and states (§10 to §13).
 #[derive(Default)]
 struct Side {
     digits: u64,
@@ -317,78 +569,64 @@ struct Side {
 }
 
 impl Side {
-    fn read(s: &Header, form: &Form, n: u64, body: &[u8], at: &mut u64) -> Outcome<Side> {
-        let mut next = |bytes: u64| {
-            *at += bytes;
-            number(body, *at - bytes, bytes)
-        };
-        let mut side = Side::default();
+    fn read(s: &Header, form: &Form, n: u64, rest: &mut Bytes) -> Outcome<Side> {
+        let (mut side, size) = (Side::default(), s.elem_bytes as u64);
         if form.order == 2 {
-            let size = s.elem_bytes as u64;
-            side.digits = next(1)?;
-            ensure(side.digits < 16 && next(1)? == 0, || format!("{} digits", side.digits))?;
-            let count = next(2)?;
-            let places = (0..count).map(|_| next(2)).collect::<Outcome<Vec<u64>>>()?;
+            side.digits = rest.next(2)?;
+            ensure(side.digits < 16, || format!("{} digits", side.digits))?;
+            let count = rest.next(2)?;
+            let places = rest.list(count, 2)?;
             ensure(places.is_sorted_by(|a, b| a < b), || "places do not rise".into())?;
             ensure(places.last().is_none_or(|p| *p < n), || "places behind the last".into())?;
-            side.odd = places.into_iter().map(|p| Ok((p, next(size)?))).collect::<Outcome<_>>()?;
+            side.odd = places.into_iter().zip(rest.list(count, size)?).collect();
         }
         if form.order == 3 {
-            let size = s.elem_bytes as u64;
-            let count = next(2)?;
+            let count = rest.next(2)?;
             ensure((1..=256).contains(&count), || format!("{count} distinct elements"))?;
-            side.list = (0..count).map(|_| next(size)).collect::<Outcome<_>>()?;
-            ensure((count * size).is_multiple_of(2) || next(1)? == 0, || "padding".into())?;
+            side.list = rest.list(count, size)?;
+            rest.even((count * size) as usize)?;
         }
         if form.prediction == 2 {
             let segments = n.div_ceil(16);
-            let masks = (0..segments.div_ceil(16)).map(|_| next(2)).collect::<Outcome<Vec<u64>>>()?;
+            let masks = rest.list(segments.div_ceil(16), 2)?;
             let mut lag = 1;
             for k in 0..16 * masks.len() as u64 {
                 if masks[k as usize / 16] >> (k % 16) & 1 == 1 {
                     ensure(k < segments, || "lags behind the last".into())?;
-                    lag = next(2)?;
+                    lag = rest.next(2)?;
                     ensure(lag < 2 || (16..=16 * k).contains(&lag), || format!("lag {lag} of segment {k}"))?;
                 }
                 side.lags.push(lag as usize);
             }
         }
         if form.table {
-            let (mut table, mut bytes) = (Vec::new(), 0);
+            let (mut table, before) = (Vec::new(), rest.0.len());
             while table.iter().sum::<u64>() < 1024 {
-                let first = next(1)?;
-                bytes += 1;
-                if first >= 128 {
-                    bytes += 1;
-                    table.push((first - 128) * 256 + next(1)?);
-                } else {
-                    table.push(first);
-                }
-                let limit = if form.symbols() { 256 } else { 180 };
-                ensure(table.len() <= limit && table[table.len() - 1] < 1024, || format!("table {table:?}"))?;
-                if table[table.len() - 1] == 0 {
-                    bytes += 1;
-                    let more = next(1)?;
+                let first = rest.next(1)?;
+                let frequency = if first < 128 { first } else { (first - 128) * 256 + rest.next(1)? };
+                table.push(frequency);
+                let limit = if form.prediction == 1 { 256 } else { 180 };
+                ensure(table.len() <= limit && frequency < 1024, || format!("table {table:?}"))?;
+                if frequency == 0 {
+                    let more = rest.next(1)?;
                     table.extend((0..more).map(|_| 0));
                 }
             }
             ensure(table.iter().sum::<u64>() == 1024, || format!("table {table:?}"))?;
-            ensure(bytes % 2 == 0 || next(1)? == 0, || "padding".into())?;
+            rest.even(before - rest.0.len())?;
             side.table = Some(table);
         }
         if form.low {
-            (side.low, side.bare, side.bare_codes) = (next(1)?, next(1)?, next(2)?);
-            ensure((1..8 * s.elem_bytes as u64).contains(&side.low), || format!("{} low bits", side.low))?;
+            (side.low, side.bare, side.bare_codes) = (rest.next(1)?, rest.next(1)?, rest.next(2)?);
+            ensure((1..8 * size).contains(&side.low), || format!("{} low bits", side.low))?;
             ensure(side.bare_codes <= n, || format!("{} bare codes", side.bare_codes))?;
             ensure(side.bare_codes > 0 || side.bare == 0, || format!("bare {}", side.bare))?;
-            let bytes = ((n - side.bare_codes) * side.low).div_ceil(16) * 2;
-            side.plane = slice(body, *at, bytes)?.to_vec();
-            *at += bytes;
+            side.plane = rest.take(((n - side.bare_codes) * side.low).div_ceil(16) * 2)?.to_vec();
         }
         Ok(side)
     }
 
-    /// §11.
+    /// §13.
     fn complete(&self, mut codes: Vec<u64>, bits: u32) -> Outcome<Vec<u64>> {
         if self.low == 0 {
             return Ok(codes);
@@ -412,7 +650,7 @@ impl Side {
         Ok(codes)
     }
 
-    /// §8.
+    /// §10.
     fn decimal(&self, n: u64, w: u64, bits: u32) -> u64 {
         if let Some((_, element)) = self.odd.iter().find(|(place, _)| *place == n) {
             return *element;
@@ -426,22 +664,21 @@ impl Side {
     }
 }
 
-/// §6: the sums of the differences.
-fn integrate(set: u64, own: [u64; 3], mut words: Vec<u64>) -> Vec<u64> {
-    let count = words.len() as u64;
-    let at = |i: u64| [i % own[0], i / own[0] % own[1], i / own[0] / own[1]];
+/// §7, predictor 0: the sums of the differences.
+fn integrate(set: u64, own: [usize; 3], mut words: Vec<u64>) -> Vec<u64> {
+    let at = |i: usize| [i % own[0], i / own[0] % own[1], i / own[0] / own[1]];
     let stride = [1, own[0], own[0] * own[1]];
     let is_in = |a: &usize| set >> a & 1 == 1;
     if set != 0 {
         for a in (0..3).filter(|a| !is_in(a)) {
-            for i in (0..count).filter(|i| (0..3).filter(is_in).all(|b| at(*i)[b] == 0) && at(*i)[a] > 0) {
-                words[i as usize] = words[i as usize].wrapping_add(words[(i - stride[a]) as usize]);
+            for i in (0..words.len()).filter(|i| (0..3).filter(is_in).all(|b| at(*i)[b] == 0) && at(*i)[a] > 0) {
+                words[i] = words[i].wrapping_add(words[i - stride[a]]);
             }
         }
     }
     for a in (0..3).filter(is_in) {
-        for i in (0..count).filter(|i| at(*i)[a] > 0) {
-            words[i as usize] = words[i as usize].wrapping_add(words[(i - stride[a]) as usize]);
+        for i in (0..words.len()).filter(|i| at(*i)[a] > 0) {
+            words[i] = words[i].wrapping_add(words[i - stride[a]]);
         }
     }
     words
@@ -465,16 +702,22 @@ pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>
     let differences = ["none", "x", "y", "xy", "z", "xz", "yz", "xyz"];
     let names = differences.map(|axes| format!("predict: differences {axes}").leak() as &'static str);
     found.push(names[(head & 7) as usize]);
-    found.push(if head >> 7 & 255 == 255 { "predict: no words" } else { "predict: words" });
-    found.push(match (head >> 20 & 1, head >> 15 & 31) {
+    found.push(if head >> 10 & 255 == 255 { "predict: no words" } else { "predict: words" });
+    found.push(match (head >> 23 & 1, head >> 18 & 31) {
         (1, _) => "predict: states of a mask",
         (_, 0) => "predict: no states",
         _ => "predict: states",
     });
-    match head >> 3 & 1 {
-        1 => found.push("predict: exact"),
-        _ if s.step_w > 0 => found.push("predict: bins"),
-        _ => {}
-    }
+    found.push(match head >> 5 & 3 {
+        0 if s.step_w > 0 => "predict: bins",
+        0 => "predict: bits",
+        1 => "predict: lattice",
+        2 => "predict: multiples",
+        _ => "predict: exact",
+    });
+    let predictors = ["predict: axes", "predict: smooth", "predict: rough"];
+    found.push(predictors[(head >> 3 & 3) as usize]);
+    let flags = [(7, "predict: table"), (8, "predict: patches"), (9, "predict: sparse")];
+    found.extend(flags.into_iter().filter(|(bit, _)| head >> bit & 1 == 1).map(|(_, name)| name));
     Ok(found)
 }

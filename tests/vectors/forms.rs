@@ -115,8 +115,8 @@ pub fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
     for chunk in 0..container.chunks {
         let (kind, bytes) = container.entry(stream, chunk).unwrap();
         let tile = &stream[at as usize..];
-        if kind == 0 && (!has_bins || tile[0] >> 3 & 1 == 1) {
-            forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 6 & 1 == 1));
+        if kind == 0 && (!has_bins || tile[0] >> 5 & 3 == 3) {
+            forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 7 == 1));
         }
         at += bytes;
     }

@@ -1,4 +1,4 @@
-"""What tiles of codec predict have whose words are elements' bits (docs/codecs/predict.md §3, §6, §8 to §11)."""
+"""What tiles of codec predict have whose words are elements' bits (docs/codecs/predict.md §3, §9 to §13)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ class Form:
     @property
     def symbols(self) -> bool:
         return self.prediction == SYMBOLS
+
+    @property
+    def plain(self) -> bool:
+        return self.order == NUMBERS and self.prediction == AXES and not self.has_low
 
     @staticmethod
     def read(bits: int, own_table: bool, element: Element, axes: int) -> Form:

@@ -1,4 +1,4 @@
-"""Codec predict: tiles of differences behind an entropy coder of 32 lanes (docs/codecs/predict.md). Many tiles go side by side."""
+"""Codec predict: predicted tiles behind an entropy coder of 32 lanes (docs/codecs/predict.md). Many tiles go side by side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _lossless
+from . import _interpolate, _lossless
 from ._bits import Bytes, Reader, set_bits, zigzag
 from ._element import Element, Words
 from ._errors import expect
+from ._lattice import Lattice, Patches
 from ._lossless import Form
 from ._quantizer import Step, restore
-from ._tables import OWN, Table, slots
+from ._tables import FIRST, OWN, TABLES, Table, slots
 
 if TYPE_CHECKING:
     from ._container import Stream
 
 LANES, GROUP = 32, 128
 NEVER, DROP = 255, 4096
+PLAIN, COARSE, FINE, EXACT = range(4)
+"""What numbers of a tile are."""
+CLASSES = len(TABLES)
+"""The first table of classes."""
 STATE_BITS, LENGTH_BITS = 28, 4
 BATCH = 64
 """Tiles that are decoded side by side."""
@@ -34,13 +39,19 @@ class Tile:
     """What stands in front of a tile's words."""
 
     lengths: tuple[int, int, int]
+    count: int
     axes: int
+    predictor: int
+    map: int
     bins: bool
     base: int
     switch: int
     form: Form
+    patches: Patches | None
     states: Numbers
     words: Numbers
+    sparse: Words | None
+    """Differences, if it is sparse."""
 
 
 def decode(stream: Stream, bodies: list[Bytes], sides: list[tuple[int, ...]]) -> list[Words]:
@@ -48,16 +59,17 @@ def decode(stream: Stream, bodies: list[Bytes], sides: list[tuple[int, ...]]) ->
     expect(log2 is not None and stream.wide and not stream.section, "codec predict has tiles, wide entries and no section")
     assert log2 is not None
     expect(stream.capacity <= 16384, "a tile of codec predict has at most 16384 elements")
-    step = Step.of(stream.word, element)
+    step = Step.of(stream.word[:3] + b"\0", element)
+    lattice = Lattice.of(stream.word[3], step, element)
     axes, whole = _axes(log2), tuple(1 << s for s in log2)
     full = _along(axes, whole)
     found = []
     for first in range(0, len(bodies), BATCH):
         some = slice(first, first + BATCH)
-        tiles = [_tile(body, _along(axes, tile), full, element, step) for body, tile in zip(bodies[some], sides[some])]
-        has = np.array([_elements(tile.lengths, full) for tile in tiles]).reshape(len(tiles), -1)
-        codes = _Lanes(tiles, has).decode() if tiles else np.zeros((0, 0), np.uint64)
-        found += [_restore(tile, some_codes[here], element, step) for tile, some_codes, here in zip(tiles, codes, has)]
+        tiles = [_tile(body, _along(axes, tile), full, element, step, lattice) for body, tile in zip(bodies[some], sides[some])]
+        coded = [tile for tile in tiles if tile.sparse is None]
+        codes = iter(_Lanes(coded).decode() if coded else ())
+        found += [_restore(tile, tile.sparse if tile.sparse is not None else next(codes), element, step, lattice) for tile in tiles]
     return found
 
 
@@ -74,34 +86,72 @@ def _along(axes: tuple[int, int], sides: tuple[int, ...]) -> tuple[int, int, int
     return math.prod(sides[:before]), sides[y] if y >= 0 else 1, sides[x] if x >= 0 else 1
 
 
-def _elements(lengths: tuple[int, int, int], full: tuple[int, int, int]) -> npt.NDArray[np.bool_]:
-    """Which places, up to a whole number of groups for every lane, have an element."""
-    groups = 4 * -(-math.prod(full) // 512)
-    has = np.zeros(groups * GROUP, bool)
-    box = has[: math.prod(full)].reshape(full)
-    box[: lengths[0], : lengths[1], : lengths[2]] = True
-    return has
-
-
-def _tile(body: Bytes, lengths: tuple[int, int, int], full: tuple[int, int, int], element: Element, step: Step) -> Tile:
+def _tile(
+    body: Bytes, lengths: tuple[int, int, int], full: tuple[int, int, int], element: Element, step: Step, lattice: Lattice | None
+) -> Tile:
     reader, count = Reader(body), math.prod(lengths)
-    groups = 4 * -(-math.prod(full) // 512)
     head = reader.number(4)
-    axes, exact, base_words = head & 7, head >> 3 & 1, (0, 1, 2, 4)[head >> 4 & 3]
-    own_table = bool(head >> 6 & 1)
-    switch, longest, masked = head >> 7 & 255, head >> 15 & 31, bool(head >> 20 & 1)
+    axes, predictor, map = head & 7, head >> 3 & 3, head >> 5 & 3
+    own_table, has_patches, sparse = bool(head >> 7 & 1), bool(head >> 8 & 1), bool(head >> 9 & 1)
+    switch, longest, masked, base_words = head >> 10 & 255, head >> 18 & 31, bool(head >> 23 & 1), (0, 1, 2, 4)[head >> 24 & 3]
     expect(all(full[2 - k] > 1 for k in set_bits(axes)), "differences along an axis that a tile does not have")
-    expect(not (exact and not step.factor), "an exact tile in a stream without bins")
-    expect((switch <= groups or switch == NEVER) and longest <= STATE_BITS, "the head of a tile")
+    expect(predictor == 0 or predictor < 3 and full[2] >= 8, f"a tile has predictor {predictor}")
+    expect(map != EXACT or step.factor != 0, "an exact tile in a stream without bins")
+    expect(map not in (COARSE, FINE) or lattice is not None and predictor > 0, "multiples that are not interpolated")
+    expect(not has_patches or lattice is not None and map != EXACT, "patches of a tile without a lattice")
+    expect((switch <= -(-count // GROUP) or switch == NEVER) and longest <= STATE_BITS, "the head of a tile")
     expect(longest > 0 or not masked, "the head of a tile")
-    bins = step.factor != 0 and not exact
-    form = Form(own_table=own_table) if bins else Form.read(reader.number(2), own_table, element, axes)
-    bits = 11 + 16 * base_words
-    base = head >> 21 | reader.number(2 * base_words) << 11
+    expect(not sparse or not (own_table or switch or longest), "the head of a sparse tile")
+    bins = step.factor != 0 and map == PLAIN
+    form = Form(own_table=own_table)
+    if map == EXACT or not step.factor:
+        form = Form.read(reader.number(2), own_table, element, axes)
+    expect(form.plain or not (predictor or sparse), "a tile's form goes with differences along axes only")
+    bits = 6 + 16 * base_words
+    base = head >> 26 | reader.number(2 * base_words) << 6
     base -= (base >> (bits - 1)) << bits
+    patches = Patches.read(reader, count, element) if has_patches else None
     form.parts(reader, count, element)
+    differences = _sparse(reader, count) if sparse else None
     states = _states(reader, longest, masked)
-    return Tile(lengths, axes, bins, base, switch, form, states, reader.rest().view("<u2").astype(np.int64))
+    words = reader.rest().view("<u2").astype(np.int64)
+    return Tile(lengths, count, axes, predictor, map, bins, base, switch, form, patches, states, words, differences)
+
+
+def _sparse(reader: Reader, count: int) -> Words:
+    """The differences of codes that one lane has, §6."""
+    coded, flags = reader.number(1), reader.number(1)
+    expect(coded <= min(16, -(-count // GROUP)) and flags < 4, "the head of a sparse tile")
+    state = reader.number(4 if flags & 1 else 2)
+    words = reader.rest().view("<u2").tolist()
+    if len(words) % 2 != flags >> 1:
+        expect(len(words) > 0 and words.pop() == 0, "what fills a sparse tile up is not zero")
+    words.reverse()
+    symbols, frequencies, offsets = slots([])
+    codes = np.zeros(count, np.int64)
+
+    def take(bits: int, state: int) -> int:
+        state >>= bits
+        return state << 16 | words.pop() if state < DROP and words else state
+
+    def decode(table: int, state: int) -> tuple[int, int]:
+        slot = (table << 10) + (state & 1023)
+        return int(symbols[slot]), take(0, int(frequencies[slot]) * (state >> 10) + int(offsets[slot]))
+
+    known = FIRST
+    for group in range(coded):
+        known, state = decode(CLASSES + known, state)
+        for at in range(group * GROUP, min(count, (group + 1) * GROUP)) if known else ():
+            token, state = decode(known, state)
+            width = 0 if token < 64 else 5 + (token - 64) // 2
+            raw = 0
+            for done in range(0, width, 12):
+                some = min(12, width - done)
+                raw |= (state & ((1 << some) - 1)) << done
+                state = take(some, state)
+            codes[at] = ((token if token < 64 else 2 + token % 2) << width | raw) & 0xFFFFFFFF
+    expect(state == 1 and not words, "the state of a sparse tile does not end where it begins")
+    return zigzag(codes.astype(np.uint32))
 
 
 def _states(reader: Reader, longest: int, masked: bool) -> Numbers:
@@ -131,9 +181,10 @@ def _states(reader: Reader, longest: int, masked: bool) -> Numbers:
 class _Lanes:
     """The lanes of all tiles: arrays with a row for each tile, and in it a number for each lane."""
 
-    def __init__(self, tiles: list[Tile], has: npt.NDArray[np.bool_]) -> None:
-        self.has = has.reshape(len(tiles), -1, LANES, 4)
-        self.groups = self.has.shape[1]
+    def __init__(self, tiles: list[Tile]) -> None:
+        counts = np.array([tile.count for tile in tiles])
+        self.groups = -(-int(counts.max()) // GROUP)
+        self.has = (np.arange(self.groups * GROUP) < counts[:, None]).reshape(len(tiles), -1, LANES, 4)
         self.states = np.array([tile.states for tile in tiles])
         self.switches = np.array([tile.switch for tile in tiles])
         self.thresholds = np.where(self.switches == NEVER, 0, DROP)[:, None]
@@ -146,9 +197,9 @@ class _Lanes:
         own: list[Table] = [tile.form.table for tile in tiles if tile.form.table is not None]
         self.symbol, self.frequency, self.offset = slots(own)
         numbers = np.cumsum([tile.form.table is not None for tile in tiles]) - 1
-        self.own = np.array([OWN + 1 + n if tile.form.table is not None else OWN for tile, n in zip(tiles, numbers)])
+        self.own = np.array([CLASSES + FIRST + 1 + n if tile.form.table is not None else OWN for tile, n in zip(tiles, numbers)])
 
-    def decode(self) -> npt.NDArray[np.uint64]:
+    def decode(self) -> list[npt.NDArray[np.uint64]]:
         classes = self._classes()
         codes = np.zeros((*self.has.shape,), np.uint64)
         for group in range(self.groups):
@@ -162,17 +213,18 @@ class _Lanes:
         expect(((left == 0) | (left == 1)).all(), "a tile has other words than it needs")
         last = self.words[np.where(left == 1, self.at, len(self.words) - 1)]
         expect((self.states == 1).all() and not last.any(), "a tile's states do not end where they begin")
-        return codes.reshape(len(codes), -1)
+        return [some[has] for some, has in zip(codes, self.has)]
 
     def _classes(self) -> Numbers:
         tiles = len(self.states)
-        differences = np.zeros((tiles, LANES, 4), np.int64)
+        classes = np.zeros((tiles, LANES, 4), np.int64)
         groups = np.zeros((tiles, LANES * 4), bool)
-        groups[:, : self.groups] = self.has.reshape(tiles, self.groups, GROUP).any(2)
+        groups[:, : self.groups] = self.has[:, :, 0, 0]
         some = groups.reshape(tiles, LANES, 4)
         for s in range(4):
-            differences[:, :, s] = self._symbol(some[:, :, s], np.zeros((tiles, 1), np.int64))
-        return np.cumsum(differences.reshape(tiles, -1), axis=1) % 16
+            table = CLASSES + (classes[:, :, s - 1] if s else np.full((tiles, LANES), FIRST))
+            classes[:, :, s] = self._symbol(some[:, :, s], table)
+        return classes.reshape(tiles, -1)
 
     def _group(self, active: npt.NDArray[np.bool_], table: Numbers) -> npt.NDArray[np.uint64]:
         tokens = np.stack([self._symbol(active[:, :, j], table) for j in range(4)], axis=2)
@@ -232,22 +284,34 @@ class _Lanes:
             self.thresholds[now] = 0
 
 
-def _restore(tile: Tile, codes: npt.NDArray[np.uint64], element: Element, step: Step) -> Words:
-    """Codes, in the order of elements, to the bits of these."""
+def _restore(tile: Tile, codes: Words, element: Element, step: Step, lattice: Lattice | None) -> Words:
+    """Codes, or the differences of a sparse tile, to the bits of elements."""
     form, unsigned = tile.form, element.words
-    short = form.complete(codes.astype(unsigned))
-    if form.symbols:
-        numbers = short
+    base = unsigned.type(tile.base % (1 << element.bits))
+    short = zigzag(codes.astype(unsigned)) if tile.sparse is None else codes.view(np.int32).astype(unsigned)
+    if tile.predictor:
+        steps = short.view(element.signed).astype(np.int32)
+        whole = _interpolate.restore(steps, tile.lengths, tile.predictor == 2, tile.map == COARSE, tile.axes)
+        if lattice is not None and tile.map in (COARSE, FINE):
+            elements = lattice.multiples(whole + np.array([tile.base]).astype(np.int32))
+            return tile.patches.apply(lattice, elements) if tile.patches else elements
+        numbers = whole.astype(unsigned)
+    elif form.symbols:
+        numbers = form.complete(codes.astype(unsigned))
     elif form.lags is not None:
-        numbers = _lossless.follow(form.lags, zigzag(short))
+        numbers = _lossless.follow(form.lags, zigzag(form.complete(codes.astype(unsigned))))
     else:
-        numbers = _sum(zigzag(short).reshape(tile.lengths), tile.axes)
-    words = numbers + unsigned.type(tile.base % (1 << element.bits))
-    return restore(step, words, element) if tile.bins else form.elements(words, element)
+        short = zigzag(form.complete(codes.astype(unsigned))) if form.has_low else short
+        numbers = _sum(short.reshape(tile.lengths), tile.axes)
+    words = numbers + base
+    if not tile.bins:
+        return form.elements(words, element)
+    elements = restore(step, words, element) if lattice is None else lattice.bins(words)
+    return tile.patches.apply(lattice, elements) if lattice is not None and tile.patches else elements
 
 
 def _sum(differences: Words, axes: int) -> Words:
-    """Differences back to what they are of, §6."""
+    """Differences back to what they are of, §7."""
     if axes == 0:
         return differences.reshape(-1)
     taken = [axis for axis in range(3) if axes >> (2 - axis) & 1]  # of z, y, x
