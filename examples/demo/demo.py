@@ -194,7 +194,7 @@ def main():
     print("ratio: bytes of the array / bytes that its dataset takes in the HDF5 file.  error/bound: largest over all values.")
     print("GB/s: the command on the field repeated to 64 MiB, from file to file; process start, reading and writing included.")
     if hdf5plugin:
-        print(f"SZ3: that of hdf5plugin {hdf5plugin.version}, in the same chunks; in brackets the seconds of writing by h5py.")
+        print(f"SZ3: that of hdf5plugin {hdf5plugin.version}, in the same chunks; in brackets the seconds in which h5py writes.")
     else:
         print("Without the Python package hdf5plugin there are no rows of SZ3.")
     print("gray_scott: a reaction that examples/demo/solver.py simulated, as a simulation would write it.")
@@ -206,7 +206,8 @@ def main():
     print()
     if broken:
         sys.exit("BOUND BROKEN: " + "; ".join(broken))
-    print(f"The bound was kept for every value of all {len(inputs + simulated)} fields, and every lossless copy is exact.")
+    count = len(inputs + simulated)
+    print(f"SLEEK kept the bound for every value of all {count} fields, and every lossless copy is exact.")
     print(f"The files are in {work}. Other programs read them with  export HDF5_PLUGIN_PATH=$PWD/{work / 'plugin'}")
 
 
