@@ -22,8 +22,7 @@ import numpy as np
 TOKENS, DIRECT, GROUP, SLOTS = 180, 64, 128, 1024
 TABLES = 15  # class 0 has no tokens; that of index 14 is class 15
 WIDE = [13, 14]  # have all tokens: for sparse groups, for others
-FIRST = 16
-ABSENT = 255
+FIRST, ABSENT = 16, 255
 NEVER = 1e4  # bits of a token that a table does not have
 TREE = pathlib.Path(__file__).parents[2] / "src/codec/predict/tables.rs"
 
@@ -126,9 +125,6 @@ class Trainer:
             lengths[k] = min(found, key=found.get)
         return lengths
 
-    def total(self, tables):
-        return self.weights @ self.bits(tables).min(1)
-
     def train(self, tables, rounds=16):
         lengths = [len(table) for table in tables]
         tables = self.settle(tables, lengths, 8)
@@ -141,15 +137,14 @@ class Trainer:
             split = [k for k in most if k != drop][attempt % 4]
             zeros = self.counts[:, 0]
             half = (chosen == split) & (zeros <= np.median(zeros[chosen == split]))
-            trial = np.where(chosen == drop, np.delete(bits, drop, 1).argmin(1), chosen)
-            trial[(chosen == drop) & (trial >= drop)] += 1
-            trial[half] = drop
+            bits[:, drop] = np.inf
+            trial = np.where(half, drop, bits.argmin(1))
             longer = list(lengths)
             longer[drop] = min(lengths[split], TOKENS - 1)
             other = self.settle(self.fit(trial, longer), longer, 6)
             longer = self.shorten(other, longer)
             other = self.settle(other, longer, 6)
-            before, after = self.total(tables), self.total(other)
+            before, after = self.weights @ least, self.weights @ self.bits(other).min(1)
             print(f"  round {attempt}: {before:.4f} -> {after:.4f}", flush=True)
             if after < before:
                 tables, lengths = other, longer
