@@ -1,16 +1,15 @@
 """Trains the static tables of codec predict (src/codec/predict/tables.rs) on codes of real fields, and tests them.
 
-    python benches/tables/train.py [--against TABLES.rs] [--rounds 16] CODES OUT
+    python benches/tables/train.py [--against TABLES.rs] CODES OUT
 
 CODES is a folder that `cargo bench --bench codes -- CODES` filled, once for each folder of fields in SLEEK_DATA. Half
 of the tiles train new tables, the other half tests them against the old ones: those of the tree, or of another file.
-OUT gets the text of tables that all tiles trained. They are not those of the tree to the bit: where the search ends
-depends on where it starts, and the encoder chooses codes by the tables that it has.
+OUT gets the text of tables that all tiles trained. They are not those of the tree to the bit: the search ends where its
+start leads it, and the encoder chooses codes by the tables that it has.
 
-Each field at each bound counts alike. A token costs 10 - log2 of its frequency; raw bits, which no table changes, do
-not count. Training starts with the old tables. It assigns each group to the table that codes it in the fewest bits,
-fits each table to its groups, and repeats both. Then it drops the table that is missed least and splits another one. It
-keeps what that gave if it costs less, and tries another pair.
+Each field at each bound counts alike. A token costs 10 - log2 of its frequency, without raw bits. Training assigns each
+group to the table that codes it in the fewest bits, fits each table to its groups, and repeats both. Then it drops the
+table that is missed least and splits another one; it keeps what that gave if it costs less.
 """
 
 import argparse
@@ -23,8 +22,6 @@ TOKENS, DIRECT, GROUP, SLOTS = 180, 64, 128, 1024
 TABLES = 15  # class 0 has no tokens; that of index 14 is class 15
 WIDE = [13, 14]  # have all tokens: for sparse groups, for others
 FIRST, ABSENT = 16, 255
-NEVER = 1e4  # bits of a token that a table does not have
-TREE = pathlib.Path(__file__).parents[2] / "src/codec/predict/tables.rs"
 
 
 class Groups:
@@ -34,11 +31,11 @@ class Groups:
         paths = sorted(path for path in pathlib.Path(folder).iterdir() if path.stat().st_size)
         files = [self._tiles(path.read_bytes()) for path in paths]
         tiles = [(k, number, *tile) for k, file in enumerate(files) for number, tile in enumerate(file)]
-        every = lambda values: np.repeat(values, [len(tile[2]) for tile in tiles])
-        self.file, self.trains = every([tile[0] for tile in tiles]), every([tile[1] % 2 == 0 for tile in tiles])
-        self.place = np.concatenate([np.arange(len(tile[2])) for tile in tiles])
-        self.sum = np.concatenate([tile[2] for tile in tiles])
-        tokens = np.concatenate([tile[3] for tile in tiles])
+        file, number, sums, tokens = zip(*tiles)
+        lengths = [len(some) for some in sums]
+        self.file, self.trains = np.repeat(file, lengths), np.repeat(number, lengths) % 2 == 0
+        self.place = np.concatenate([np.arange(length) for length in lengths])
+        self.sum, tokens = np.concatenate(sums), np.concatenate(tokens)
         there = tokens != ABSENT
         self.counts = np.zeros((len(tokens), TOKENS), np.uint8)
         rows = np.broadcast_to(np.arange(len(tokens))[:, None], tokens.shape)
@@ -67,7 +64,8 @@ class Groups:
 
 
 def costs(tables):
-    bits = np.full((TOKENS, len(tables)), NEVER, np.float32)
+    """Bits of each token in each table, very many where it does not have it."""
+    bits = np.full((TOKENS, len(tables)), 1e4, np.float32)
     for k, table in enumerate(tables):
         bits[: len(table), k] = 10 - np.log2(table)
     return bits
@@ -91,13 +89,9 @@ class Trainer:
     def __init__(self, groups, weights):
         self.counts, self.weights, self.most = groups.counts.astype(np.float32), weights, groups.most
 
-    def bits(self, tables):
-        return self.counts @ costs(tables)
-
     def table(self, mask, length):
         share = self.weights[mask] @ self.counts[mask] + 1e-12
-        # A code and that of the opposite number count alike.
-        pairs = share[1 : DIRECT - 1].reshape(-1, 2)
+        pairs = share[1 : DIRECT - 1].reshape(-1, 2)  # a code and that of the opposite number count alike
         pairs[:] = pairs.mean(1, keepdims=True)
         return frequencies((share + share.sum() * 2e-5)[:length])
 
@@ -106,18 +100,17 @@ class Trainer:
 
     def settle(self, tables, lengths, times):
         for _ in range(times):
-            tables = self.fit(self.bits(tables).argmin(1), lengths)
+            tables = self.fit((self.counts @ costs(tables)).argmin(1), lengths)
         return tables
 
     def shorten(self, tables, lengths):
         """Lengths at which a table's groups cost least, where those with larger tokens go elsewhere."""
-        bits = self.bits(tables)
+        bits = self.counts @ costs(tables)
         chosen, second, lengths = bits.argmin(1), np.partition(bits, 1, 1)[:, 1], list(lengths)
         for k in set(range(TABLES)) - set(WIDE):
-            mask = chosen == k
+            mask, found = chosen == k, {}
             if mask.sum() < 20:
                 continue
-            found = {}
             ends = np.quantile(self.most[mask], (0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1)).astype(int) + 1
             for length in {min(max(end, 3), TOKENS - 1) for end in ends}:
                 own = self.counts[mask] @ costs([self.table(mask, length)])[:, 0]
@@ -125,26 +118,24 @@ class Trainer:
             lengths[k] = min(found, key=found.get)
         return lengths
 
-    def train(self, tables, rounds=16):
+    def train(self, tables, rounds):
         lengths = [len(table) for table in tables]
         tables = self.settle(tables, lengths, 8)
         for attempt in range(rounds):
-            bits = self.bits(tables)
+            bits = self.counts @ costs(tables)
             chosen, least = bits.argmin(1), bits.min(1)
             missed = [np.inf if k in WIDE else self.weights @ np.delete(bits, k, 1).min(1) for k in range(TABLES)]
             most = np.argsort(-np.bincount(chosen, self.weights * least, TABLES))
             drop = np.argsort(missed)[attempt // 4 % 2]
             split = [k for k in most if k != drop][attempt % 4]
-            zeros = self.counts[:, 0]
-            half = (chosen == split) & (zeros <= np.median(zeros[chosen == split]))
+            half = (chosen == split) & (self.counts[:, 0] <= np.median(self.counts[chosen == split, 0]))
             bits[:, drop] = np.inf
             trial = np.where(half, drop, bits.argmin(1))
-            longer = list(lengths)
-            longer[drop] = min(lengths[split], TOKENS - 1)
+            longer = [*lengths[:drop], min(lengths[split], TOKENS - 1), *lengths[drop + 1 :]]
             other = self.settle(self.fit(trial, longer), longer, 6)
             longer = self.shorten(other, longer)
             other = self.settle(other, longer, 6)
-            before, after = self.weights @ least, self.weights @ self.bits(other).min(1)
+            before, after = self.weights @ least, self.weights @ (self.counts @ costs(other)).min(1)
             print(f"  round {attempt}: {before:.4f} -> {after:.4f}", flush=True)
             if after < before:
                 tables, lengths = other, longer
@@ -162,9 +153,9 @@ def sorts(groups, weights, tables):
     first = alone.argmin(1)
     second = of_sorts(np.minimum(bits, bits[np.arange(len(bits)), first[key]][:, None])).argmin(1)
     wide = np.array(WIDE)[alone[:, WIDE].argmin(1)]
-    seen = (alone.sum(1) > 0).reshape(15, 128)
     cells = (first + 1 | second + 1 << 4 | wide + 1 << 8).reshape(15, 128)
     # Sorts that do not occur go with the nearest sum, rows without any with the nearest row.
+    seen = (alone.sum(1) > 0).reshape(15, 128)
     rows = np.flatnonzero(seen.any(1))
     for r in rows:
         columns = np.flatnonzero(seen[r])
@@ -210,11 +201,9 @@ def compare(groups, old, new):
     names = ("tokens in the best table of each group", "tokens in the table of its class", "these and the classes")
     for name, a, b in zip(names, before, after):
         ratio = b[a > 0] / a[a > 0]
-        mean = np.exp(np.log(ratio).mean())
-        print(f"  bits of {name}, new / old: {mean:.4f} (from {ratio.min():.3f} to {ratio.max():.3f})")
-    count = np.maximum(np.bincount(groups.file), 1)
-    of_class = [((bits[2] - bits[1]) / count).mean() for bits in (before, after)]
-    print(f"  bits of a group's class: old {of_class[0]:.3f}, new {of_class[1]:.3f}")
+        print(f"  bits of {name}, new / old: {np.exp(np.log(ratio).mean()):.4f}, at most {ratio.max():.3f}")
+    old, new = (((bits[2] - bits[1]).sum() / len(groups.sum)) for bits in (before, after))
+    print(f"  bits of a group's class: old {old:.3f}, new {new:.3f}")
 
 
 def read(path):
@@ -229,18 +218,16 @@ def read(path):
 
 
 def source(tables, of_classes, cells):
-    def array(rows, borrow=""):
-        return "".join(f"    {borrow}[{', '.join(map(str, row))}],\n" for row in rows)
-
-    return (f"pub static FREQUENCIES: [&[u16]; TABLES] = [\n    &[1023, 1],\n{array(tables, '&')}];\n\n"
-            f"pub static CLASS_FREQUENCIES: [[u16; TABLES]; TABLES + 1] = [\n{array(of_classes)}];\n\n"
-            f"pub static CLASSES: [[u16; 128]; 15] = [\n{array(cells)}];\n")  # fmt: skip
+    array = lambda rows, borrow="": "".join(f"    {borrow}[{', '.join(map(str, row))}],\n" for row in rows)
+    every = {"FREQUENCIES: [&[u16]; TABLES]": "    &[1023, 1],\n" + array(tables, "&"),
+             "CLASS_FREQUENCIES: [[u16; TABLES]; TABLES + 1]": array(of_classes),
+             "CLASSES: [[u16; 128]; 15]": array(cells)}  # fmt: skip
+    return "\n".join(f"pub static {name} = [\n{rows}];\n" for name, rows in every.items())
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--against", default=TREE)
-    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--against", default=pathlib.Path(__file__).parents[2] / "src/codec/predict/tables.rs")
     parser.add_argument("codes")
     parser.add_argument("out")
     args = parser.parse_args()
@@ -253,7 +240,7 @@ def main():
         cells, part = sorts(part, w, tables), groups.where(mask)
         return tables, class_frequencies(part, weights[mask], classes(part, tables, cells)[0]), cells
 
-    new = trained(groups.trains, old[0], args.rounds)
+    new = trained(groups.trains, old[0], 16)
     for name, mask in (("trained on", groups.trains), ("not trained on", ~groups.trains)):
         print(f"The half that was {name}:")
         compare(groups.where(mask), old, new)
