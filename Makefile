@@ -24,7 +24,7 @@ help: ## this list
 build: ## the library, plugin and command, optimized
 	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)
 
-demo: ## real fields through h5repack with the filter and back through h5dump and h5py; a table of what that gave
+demo: ## real fields and a simulated one through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
 
 test: export SLEEK_SHORT = 1
