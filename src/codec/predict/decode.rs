@@ -255,6 +255,30 @@ fn packed<E: Multiple, P: Level>(
     patched::<E>(plan, &prefix.head, &buffers.patches[0], out)
 }
 
+/// Shows the codes of a packed body, unless they are symbols of a table of its own alone. Of a sparse one the groups
+/// behind the last code other than 0 are left out.
+pub fn codes<E: Multiple>(plan: &Plan, tile: Tile, show: &mut dyn FnMut(&[u64])) -> Result<()> {
+    let n = tile.lens.iter().product();
+    let Buffers { codes, short: [short, _], lossless: [own, _], patches: [patches, _], .. } =
+        &mut Buffers::<E::Word>::new(plan)?;
+    let prefix = Prefix::read::<E>(plan, tile.body, n, own, patches)?;
+    let mut all = filled(n, 0)?;
+    let mut coded = n;
+    if prefix.own.is_some_and(|own| own.direct) {
+        return Ok(());
+    } else if prefix.head.is_sparse {
+        short.make_room(&plan.grid)?;
+        sparse::decode(&mut &*prefix.words, &mut short.places[..n])?;
+        all.iter_mut().zip(&short.places[..n]).for_each(|(code, d)| *code = d.zigzag().into());
+        coded = all.iter().rposition(|code| *code != 0).map_or(0, |last| n.min(groups(last + 1) * GROUP));
+    } else {
+        prefix.codes(n, codes)?;
+        all.iter_mut().zip(&codes[..]).for_each(|(code, c)| *code = c.to_u64());
+    }
+    show(&all[..coded]);
+    Ok(())
+}
+
 /// Puts the patches of a tile over its elements, if it has any.
 fn patched<E: Multiple>(plan: &Plan, head: &Head, patches: &Patches, out: &mut [u8]) -> Result<()> {
     match plan.lattice() {

@@ -254,6 +254,23 @@ impl ChunkCodec for Tiles<'_> {
     }
 }
 
+/// Shows the codes of each packed tile: `benches/tables` trains the static tables on them.
+#[doc(hidden)]
+pub fn codes(stream: &[u8], show: &mut dyn FnMut(&[u64])) -> Result<()> {
+    let header = &Header::read(stream)?;
+    let index = Index::new(header, stream)?;
+    let tiles = Tiles { plan: &Plan::for_decoding(header)?, isa: Isa::best() };
+    for (c, body) in (0..header.layout.groups).flat_map(|g| index.bodies(g)) {
+        let tile = tiles.tile((c, index.kind(c), body));
+        match (tile.kind, header.layout.dtype) {
+            (Kind::Packed, DType::F32) => decode::codes::<F32>(tiles.plan, tile, show)?,
+            (Kind::Packed, DType::F64) => decode::codes::<F64>(tiles.plan, tile, show)?,
+            _ => {} // Raw, constant, with missing values, or of a type that no table is trained on.
+        }
+    }
+    Ok(())
+}
+
 impl Tiles<'_> {
     fn tile<'a>(&self, (number, kind, body): (usize, Kind, Body<'a>)) -> decode::Tile<'a> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(number).lens());
