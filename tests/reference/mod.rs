@@ -337,7 +337,7 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
         Some(F64) => -960,
         _ => i16::MAX,
     };
-    ensure(multiplier == 0 || step_w > 0 && step_j >= least_j && (32..=65).contains(&multiplier), || {
+    ensure(multiplier == 0 || step_w > 0 && step_j >= least_j && (67..=135).contains(&multiplier), || {
         format!("multiplier {multiplier} of a step of {step_w} · 2^{step_j}")
     })?;
     let stream_bytes = number(stream, 24, 8)?;

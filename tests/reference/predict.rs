@@ -331,7 +331,7 @@ fn multiple(s: &Header, i: i32) -> u64 {
 }
 
 fn border(s: &Header) -> u64 {
-    if s.elem_bytes == 4 { 250_000 } else { 1 << 28 }
+    if s.elem_bytes == 4 { 124_000 } else { 1 << 28 }
 }
 
 fn bin(s: &Header, x: u64) -> u64 {
@@ -339,11 +339,11 @@ fn bin(s: &Header, x: u64) -> u64 {
         return unquantize(s, x);
     }
     let bits = s.bits();
-    let first = border(s) / 31 + 1;
+    let first = border(s) / 15 + 1;
     let offset = first.wrapping_sub(border(s) * s.multiplier / (256 * s.step_w));
     let signed = extend(x, bits) as i64;
     if signed.unsigned_abs() < first {
-        return multiple(s, 31 * signed as i32);
+        return multiple(s, 15 * signed as i32);
     }
     unquantize(s, if signed < 0 { x.wrapping_add(offset) } else { x.wrapping_sub(offset) } & mask(bits))
 }
@@ -360,31 +360,40 @@ impl Patches {
         let (before, corrections, exceptions) = (rest.0.len(), rest.next(2)?, rest.next(2)?);
         ensure(corrections + exceptions > 0, || "no patches".into())?;
         ensure(corrections <= n.min(4096) && exceptions <= n.min(1024), || "too many patches".into())?;
-        let (mut patches, mut next) = (Patches::default(), 0);
-        for _ in 0..corrections {
-            loop {
-                let gap = rest.next(1)?;
-                next += gap;
-                if gap < 255 {
-                    break;
-                }
+        let mut patches = Patches::default();
+        let places = Patches::places(rest, corrections, n)?;
+        for (place, byte) in places.into_iter().zip(rest.take(corrections)?) {
+            ensure((1..=7).contains(&(*byte as i8).unsigned_abs()), || format!("correction {}", *byte as i8))?;
+            patches.corrections.push((place, *byte as i8));
+        }
+        let places = Patches::places(rest, exceptions, n)?;
+        if exceptions > 0 {
+            let differ = rest.next(1)?;
+            ensure(differ <= 1, || format!("flag {differ} of exceptions"))?;
+            let mut bits = 0;
+            for (i, place) in places.into_iter().enumerate() {
+                bits = if i == 0 || differ == 1 { rest.next(size)? } else { bits };
+                patches.exceptions.push((place, bits));
             }
-            patches.corrections.push((next as usize, 0));
-            next += 1;
-        }
-        ensure(corrections == 0 || next <= n, || "a correction behind the last element".into())?;
-        for (correction, byte) in patches.corrections.iter_mut().zip(rest.take(corrections)?) {
-            correction.1 = *byte as i8;
-            ensure((1..=16).contains(&correction.1.unsigned_abs()), || format!("correction {}", correction.1))?;
-        }
-        let numbers = rest.list(exceptions, 2)?;
-        ensure(numbers.is_sorted_by(|a, b| a < b), || "exceptions do not rise".into())?;
-        ensure(numbers.last().is_none_or(|last| *last < n), || "an exception behind the last element".into())?;
-        for number in numbers {
-            patches.exceptions.push((number as usize, rest.next(size)?));
         }
         rest.even(before - rest.0.len())?;
         Ok(patches)
+    }
+
+    /// The places that gaps tell.
+    fn places(rest: &mut Bytes, count: u64, n: u64) -> Outcome<Vec<usize>> {
+        let (mut places, mut next) = (Vec::new(), 0);
+        for _ in 0..count {
+            let mut gap = 255;
+            while gap == 255 {
+                gap = rest.next(1)?;
+                next += gap;
+            }
+            places.push(next as usize);
+            next += 1;
+        }
+        ensure(next <= n, || "a patch behind the last element".into())?;
+        Ok(places)
     }
 
     fn apply(&self, s: &Header, elements: &mut [u64]) -> Outcome<()> {
@@ -437,9 +446,9 @@ pub fn interpolate(rough: bool, coarse: bool, set: u64, own: [usize; 3], differe
     }
     let steps: &[i32] = match own.iter().filter(|n| **n > 2).count() {
         _ if !coarse => &[1],
-        0 | 1 => &[31, 31, 31, 27, 27, 23],
-        2 => &[31, 31, 27, 23],
-        _ => &[31, 27, 23],
+        0 | 1 => &[15, 15, 15, 13, 13, 11],
+        2 => &[15, 15, 13, 11],
+        _ => &[15, 13, 11],
     };
     let step = |k: usize| steps[k.min(steps.len() - 1)];
     let mut differences = differences.into_iter().map(|d| d as i32);

@@ -12,13 +12,13 @@ from ._element import Element, Words
 from ._errors import expect
 from ._quantizer import Step, restore
 
-FINEST = 31
+FINEST = 15
 _LEAST_EXPONENTS = {"f32": -100, "f64": -960}
-_BORDERS = {"f32": 250_000, "f64": 1 << 28}
+_BORDERS = {"f32": 124_000, "f64": 1 << 28}
 
 
 class Lattice(NamedTuple):
-    """The multiples of a fine step, of which each 31st is a bin, and the quantizer's bins beyond a border."""
+    """The multiples of a fine step, of which each 15th is a bin, and the quantizer's bins beyond a border."""
 
     step: Step
     element: Element
@@ -32,7 +32,7 @@ class Lattice(NamedTuple):
         if multiplier == 0:
             return None
         is_for = step.factor != 0 and step.exponent >= _LEAST_EXPONENTS.get(element.name, 1 << 15)
-        expect(is_for and 32 <= multiplier <= 65, f"a multiplier of {multiplier}")
+        expect(is_for and 67 <= multiplier <= 135, f"a multiplier of {multiplier}")
         border = _BORDERS[element.name]
         first = border // FINEST + 1
         offset = first - border * multiplier // (256 * step.factor)
@@ -75,22 +75,31 @@ class Patches:
     def read(reader: Reader, count: int, element: Element) -> Patches:
         begin, corrections, exceptions = reader.at, reader.number(2), reader.number(2)
         expect(0 < corrections + exceptions and corrections <= min(count, 4096) and exceptions <= min(count, 1024), "patches of a tile")
-        corrected, place = [], -1
-        for _ in range(corrections):
+        corrected = Patches.places(reader, corrections, count)
+        by = reader.take(corrections).view(np.int8)
+        expect((by != 0).all() and (np.abs(by.astype(np.int64)) <= 7).all(), "corrections of a tile")
+        excepted = Patches.places(reader, exceptions, count)
+        differ = reader.number(1) if exceptions else 0
+        expect(differ <= 1, "exceptions of a tile")
+        distinct = exceptions if differ else min(exceptions, 1)
+        bits = np.resize(reader.take(distinct * element.bytes).view(element.words), exceptions)
+        if (reader.at - begin) % 2:
+            expect(reader.number(1) == 0, "what fills patches up is not zero")
+        return Patches(corrected, by, excepted, bits)
+
+    @staticmethod
+    def places(reader: Reader, patches: int, count: int) -> Any:
+        """The elements that gaps tell."""
+        places, place = [], -1
+        for _ in range(patches):
             gap = 255
             place += 1
             while gap == 255:
                 gap = reader.number(1)
                 place += gap
-            corrected.append(place)
-        by = reader.take(corrections).view(np.int8)
-        expect(place < count and (by != 0).all() and (np.abs(by.astype(np.int64)) <= 16).all(), "corrections of a tile")
-        excepted = np.array(reader.numbers(exceptions, "<u2"), np.int64)
-        expect((np.diff(excepted) > 0).all() and (excepted < count).all(), "exceptions of a tile")
-        bits = reader.take(exceptions * element.bytes).view(element.words)
-        if (reader.at - begin) % 2:
-            expect(reader.number(1) == 0, "what fills patches up is not zero")
-        return Patches(np.array(corrected, np.int64), by, excepted, bits)
+            places.append(place)
+        expect(place < count, "patches of a tile")
+        return np.array(places, np.int64)
 
     def apply(self, lattice: Lattice, elements: Words) -> Words:
         elements = elements.copy()
