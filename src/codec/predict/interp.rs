@@ -252,8 +252,9 @@ impl Level {
                     (0..4).for_each(|k| end.weights[k][i] = of(i)[k]);
                     end.any[i] = if Kind::of(of(i)) == Kind::Any { u32::MAX } else { 0 };
                 }
-                let all_even = end.any == [0; LONGEST];
-                end.kind = if all_even { [Kind::Even, Kind::Mean][rough] } else { Kind::Any };
+                // A smooth one is the mean of two only where it is alone.
+                let first = if there > 0 { Kind::of(of(0)) } else { Kind::Any };
+                end.kind = if (1..there).all(|i| Kind::of(of(i)) == first) { first } else { Kind::Any };
             }
         }
     }
@@ -811,11 +812,14 @@ impl<L: Lanes> Pass<'_, L> {
             return l.left::<3>(l.add(b, c));
         }
         let End { kind, weights, any } = &level.ends[rough][end];
+        if *kind == Kind::Mean {
+            return l.left::<3>(l.add(b, c));
+        }
         let middle = match rough {
             0 => even(l, l.load(&numbers[at - 1..]), b, c, l.load(&numbers[at + 2..])),
             _ => l.left::<3>(l.add(b, c)),
         };
-        if *kind != Kind::Any {
+        if *kind == Kind::Even {
             return middle;
         }
         let nodes = [l.load(&numbers[at - 1..]), b, c, l.load(&numbers[at + 2..])];
