@@ -153,7 +153,8 @@ fn what_is_predicted_takes_no_bytes() {
     let plane = |i: u64| (i % 64) as f32 + (i / 64 % 64) as f32 * 3.0 - (i / 4096) as f32;
     let data: Vec<u8> = (0..64 * 64 * 64).flat_map(|i| plane(i).to_le_bytes()).collect();
     let (stream, _) = checked(&params, &data);
-    assert!(stream.len() < data.len() / 250, "{} bytes", stream.len());
+    // Whole numbers that are multiples of the fine lattice, one of 67 here, have to stay what they are.
+    assert!(stream.len() < data.len() / 150, "{} bytes", stream.len());
     let (stream, _) = checked(&params, &vec![0; data.len()]);
     assert!(stream.len() < 500, "{} bytes", stream.len());
 }

@@ -163,7 +163,7 @@ impl Coder<'_> {
             for (l, codes) in codes.chunks_mut(4).enumerate() {
                 let mut bits = self.raw(l, n[4 * l..4 * l + 4].iter().sum())?;
                 for (code, n) in codes.iter_mut().zip(&n[4 * l..]) {
-                    *code = *code << n | bits % (1 << n);
+                    *code = (*code << n) | (bits % (1 << n));
                     bits >>= n;
                 }
             }
@@ -253,7 +253,8 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     let (switch, longest, masked) = (field(10, 8), field(18, 5), field(23, 1) == 1);
     let lattice = s.multiplier > 0;
     ensure((0..3).all(|a| set >> a & 1 == 0 || big[a] > 1), || "an axis of one element".into())?;
-    ensure(predictor == 0 || predictor < 3 && big[0] >= 8, || format!("predictor {predictor}"))?;
+    let may_interpolate = big[0] >= 8 || big.iter().product::<usize>() <= 2048;
+    ensure(predictor == 0 || predictor < 3 && may_interpolate, || format!("predictor {predictor}"))?;
     ensure(!has_patches || lattice && map != 3, || "patches".into())?;
     ensure(!(is_sparse && (has_table || switch > 0 || longest > 0)), || "sparse".into())?;
     ensure(switch <= n.div_ceil(128) as u64 || switch == 255, || format!("head {head:x}"))?;

@@ -1,5 +1,8 @@
 //! Tiles on the fine lattice: elements become multiples, and these are interpolated.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::encode::Bits;
 use super::format::{GROUP, TILE_LOG2};
 use super::interp::STEP;
@@ -332,6 +335,7 @@ impl Case<'_> {
     fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
         let rule = Rule { rough: false, coarse: self.step > 1, set: 0 };
         let mut best = (Way::Bins, self.bins(p));
+        let is_known = set.is_some();
         let set = match set {
             Some(set) => set,
             None => {
@@ -343,7 +347,8 @@ impl Case<'_> {
             }
         };
         let mut ways = [Some(Rule { set, ..rule }), Some(Rule { set, rough: true, ..rule }), None];
-        if set == 0 && best.0 != Way::Bins {
+        if set == 0 && !is_known {
+            // It has been tried.
             ways[0] = None;
         }
         // An exact tile is one that was restored before, at least in part.

@@ -318,12 +318,14 @@ pub struct Buffers {
     mask: Vec<u32>,
 }
 
-/// Rows shorter than this are not worth their vectors.
+/// Rows shorter than this are not worth their vectors, unless they are few.
 const SHORTEST_ROW: usize = 8;
+/// Elements of a tile of such rows, at most.
+const FEW: usize = 2048;
 
-/// Whether tiles with these sides are interpolated.
+/// Whether tiles with these sides may be interpolated.
 pub fn is_for(sides: [usize; AXES]) -> bool {
-    sides[0] >= SHORTEST_ROW
+    sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
 }
 
 /// Which vectors of a row count.

@@ -95,7 +95,7 @@ def _tile(
     own_table, has_patches, sparse = bool(head >> 7 & 1), bool(head >> 8 & 1), bool(head >> 9 & 1)
     switch, longest, masked, base_words = head >> 10 & 255, head >> 18 & 31, bool(head >> 23 & 1), (0, 1, 2, 4)[head >> 24 & 3]
     expect(all(full[2 - k] > 1 for k in set_bits(axes)), "differences along an axis that a tile does not have")
-    expect(predictor == 0 or predictor < 3 and full[2] >= 8, f"a tile has predictor {predictor}")
+    expect(predictor == 0 or predictor < 3 and (full[2] >= 8 or math.prod(full) <= 2048), f"a tile has predictor {predictor}")
     expect(map != EXACT or step.factor != 0, "an exact tile in a stream without bins")
     expect(map not in (COARSE, FINE) or lattice is not None and predictor > 0, "multiples that are not interpolated")
     expect(not has_patches or lattice is not None and map != EXACT, "patches of a tile without a lattice")
