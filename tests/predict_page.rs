@@ -1,6 +1,6 @@
-//! Codec predict, judged by its page: the reference decoder, written from docs/codecs/predict.md, reads what our encoder
-//! makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage that our decoder
-//! refuses.
+//! Codec predict, judged by its page: the reference decoder, written from docs/codecs/predict.md, reads what our
+//! encoder makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage that
+//! our decoder refuses.
 
 mod reference;
 mod vectors;
@@ -192,8 +192,8 @@ fn both_decoders_judge_damage_alike() {
     println!("{alike} alike, {refused} refused");
 }
 
-/// Multiples that are as far apart as codes allow: what is interpolated turns over at 2^32, at the end of a row as in its
-/// middle, whatever the length of vectors.
+/// Multiples that are as far apart as codes allow: what is interpolated turns over at 2^32, at the end of a row as in
+/// its middle, whatever the length of vectors.
 #[test]
 fn numbers_that_turn_over_are_restored_alike() {
     let count = 1u64 << 14;

@@ -136,7 +136,7 @@ def test_zarr_of_netcdf(tmp_path):
     assert "dataset of f32 in chunks of [5, 73, 72]: abs=1e-2" in done.stderr
     compressors = {name: json.loads((store / name / ".zarray").read_text())["compressor"] for name in "aremns"}
     assert compressors == {
-        "a": {"id": "sleek", "abs": 0.01},
+        "a": {"id": "sleek", "abs": 0.01, "fill": -9999.0},
         "r": {"id": "sleek", "noa": 0.0001, "range": 50.0, "profile": "small"},
         "m": {"id": "sleek", "request": "abs=1e-2,fill=-9.999e3,fill=0x7ff8000000000000"},
         "e": {"id": "sleek", "abs": 0.01},

@@ -762,7 +762,8 @@ fn coordinates_by_their_own_attributes() {
         \x20       f[name] = x.astype('f4')\n\
         \x20       f[name].attrs['units'] = units\n\
         \x20       if standard:\n\
-        \x20           f[name].attrs['axis' if standard == 'axis' else 'standard_name'] = 'Z' if standard == 'axis' else standard\n\
+        \x20           is_axis = standard == 'axis'\n\
+         \x20           f[name].attrs['axis' if is_axis else 'standard_name'] = 'Z' if is_axis else standard\n\
         \x20   f['lat'].attrs['units'] = np.bytes_('degrees_north')\n";
     place.run(&venv_python(PYTHON), &["-c", script]);
     let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "old.h5", "new.h5"]);

@@ -1,5 +1,5 @@
 //! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
-//! from the restored ones around them (docs/codecs/predict.md §6). What is encoded is what the decoder will restore, so
+//! from the restored ones around them (docs/codecs/predict.md §7). What is encoded is what the decoder will restore, so
 //! errors do not add up. All arithmetic is modulo 2^32.
 
 use super::simd::Task;
@@ -847,7 +847,8 @@ impl<L: Lanes> Pass<'_, L> {
     }
 }
 
-/// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other make.
+/// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
+/// make.
 #[inline(always)]
 fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
     let three = l.add(l.left::<1>(first), first);

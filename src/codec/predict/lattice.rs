@@ -1,12 +1,12 @@
-//! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart (docs/codecs/predict.md §5).
+//! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart (docs/codecs/predict.md §1).
 //!
 //! Let V = round(v / fine), and R be a restored multiple no more than 7 from V. The error is at most
 //! 7·fine + fine/2 + d, where d is what the rounded quotient is off: at most 2^-5·fine for f32, of which |V| is below
 //! 2^17, and less for f64. `Lattice::multiplier` keeps 7.53125·fine within the bound. R·fine is exact, as R has no more
 //! bits than the type's mantissa lacks of the multiplier's.
 //!
-//! Elements beyond have bins of the quantizer. An element near the border between both is neither: it would come back on
-//! the other side, and be rounded again when it is written again.
+//! Elements beyond have bins of the quantizer. An element near the border between both is neither: it would come back
+//! on the other side, and be rounded again when it is written again.
 
 use super::interp::STEP;
 use crate::bound::{Step, exp2};
@@ -269,7 +269,7 @@ multiple!(F64, DType::F64, f64, u64, double, BORDER_F64, 6755399441055744.0f64);
 
 /// Types that have no lattice.
 macro_rules! none {
-    ($word:ident; $($element:ty, $dtype:expr);*) => {$(
+    ($($element:ty, $dtype:expr);*) => {$(
         impl Multiple for $element {
             const DTYPE: DType = $dtype;
             #[inline(always)]
@@ -296,15 +296,22 @@ macro_rules! none {
     )*};
 }
 
-none!(u16; F16, DType::F16; BF16, DType::BF16; Int<u8>, DType::U8; Int<u16>, DType::U16; Int<u32>, DType::U32; Int<u64>, DType::U64);
+none! {
+    F16, DType::F16;
+    BF16, DType::BF16;
+    Int<u8>, DType::U8;
+    Int<u16>, DType::U16;
+    Int<u32>, DType::U32;
+    Int<u64>, DType::U64
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::params::Profile;
 
-    /// Of numbers all over the range, and around ties, multiples and the border: the bound holds for each multiple that a
-    /// predictor may restore, for bins, and what is restored stays as it is.
+    /// Of numbers all over the range, and around ties, multiples and the border: the bound holds for each multiple that
+    /// a predictor may restore, for bins, and what is restored stays as it is.
     fn holds<E: Multiple>(value: fn(E::Word) -> f64, bits: fn(f64) -> E::Word) {
         const MOST: i32 = (STEP as i32 - 1) / 2;
         let border = if E::DTYPE == DType::F32 { BORDER_F32 } else { BORDER_F64 };

@@ -131,7 +131,8 @@ impl CompressedArray {
         show(blocks.store().words())
     }
 
-    /// Has all blocks, which take `bytes`, written anew. An error leaves the array as it was, so they are written aside.
+    /// Has all blocks, which take `bytes`, written anew. An error leaves the array as it was, so they are written
+    /// aside.
     pub fn set_blocks(&self, bytes: usize, write: impl FnOnce(&mut [u64]) -> Result<()>) -> Result<()> {
         let own = self.bytes()[0];
         if bytes != own {

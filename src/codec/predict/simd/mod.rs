@@ -94,8 +94,8 @@ pub trait Level: Arithmetic + Copy {
         None
     }
 
-    /// Encodes so many codes that were put to their places, by a table of the tile's own if there is one: how coding ended, and
-    /// where the words begin; `None` if the level does so no faster than the portable code.
+    /// Encodes so many codes that were put to their places, by a table of the tile's own if there is one: how coding
+    /// ended, and where the words begin; `None` if the level does so no faster than the portable code.
     fn encode_placed(self, _: usize, _: Option<Own>, _: &mut ShortBuffers) -> Option<(State, usize)> {
         None
     }
