@@ -90,10 +90,10 @@ impl Simd<REGISTERS> for Neon {
         fn max(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmaxq_u32(a, b) }
         fn min(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vminq_u32(a, b) }
         fn magnitude(v: uint32x4_t) -> uint32x4_t { vreinterpretq_u32_s32(vabsq_s32(vreinterpretq_s32_u32(v))) }
-        fn nearest(v: uint32x4_t, factor: f32) -> uint32x4_t {
+        fn nearest(v: uint32x4_t, factor: f32) -> uint32x4_t {{
             let numbers = vcvtq_f32_s32(vreinterpretq_s32_u32(v));
             vreinterpretq_u32_s32(vcvtnq_s32_f32(vmulq_f32(numbers, vdupq_n_f32(factor))))
-        }
+        }}
         fn direct_costs(bytes: uint32x4_t, table: &[u8; 64]) -> uint32x4_t {{
             let costs = vqtbl4q_u8(vld1q_u8_x4(table.as_ptr()), vreinterpretq_u8_u32(bytes));
             vpaddlq_u16(vpaddlq_u8(costs))
