@@ -434,16 +434,7 @@ impl Task for CostOfBins<'_> {
             words[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
         }
         let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
-        // A quarter tells which axes.
-        let mut part = sides;
-        if let Some(slow) = (0..AXES).rev().find(|a| sides[*a] >= 8) {
-            part[slow] /= 4;
-        }
-        let count = part[0] * part[1] * part[2];
-        let is_whole_rows = part[0] == sides[0] && (part[1] == sides[1] || sides[2] == 1);
-        let looked = if is_whole_rows { part } else { sides };
-        let count = if is_whole_rows { count } else { n };
-        let set = predict::choose(predict::sets(allowed), looked, &words[..count], &mut other[..count]);
+        let set = predict::choose(predict::sets(allowed), sides, words, other);
         lorenzo::forward(set, sides, words);
         zigzag_from(words, other, 0);
         let cost = code_cost(other, share, tokens);
