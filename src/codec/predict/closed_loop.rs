@@ -109,9 +109,8 @@ pub struct Survey {
     pub base: i32,
     /// How many are multiples.
     on: usize,
-    /// How many have none, and how many of these are on the border.
+    /// How many have none.
     wide: usize,
-    border: usize,
     /// Some are missing.
     has_missing: bool,
     /// Distances from the base are small enough.
@@ -158,7 +157,7 @@ impl<E: Multiple> Task for Map<'_, E> {
         let size = size_of::<E::Word>();
         let n = self.data.len() / size;
         let base = self.base(n);
-        let mut survey = Survey { base, on: 0, wide: 0, border: 0, has_missing: !self.missing.is_empty(), near: true };
+        let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
         let mut any = 0;
         let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
@@ -199,7 +198,6 @@ impl<E: Multiple> Task for Map<'_, E> {
             }
             if any_wide != 0 {
                 wide = bits_of(&block.wide) & counted;
-                survey.border += (bits_of(&block.border) & counted).count_ones() as usize;
             }
             (self.buffers.on[k], self.buffers.wide[k]) = (on, wide);
             survey.on += on.count_ones() as usize;
