@@ -3,18 +3,19 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use super::axes::{self, CostOfSets, MARGIN, SETS};
+use super::costs::{self, LOW_COST};
 use super::encode::Bits;
 use super::format::{GROUP, TILE_LOG2};
-use super::interp::STEP;
-use super::interp::{self, Rule};
+use super::interpolation::STEP;
+use super::interpolation::{self, Rule};
 use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple, multiple_of};
-use super::own_table::{BIT, SYMBOLS, TOKEN_COSTS, class_of, log2};
+use super::own_table::{BIT, SYMBOLS};
 use super::patches::Patches;
 use super::plan::Plan;
 use super::predict;
 use super::simd::lanes::{LONGEST, Lanes};
 use super::simd::{Level, Task};
-use super::tables::TOKENS;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
@@ -32,10 +33,10 @@ const SAMPLE: usize = 1 << 12;
 const EXCEPTIONS: usize = 64;
 /// What a correction costs.
 const CORRECTION_COST: u64 = 16 * BIT;
-/// What telling the class of a group costs.
-const CLASS_COST: u64 = BIT;
-/// Samples that cost less than this for each of their elements say little of their tile.
-const LOW_COST: u64 = BIT / 8;
+
+/// Bins that cost less are far better than interpolation if sums of magnitudes are so much smaller: 256 times the
+/// logarithm.
+const FAR: u64 = 256;
 
 /// A bit for each element of a tile.
 type Mask = Box<[u64; MASK_WORDS]>;
@@ -50,7 +51,9 @@ pub struct Buffers {
     on: Mask,
     /// Elements that have none.
     wide: Mask,
-    levels: interp::Buffers,
+    /// Those of them that are on the border.
+    border: Mask,
+    levels: interpolation::Buffers,
     /// The elements with others in the places of those that have no multiple.
     filled: Vec<u8>,
     trial: Trial,
@@ -67,7 +70,7 @@ struct Trial {
     other: Vec<u32>,
     codes: Vec<u32>,
     /// How often tokens occur.
-    tokens: Box<[u32; SYMBOLS]>,
+    tokens: Box<costs::Counts>,
 }
 
 impl Buffers {
@@ -75,13 +78,14 @@ impl Buffers {
     pub fn new(plan: &Plan) -> Result<Buffers> {
         let sides = plan.grid.sides;
         let n = if plan.lattice().is_some() || is_for(plan) { plan.grid.capacity() } else { 0 };
-        let room = || filled(n + LONGEST, 0);
+        let room = || filled(n + 2 * LONGEST, 0);
         Ok(Buffers {
             numbers: Aligned::filled(n + BLOCK, 0)?,
             counts: room()?,
             on: boxed(0)?,
             wide: boxed(0)?,
-            levels: interp::Buffers::new(if is_for(plan) { sides } else { [0; AXES] }, true)?,
+            border: boxed(0)?,
+            levels: interpolation::Buffers::new(if is_for(plan) { sides } else { [0; AXES] }, true)?,
             filled: filled(n * plan.layout.dtype.size(), 0)?,
             trial: Trial {
                 numbers: room()?,
@@ -90,7 +94,7 @@ impl Buffers {
                 words: room()?,
                 other: room()?,
                 codes: room()?,
-                tokens: boxed(0)?,
+                tokens: boxed([0; SYMBOLS])?,
             },
             patches: Patches::new()?,
         })
@@ -99,7 +103,7 @@ impl Buffers {
 
 /// Whether the tiles of a plan may be interpolated.
 pub fn is_for(plan: &Plan) -> bool {
-    interp::is_for(plan.grid.sides)
+    interpolation::is_for(plan.grid.sides)
 }
 
 /// What the elements of a tile are as multiples.
@@ -136,16 +140,42 @@ pub struct Map<'a, E> {
 }
 
 impl<E: Multiple> Map<'_, E> {
-    fn bits(&self, i: usize) -> E::Word {
-        let word = E::Word::load(&self.data[i * size_of::<E::Word>()..]);
-        if self.big_endian { word.swap() } else { word }
+    /// The elements' bits from one on, as many as there are.
+    #[inline(always)]
+    fn bits(&self, bytes: &[u8]) -> [E::Word; BLOCK] {
+        let size = size_of::<E::Word>();
+        let mut bits = [E::Word::ZERO; BLOCK];
+        if bytes.len() == BLOCK * size {
+            for i in 0..BLOCK {
+                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+        } else {
+            for i in 0..bytes.len() / size {
+                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+        }
+        if self.big_endian {
+            for i in 0..BLOCK {
+                bits[i] = bits[i].swap();
+            }
+        }
+        bits
     }
 
     /// The first multiple that counts.
-    fn base(&self, n: usize) -> i32 {
-        let there = |i: &usize| self.missing.get(i / BLOCK).is_none_or(|word| word >> (i % BLOCK) & 1 == 0);
-        let multiples = (0..n).filter(there).map(|i| E::block(self.lattice, &[self.bits(i)]));
-        multiples.into_iter().find(|block| block.wide[0] == 0).map_or(0, |block| block.numbers[0])
+    #[inline(always)]
+    fn base(&self) -> i32 {
+        let size = size_of::<E::Word>();
+        for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
+            let block = E::block(self.lattice, &self.bits(bytes));
+            let missing = self.missing.get(k).copied().unwrap_or(0);
+            for i in 0..bytes.len() / size {
+                if block.wide[i] == 0 && missing >> i & 1 == 0 {
+                    return block.numbers[i];
+                }
+            }
+        }
+        0
     }
 }
 
@@ -155,28 +185,13 @@ impl<E: Multiple> Task for Map<'_, E> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) -> (Survey, Bits<E::Word>) {
         let size = size_of::<E::Word>();
-        let n = self.data.len() / size;
-        let base = self.base(n);
+        let base = self.base();
         let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
         let mut any = 0;
         let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
-            let mut bits = [E::Word::ZERO; BLOCK];
             let there = bytes.len() / size;
-            if there == BLOCK {
-                for i in 0..BLOCK {
-                    bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
-                }
-            } else {
-                for i in 0..there {
-                    bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
-                }
-            }
-            if self.big_endian {
-                for bits in &mut bits {
-                    *bits = bits.swap();
-                }
-            }
+            let bits = self.bits(bytes);
             for bits in &bits {
                 seen.any = seen.any | *bits;
                 seen.largest = seen.largest.max(*bits & !E::Word::SIGN);
@@ -187,11 +202,12 @@ impl<E: Multiple> Task for Map<'_, E> {
                 numbers[i] = block.numbers[i].wrapping_sub(base) as u32;
             }
             let counted = !self.missing.get(k).copied().unwrap_or(0) & u64::MAX >> (BLOCK - there);
-            let (mut on, mut wide) = (0, 0);
-            let (mut any_on, mut any_wide) = (0, 0);
+            let (mut on, mut wide, mut border) = (0, 0, 0);
+            let (mut any_on, mut any_wide, mut any_border) = (0, 0, 0);
             for i in 0..BLOCK {
                 any_on |= block.on[i];
                 any_wide |= block.wide[i];
+                any_border |= block.border[i];
             }
             if any_on != 0 {
                 on = bits_of(&block.on) & counted;
@@ -199,7 +215,10 @@ impl<E: Multiple> Task for Map<'_, E> {
             if any_wide != 0 {
                 wide = bits_of(&block.wide) & counted;
             }
-            (self.buffers.on[k], self.buffers.wide[k]) = (on, wide);
+            if any_border != 0 {
+                border = bits_of(&block.border) & counted;
+            }
+            (self.buffers.on[k], self.buffers.wide[k], self.buffers.border[k]) = (on, wide, border);
             survey.on += on.count_ones() as usize;
             survey.wide += wide.count_ones() as usize;
             let counts = counted & !wide;
@@ -293,7 +312,7 @@ struct Case<'a> {
     /// As many elements of the tile as one stands for.
     share: u64,
     trial: &'a mut Trial,
-    levels: &'a mut interp::Buffers,
+    levels: &'a mut interpolation::Buffers,
 }
 
 /// Shows the rows of the part with these sides in the middle of a tile: where each begins in the tile and in the part,
@@ -331,66 +350,129 @@ fn take_sample(lens: [usize; AXES], sides: [usize; AXES], survey: Survey, buffer
 impl Case<'_> {
     /// The way that costs least; differences of codes are along `set`, where that is known.
     fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
-        let rule = Rule { rough: false, coarse: self.step > 1, set: 0 };
-        let mut best = (Way::Bins, self.bins(p));
-        let is_known = set.is_some();
-        let set = match set {
-            Some(set) => set,
-            None => {
-                let plain = self.cost(p, rule);
-                if plain < best.1 {
-                    best = (Way::Interpolated(rule), plain);
-                }
-                if plain == u64::MAX { 0 } else { p.run(Axes { sides: self.sides, trial: self.trial }) }
-            }
+        self.load(p);
+        let (of_bins, about_bins) = self.make_bins(p);
+        let rule = Rule { rough: false, coarse: self.step > 1, set: set.unwrap_or(0) };
+        let Some([plain, corrections]) = self.cost(p, rule) else {
+            return (Way::Bins, self.bins(p, of_bins));
         };
-        let mut ways = [Some(Rule { set, ..rule }), Some(Rule { set, rough: true, ..rule }), None];
-        if set == 0 && !is_known {
-            // It has been tried.
-            ways[0] = None;
-        }
-        // An exact tile is one that was restored before, at least in part.
-        if self.corrected {
-            ways[2] = Some(Rule { coarse: false, set, ..rule });
-        }
-        for rule in ways.into_iter().flatten() {
-            let cost = self.cost(p, rule);
-            if cost < best.1 {
-                best = (Way::Interpolated(rule), cost);
+        let mut best = (Way::Interpolated(rule), plain);
+        let n: usize = self.sides.iter().product();
+        let far = FAR * (n / GROUP) as u64;
+        let about_codes = p.run(CostOfSums { codes: &self.trial.codes[..n] });
+        let bins = self.bins(p, of_bins);
+        if bins <= plain {
+            best = (Way::Bins, bins);
+            if set.is_none() && about_bins + far < about_codes {
+                return best;
             }
+        }
+        let set = set.unwrap_or_else(|| p.run(Axes { sides: self.sides, trial: self.trial }));
+        if set != rule.set {
+            p.run(Differ { sides: self.sides, set, codes: &mut self.trial.codes });
+            let cost = corrections + p.run(CostOfCodes { codes: &self.trial.codes[..n] });
+            if cost < best.1 {
+                best = (Way::Interpolated(Rule { set, ..rule }), cost);
+            }
+        }
+        self.try_rule(p, Rule { set, rough: true, ..rule }, &mut best);
+        // Where multiples are so many the tile was restored before, at least in part.
+        if self.corrected {
+            self.try_rule(p, Rule { set, coarse: false, ..rule }, &mut best);
         }
         best
     }
 
-    /// What bins cost, and corrections of what they do not restore.
-    fn bins(&mut self, p: impl Level) -> u64 {
-        let Case { sides, base, step, share, .. } = *self;
-        let mut cost = p.run(CostOfBins { sides, base, step, share, trial: self.trial });
+    fn try_rule(&mut self, p: impl Level, rule: Rule, best: &mut (Way, u64)) {
+        if let Some([cost, _]) = self.cost(p, rule)
+            && cost < best.1
+        {
+            *best = (Way::Interpolated(rule), cost);
+        }
+    }
+
+    /// Makes bins: along which axes their differences are shortest, and what these cost about.
+    fn make_bins(&mut self, p: impl Level) -> (u8, u64) {
+        p.run(BinsOfPart { sides: self.sides, base: self.base, step: self.step, trial: self.trial })
+    }
+
+    /// What differences of bins cost, and corrections of what they do not restore.
+    fn bins(&mut self, p: impl Level, set: u8) -> u64 {
+        let Case { sides, base, share, .. } = *self;
+        let mut cost = p.run(CostOfBins { sides, set, share, trial: self.trial });
         if self.corrected {
-            let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
-            let Trial { numbers, on, .. } = &*self.trial;
-            let numbers = numbers[..sides.iter().product()].iter().zip(on);
-            cost += CORRECTION_COST * numbers.filter(|(number, on)| **on == 1 && off(number)).count() as u64;
+            let n = sides.iter().product();
+            cost +=
+                CORRECTION_COST * p.run(OffBins { base, numbers: &self.trial.numbers[..n], on: &self.trial.on[..n] });
         }
         cost
     }
 
-    /// What interpolation by a rule costs; its codes are there then.
-    fn cost(&mut self, p: impl Level, rule: Rule) -> u64 {
+    /// Takes the numbers to interpolate them.
+    fn load(&mut self, p: impl Level) {
         let n = self.sides.iter().product();
-        let Trial { numbers, counts, on, words, codes, .. } = &mut *self.trial;
-        let mask = self.is_masked.then_some(&counts[..n]);
-        let (lens, numbers) = (self.sides, &numbers[..n]);
-        if !p.run(interp::Encode { rule, lens, numbers, mask, buffers: self.levels, codes }) {
-            return u64::MAX;
+        let mask = self.is_masked.then_some(&self.trial.counts[..n]);
+        let numbers = &self.trial.numbers[..n];
+        p.run(interpolation::Load { lens: self.sides, numbers, mask, buffers: self.levels });
+    }
+
+    /// What interpolation by a rule costs, and its corrections alone; its codes are there then.
+    fn cost(&mut self, p: impl Level, rule: Rule) -> Option<[u64; 2]> {
+        let n = self.sides.iter().product();
+        let Trial { numbers, on, other, codes, .. } = &mut *self.trial;
+        if !p.run(interpolation::Encode { rule, buffers: self.levels, codes }) {
+            return None;
         }
-        let mut cost = p.run(CostOfCodes { codes: &codes[..n] });
+        let mut corrections = 0;
         if self.corrected && rule.coarse {
-            p.run(interp::Restored { buffers: self.levels, numbers: words });
-            let differ = words[..n].iter().zip(numbers).zip(on);
-            cost += CORRECTION_COST * differ.filter(|((a, b), on)| **on == 1 && a != b).count() as u64;
+            p.run(interpolation::Restored { buffers: self.levels, numbers: other });
+            let (numbers, others, on) = (&numbers[..n], &other[..n], &on[..n]);
+            corrections = CORRECTION_COST * p.run(Differences { numbers, others, on });
         }
-        cost
+        Some([corrections + p.run(CostOfCodes { codes: &codes[..n] }), corrections])
+    }
+}
+
+/// How many of the numbers that are multiples are not those of bins.
+struct OffBins<'a> {
+    base: i32,
+    numbers: &'a [u32],
+    on: &'a [u8],
+}
+
+impl Task for OffBins<'_> {
+    type Done = u64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> u64 {
+        let OffBins { base, numbers, on } = self;
+        let mut count = 0;
+        for i in 0..numbers.len() {
+            let is_off = (numbers[i] as i32).wrapping_add(base) % STEP as i32 != 0;
+            count += u32::from(is_off) & u32::from(on[i]);
+        }
+        count.into()
+    }
+}
+
+/// How many of the numbers that are multiples differ from others.
+struct Differences<'a> {
+    numbers: &'a [u32],
+    others: &'a [u32],
+    on: &'a [u8],
+}
+
+impl Task for Differences<'_> {
+    type Done = u64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> u64 {
+        let Differences { numbers, others, on } = self;
+        let mut count = 0;
+        for i in 0..numbers.len() {
+            count += u32::from(numbers[i] != others[i]) & u32::from(on[i]);
+        }
+        count.into()
     }
 }
 
@@ -403,16 +485,52 @@ impl Task for CostOfCodes<'_> {
     type Done = u64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u64 {
-        fixed_cost(self.codes)
+    fn run<L: Lanes>(self, l: L) -> u64 {
+        costs::fixed_cost(l, self.codes)
     }
 }
 
-/// What bins of a part of a tile cost.
-struct CostOfBins<'a> {
+/// Makes bins of a part of a tile, from margin to margin of the words: along which axes their differences are
+/// shortest, and what these cost about.
+struct BinsOfPart<'a> {
     sides: [usize; AXES],
     base: i32,
     step: u32,
+    trial: &'a mut Trial,
+}
+
+impl Task for BinsOfPart<'_> {
+    type Done = (u8, u64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> (u8, u64) {
+        let BinsOfPart { sides, base, step, trial: Trial { numbers, words, other, .. } } = self;
+        let n: usize = sides.iter().product();
+        let numbers = &numbers[..n];
+        let inverse = 1.0 / f64::from(step);
+        let first = bin(numbers[0], base, step, inverse);
+        let mut any = 0;
+        let bins = &mut words[MARGIN..MARGIN + n];
+        for i in 0..n {
+            bins[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
+            any |= bins[i] ^ (bins[i] as i32 >> 31) as u32;
+        }
+        let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
+        let sets = predict::sets(allowed);
+        if any >= axes::MOST {
+            let set = predict::choose(sets, sides, bins, &mut other[..n]);
+            return (set, u64::MAX / 2);
+        }
+        let costs = CostOfSets::<true> { lens: sides, numbers: words }.run(l);
+        let set = (0..SETS).filter(|set| sets >> set & 1 == 1).min_by_key(|set| costs[*set]).unwrap_or(0);
+        (set as u8, costs[set])
+    }
+}
+
+/// What differences of such bins along a set of axes cost.
+struct CostOfBins<'a> {
+    sides: [usize; AXES],
+    set: u8,
     share: u64,
     trial: &'a mut Trial,
 }
@@ -421,21 +539,14 @@ impl Task for CostOfBins<'_> {
     type Done = u64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u64 {
-        let CostOfBins { sides, base, step, share, trial } = self;
+    fn run<L: Lanes>(self, l: L) -> u64 {
+        let CostOfBins { sides, set, share, trial } = self;
         let n = sides.iter().product();
-        let Trial { numbers, words, other, tokens, .. } = trial;
-        let (numbers, words, other) = (&numbers[..n], &mut words[..n], &mut other[..n]);
-        let inverse = 1.0 / f64::from(step);
-        let first = bin(numbers[0], base, step, inverse);
-        for i in 0..n {
-            words[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
-        }
-        let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
-        let set = predict::choose(predict::sets(allowed), sides, words, other);
+        let Trial { words, other, tokens, .. } = trial;
+        let (words, other) = (&mut words[MARGIN..MARGIN + n], &mut other[..n]);
         lorenzo::forward(set, sides, words);
         zigzag_from(words, other, 0);
-        let cost = code_cost(other, share, tokens);
+        let cost = costs::code_cost(l, other, share, tokens);
         if set != 0 {
             return cost;
         }
@@ -444,7 +555,30 @@ impl Task for CostOfBins<'_> {
             ends = (ends.0.min(*w as i32), ends.1.max(*w as i32));
         }
         zigzag_from(words, other, ends.0.wrapping_add(ends.1.wrapping_sub(ends.0) / 2) as u32);
-        cost.min(code_cost(other, share, tokens))
+        cost.min(costs::code_cost(l, other, share, tokens))
+    }
+}
+
+/// The sum of the logarithms of what the magnitudes of groups of codes add up to.
+struct CostOfSums<'a> {
+    codes: &'a [u32],
+}
+
+impl Task for CostOfSums<'_> {
+    type Done = u64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> u64 {
+        let mut cost = 0;
+        for codes in self.codes.chunks(GROUP) {
+            let mut sum = 0;
+            for code in codes {
+                // Codes are below 2^22.
+                sum += (code >> 1) + (code & 1);
+            }
+            cost += predict::logarithm(sum.into());
+        }
+        cost
     }
 }
 
@@ -458,36 +592,47 @@ impl Task for Axes<'_> {
     type Done = u8;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u8 {
-        let Axes { sides, trial: Trial { codes, words, other, .. } } = self;
-        let n = sides.iter().product();
-        for (w, c) in words[..n].iter_mut().zip(&codes[..n]) {
-            *w = c.unzigzag();
+    fn run<L: Lanes>(self, l: L) -> u8 {
+        let Axes { sides, trial: Trial { codes, other, .. } } = self;
+        let n: usize = sides.iter().product();
+        let signed = &mut other[MARGIN..MARGIN + n];
+        for i in 0..n {
+            signed[i] = codes[i].unzigzag();
         }
-        let mut costs = [0u64; 1 << AXES];
-        for (new, at, lens) in interp::single_classes(sides) {
-            let count: usize = lens.iter().product();
-            for set in 0..1u8 << AXES {
-                if set & new != 0 {
-                    continue;
-                }
-                let trial = &mut other[..count];
-                trial.copy_from_slice(&words[at..at + count]);
-                lorenzo_of_codes(set, lens, trial);
-                let mut cost = 0;
-                for codes in trial.chunks(GROUP) {
-                    let mut sum = 0u64;
-                    for code in codes {
-                        sum += u64::from(code.magnitude());
-                    }
-                    cost += predict::logarithm(sum);
-                }
+        let mut costs = [0; SETS];
+        for (new, at, lens) in interpolation::single_classes(sides) {
+            let of_class = CostOfSets::<false> { lens, numbers: &other[at..] }.run(l);
+            for set in 0..SETS {
                 // Sets that differ in the new axis alone mean the same to it.
-                costs[usize::from(set)] += cost;
-                costs[usize::from(set | new)] += cost;
+                costs[set] += of_class[set & !usize::from(new)];
             }
         }
-        (0..costs.len()).min_by_key(|set| costs[*set]).unwrap_or(0) as u8
+        (0..SETS).min_by_key(|set| costs[*set]).unwrap_or(0) as u8
+    }
+}
+
+/// Replaces the codes of classes with one new axis by their differences along axes, on the finest levels.
+struct Differ<'a> {
+    sides: [usize; AXES],
+    set: u8,
+    codes: &'a mut [u32],
+}
+
+impl Task for Differ<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        let Differ { sides, set, codes } = self;
+        for lens in interpolation::with_differences(sides) {
+            for (new, at, lens) in interpolation::single_classes(lens) {
+                let codes = &mut codes[at..at + lens.iter().product::<usize>()];
+                for code in &mut *codes {
+                    *code = code.unzigzag();
+                }
+                interpolation::difference(codes, set & !new, lens);
+            }
+        }
     }
 }
 
@@ -506,87 +651,10 @@ fn zigzag_from(words: &[u32], to: &mut [u32], middle: u32) {
     }
 }
 
-/// Differences along axes, one after the other, from 0 on.
-#[inline(always)]
-fn lorenzo_of_codes(set: u8, lens: [usize; AXES], codes: &mut [u32]) {
-    let strides = [1, lens[0], lens[0] * lens[1]];
-    for axis in (0..AXES).filter(|a| set >> a & 1 == 1) {
-        for block in codes.chunks_exact_mut(strides[axis] * lens[axis]) {
-            for i in (strides[axis]..block.len()).rev() {
-                block[i] = block[i].wrapping_sub(block[i - strides[axis]]);
-            }
-        }
-    }
-}
-
 /// As many elements of a tile as one of a part of it stands for.
 fn share(lens: [usize; AXES], sides: [usize; AXES]) -> u64 {
     let [all, part]: [usize; 2] = [lens, sides].map(|lens| lens.iter().product());
     (all / part) as u64
-}
-
-/// What codes cost, of which each stands for so many: in the tables that are always there, or in one of their own.
-#[inline(always)]
-fn code_cost(codes: &[u32], share: u64, counts: &mut [u32; SYMBOLS]) -> u64 {
-    let fixed = fixed_cost(codes);
-    if fixed < LOW_COST * codes.len() as u64 {
-        return fixed;
-    }
-    counts.fill(0);
-    let mut raw_bits = 0;
-    for c in codes {
-        let (token, raw) = super::format::token((*c).into());
-        counts[token as usize] += 1;
-        raw_bits += u64::from(raw);
-    }
-    let total = codes.len() as u32;
-    let (mut own, mut symbols) = (BIT * raw_bits, 0);
-    for count in counts.iter() {
-        if *count == 0 {
-            continue;
-        }
-        own += u64::from(*count) * u64::from(log2(total) - log2(*count));
-        symbols += 1;
-    }
-    fixed.min(own + own / 32 + symbols * TABLE_COST / share)
-}
-
-/// What a symbol of a tile's own table costs.
-const TABLE_COST: u64 = 10 * BIT;
-
-/// What codes cost in the tables that are always there.
-#[inline(always)]
-fn fixed_cost(codes: &[u32]) -> u64 {
-    let mut cost = 0;
-    for codes in codes.chunks(GROUP) {
-        cost += group_cost(codes);
-    }
-    cost
-}
-
-#[inline(always)]
-fn group_cost(codes: &[u32]) -> u64 {
-    let mut any = 0;
-    for c in codes {
-        any |= *c;
-    }
-    if any == 0 {
-        return BIT / 4;
-    }
-    let costs: &[u16; TOKENS] = &TOKEN_COSTS[class_of(codes)];
-    if any < super::format::DIRECT {
-        let mut cost = 0;
-        for c in codes {
-            cost += u32::from(costs[*c as usize]);
-        }
-        return CLASS_COST + u64::from(cost);
-    }
-    let mut cost = CLASS_COST;
-    for c in codes {
-        let (token, raw) = super::format::token((*c).into());
-        cost += u64::from(costs[token as usize]) + BIT * u64::from(raw);
-    }
-    cost
 }
 
 /// Marks which elements count, where some do not.
@@ -612,26 +680,44 @@ pub fn encode(
     let n: usize = lens.iter().product();
     let Buffers { numbers, counts, on, levels, trial, patches, .. } = buffers;
     let mask = (survey.has_missing || survey.wide > 0).then_some(&counts[..n]);
-    if !p.run(interp::Encode { rule, lens, numbers: &numbers[..n], mask, buffers: levels, codes }) {
+    p.run(interpolation::Load { lens, numbers: &numbers[..n], mask, buffers: levels });
+    if !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
         return false;
     }
     if !rule.coarse || survey.on == 0 {
         return true;
     }
     let words = &mut trial.words;
-    p.run(interp::Restored { buffers: levels, numbers: words });
-    for (k, on) in on.iter().enumerate().take(n.div_ceil(BLOCK)).filter(|(_, on)| **on != 0) {
-        let mut left = *on;
-        while left != 0 {
-            let i = k * BLOCK + left.trailing_zeros() as usize;
-            left &= left - 1;
-            let by = numbers[i].wrapping_sub(words[i]) as i32;
-            if by != 0 && !patches.correct(i, by) {
+    p.run(interpolation::Restored { buffers: levels, numbers: words });
+    for (k, on) in on.iter().enumerate().take(n.div_ceil(BLOCK)) {
+        let block = k * BLOCK..n.min((k + 1) * BLOCK);
+        if numbers[block.clone()] == words[block] {
+            continue;
+        }
+        for i in ones(&[*on]) {
+            let at = k * BLOCK + i;
+            let by = numbers[at].wrapping_sub(words[at]) as i32;
+            if by != 0 && !patches.correct(at, by) {
                 return false;
             }
         }
     }
     true
+}
+
+/// The places of the bits of masks that are 1.
+fn ones(masks: &[u64]) -> impl Iterator<Item = usize> {
+    masks.iter().enumerate().flat_map(|(k, mask)| {
+        std::iter::successors(Some(*mask), |left| Some(left & left.wrapping_sub(1)))
+            .take_while(|left| *left != 0)
+            .map(move |left| k * BLOCK + left.trailing_zeros() as usize)
+    })
+}
+
+/// The bits of an element.
+fn element_bits<W: Word>(big_endian: bool, data: &[u8], i: usize) -> W {
+    let word = W::load(&data[i * size_of::<W>()..]);
+    if big_endian { word.swap() } else { word }
 }
 
 /// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
@@ -643,39 +729,23 @@ pub fn encode_exact(
     buffers: &mut Buffers,
     codes: &mut [u32],
 ) -> bool {
-    p.run(interp::Encode { rule, lens, numbers, mask: None, buffers: &mut buffers.levels, codes })
+    p.run(interpolation::Load { lens, numbers, mask: None, buffers: &mut buffers.levels });
+    p.run(interpolation::Encode { rule, buffers: &mut buffers.levels, codes })
 }
 
 /// Lists the exceptions of a tile: those that have no multiple, where they are few, otherwise those on the border; of
 /// these alone `wide` tells then. `false` if they are too many.
-pub fn except<E: Multiple>(
-    lattice: &Lattice,
-    big_endian: bool,
-    data: &[u8],
-    survey: Survey,
-    buffers: &mut Buffers,
-) -> bool {
+pub fn except<W: Word>(big_endian: bool, data: &[u8], survey: Survey, buffers: &mut Buffers) -> bool {
     if survey.wide == 0 {
         return true;
     }
-    let size = size_of::<E::Word>();
-    let n = data.len() / size;
-    let Buffers { wide, patches, .. } = buffers;
-    for (k, wide) in wide.iter_mut().enumerate().take(n.div_ceil(BLOCK)).filter(|(_, wide)| **wide != 0) {
-        let mut left = *wide;
-        while left != 0 {
-            let i = k * BLOCK + left.trailing_zeros() as usize;
-            left &= left - 1;
-            let word = E::Word::load(&data[i * size..]);
-            let bits = if big_endian { word.swap() } else { word };
-            if !survey.has_few_wide(n) && E::block(lattice, &[bits]).border[0] == 0 {
-                *wide &= !(1 << (i % BLOCK));
-            } else if !patches.except(i, bits.to_u64()) {
-                return false;
-            }
-        }
+    let n = data.len() / size_of::<W>();
+    let Buffers { wide, border, patches, .. } = buffers;
+    let words = n.div_ceil(BLOCK);
+    if !survey.has_few_wide(n) {
+        wide[..words].copy_from_slice(&border[..words]);
     }
-    true
+    ones(&wide[..words]).all(|i| patches.except(i, element_bits::<W>(big_endian, data, i).to_u64()))
 }
 
 /// Lists the multiples that bins do not restore; `false` if they are too many.
@@ -689,27 +759,17 @@ pub fn correct_bins<E: Multiple>(
     if survey.on == 0 {
         return true;
     }
-    let size = size_of::<E::Word>();
-    let n = data.len() / size;
-    for (k, on) in buffers.on.iter().enumerate().take(n.div_ceil(BLOCK)).filter(|(_, on)| **on != 0) {
-        let mut left = *on;
-        while left != 0 {
-            let i = k * BLOCK + left.trailing_zeros() as usize;
-            left &= left - 1;
-            let number = (buffers.numbers[i] as i32).wrapping_add(survey.base);
-            if number % STEP as i32 == 0 {
-                continue;
-            }
-            let word = E::Word::load(&data[i * size..]);
-            let mut bin = [if big_endian { word.swap() } else { word }];
-            bins.encode::<E, 1>(&mut bin);
-            let by = number.wrapping_sub((bin[0].extend() as i32).wrapping_mul(STEP as i32));
-            if !buffers.patches.correct(i, by) {
-                return false;
-            }
+    let n = data.len() / size_of::<E::Word>();
+    let Buffers { on, numbers, patches, .. } = buffers;
+    ones(&on[..n.div_ceil(BLOCK)]).all(|i| {
+        let number = (numbers[i] as i32).wrapping_add(survey.base);
+        if number % STEP as i32 == 0 {
+            return true;
         }
-    }
-    true
+        let mut bin = [element_bits::<E::Word>(big_endian, data, i)];
+        bins.encode::<E, 1>(&mut bin);
+        patches.correct(i, number.wrapping_sub((bin[0].extend() as i32).wrapping_mul(STEP as i32)))
+    })
 }
 
 /// The elements with others in the places of those that have no multiple, which are few.
@@ -754,7 +814,7 @@ pub fn collides<E: Multiple>(
     };
     plan.layout.shape.missing.bits().iter().filter_map(multiple).any(|number| {
         let Buffers { counts, levels, trial, .. } = &mut *buffers;
-        p.run(interp::Restored { buffers: levels, numbers: &mut trial.words });
+        p.run(interpolation::Restored { buffers: levels, numbers: &mut trial.words });
         let is_masked = survey.has_missing || survey.wide > 0;
         let there = |i: usize| !is_masked || counts[i] != 0;
         trial.words[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::closed_loop;
 use super::encode::from_bits;
 use super::format::*;
-use super::interp;
+use super::interpolation;
 use super::lattice::{Bins, Lattice, Multiple};
 use super::lossless::decode::{self as lossless, Own, Side};
 use super::lossless::{Form, Prediction, take, take16};
@@ -35,7 +35,7 @@ pub struct Buffers<W> {
     sums: Sums<W>,
     lossless: [lossless::Buffers; 2],
     patches: [Patches; 2],
-    levels: interp::Buffers,
+    levels: interpolation::Buffers,
     /// Multiples, row after row.
     numbers: Vec<u32>,
     /// The tile whose codes have been decoded with those of the one before.
@@ -67,7 +67,7 @@ impl<W: Word> Buffers<W> {
             sums: Sums::new(grid)?,
             lossless: [lossless::Buffers::new()?, lossless::Buffers::new()?],
             patches: [Patches::new()?, Patches::new()?],
-            levels: interp::Buffers::new(interpolated, false)?,
+            levels: interpolation::Buffers::new(interpolated, false)?,
             numbers: filled(interpolated.iter().product(), 0)?,
             next: None,
         })
@@ -219,7 +219,7 @@ fn packed<E: Multiple, P: Level>(
             prefix.codes(n, codes)?;
             signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
         }
-        p.run(interp::Decode { rule: prefix.head.rule(), lens, buffers: levels, codes: signed, numbers });
+        p.run(interpolation::Decode { rule: prefix.head.rule(), lens, buffers: levels, codes: signed, numbers });
         let (meaning, big_endian) = (&prefix.meaning, plan.big_endian);
         p.run(Store::<E> { meaning, base, numbers: &numbers[..n], big_endian, out, element: PhantomData });
         return patched::<E>(plan, &prefix.head, &buffers.patches[0], out);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::closed_loop::{self, Survey, Way};
 use super::counts::TokenCounts;
 use super::format::*;
-use super::interp::Rule;
+use super::interpolation::Rule;
 use super::lattice::{Bins, Multiple};
 use super::lossless::encode::{self as lossless, Of, Own};
 use super::lossless::{Form, bounded};
@@ -170,7 +170,7 @@ fn quantized<E: Multiple>(
     let (survey, seen) = p.run(closed_loop::Map { lattice, big_endian, data, missing, buffers: closed, element });
     closed_loop::mark(n, survey, missing, closed);
     closed.patches.clear();
-    if !closed_loop::except::<E>(lattice, big_endian, data, survey, closed) {
+    if !closed_loop::except::<E::Word>(big_endian, data, survey, closed) {
         return (None, seen);
     }
     if closed_loop::is_for(plan)

@@ -1,6 +1,6 @@
 //! What stands where in a packed tile (docs/codecs/predict.md).
 
-use super::interp::Rule;
+use super::interpolation::Rule;
 use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
 use crate::primitives::lorenzo::AXES;

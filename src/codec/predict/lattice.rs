@@ -8,7 +8,7 @@
 //! Elements beyond have bins of the quantizer. An element near the border between both is neither: it would come back
 //! on the other side, and be rounded again when it is written again.
 
-use super::interp::STEP;
+use super::interpolation::STEP;
 use crate::bound::{Step, exp2};
 use crate::dtype::DType;
 use crate::primitives::quantize::{self, Arithmetic, BF16, Element, F16, F32, F64, Int, Quantizer};

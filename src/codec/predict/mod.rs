@@ -2,12 +2,14 @@
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
 //! residuals names one (docs/codecs/predict.md).
 
+mod axes;
 mod closed_loop;
+mod costs;
 mod counts;
 mod decode;
 mod encode;
 pub mod format;
-mod interp;
+mod interpolation;
 mod lattice;
 mod lossless;
 mod own_table;
@@ -34,6 +36,7 @@ use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
+use crate::primitives::word::Word;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use format::CODEC_PREDICT;
 use lattice::Multiple;
@@ -153,16 +156,28 @@ struct Decoder {
     buffers: ByWord<decode::Buffers<u8>, decode::Buffers<u16>, decode::Buffers<u32>, decode::Buffers<u64>>,
 }
 
-/// Makes `$make`, on the heap, for words of `$size` bytes.
+/// Makes buffers for words of `$size` bytes.
 macro_rules! for_words {
-    ($size:expr, $make:expr) => {
+    ($size:expr, $make:ident($plan:expr)) => {
         match $size {
-            1 => ByWord::U8(on_heap($make)?),
-            2 => ByWord::U16(on_heap($make)?),
-            4 => ByWord::U32(on_heap($make)?),
-            _ => ByWord::U64(on_heap($make)?),
+            1 => ByWord::U8($make($plan)?),
+            2 => ByWord::U16($make($plan)?),
+            4 => ByWord::U32($make($plan)?),
+            _ => ByWord::U64($make($plan)?),
         }
     };
+}
+
+/// An encoder's buffers on the heap. Never inlined, so that the stack holds those of one word alone while they are made.
+#[inline(never)]
+fn of_encoder<W: Word>(plan: &Plan) -> Result<Box<[encode::Buffers<W>]>> {
+    on_heap(encode::Buffers::new(plan)?)
+}
+
+/// A decoder's. Never inlined, as above.
+#[inline(never)]
+fn of_decoder<W: Word>(plan: &Plan) -> Result<Box<[decode::Buffers<W>]>> {
+    on_heap(decode::Buffers::new(plan)?)
 }
 
 /// Calls `$f::<Element>($before, buffers, $behind)` for an element type, with the buffers for its words.
@@ -214,13 +229,13 @@ impl ChunkCodec for Tiles<'_> {
     #[inline(never)]
     fn encoder(&self) -> Result<Encoder> {
         let size = self.plan.layout.dtype.size();
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, encode::Buffers::new(self.plan)?) })
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, of_encoder(self.plan)) })
     }
 
     #[inline(never)]
     fn decoder(&self) -> Result<Decoder> {
         let size = self.plan.layout.dtype.size();
-        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, decode::Buffers::new(self.plan)?) })
+        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, of_decoder(self.plan)) })
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {

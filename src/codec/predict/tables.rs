@@ -360,7 +360,7 @@ const fn codes() -> [(u32, u64); TOKENS] {
 }
 
 /// Parts of a bit that costs of tokens below `DIRECT` are told in.
-const PARTS: u32 = 16;
+pub const PARTS: u32 = 16;
 
 /// What tokens below `DIRECT` cost in each table, in parts of a bit; 255 where a table does not have one.
 pub static DIRECT_COSTS: [[u8; DIRECT as usize]; TABLES] = {

@@ -136,6 +136,16 @@ impl Simd<REGISTERS> for Avx2 {
             _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own)
         }}
         fn bits(mask: __m256i) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u32 }
+        fn unzip(a: __m256i, b: __m256i) -> [__m256i; 2] {{
+            // In each half first the even places, then the odd ones.
+            let (a, b) = (_mm256_shuffle_epi32::<0b11_01_10_00>(a), _mm256_shuffle_epi32::<0b11_01_10_00>(b));
+            let (even, odd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+            [_mm256_permute4x64_epi64::<0b11_01_10_00>(even), _mm256_permute4x64_epi64::<0b11_01_10_00>(odd)]
+        }}
+        fn zip(even: __m256i, odd: __m256i) -> [__m256i; 2] {{
+            let (low, high) = (_mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd));
+            [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)]
+        }}
         fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
         fn total(v: __m256i) -> u32 {{
             let v = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));

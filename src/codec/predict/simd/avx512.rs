@@ -57,6 +57,13 @@ unsafe fn constants(numbers: &[u32; 16]) -> __m512i {
     unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) }
 }
 
+/// Places of the numbers of two vectors: those at even places, and those at odd ones.
+const EVEN: &[u32; 16] = &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+const ODD: &[u32; 16] = &[1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+/// Those of the first half of both, one by one, and of the second.
+const FIRST: &[u32; 16] = &[0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+const SECOND: &[u32; 16] = &[8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
+
 /// A method that is one instruction, or a few.
 macro_rules! instructions {
     ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
@@ -100,6 +107,15 @@ impl Simd<REGISTERS> for Avx512 {
         fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
         fn occurrences(bytes: __m512i, byte: u8) -> u32 {
             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
+        }
+        fn unzip(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            [_mm512_permutex2var_epi32(a, constants(EVEN), b), _mm512_permutex2var_epi32(a, constants(ODD), b)]
+        }
+        fn zip(even: __m512i, odd: __m512i) -> [__m512i; 2] {
+            [
+                _mm512_permutex2var_epi32(even, constants(FIRST), odd),
+                _mm512_permutex2var_epi32(even, constants(SECOND), odd),
+            ]
         }
         fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
         fn direct_costs(bytes: __m512i, table: &[u8; 64]) -> __m512i {{

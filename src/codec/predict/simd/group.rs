@@ -118,6 +118,42 @@ pub struct Group {
     longest: (u32, u32),
 }
 
+/// See `costs::direct_cost`.
+#[inline(always)]
+pub fn direct_cost<P: Simd<M>, const M: usize>(p: P, codes: &[u32; GROUP]) -> Option<u32> {
+    let n = LANES / M;
+    let mut most = p.load(codes);
+    for k in 1..4 * M {
+        most = p.max(most, p.load(&codes[k * n..]));
+    }
+    let most = p.largest(most);
+    if most == 0 || most >= DIRECT {
+        return (most == 0).then_some(0);
+    }
+    let (mut tokens, mut sum, mut zeros) = ([p.splat(0); M], p.splat(0), 0);
+    for k in 0..M {
+        tokens[k] = p.pack_bytes(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
+        sum = p.add(sum, p.sums_of_halves(tokens[k]));
+        zeros += p.occurrences(tokens[k], 0);
+    }
+    let (first, second) = tables::classes(p.total(sum), GROUP as u32 - zeros, most.into());
+    let mut cost = cost_in_table(p, &tokens, first);
+    if let Some(second) = second {
+        cost = cost.min(cost_in_table(p, &tokens, second));
+    }
+    Some(cost.max(1))
+}
+
+/// What tokens that are all below `DIRECT` cost in a table.
+#[inline(always)]
+fn cost_in_table<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], class: usize) -> u32 {
+    let mut cost = p.splat(0);
+    for k in 0..M {
+        cost = p.add(cost, p.direct_costs(tokens[k], &DIRECT_COSTS[class]));
+    }
+    p.total(cost)
+}
+
 impl Group {
     /// One in which all codes are 0.
     pub const ZERO: Group =

@@ -1,9 +1,22 @@
 //! Vectors of signed numbers of 32 bits modulo 2^32: what a predictor needs of a level, so that one source serves all.
 
-use super::Simd;
+use super::{Simd, group};
+use crate::codec::predict::costs;
+use crate::codec::predict::format::GROUP;
 
 /// Numbers of the longest vector.
 pub const LONGEST: usize = 16;
+
+/// From `LONGEST` − n on all bits of n numbers, and none behind.
+pub static THERE: [u32; 2 * LONGEST] = {
+    let mut there = [0; 2 * LONGEST];
+    let mut i = 0;
+    while i < LONGEST {
+        there[i] = u32::MAX;
+        i += 1;
+    }
+    there
+};
 
 /// Vectors of a level.
 pub trait Lanes: Copy {
@@ -16,6 +29,40 @@ pub trait Lanes: Copy {
     fn load(self, from: &[u32]) -> Self::V;
     /// Stores them at the start of a slice.
     fn store(self, v: Self::V, to: &mut [u32]);
+    /// The numbers of a slice from a place on.
+    #[inline(always)]
+    fn load_at(self, from: &[u32], at: usize) -> Self::V {
+        assert!(from.len() >= Self::N && at <= from.len() - Self::N);
+        // SAFETY: the slice has as many numbers from there on.
+        self.load(unsafe { std::slice::from_raw_parts(from.as_ptr().add(at), Self::N) })
+    }
+    /// Stores them in a slice from a place on.
+    #[inline(always)]
+    fn store_at(self, v: Self::V, to: &mut [u32], at: usize) {
+        assert!(to.len() >= Self::N && at <= to.len() - Self::N);
+        // SAFETY: the slice has as many numbers from there on.
+        self.store(v, unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().add(at), Self::N) });
+    }
+    /// The numbers of a slice from a place on.
+    ///
+    /// # Safety
+    /// There are as many.
+    #[inline(always)]
+    unsafe fn load_in(self, from: &[u32], at: usize) -> Self::V {
+        debug_assert!(at + Self::N <= from.len());
+        // SAFETY: as the caller promises.
+        self.load(unsafe { std::slice::from_raw_parts(from.as_ptr().add(at), Self::N) })
+    }
+    /// Stores them in a slice from a place on.
+    ///
+    /// # Safety
+    /// There is room for them.
+    #[inline(always)]
+    unsafe fn store_in(self, v: Self::V, to: &mut [u32], at: usize) {
+        debug_assert!(at + Self::N <= to.len());
+        // SAFETY: as the caller promises.
+        self.store(v, unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().add(at), Self::N) });
+    }
     /// The same number everywhere.
     fn splat(self, number: u32) -> Self::V;
     /// Sum.
@@ -28,6 +75,8 @@ pub trait Lanes: Copy {
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     /// Bits that one of them has.
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that only one of them has.
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
     /// The bits of a where the mask has them, of b elsewhere.
     fn select(self, mask: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Shifted to the left.
@@ -40,6 +89,12 @@ pub trait Lanes: Copy {
     fn nearest(self, v: Self::V, factor: f32) -> Self::V;
     /// All bits that any of the numbers has.
     fn any(self, v: Self::V) -> u32;
+    /// Of two vectors the numbers at even places, and those at odd ones.
+    fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
+    /// The inverse of `unzip`.
+    fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
+    /// See `costs::direct_cost`.
+    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32>;
 }
 
 /// The vectors of a level with M of them for 32 lanes.
@@ -83,6 +138,10 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
         self.0.or(a, b)
     }
     #[inline(always)]
+    fn xor(self, a: P::V, b: P::V) -> P::V {
+        self.0.xor(a, b)
+    }
+    #[inline(always)]
     fn select(self, mask: P::V, a: P::V, b: P::V) -> P::V {
         self.0.xor(b, self.0.and(mask, self.0.xor(a, b)))
     }
@@ -108,6 +167,18 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
         let mut numbers = [0; LONGEST];
         self.0.store(v, &mut numbers);
         numbers.iter().fold(0, |any, n| any | n)
+    }
+    #[inline(always)]
+    fn unzip(self, a: P::V, b: P::V) -> [P::V; 2] {
+        self.0.unzip(a, b)
+    }
+    #[inline(always)]
+    fn zip(self, even: P::V, odd: P::V) -> [P::V; 2] {
+        self.0.zip(even, odd)
+    }
+    #[inline(always)]
+    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32> {
+        group::direct_cost(self.0, codes)
     }
 }
 
@@ -155,6 +226,10 @@ impl Lanes for Portable {
         std::array::from_fn(|i| a[i] | b[i])
     }
     #[inline(always)]
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i] ^ b[i])
+    }
+    #[inline(always)]
     fn select(self, mask: Self::V, a: Self::V, b: Self::V) -> Self::V {
         std::array::from_fn(|i| b[i] ^ mask[i] & (a[i] ^ b[i]))
     }
@@ -177,5 +252,19 @@ impl Lanes for Portable {
     #[inline(always)]
     fn any(self, v: Self::V) -> u32 {
         v.iter().fold(0, |any, n| any | n)
+    }
+    #[inline(always)]
+    fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2] {
+        let both = |i: usize| if i < PORTABLE { a[i] } else { b[i - PORTABLE] };
+        [0, 1].map(|odd| std::array::from_fn(|i| both(2 * i + odd)))
+    }
+    #[inline(always)]
+    fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2] {
+        let of = |i: usize| if i.is_multiple_of(2) { even[i / 2] } else { odd[i / 2] };
+        [0, PORTABLE].map(|first| std::array::from_fn(|i| of(first + i)))
+    }
+    #[inline(always)]
+    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32> {
+        costs::direct_cost(codes)
     }
 }

@@ -41,8 +41,8 @@ pub trait Level: Arithmetic + Copy {
         Self::HAS_VECTORS
     }
 
-    /// Does a task with the level's vectors.
-    #[inline(always)]
+    /// Does a task with the level's vectors. Never inlined: the stack would hold what all tasks of a tile need.
+    #[inline(never)]
     fn run<T: Task>(self, task: T) -> T::Done {
         task.run(lanes::Portable)
     }
@@ -412,6 +412,10 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn count_range(self, _tokens: &[u32; LANES], _range: u32, _counts: &mut [u16; 64]) -> bool {
         false
     }
+    /// Of two vectors the numbers at even places, and those at odd ones.
+    fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
+    /// The inverse of `unzip`.
+    fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
     /// The numbers with the ones before them: the last of those before comes first.
     fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
     /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.

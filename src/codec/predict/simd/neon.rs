@@ -113,6 +113,8 @@ impl Simd<REGISTERS> for Neon {
         fn occurrences(bytes: uint32x4_t, byte: u8) -> u32 {
             vaddvq_u8(vshrq_n_u8::<7>(vceqq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(byte)))).into()
         }
+        fn unzip(a: uint32x4_t, b: uint32x4_t) -> [uint32x4_t; 2] { [vuzp1q_u32(a, b), vuzp2q_u32(a, b)] }
+        fn zip(even: uint32x4_t, odd: uint32x4_t) -> [uint32x4_t; 2] { [vzip1q_u32(even, odd), vzip2q_u32(even, odd)] }
         fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
         fn sums_of_halves(bytes: uint32x4_t) -> uint32x4_t {{
             let halves = vrhaddq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(0));
