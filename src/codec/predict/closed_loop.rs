@@ -1,76 +1,29 @@
-//! Tiles on the fine lattice: elements become multiples, and these are interpolated.
+//! Tiles that are interpolated, with the patches of what that does not restore.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
-use super::axes::{self, CostOfSets, MARGIN, SETS};
-use super::costs::{self, LOW_COST};
-use super::encode::Bits;
-use super::format::{GROUP, TILE_LOG2};
-use super::interpolation::STEP;
-use super::interpolation::{self, Rule};
-use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple, multiple_of};
-use super::own_table::{BIT, SYMBOLS};
+use super::choice::{self, Tile, Trial, Way};
+use super::interpolation::{self, Rule, STEP};
+use super::lattice::{Bins, Multiple, multiple_of};
 use super::patches::Patches;
 use super::plan::Plan;
-use super::predict;
-use super::simd::lanes::{LONGEST, Lanes};
-use super::simd::{Level, Task};
+use super::simd::Level;
+use super::survey::{BLOCK, Multiples, Survey, element_bits, ones};
 use crate::error::Result;
-use crate::host::memory::{Aligned, boxed, filled};
-use crate::primitives::lorenzo::{self, AXES};
+use crate::host::memory::filled;
+use crate::primitives::lorenzo::AXES;
 use crate::primitives::word::Word;
-
-/// Elements that are taken at once: a word of a mask has a bit for each.
-const BLOCK: usize = 64;
-/// Words of a mask of a tile.
-const MASK_WORDS: usize = (1 << TILE_LOG2) / BLOCK;
-/// Tiles of fewer elements are not interpolated.
-const FEWEST: usize = 8;
-/// Elements of a sample, at most.
-const SAMPLE: usize = 1 << 12;
-/// One element of so many may be an exception.
-const EXCEPTIONS: usize = 64;
-/// What a correction costs.
-const CORRECTION_COST: u64 = 16 * BIT;
-
-/// Bins that cost less are far better than interpolation if sums of magnitudes are so much smaller: 256 times the
-/// logarithm.
-const FAR: u64 = 256;
-
-/// A bit for each element of a tile.
-type Mask = Box<[u64; MASK_WORDS]>;
 
 /// What an encoder keeps for such tiles.
 pub struct Buffers {
-    /// Multiples less the base.
-    numbers: Aligned<u32>,
-    /// All bits of those that count.
-    counts: Vec<u32>,
-    /// Elements that are multiples.
-    on: Mask,
-    /// Elements that have none.
-    wide: Mask,
-    /// Those of them that are on the border.
-    border: Mask,
+    /// The elements as multiples.
+    pub multiples: Multiples,
     levels: interpolation::Buffers,
     /// The elements with others in the places of those that have no multiple.
     filled: Vec<u8>,
     trial: Trial,
+    /// What is restored of a tile, row after row.
+    restored: Vec<u32>,
     /// What the predictor does not restore.
     pub patches: Patches,
-}
-
-/// What a predictor is tried on, and with.
-struct Trial {
-    numbers: Vec<u32>,
-    counts: Vec<u32>,
-    on: Vec<u8>,
-    words: Vec<u32>,
-    other: Vec<u32>,
-    codes: Vec<u32>,
-    /// How often tokens occur.
-    tokens: Box<costs::Counts>,
 }
 
 impl Buffers {
@@ -78,24 +31,12 @@ impl Buffers {
     pub fn new(plan: &Plan) -> Result<Buffers> {
         let sides = plan.grid.sides;
         let n = if plan.lattice().is_some() || is_for(plan) { plan.grid.capacity() } else { 0 };
-        let room = || filled(n + 2 * LONGEST, 0);
         Ok(Buffers {
-            numbers: Aligned::filled(n + BLOCK, 0)?,
-            counts: room()?,
-            on: boxed(0)?,
-            wide: boxed(0)?,
-            border: boxed(0)?,
+            multiples: Multiples::new(n)?,
             levels: interpolation::Buffers::new(if is_for(plan) { sides } else { [0; AXES] }, true)?,
             filled: filled(n * plan.layout.dtype.size(), 0)?,
-            trial: Trial {
-                numbers: room()?,
-                counts: room()?,
-                on: filled(n, 0)?,
-                words: room()?,
-                other: room()?,
-                codes: room()?,
-                tokens: boxed([0; SYMBOLS])?,
-            },
+            trial: Trial::new(n)?,
+            restored: filled(n, 0)?,
             patches: Patches::new()?,
         })
     }
@@ -106,566 +47,16 @@ pub fn is_for(plan: &Plan) -> bool {
     interpolation::is_for(plan.grid.sides)
 }
 
-/// What the elements of a tile are as multiples.
-#[derive(Clone, Copy, Debug)]
-pub struct Survey {
-    /// What is taken from them.
-    pub base: i32,
-    /// How many are multiples.
-    on: usize,
-    /// How many have none.
-    wide: usize,
-    /// Some are missing.
-    has_missing: bool,
-    /// Distances from the base are small enough.
-    near: bool,
-}
-
-impl Survey {
-    /// Whether those of `n` elements that have no multiple are so few that all are exceptions.
-    fn has_few_wide(&self, n: usize) -> bool {
-        self.wide <= n / EXCEPTIONS
-    }
-}
-
-/// Makes multiples of elements.
-pub struct Map<'a, E> {
-    pub lattice: &'a Lattice,
-    pub big_endian: bool,
-    pub data: &'a [u8],
-    /// A bit for each element that is missing, or nothing.
-    pub missing: &'a [u64],
-    pub buffers: &'a mut Buffers,
-    pub element: std::marker::PhantomData<E>,
-}
-
-impl<E: Multiple> Map<'_, E> {
-    /// The elements' bits from one on, as many as there are.
-    #[inline(always)]
-    fn bits(&self, bytes: &[u8]) -> [E::Word; BLOCK] {
-        let size = size_of::<E::Word>();
-        let mut bits = [E::Word::ZERO; BLOCK];
-        if bytes.len() == BLOCK * size {
-            for i in 0..BLOCK {
-                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
-            }
-        } else {
-            for i in 0..bytes.len() / size {
-                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
-            }
-        }
-        if self.big_endian {
-            for i in 0..BLOCK {
-                bits[i] = bits[i].swap();
-            }
-        }
-        bits
-    }
-
-    /// The first multiple that counts.
-    #[inline(always)]
-    fn base(&self) -> i32 {
-        let size = size_of::<E::Word>();
-        for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
-            let block = E::block(self.lattice, &self.bits(bytes));
-            let missing = self.missing.get(k).copied().unwrap_or(0);
-            for i in 0..bytes.len() / size {
-                if block.wide[i] == 0 && missing >> i & 1 == 0 {
-                    return block.numbers[i];
-                }
-            }
-        }
-        0
-    }
-}
-
-impl<E: Multiple> Task for Map<'_, E> {
-    type Done = (Survey, Bits<E::Word>);
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> (Survey, Bits<E::Word>) {
-        let size = size_of::<E::Word>();
-        let base = self.base();
-        let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
-        let mut any = 0;
-        let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
-        for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
-            let there = bytes.len() / size;
-            let bits = self.bits(bytes);
-            for bits in &bits {
-                seen.any = seen.any | *bits;
-                seen.largest = seen.largest.max(*bits & !E::Word::SIGN);
-            }
-            let block = E::block(self.lattice, &bits);
-            let numbers: &mut [u32; BLOCK] = self.buffers.numbers[k * BLOCK..].first_chunk_mut().expect("whole blocks");
-            for i in 0..BLOCK {
-                numbers[i] = block.numbers[i].wrapping_sub(base) as u32;
-            }
-            let counted = !self.missing.get(k).copied().unwrap_or(0) & u64::MAX >> (BLOCK - there);
-            let (mut on, mut wide, mut border) = (0, 0, 0);
-            let (mut any_on, mut any_wide, mut any_border) = (0, 0, 0);
-            for i in 0..BLOCK {
-                any_on |= block.on[i];
-                any_wide |= block.wide[i];
-                any_border |= block.border[i];
-            }
-            if any_on != 0 {
-                on = bits_of(&block.on) & counted;
-            }
-            if any_wide != 0 {
-                wide = bits_of(&block.wide) & counted;
-            }
-            if any_border != 0 {
-                border = bits_of(&block.border) & counted;
-            }
-            (self.buffers.on[k], self.buffers.wide[k], self.buffers.border[k]) = (on, wide, border);
-            survey.on += on.count_ones() as usize;
-            survey.wide += wide.count_ones() as usize;
-            let counts = counted & !wide;
-            if counts == u64::MAX {
-                for number in numbers {
-                    any |= *number ^ (*number as i32 >> 31) as u32;
-                }
-            } else {
-                for (i, number) in numbers.iter().enumerate() {
-                    any |= (*number ^ (*number as i32 >> 31) as u32) & 0u32.wrapping_sub((counts >> i & 1) as u32);
-                }
-            }
-        }
-        survey.near = any < MOST_NUMBER;
-        (survey, seen)
-    }
-}
-
-/// The lowest bits of numbers, side by side.
-#[inline(always)]
-fn bits_of(ones: &[u32; BLOCK]) -> u64 {
-    let mut bits = 0;
-    for i in 0..BLOCK {
-        bits |= u64::from(ones[i]) << i;
-    }
-    bits
-}
-
-/// A way to predict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Bins, and differences along axes.
-    Bins,
-    /// Interpolation of multiples.
-    Interpolated(Rule),
-}
-
-/// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
+/// Chooses for a tile of multiples how it is predicted.
 pub fn choose(p: impl Level, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> Way {
-    let n: usize = lens.iter().product();
-    if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
-        return Way::Bins;
-    }
-    let sides = sample(lens);
-    let (way, cost) = take_sample(lens, sides, survey, buffers).least(p, None);
-    let samples: usize = sides.iter().product();
-    if samples == n || cost >= LOW_COST * samples as u64 {
-        return way;
-    }
-    let set = match way {
-        Way::Interpolated(rule) => rule.set,
-        Way::Bins => 0,
-    };
-    take_sample(lens, lens, survey, buffers).least(p, Some(set)).0
+    let Buffers { multiples, trial, levels, .. } = buffers;
+    choice::choose(p, Tile { lens, survey, multiples }, (trial, levels))
 }
 
 /// Chooses for a tile of numbers that must not change how it is predicted.
 pub fn choose_exact(p: impl Level, lens: [usize; AXES], numbers: &[u32], buffers: &mut Buffers) -> Way {
-    if numbers.len() < FEWEST {
-        return Way::Bins;
-    }
-    let sides = sample(lens);
     let Buffers { trial, levels, .. } = buffers;
-    copy_sample(lens, sides, |from, to, count| {
-        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
-    });
-    let share = share(lens, sides);
-    let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, share, trial, levels };
-    case.least(p, None).0
-}
-
-/// The sides of the part of a tile that is looked at: of a large one a quarter.
-fn sample(lens: [usize; AXES]) -> [usize; AXES] {
-    let mut sides = lens;
-    while sides.iter().product::<usize>() > SAMPLE {
-        let longest = (0..AXES).max_by_key(|a| sides[*a]).unwrap_or(0);
-        sides[longest] = sides[longest].div_ceil(2);
-    }
-    sides
-}
-
-/// A part of a tile, to be tried.
-struct Case<'a> {
-    sides: [usize; AXES],
-    is_masked: bool,
-    /// Multiples are so many that they count.
-    corrected: bool,
-    base: i32,
-    /// What bins are apart.
-    step: u32,
-    /// As many elements of the tile as one stands for.
-    share: u64,
-    trial: &'a mut Trial,
-    levels: &'a mut interpolation::Buffers,
-}
-
-/// Shows the rows of the part with these sides in the middle of a tile: where each begins in the tile and in the part,
-/// and how long it is.
-#[inline(always)]
-fn copy_sample(lens: [usize; AXES], sides: [usize; AXES], mut show: impl FnMut(usize, usize, usize)) {
-    let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - sides[a]) / 2);
-    for z in 0..sides[2] {
-        for y in 0..sides[1] {
-            let from = ((first[2] + z) * lens[1] + first[1] + y) * lens[0] + first[0];
-            show(from, (z * sides[1] + y) * sides[0], sides[0]);
-        }
-    }
-}
-
-/// Copies the part with these sides from the middle of a tile.
-#[inline(always)]
-fn take_sample(lens: [usize; AXES], sides: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> Case<'_> {
-    let Buffers { numbers, on, counts, trial, levels, .. } = buffers;
-    let is_masked = survey.has_missing || survey.wide > 0;
-    let corrected = survey.on > lens.iter().product::<usize>() / 64;
-    copy_sample(lens, sides, |from, to, count| {
-        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
-        if is_masked {
-            trial.counts[to..to + count].copy_from_slice(&counts[from..from + count]);
-        }
-        if corrected {
-            let is_on = |x: usize| (on[x / BLOCK] >> (x % BLOCK) & 1) as u8;
-            (0..count).for_each(|x| trial.on[to + x] = is_on(from + x));
-        }
-    });
-    Case { sides, is_masked, corrected, base: survey.base, step: STEP, share: share(lens, sides), trial, levels }
-}
-
-impl Case<'_> {
-    /// The way that costs least; differences of codes are along `set`, where that is known.
-    fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
-        self.load(p);
-        let (of_bins, about_bins) = self.make_bins(p);
-        let rule = Rule { rough: false, coarse: self.step > 1, set: set.unwrap_or(0) };
-        let Some([plain, corrections]) = self.cost(p, rule) else {
-            return (Way::Bins, self.bins(p, of_bins));
-        };
-        let mut best = (Way::Interpolated(rule), plain);
-        let n: usize = self.sides.iter().product();
-        let far = FAR * (n / GROUP) as u64;
-        let about_codes = p.run(CostOfSums { codes: &self.trial.codes[..n] });
-        let bins = self.bins(p, of_bins);
-        if bins <= plain {
-            best = (Way::Bins, bins);
-            if set.is_none() && about_bins + far < about_codes {
-                return best;
-            }
-        }
-        let set = set.unwrap_or_else(|| p.run(Axes { sides: self.sides, trial: self.trial }));
-        if set != rule.set {
-            p.run(Differ { sides: self.sides, set, codes: &mut self.trial.codes });
-            let cost = corrections + p.run(CostOfCodes { codes: &self.trial.codes[..n] });
-            if cost < best.1 {
-                best = (Way::Interpolated(Rule { set, ..rule }), cost);
-            }
-        }
-        self.try_rule(p, Rule { set, rough: true, ..rule }, &mut best);
-        // Where multiples are so many the tile was restored before, at least in part.
-        if self.corrected {
-            self.try_rule(p, Rule { set, coarse: false, ..rule }, &mut best);
-        }
-        best
-    }
-
-    fn try_rule(&mut self, p: impl Level, rule: Rule, best: &mut (Way, u64)) {
-        if let Some([cost, _]) = self.cost(p, rule)
-            && cost < best.1
-        {
-            *best = (Way::Interpolated(rule), cost);
-        }
-    }
-
-    /// Makes bins: along which axes their differences are shortest, and what these cost about.
-    fn make_bins(&mut self, p: impl Level) -> (u8, u64) {
-        p.run(BinsOfPart { sides: self.sides, base: self.base, step: self.step, trial: self.trial })
-    }
-
-    /// What differences of bins cost, and corrections of what they do not restore.
-    fn bins(&mut self, p: impl Level, set: u8) -> u64 {
-        let Case { sides, base, share, .. } = *self;
-        let mut cost = p.run(CostOfBins { sides, set, share, trial: self.trial });
-        if self.corrected {
-            let n = sides.iter().product();
-            cost +=
-                CORRECTION_COST * p.run(OffBins { base, numbers: &self.trial.numbers[..n], on: &self.trial.on[..n] });
-        }
-        cost
-    }
-
-    /// Takes the numbers to interpolate them.
-    fn load(&mut self, p: impl Level) {
-        let n = self.sides.iter().product();
-        let mask = self.is_masked.then_some(&self.trial.counts[..n]);
-        let numbers = &self.trial.numbers[..n];
-        p.run(interpolation::Load { lens: self.sides, numbers, mask, buffers: self.levels });
-    }
-
-    /// What interpolation by a rule costs, and its corrections alone; its codes are there then.
-    fn cost(&mut self, p: impl Level, rule: Rule) -> Option<[u64; 2]> {
-        let n = self.sides.iter().product();
-        let Trial { numbers, on, other, codes, .. } = &mut *self.trial;
-        if !p.run(interpolation::Encode { rule, buffers: self.levels, codes }) {
-            return None;
-        }
-        let mut corrections = 0;
-        if self.corrected && rule.coarse {
-            p.run(interpolation::Restored { buffers: self.levels, numbers: other });
-            let (numbers, others, on) = (&numbers[..n], &other[..n], &on[..n]);
-            corrections = CORRECTION_COST * p.run(Differences { numbers, others, on });
-        }
-        Some([corrections + p.run(CostOfCodes { codes: &codes[..n] }), corrections])
-    }
-}
-
-/// How many of the numbers that are multiples are not those of bins.
-struct OffBins<'a> {
-    base: i32,
-    numbers: &'a [u32],
-    on: &'a [u8],
-}
-
-impl Task for OffBins<'_> {
-    type Done = u64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u64 {
-        let OffBins { base, numbers, on } = self;
-        let mut count = 0;
-        for i in 0..numbers.len() {
-            let is_off = (numbers[i] as i32).wrapping_add(base) % STEP as i32 != 0;
-            count += u32::from(is_off) & u32::from(on[i]);
-        }
-        count.into()
-    }
-}
-
-/// How many of the numbers that are multiples differ from others.
-struct Differences<'a> {
-    numbers: &'a [u32],
-    others: &'a [u32],
-    on: &'a [u8],
-}
-
-impl Task for Differences<'_> {
-    type Done = u64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u64 {
-        let Differences { numbers, others, on } = self;
-        let mut count = 0;
-        for i in 0..numbers.len() {
-            count += u32::from(numbers[i] != others[i]) & u32::from(on[i]);
-        }
-        count.into()
-    }
-}
-
-/// What codes cost.
-struct CostOfCodes<'a> {
-    codes: &'a [u32],
-}
-
-impl Task for CostOfCodes<'_> {
-    type Done = u64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> u64 {
-        costs::fixed_cost(l, self.codes)
-    }
-}
-
-/// Makes bins of a part of a tile, from margin to margin of the words: along which axes their differences are
-/// shortest, and what these cost about.
-struct BinsOfPart<'a> {
-    sides: [usize; AXES],
-    base: i32,
-    step: u32,
-    trial: &'a mut Trial,
-}
-
-impl Task for BinsOfPart<'_> {
-    type Done = (u8, u64);
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> (u8, u64) {
-        let BinsOfPart { sides, base, step, trial: Trial { numbers, words, other, .. } } = self;
-        let n: usize = sides.iter().product();
-        let numbers = &numbers[..n];
-        let inverse = 1.0 / f64::from(step);
-        let first = bin(numbers[0], base, step, inverse);
-        let mut any = 0;
-        let bins = &mut words[MARGIN..MARGIN + n];
-        for i in 0..n {
-            bins[i] = bin(numbers[i], base, step, inverse).wrapping_sub(first) as u32;
-            any |= bins[i] ^ (bins[i] as i32 >> 31) as u32;
-        }
-        let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
-        let sets = predict::sets(allowed);
-        if any >= axes::MOST {
-            let set = predict::choose(sets, sides, bins, &mut other[..n]);
-            return (set, u64::MAX / 2);
-        }
-        let costs = CostOfSets::<true> { lens: sides, numbers: words }.run(l);
-        let set = (0..SETS).filter(|set| sets >> set & 1 == 1).min_by_key(|set| costs[*set]).unwrap_or(0);
-        (set as u8, costs[set])
-    }
-}
-
-/// What differences of such bins along a set of axes cost.
-struct CostOfBins<'a> {
-    sides: [usize; AXES],
-    set: u8,
-    share: u64,
-    trial: &'a mut Trial,
-}
-
-impl Task for CostOfBins<'_> {
-    type Done = u64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> u64 {
-        let CostOfBins { sides, set, share, trial } = self;
-        let n = sides.iter().product();
-        let Trial { words, other, tokens, .. } = trial;
-        let (words, other) = (&mut words[MARGIN..MARGIN + n], &mut other[..n]);
-        lorenzo::forward(set, sides, words);
-        zigzag_from(words, other, 0);
-        let cost = costs::code_cost(l, other, share, tokens);
-        if set != 0 {
-            return cost;
-        }
-        let mut ends = (i32::MAX, i32::MIN);
-        for w in &*words {
-            ends = (ends.0.min(*w as i32), ends.1.max(*w as i32));
-        }
-        zigzag_from(words, other, ends.0.wrapping_add(ends.1.wrapping_sub(ends.0) / 2) as u32);
-        cost.min(costs::code_cost(l, other, share, tokens))
-    }
-}
-
-/// The sum of the logarithms of what the magnitudes of groups of codes add up to.
-struct CostOfSums<'a> {
-    codes: &'a [u32],
-}
-
-impl Task for CostOfSums<'_> {
-    type Done = u64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u64 {
-        let mut cost = 0;
-        for codes in self.codes.chunks(GROUP) {
-            let mut sum = 0;
-            for code in codes {
-                // Codes are below 2^22.
-                sum += (code >> 1) + (code & 1);
-            }
-            cost += predict::logarithm(sum.into());
-        }
-        cost
-    }
-}
-
-/// The axes along which codes of classes with one new axis differ least, by the codes of a part of a tile.
-struct Axes<'a> {
-    sides: [usize; AXES],
-    trial: &'a mut Trial,
-}
-
-impl Task for Axes<'_> {
-    type Done = u8;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> u8 {
-        let Axes { sides, trial: Trial { codes, other, .. } } = self;
-        let n: usize = sides.iter().product();
-        let signed = &mut other[MARGIN..MARGIN + n];
-        for i in 0..n {
-            signed[i] = codes[i].unzigzag();
-        }
-        let mut costs = [0; SETS];
-        for (new, at, lens) in interpolation::single_classes(sides) {
-            let of_class = CostOfSets::<false> { lens, numbers: &other[at..] }.run(l);
-            for set in 0..SETS {
-                // Sets that differ in the new axis alone mean the same to it.
-                costs[set] += of_class[set & !usize::from(new)];
-            }
-        }
-        (0..SETS).min_by_key(|set| costs[*set]).unwrap_or(0) as u8
-    }
-}
-
-/// Replaces the codes of classes with one new axis by their differences along axes, on the finest levels.
-struct Differ<'a> {
-    sides: [usize; AXES],
-    set: u8,
-    codes: &'a mut [u32],
-}
-
-impl Task for Differ<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
-        let Differ { sides, set, codes } = self;
-        for lens in interpolation::with_differences(sides) {
-            for (new, at, lens) in interpolation::single_classes(lens) {
-                let codes = &mut codes[at..at + lens.iter().product::<usize>()];
-                for code in &mut *codes {
-                    *code = code.unzigzag();
-                }
-                interpolation::difference(codes, set & !new, lens);
-            }
-        }
-    }
-}
-
-/// The bin of a multiple.
-#[inline(always)]
-fn bin(number: u32, base: i32, step: u32, inverse: f64) -> i32 {
-    let number = (number as i32).wrapping_add(base);
-    if step == 1 { number } else { (f64::from(number) * inverse).round_ties_even() as i32 }
-}
-
-/// Codes of distances from a number.
-#[inline(always)]
-fn zigzag_from(words: &[u32], to: &mut [u32], middle: u32) {
-    for (to, w) in to.iter_mut().zip(words) {
-        *to = w.wrapping_sub(middle).zigzag();
-    }
-}
-
-/// As many elements of a tile as one of a part of it stands for.
-fn share(lens: [usize; AXES], sides: [usize; AXES]) -> u64 {
-    let [all, part]: [usize; 2] = [lens, sides].map(|lens| lens.iter().product());
-    (all / part) as u64
-}
-
-/// Marks which elements count, where some do not.
-pub fn mark(n: usize, survey: Survey, missing: &[u64], buffers: &mut Buffers) {
-    if !survey.has_missing && survey.wide == 0 {
-        return;
-    }
-    for (k, counts) in buffers.counts[..n].chunks_mut(BLOCK).enumerate() {
-        let not = missing.get(k).copied().unwrap_or(0) | buffers.wide[k];
-        counts.iter_mut().enumerate().for_each(|(i, counts)| *counts = ((not >> i & 1) as u32).wrapping_sub(1));
-    }
+    choice::choose_exact(p, lens, numbers, (trial, levels))
 }
 
 /// Encodes a tile by a rule into codes; `false` where it cannot be.
@@ -678,8 +69,8 @@ pub fn encode(
     codes: &mut [u32],
 ) -> bool {
     let n: usize = lens.iter().product();
-    let Buffers { numbers, counts, on, levels, trial, patches, .. } = buffers;
-    let mask = (survey.has_missing || survey.wide > 0).then_some(&counts[..n]);
+    let Buffers { multiples: Multiples { numbers, counts, on, .. }, levels, restored, patches, .. } = buffers;
+    let mask = survey.is_masked().then_some(&counts[..n]);
     p.run(interpolation::Load { lens, numbers: &numbers[..n], mask, buffers: levels });
     if !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
         return false;
@@ -687,37 +78,21 @@ pub fn encode(
     if !rule.coarse || survey.on == 0 {
         return true;
     }
-    let words = &mut trial.words;
-    p.run(interpolation::Restored { buffers: levels, numbers: words });
+    p.run(interpolation::Restored { buffers: levels, numbers: restored });
     for (k, on) in on.iter().enumerate().take(n.div_ceil(BLOCK)) {
         let block = k * BLOCK..n.min((k + 1) * BLOCK);
-        if numbers[block.clone()] == words[block] {
+        if numbers[block.clone()] == restored[block] {
             continue;
         }
         for i in ones(&[*on]) {
             let at = k * BLOCK + i;
-            let by = numbers[at].wrapping_sub(words[at]) as i32;
+            let by = numbers[at].wrapping_sub(restored[at]) as i32;
             if by != 0 && !patches.correct(at, by) {
                 return false;
             }
         }
     }
     true
-}
-
-/// The places of the bits of masks that are 1.
-fn ones(masks: &[u64]) -> impl Iterator<Item = usize> {
-    masks.iter().enumerate().flat_map(|(k, mask)| {
-        std::iter::successors(Some(*mask), |left| Some(left & left.wrapping_sub(1)))
-            .take_while(|left| *left != 0)
-            .map(move |left| k * BLOCK + left.trailing_zeros() as usize)
-    })
-}
-
-/// The bits of an element.
-fn element_bits<W: Word>(big_endian: bool, data: &[u8], i: usize) -> W {
-    let word = W::load(&data[i * size_of::<W>()..]);
-    if big_endian { word.swap() } else { word }
 }
 
 /// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
@@ -740,7 +115,7 @@ pub fn except<W: Word>(big_endian: bool, data: &[u8], survey: Survey, buffers: &
         return true;
     }
     let n = data.len() / size_of::<W>();
-    let Buffers { wide, border, patches, .. } = buffers;
+    let Buffers { multiples: Multiples { wide, border, .. }, patches, .. } = buffers;
     let words = n.div_ceil(BLOCK);
     if !survey.has_few_wide(n) {
         wide[..words].copy_from_slice(&border[..words]);
@@ -760,7 +135,7 @@ pub fn correct_bins<E: Multiple>(
         return true;
     }
     let n = data.len() / size_of::<E::Word>();
-    let Buffers { on, numbers, patches, .. } = buffers;
+    let Buffers { multiples: Multiples { on, numbers, .. }, patches, .. } = buffers;
     ones(&on[..n.div_ceil(BLOCK)]).all(|i| {
         let number = (numbers[i] as i32).wrapping_add(survey.base);
         if number % STEP as i32 == 0 {
@@ -776,7 +151,7 @@ pub fn correct_bins<E: Multiple>(
 pub fn fill<E: Multiple>(data: &[u8], buffers: &mut Buffers) -> Vec<u8> {
     let size = size_of::<E::Word>();
     let mut filled = std::mem::take(&mut buffers.filled);
-    let wide = &buffers.wide;
+    let wide = &buffers.multiples.wide;
     filled[..data.len()].copy_from_slice(data);
     let is_wide = |i: usize| wide[i / BLOCK] >> (i % BLOCK) & 1 == 1;
     let n = data.len() / size;
@@ -813,10 +188,9 @@ pub fn collides<E: Multiple>(
         Some(number.wrapping_sub(survey.base) as u32)
     };
     plan.layout.shape.missing.bits().iter().filter_map(multiple).any(|number| {
-        let Buffers { counts, levels, trial, .. } = &mut *buffers;
-        p.run(interpolation::Restored { buffers: levels, numbers: &mut trial.words });
-        let is_masked = survey.has_missing || survey.wide > 0;
-        let there = |i: usize| !is_masked || counts[i] != 0;
-        trial.words[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))
+        let Buffers { multiples: Multiples { counts, .. }, levels, restored, .. } = &mut *buffers;
+        p.run(interpolation::Restored { buffers: levels, numbers: restored });
+        let there = |i: usize| !survey.is_masked() || counts[i] != 0;
+        restored[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))
     })
 }

@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::closed_loop::{self, Survey, Way};
+use super::choice::Way;
+use super::closed_loop;
 use super::counts::TokenCounts;
 use super::format::*;
 use super::interpolation::Rule;
@@ -16,6 +17,7 @@ use super::predict;
 use super::simd::Level;
 use super::simd::short::{ShortBuffers, ShortTile, place_codes};
 use super::sparse;
+use super::survey::{self, Bits, Survey};
 use super::tables::{CLASS_SYMBOLS, FIRST, SYMBOLS};
 use crate::container::Kind;
 use crate::error::Result;
@@ -103,15 +105,6 @@ enum Meaning {
     Multiples(Rule),
 }
 
-/// What elements have in common.
-#[derive(Clone, Copy)]
-pub struct Bits<W> {
-    /// All bits that any of them has.
-    pub any: W,
-    /// The largest magnitude of their bits.
-    pub largest: W,
-}
-
 /// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
 pub fn tile<E: Multiple>(
     p: impl Level,
@@ -167,8 +160,9 @@ fn quantized<E: Multiple>(
     };
     let n = data.len() / size_of::<E::Word>();
     let (big_endian, closed, element) = (plan.big_endian, &mut buffers.closed, PhantomData::<E>);
-    let (survey, seen) = p.run(closed_loop::Map { lattice, big_endian, data, missing, buffers: closed, element });
-    closed_loop::mark(n, survey, missing, closed);
+    let map = survey::Map { lattice, big_endian, data, missing, multiples: &mut closed.multiples, element };
+    let (survey, seen) = p.run(map);
+    survey::mark(n, survey, missing, &mut closed.multiples);
     closed.patches.clear();
     if !closed_loop::except::<E::Word>(big_endian, data, survey, closed) {
         return (None, seen);

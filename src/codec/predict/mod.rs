@@ -3,6 +3,7 @@
 //! residuals names one (docs/codecs/predict.md).
 
 mod axes;
+mod choice;
 mod closed_loop;
 mod costs;
 mod counts;
@@ -19,6 +20,7 @@ mod predict;
 mod shape;
 pub mod simd;
 mod sparse;
+mod survey;
 pub mod tables;
 
 use super::{Capabilities, Codec, CpuCodec, Info};

@@ -3,8 +3,8 @@
 //! bit for bit the finer their elements are than bins, and are not tried.
 
 use super::{decimals, ranks};
-use crate::codec::predict::encode::Bits;
 use crate::codec::predict::plan::Plan;
+use crate::codec::predict::survey::Bits;
 use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::primitives::word::Word;
 
