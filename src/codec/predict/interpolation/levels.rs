@@ -198,6 +198,10 @@ fn split<L: Lanes>(l: L, rows: &[u32], at: usize, len: usize, to: &mut [u32], [c
 /// The inverse of [`split`]. What stands behind the row is written later.
 #[inline(always)]
 fn join<L: Lanes>(l: L, from: &[u32], [coarse, new]: [usize; 2], rows: &mut [u32], at: usize, len: usize) {
+    if len <= 2 {
+        rows[at..at + len].copy_from_slice(&from[coarse..coarse + len]);
+        return;
+    }
     let mut i = 0;
     while i < len {
         let [a, b] = l.zip(l.load_at(from, coarse + i / 2), l.load_at(from, new + i / 2));

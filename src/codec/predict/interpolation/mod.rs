@@ -205,7 +205,7 @@ mod tests {
     use super::super::simd::{Level, Scalar};
     use super::*;
 
-    const LENS: [[usize; AXES]; 14] = [
+    const LENS: [[usize; AXES]; 18] = [
         [1, 1, 1],
         [2, 2, 2],
         [9, 1, 1],
@@ -220,6 +220,10 @@ mod tests {
         [20, 31, 12],
         [64, 64, 1],
         [3, 3, 200],
+        [2, 2, 128],
+        [2, 300, 1],
+        [1, 2, 900],
+        [4, 1, 3],
     ];
 
     fn rules() -> impl Iterator<Item = Rule> {
