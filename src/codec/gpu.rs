@@ -28,6 +28,11 @@ pub trait GpuCodec: Sync {
     /// too.
     fn prepare(&self, session: &Session, params: &Params) -> Result<()>;
 
+    /// Whether it has kernels that compress.
+    fn compresses(&self) -> bool {
+        true
+    }
+
     /// Why there are no kernels for what `params` ask for and an array of `layout`, if there are none: the CPU then
     /// compresses it.
     fn refuses(&self, params: &Params, layout: &Layout) -> Option<String>;

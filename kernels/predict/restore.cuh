@@ -1,0 +1,218 @@
+// One block, one tile: from codes to elements in the array (docs/codecs/predict.md §7 to §9), then patches, elements
+// that are no decimals, and missing values.
+#pragma once
+#include "interp.cuh"
+#include "tile.cuh"
+
+namespace predict {
+
+// What the threads of a block share while they restore a tile, besides its numbers.
+template <class T> struct Bench {
+    Levels levels;
+    Partial<typename T::Word> partial;
+    Partial<u32> narrow;
+};
+
+// The element of a number, and whether there is one.
+template <class T>
+DEV bool element_of(const Stream<T>& s, const Own<T>& own, const TileForm& form, typename T::Word number,
+                    typename T::Word& element) {
+    if (own.is_bits) {
+        element = number + own.base;
+        return from_word<T>(form, own.side, own.body, s.head.is_float, element);
+    }
+    element = own.map == PLAIN ? s.meaning.bin(number + own.base)
+                               : s.meaning.lattice.multiple((i32)((u32)number + (u32)own.base));
+    return true;
+}
+
+// Shows the number of each element of a tile that this thread has, and stores what becomes of it. For a whole block.
+template <class T, class Number> DEV void put_all(const Stream<T>& s, const Own<T>& own, Number number) {
+    const Tile& t = own.t;
+    const Target& to = own.to;
+    const u32 n = t.count();
+    const Divisor row(t.lx), plane(t.lx * t.ly);
+    const bool direct = to.whole && s.head.grid.z != MANY && !s.head.big_endian && (u64)to.dst % (T::BITS / 8) == 0;
+    typename T::Word* const first = (typename T::Word*)to.dst + to.origin;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        const u32 z = plane.divide(i), rest = i - z * plane.by, y = row.divide(rest), x = rest - y * row.by;
+        const typename T::Word v = number(i);
+        if (direct && T::BITS >= 32)
+            first[x * to.step[0] + y * to.step[1] + z * to.step[2]] = v;
+        else
+            put_element(s, to, t, x, y, z, v);
+    }
+}
+
+// Corrections, then exceptions, over what was restored. For a whole block; a barrier before.
+template <class T, class Number> DEV bool put_patches(const Stream<T>& s, const Own<T>& own, Number number) {
+    enum { SIZE = T::BITS / 8 };
+    typedef typename T::Word Word;
+    const u32 n = own.t.count();
+    bool good = true;
+    if (threadIdx.x < 32) {
+        each_number(own.body + own.gaps_at, own.bytes - own.gaps_at, own.corrections, n, [&](u32 k, u32 i) {
+            const Word element = number(i);
+            i32 multiple;
+            good &= s.meaning.lattice.number_of(element, multiple);
+            const i32 by = (signed char)own.body[own.values_at + k];
+            put_number(s, own.to, own.t, i, s.meaning.lattice.multiple((i32)((u32)multiple + (u32)by)));
+        });
+        __syncwarp();
+        each_number(own.body + own.more_gaps_at, own.bytes - own.more_gaps_at, own.exceptions, n, [&](u32 k, u32 i) {
+            const u8* p = own.body + own.elements_at + (own.differ ? k * SIZE : 0);
+            Word v = 0;
+            for (u32 b = 0; b < SIZE; b++) v |= (Word)p[b] << (8 * b);
+            put_number(s, own.to, own.t, i, v);
+        });
+    }
+    return good;
+}
+
+// A raw body, or a constant one. For a whole block.
+template <class T> DEV bool put_stored(const Stream<T>& s, const Own<T>& own) {
+    enum { SIZE = T::BITS / 8 };
+    const bool raw = own.kind == KIND_RAW;
+    const u32 used = raw ? own.t.count() * SIZE : SIZE, at = used + threadIdx.x;
+    put_all(s, own, [&](u32 i) { return element_at<T>(own.body + (raw ? i * SIZE : 0)); });
+    return at >= own.bytes || own.body[at] == 0;
+}
+
+DEV u32 read32(const u8* p) { return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24; }
+template <class T> DEV void put_value(const Stream<T>& s, const Own<T>& own, u32 n, u64 mask, u64 bits) {
+    const Tile& t = own.t;
+    if (!own.to.some) return;
+    typename T::Word v = (typename T::Word)bits;
+    if (s.head.big_endian) v = swapped<T>(v);
+#pragma unroll 1
+    for (; mask && n < t.count(); mask >>= 1, n++) {
+        if (!(mask & 1)) continue;
+        u64 place;
+        const u32 x = n % t.lx, y = n / t.lx % t.ly, z = n / t.lx / t.ly;
+        if (find(s, own.to, t, x, y, z, place)) put<T>(own.to.dst + place * (T::BITS / 8), v);
+    }
+}
+
+// The plane of a masked body (docs/format.md §5), and the missing values over what was restored. Lane b has block b of
+// the plane, and goes through its bits 64 by 64, of all values at a time. For a whole warp.
+template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own, const u8* body, u32 plane) {
+    const u32 lane = threadIdx.x & 31, which = body[0] & 15, capacity = s.head.grid.capacity();
+    const u32 block = capacity / 32 > 64 ? capacity / 32 : 64, words = block / 64,
+              blocks = (capacity + block - 1) / block;
+    u32 at = 4, first[MAX_MISSING], flags[MAX_MISSING], changes[MAX_MISSING];
+    bool good = true;
+    __syncwarp();
+#pragma unroll
+    for (u32 k = 0; k < MAX_MISSING; k++) {
+        first[k] = flags[k] = changes[k] = 0;
+        if (!uniform(which >> k & 1)) continue;
+        if (at + 8 > plane) return false;
+        const u32 starts = read32(body + at), mixed = read32(body + at + 4), beyond = ~low_ones(blocks);
+        at += 8;
+        if ((starts | mixed) == 0 || (starts | mixed) & beyond || at + words * __popc(mixed) > plane) return false;
+        first[k] = starts >> lane & 1;
+        u32 own_bytes = 0;
+        if (mixed >> lane & 1) {
+            flags[k] = at + words * __popc(mixed & low_ones(lane));
+            for (u32 w = 0; w < words; w++) own_bytes += __popc((u32)body[flags[k] + w]);
+            good &= own_bytes != 0;
+        }
+        at += words * __popc(mixed);
+        const u32 up_to = warp_running_sum(own_bytes);
+        changes[k] = at + up_to - own_bytes;
+        at += __shfl_sync(FULL, up_to, 31);
+        if (at > plane) return false;
+    }
+    good &= plane - at < UNIT && (at + lane >= plane || body[at + lane] == 0);
+    if (lane < blocks)
+#pragma unroll 1
+        for (u32 w = 0; w < words; w++) {
+            u64 seen = 0;
+#pragma unroll
+            for (u32 k = 0; k < MAX_MISSING; k++) {
+                if (!(which >> k & 1)) continue;
+                u64 mask = 0;
+                const u32 flag = flags[k] ? body[flags[k] + w] : 0;
+#pragma unroll 1
+                for (u32 j = 0; j < 8; j++)
+                    if (flag >> j & 1) {
+                        const u32 change = body[changes[k]++];
+                        good &= change != 0;
+                        mask |= (u64)change << (8 * j);
+                    }
+                if (w == 0) good &= !(mask & 1);
+#pragma unroll
+                for (u32 j = 1; j < 64; j *= 2) mask ^= mask << j;
+                if (first[k]) mask = ~mask;
+                first[k] = (u32)(mask >> 63);
+                good &= !(mask & seen);
+                seen |= mask;
+                put_value(s, own, lane * block + w * 64, mask, s.head.missing[k]);
+            }
+        }
+    return __all_sync(FULL, good);
+}
+
+// Restores a tile whose codes are there. `v`: shared memory for its numbers, if they have 32 bits. For a whole block; a
+// barrier before and behind.
+template <class T>
+DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, Bench<T>& bench) {
+    typedef typename T::Word Word;
+    const Tile& t = own.t;
+    const u32 n = t.count();
+    const TileForm form = TileForm::of(own.side.form);
+    bool good = true;
+    const auto put_them = [&](const auto* numbers, auto extended) {
+        const auto element = [&](u32 i) {
+            Word v;
+            good &= element_of(s, own, form, extended(numbers[i]), v);
+            return v;
+        };
+        put_all(s, own, element);
+        if (own.corrections | own.exceptions) {
+            __syncthreads();
+            good &= put_patches(s, own, element);
+        }
+    };
+    if (own.predictor) {
+        interpolate(v, codes, t.lx, t.ly, t.lz, own.map == ON_LATTICE, own.predictor == 2, own.set, bench.levels,
+                    bench.partial);
+        put_them(v, [](u32 number) { return (Word)(i64)(i32)number; });
+        return good;
+    }
+    const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
+    if (T::BITS == 64 || form.prediction != BY_AXES || own.set == 0) {
+        if (form.prediction == BY_AXES) sum_box(codes, box, own.set, bench.partial);
+        put_them(codes, [](Word number) { return number; });
+    } else {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) v[i] = (u32)codes[i];
+        __syncthreads();
+        sum_box(v, box, own.set, bench.narrow);
+        put_them(v, [](u32 number) { return (Word)number; });
+    }
+    if (own.is_bits && form.order == DECIMALS) {
+        // Elements that are no decimals go over what was restored.
+        __syncthreads();
+        const u8* const places = own.body + own.side.list_at;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < own.side.odd; i += blockDim.x)
+            put_number(s, own.to, t, read16(places + 2 * i),
+                       element_in_body<T>(places + 2 * own.side.odd + i * (T::BITS / 8)));
+    }
+    return good;
+}
+
+// The same of any tile.
+template <class T>
+DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, Bench<T>& bench) {
+    bool good = own.state == STORED ? put_stored(s, own) : restore_packed(s, own, codes, v, bench);
+    if (T::EXPONENT && own.plane) {
+        __syncthreads();
+        if (threadIdx.x < 32) good &= put_missing(s, own, own.body - own.plane, own.plane);
+    }
+    return good;
+}
+
+}    // namespace predict
