@@ -219,9 +219,8 @@ fn predict_tables_h() -> String {
         format!("[{}] = {{\n{lines}}};", numbers.len())
     };
     let frequencies: Vec<u16> = tables::FREQUENCIES.concat();
-    let firsts: Vec<u16> = (0..=tables::TABLES)
-        .map(|t| tables::FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum())
-        .collect();
+    let firsts: Vec<u16> =
+        (0..=tables::TABLES).map(|t| tables::FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum()).collect();
     let starts = |row: &[u16; tables::TABLES]| (0..=row.len()).map(|k| row[..k].iter().sum()).collect::<Vec<u16>>();
     let starts: Vec<u16> = tables::CLASS_FREQUENCIES.iter().flat_map(starts).collect();
     writeln!(

@@ -64,14 +64,17 @@ SELDOM bool read_own(const u8*& at, const u8* end, u32 slots, bool direct) {
     u32 sum = 0, symbol = 0;
 #pragma unroll 1
     while (uniform(sum < 1u << TABLE_BITS)) {
-        const u32 first = p < end ? p[0] : 0, bytes = first == 0 || first >= 128 ? 2 : 1;
-        if (end - p < (i64)bytes) return false;
-        const u32 second = bytes > 1 ? p[1] : 0, frequency = first < 128 ? first : (first & 127) << 8 | second;
+        // A frequency of one byte or two, and behind 0 how many more there are.
+        const u32 there = (u32)min_of((u64)(end - p), (u64)3);
+        const u32 first = there > 0 ? p[0] : 0, low = there > 1 ? p[1] : 0, more = there > 2 ? p[2] : 0;
+        const bool is_long = first >= 128;
+        const u32 frequency = is_long ? (first & 127) << 8 | low : first, bytes = 1 + is_long + (frequency == 0);
+        if (there < bytes) return false;
         if (symbol >= symbols || frequency >= 1u << TABLE_BITS || sum + frequency > 1u << TABLE_BITS) return false;
         const u32 entry = direct ? direct_entry_of(symbol, frequency) : entry_of(symbol, frequency);
         for (u32 k = lane; k < frequency; k += 32) store_shared32(slots + 4 * (sum + k), entry | k);
         sum += frequency;
-        symbol += frequency ? 1 : 1 + second;
+        symbol += frequency ? 1 : 1 + (is_long ? more : low);
         p += bytes;
     }
     if ((p - from) % 2) {

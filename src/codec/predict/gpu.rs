@@ -31,10 +31,7 @@ impl Base {
     fn load(session: &Session, dtype: DType) -> Result<Base> {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_PREDICT, dtype, "base")?, |module| {
-            Ok(Base {
-                decompress: module.kernel_sharing("decompress", SHARED_BYTES)?,
-                list: module.kernel("list")?,
-            })
+            Ok(Base { decompress: module.kernel_sharing("decompress", SHARED_BYTES)?, list: module.kernel("list")? })
         })
     }
 }
