@@ -247,6 +247,7 @@ fn headers_are_fresh() {
         ("PREDICT_NUMBER_BYTES", PREDICT_NUMBER_BYTES as u64),
         ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
         ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),
+        ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
     ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),

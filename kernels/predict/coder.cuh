@@ -310,6 +310,11 @@ DEV void put_codes(u64* at, const u64 (&d)[QUAD]) {
         ((uint4*)at)[j / 2] = make_uint4((u32)d[j], (u32)(d[j] >> 32), (u32)d[j + 1], (u32)(d[j + 1] >> 32));
 }
 
+// The same of 16 bits each.
+DEV void put_narrow_codes(u8* at, u32 a, u32 b, u32 c, u32 d) {
+    *(uint2*)at = make_uint2(__byte_perm(a, b, 0x5410), __byte_perm(c, d, 0x5410));
+}
+
 // Whether decoding ended as encoding began, and all words were taken.
 DEV bool ended_well(const Coder& c, const u8* end) {
     const u32 all = (u32)(end - c.from);

@@ -8,6 +8,7 @@
 //   slots    the tables of classes (coder.cuh), while codes are decoded     all threads make them, all read
 //   v        numbers of a tile, at the same place, while it is restored     all threads
 //   ring     words of a body on their way, then the slots of its own table     each warp its own
+//   e        errors of nodes, where these are (interp.cuh)     all threads
 //
 // and besides
 //
@@ -72,7 +73,7 @@ template <class T> DEV void decompress_one(Shared<T>& a, u32* v, u32 ring, typen
 #pragma unroll 1
         for (u32 w = 0; w < together; w++) {
             if (a.own[w].state == NOTHING) continue;
-            good &= restore_tile(s, a.own[w], codes + ((u64)w << TILE_LOG2), v, a.bench);
+            good &= restore_tile(s, a.own[w], codes + ((u64)w << TILE_LOG2), v, v + PREDICT_NUMBER_BYTES / 4, a.bench);
             __syncthreads();
         }
     }
@@ -89,6 +90,7 @@ template <class T> DEV void decompress(const PredictDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Shared<T> own;
     static_assert(PREDICT_WARP_BYTES == PREDICT_RING_BYTES + (4u << TABLE_BITS), "what the host reckons with");
+    static_assert(4 * PREDICT_ERRORS == MOST_WARPS * PREDICT_WARP_BYTES, "errors stand where rings and tables do");
     static_assert((TABLES - 1) * (4u << TABLE_BITS) <= PREDICT_NUMBER_BYTES, "tables stand where numbers do");
     u32* const v = (u32*)shared;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5),

@@ -1,10 +1,12 @@
-// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interp.rs in CUDA.
+// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interp.rs in CUDA. A thread
+// goes along z through a column of nodes of a class, with what they need along x and y at hand and the coarse nodes
+// about it in registers. Of tiles in two axes y takes the place of z.
 //
-// The numbers of a tile stand in shared memory in raster order, its codes in global memory in their own order. Of nodes
-// whose error others need it is a step times the code, but for class XZ, whose codes make way for errors.
+//   v        numbers in raster order           all threads write new nodes, then a barrier; all read coarse ones
+//   e        errors of classes Y, Z, XZ, YZ    all threads write them, then a barrier; all read
+//   levels   weights at the ends of axes       some threads write, then a barrier; all read
 //
-//   numbers   all threads write new nodes, then a barrier; all read coarse ones
-//   levels    weights at the ends of axes     some threads write, then a barrier; all read
+// Classes of one new axis need coarse nodes alone, those of two need these, XYZ needs all: three barriers a level.
 #pragma once
 #include "sums.cuh"
 
@@ -88,42 +90,7 @@ DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz, bool rough) {
     __syncthreads();
 }
 
-// An axis on a level.
-struct Axis {
-    u32 coarse, fresh;    // nodes
-    u32 k, last;          // the level; the last element
-    u32 step;             // from one element to the next in the tile
-    bool rough;
-    const Ends* ends;
-
-    // Where a coarse node is in the tile.
-    DEV u32 of_coarse(u32 i) const { return min_of(i << (k + 1), last) * step; }
-    DEV u32 of(bool is_new, u32 i) const { return is_new ? (2 * i + 1 << k) * step : of_coarse(i); }
-    DEV u32 count(bool is_new) const { return is_new ? fresh : coarse; }
-};
-
-// 16 times what the values of coarse nodes make at new node j; `value` tells that of a node.
-template <class Value> DEV u32 interpolated(const Axis& a, u32 j, Value value) {
-    if (j > 0 && j + 2 < a.fresh) {
-        const u32 sum = value(j) + value(j + 1);
-        return a.rough ? 8 * sum : 9 * sum - (value(j - 1) + value(j + 2));
-    }
-    const i32* const w = a.ends->ends[j == 0 ? 0 : j + 1 == a.fresh ? 2 : 1].w;
-    const u32 from = j > 0 ? value(j - 1) : 0, b = value(j), c = value(j + 1),
-              d = j + 2 < a.coarse ? value(j + 2) : 0;
-    if (w[0] == -64 && w[1] == 576 && w[2] == 576 && w[3] == -64) return 9 * (b + c) - (from + d);
-    if (w[0] == 0 && w[1] == 512 && w[2] == 512 && w[3] == 0) return 8 * (b + c);
-    const u32 sum = (u32)w[0] * (from - b) + (u32)w[2] * (c - b) + (u32)w[3] * (d - b);
-    return 16 * b + (u32)((i32)(sum + 32) >> 6);
-}
 DEV u32 arithmetic_shift(u32 x, u32 by) { return (u32)((i32)x >> by); }
-
-// Where the classes of a level begin among the codes, and their lengths along x and y.
-struct Class {
-    u32 first, nx, ny;
-
-    DEV u32 at(u32 x, u32 y, u32 z) const { return first + (z * ny + y) * nx + x; }
-};
 
 // The step of a level of a tile with so many axes of more than two elements.
 DEV u32 step_of(u32 axes, u32 k) {
@@ -131,115 +98,254 @@ DEV u32 step_of(u32 axes, u32 k) {
     return lower < 3 ? 15 : lower == 3 || (lower == 4 && axes <= 1) ? 13 : 11;
 }
 
-// Restores the numbers of a tile from the differences at `codes`, of which it uses the lower 32 bits. For a whole block;
-// a barrier before and behind.
-template <class Word>
-DEV void interpolate(u32* v, Word* codes, u32 lx, u32 ly, u32 lz, bool coarse_steps, bool rough, u32 set,
-                     Levels& levels, Partial<Word>& partial) {
-    lay_out(levels, lx, ly, lz, rough);
-    const u32 len[3] = {lx, ly, lz}, raster[3] = {1, lx, lx * ly};
-    const u32 axes = (lx > 2) + (ly > 2) + (lz > 2);
+// Nodes along an axis on a level, and where they are among the numbers.
+struct Line {
+    u32 coarse, fresh;     // how many
+    u32 step, last;        // from one coarse node to the next; that of the last
+    const Weights* ends;    // of the first new node, the last but one, the last
+
+    DEV u32 of_coarse(u32 i) const { return min_of(i * step, last); }
+    DEV u32 of_new(u32 i) const { return i * step + step / 2; }
+};
+
+// How a new node is made of the coarse ones about it, and which of them there are.
+struct Recipe {
+    i32 a, c, d;            // weights
+    bool regular, mean;     // no weights needed; of two alone
+    bool has_a, has_d;
+
+    DEV Recipe(const Line& line, u32 j) {
+        regular = j > 0 && j + 2 < line.fresh;
+        has_a = j > 0;
+        has_d = j + 2 < line.coarse;
+        mean = false;
+        a = c = d = 0;
+        if (!regular) {
+            const i32* const w = line.ends[j == 0 ? 0 : j + 1 == line.fresh ? 2 : 1].w;
+            a = w[0];
+            c = w[2];
+            d = w[3];
+            regular = a == -64 && w[1] == 576 && c == 576 && d == -64;
+            mean = a == 0 && w[1] == 512 && c == 512 && d == 0;
+        }
+    }
+    template <bool ROUGH> DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
+        const u32 sum = vb + vc;
+        if (ROUGH) {
+            if (regular || mean) return 8 * sum;
+        } else {
+            if (regular) return 9 * sum - (va + vd);
+            if (mean) return 8 * sum;
+        }
+        const u32 others = (u32)a * (va - vb) + (u32)c * (vc - vb) + (u32)d * (vd - vb);
+        return 16 * vb + arithmetic_shift(others + 32, 6);
+    }
+};
+
+// Where coarse nodes about a new one are along an axis; those that there are not lie on one that is there.
+struct Around {
+    u32 a, b, c, d;
+
+    DEV Around(const Line& line, u32 j) {
+        b = j * line.step;
+        a = j > 0 ? b - line.step : b;
+        c = min_of(b + line.step, line.last);
+        d = min_of(c + line.step, line.last);
+    }
+    template <bool ROUGH> DEV u32 make(const Recipe& recipe, const u32* at) const {
+        return recipe.make<ROUGH>(at[a], at[b], at[c], at[d]);
+    }
+};
+
+// Codes of a tile: differences of a type, or the lower half of such.
+template <class Code> struct Codes {
+    const Code* at;
+    DEV u32 operator[](u32 i) const { return (u32)(i32)at[i]; }
+};
+
+// A level of a tile, and what its classes need.
+template <bool ROUGH, class Code> struct March {
+    Line x, y, z;
+    u32* v;
+    u32 *ey, *ez, *exz, *eyz;
+    Codes<Code> codes;
+    u32 s;          // the step
+    u32 parts;      // of a column, that threads share
+    u32 carry;      // threads that the classes before have taken
+
+    // Goes through a class, whose codes begin at `first`; those of one new axis may be at `sums` already.
+    template <u32 CLS> DEV void go(u32 first, const u32* sums = nullptr) {
+        enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
+        const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
+        const u32 columns = nx * ny;
+        if (columns * nz == 0) return;
+        const u32 each = (nz + parts - 1) / parts, units = columns * ((nz + each - 1) / each);
+        const Divisor by_columns(columns), by_row(nx);
+        u32 unit = threadIdx.x + (carry > threadIdx.x ? blockDim.x : 0) - carry;
+        carry = (carry + units) % blockDim.x;
+#pragma unroll 1
+        for (; unit < units; unit += blockDim.x) {
+            const u32 part = by_columns.divide(unit), column = unit - part * columns, j = by_row.divide(column),
+                      i = column - j * nx;
+            const u32 begin = part * each, end = min_of(begin + each, nz);
+            const u32 px = IN_X ? x.of_new(i) : x.of_coarse(i), py = IN_Y ? y.of_new(j) : y.of_coarse(j);
+            u32 code = first + begin * columns + column;
+            const Recipe rx(x, IN_X ? i : 0), ry(y, IN_Y ? j : 0);
+            const Around ax(x, IN_X ? i : 0), ay(y, IN_Y ? j : 0);
+            u32* const here = v + px + py;
+            // Errors: of Y, Z and YZ along x, of Z and XZ along y.
+            const auto along_x = [&](const u32* e, u32 n) {
+                e += n;
+                return rx.make<ROUGH>(rx.has_a ? e[-1] : 0, e[0], e[1], rx.has_d ? e[2] : 0);
+            };
+            const auto along_y = [&](const u32* e, u32 n, i32 row) {
+                e += n;
+                return ry.make<ROUGH>(ry.has_a ? e[-row] : 0, e[0], e[row], ry.has_d ? e[2 * row] : 0);
+            };
+            if (!IN_Z) {
+#pragma unroll 1
+                for (u32 k = begin; k < end; k++, code += columns) {
+                    const u32 pz = z.of_coarse(k);
+                    const u32* const plane = v + pz;
+                    u32 p;
+                    if (CLS == X_AXIS) p = ax.make<ROUGH>(rx, plane + py);
+                    if (CLS == Y_AXIS) p = ay.make<ROUGH>(ry, plane + px);
+                    if (CLS == (X_AXIS | Y_AXIS)) {
+                        const u32 main = ay.make<ROUGH>(ry, plane + px), e = along_x(ey, (k * ny + j) * x.coarse + i);
+                        p = ROUGH ? arithmetic_shift(3 * main + ax.make<ROUGH>(rx, plane + py) + 2 * e, 2) : main + e;
+                    }
+                    const u32 error = s * (sums ? sums[code - first] : codes[code]);
+                    here[pz] = arithmetic_shift(p + 8, 4) + error;
+                    if (CLS == Y_AXIS) ey[code - first] = error;
+                }
+                continue;
+            }
+            u32 vb = here[z.of_coarse(begin)], vc = here[z.of_coarse(begin + 1)],
+                va = begin > 0 ? here[z.of_coarse(begin - 1)] : vb;
+#pragma unroll 1
+            for (u32 k = begin; k < end; k++, code += columns) {
+                const u32 vd = here[z.of_coarse(k + 2)];
+                const u32 main = Recipe(z, k).make<ROUGH>(va, vb, vc, vd), pz = z.of_new(k);
+                va = vb;
+                vb = vc;
+                vc = vd;
+                u32 p = main;
+                if (CLS == (X_AXIS | Z_AXIS)) {
+                    const u32 e = along_x(ez, (k * ny + j) * x.coarse + i);
+                    p = ROUGH ? arithmetic_shift(3 * main + ax.make<ROUGH>(rx, v + py + pz) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (Y_AXIS | Z_AXIS)) {
+                    const u32 e = along_y(ez, (k * y.coarse + j) * nx + i, (i32)nx);
+                    p = ROUGH ? arithmetic_shift(3 * main + ay.make<ROUGH>(ry, v + px + pz) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (X_AXIS | Y_AXIS | Z_AXIS)) {
+                    const u32 sum = main + along_y(exz, (k * y.coarse + j) * nx + i, (i32)nx) +
+                                    along_x(eyz, (k * ny + j) * x.coarse + i);
+                    p = sum;
+                    if (ROUGH) {
+                        const u32 of_v = ay.make<ROUGH>(ry, v + px + pz) + ax.make<ROUGH>(rx, v + py + pz);
+                        p = arithmetic_shift(arithmetic_shift(2 * main + of_v, 2) + sum, 1);
+                    }
+                }
+                const u32 error = s * (sums ? sums[code - first] : codes[code]),
+                          value = arithmetic_shift(p + 8, 4) + error;
+                here[pz] = value;
+                if (CLS == Z_AXIS) ez[code - first] = error;
+                if (CLS == (X_AXIS | Z_AXIS)) exz[code - first] = value - arithmetic_shift(main + 8, 4);
+                if (CLS == (Y_AXIS | Z_AXIS)) eyz[code - first] = error;
+            }
+        }
+    }
+    // The codes of a class of one new axis, summed up along axes, where errors will stand. For a whole block.
+    DEV const u32* summed(u32* to, u32 first, const Box& box, u32 sums, Partial<u32>& partial) {
+        const u32 count = box.count();
+        if (!sums || count == 0) return nullptr;
+#pragma unroll 1
+        for (u32 n = threadIdx.x; n < count; n += blockDim.x) to[n] = codes[first + n];
+        __syncthreads();
+#pragma unroll 1
+        for (u32 a = 0; a < 3; a++) {
+            if (!(sums >> a & 1) || box.len[a] <= 1) continue;
+            sum_along(to, box, a, partial);
+            __syncthreads();
+        }
+        return to;
+    }
+};
+
+// Restores the numbers of a tile from the differences at `code`, of which it uses the lower 32 bits. At `e` is room for
+// PREDICT_ERRORS errors. For a whole block; a barrier before and behind.
+template <bool ROUGH, class Code>
+DEV void interpolate(u32* v, u32* e, const Code* code, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels,
+               Partial<u32>& partial) {
+    if (lz == 1) {
+        lz = ly;
+        ly = 1;
+        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
+    }
+    lay_out(levels, lx, ly, lz, ROUGH);
+    const u32 axes = (lx > 2) + (ly > 2) + (lz > 2), row = lx, plane = lx * ly;
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
-    u32 at;
-    {
+    March<ROUGH, Code> m;
+    m.v = v;
+    m.codes = {code};
+    const u32 ax = nodes_of(lx, k + 1), ay = nodes_of(ly, k + 1), az = nodes_of(lz, k + 1);
+    u32 at = ax * ay * az;
+    if (threadIdx.x < at) {
         // Anchors: each is the sum of the differences of those before it.
-        const u32 nx = nodes_of(lx, k + 1), ny = nodes_of(ly, k + 1), nz = nodes_of(lz, k + 1);
-        const u32 s = coarse_steps ? step_of(axes, k) : 1;
-        at = nx * ny * nz;
-        if (threadIdx.x < at) {
-            const u32 x = threadIdx.x % nx, y = threadIdx.x / nx % ny, z = threadIdx.x / nx / ny;
-            u32 sum = 0;
-            for (u32 i = 0; i <= z; i++)
-                for (u32 j = 0; j <= y; j++)
-                    for (u32 h = 0; h <= x; h++) sum += (u32)codes[(i * ny + j) * nx + h];
-            v[(x ? lx - 1 : 0) + (y ? ly - 1 : 0) * raster[1] + (z ? lz - 1 : 0) * raster[2]] = s * sum;
-        }
-        __syncthreads();
+        const u32 x = threadIdx.x % ax, y = threadIdx.x / ax % ay, z = threadIdx.x / ax / ay;
+        u32 sum = 0;
+        for (u32 i = 0; i <= z; i++)
+            for (u32 j = 0; j <= y; j++)
+                for (u32 h = 0; h <= x; h++) sum += m.codes[(i * ay + j) * ax + h];
+        v[(x ? lx - 1 : 0) + (y ? ly - 1 : 0) * row + (z ? lz - 1 : 0) * plane] =
+            (coarse_steps ? step_of(axes, k) : 1) * sum;
     }
+    __syncthreads();
 #pragma unroll 1
     for (k++; k-- > 0;) {
-        const u32 s = coarse_steps ? step_of(axes, k) : 1;
-        Axis axis[3];
-#pragma unroll
-        for (u32 a = 0; a < 3; a++) {
-            const u32 coarse = nodes_of(len[a], k + 1);
-            axis[a] = {coarse, nodes_of(len[a], k) - coarse, k, len[a] - 1, raster[a], rough, &levels.of[k][a]};
+        const auto along = [&](u32 n, u32 step, u32 axis) {
+            const u32 coarse = nodes_of(n, k + 1);
+            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
+                               levels.of[k][axis].ends};
+            return line;
+        };
+        m.x = along(lx, 1, 0);
+        m.y = along(ly, row, 1);
+        m.z = along(lz, plane, 2);
+        m.s = coarse_steps ? step_of(axes, k) : 1;
+        const u32 cx = m.x.coarse, cy = m.y.coarse, cz = m.z.coarse, fx = m.x.fresh, fy = m.y.fresh, fz = m.z.fresh;
+        const u32 of_x = at, of_y = of_x + fx * cy * cz, of_z = of_y + cx * fy * cz, of_xy = of_z + cx * cy * fz,
+                  of_xz = of_xy + fx * fy * cz, of_yz = of_xz + fx * cy * fz, of_xyz = of_yz + cx * fy * fz;
+        at = of_xyz + fx * fy * fz;
+        m.ey = e;
+        m.ez = m.ey + cx * fy * cz;
+        m.exz = m.ez + cx * cy * fz;
+        m.eyz = m.exz + fx * cy * fz;
+        // So many that all threads have some to do, and more than once.
+        m.parts = 4 * blockDim.x / (nodes_of(lx, k) * nodes_of(ly, k)) + 1;
+        m.carry = 0;
+        const bool differences = set && k < DIFFERENCE_LEVELS;
+        const u32* sums = nullptr;
+        if (differences) {
+            sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial);
         }
-        const Axis &ax = axis[0], &ay = axis[1], &az = axis[2];
-        Class of[8];    // by the axes along which nodes are new
-#pragma unroll 1
-        for (u32 i = 0; i < 7; i++) {
-            // X, Y, Z, XY, XZ, YZ, XYZ.
-            const u32 cls = 0x7653421u >> (4 * i) & 7;
-            const bool in_x = cls & X_AXIS, in_y = cls & Y_AXIS, in_z = cls & Z_AXIS;
-            const u32 nx = ax.count(in_x), ny = ay.count(in_y), nz = az.count(in_z), count = nx * ny * nz;
-            of[cls] = {at, nx, ny};
-            if (count == 0) continue;
-            const u32 sums = set & ~cls;
-            if (i < 3 && k < DIFFERENCE_LEVELS && sums) {
-                const Box box = {{nx, ny, nz}, {1, nx, nx * ny}};
-#pragma unroll 1
-                for (u32 a = 0; a < 3; a++) {
-                    if (!(sums >> a & 1) || box.len[a] <= 1) continue;
-                    sum_along(codes + at, box, a, partial);
-                    __syncthreads();
-                }
-            }
-            const Divisor by_row(nx), by_plane(nx * ny);
-            const Class of_y = of[Y_AXIS], of_z = of[Z_AXIS], of_xz = of[X_AXIS | Z_AXIS], of_yz = of[Y_AXIS | Z_AXIS];
-#pragma unroll 1
-            for (u32 n = threadIdx.x; n < count; n += blockDim.x) {
-                const u32 z = by_plane.divide(n), rest = n - z * by_plane.by, y = by_row.divide(rest),
-                          x = rest - y * nx;
-                const u32 px = ax.of(in_x, x), py = ay.of(in_y, y), pz = az.of(in_z, z);
-                const auto along_x = [&] {
-                    return interpolated(ax, x, [&](u32 i) { return v[ax.of_coarse(i) + py + pz]; });
-                };
-                const auto along_y = [&] {
-                    return interpolated(ay, y, [&](u32 i) { return v[px + ay.of_coarse(i) + pz]; });
-                };
-                const auto along_z = [&] {
-                    return interpolated(az, z, [&](u32 i) { return v[px + py + az.of_coarse(i)]; });
-                };
-                // Errors: of Y, Z and YZ along x, of Z and XZ along y.
-                const auto errors_x = [&](const Class& c) {
-                    return interpolated(ax, x, [&](u32 i) { return s * (u32)codes[c.at(i, y, z)]; });
-                };
-                const auto errors_y = [&](const Class& c, u32 s) {
-                    return interpolated(ay, y, [&](u32 i) { return s * (u32)codes[c.at(x, i, z)]; });
-                };
-                u32 p, of_coarse = 0;
-                switch (cls) {
-                    case X_AXIS: p = along_x(); break;
-                    case Y_AXIS: p = along_y(); break;
-                    case Z_AXIS: p = along_z(); break;
-                    case X_AXIS | Y_AXIS: {
-                        const u32 i = along_y(), e = errors_x(of_y);
-                        p = rough ? arithmetic_shift(3 * i + along_x() + 2 * e, 2) : i + e;
-                        break;
-                    }
-                    case X_AXIS | Z_AXIS: {
-                        of_coarse = along_z();
-                        const u32 e = errors_x(of_z);
-                        p = rough ? arithmetic_shift(3 * of_coarse + along_x() + 2 * e, 2) : of_coarse + e;
-                        break;
-                    }
-                    case Y_AXIS | Z_AXIS: {
-                        const u32 i = along_z(), e = errors_y(of_z, s);
-                        p = rough ? arithmetic_shift(3 * i + along_y() + 2 * e, 2) : i + e;
-                        break;
-                    }
-                    default: {
-                        const u32 i = along_z(), sum = i + errors_y(of_xz, 1) + errors_x(of_yz);
-                        p = rough ? arithmetic_shift(arithmetic_shift(2 * i + along_y() + along_x(), 2) + sum, 1) : sum;
-                    }
-                }
-                const u32 value = arithmetic_shift(p + 8, 4) + s * (u32)codes[at + n];
-                v[px + py + pz] = value;
-                if (cls == (X_AXIS | Z_AXIS)) codes[at + n] = value - arithmetic_shift(of_coarse + 8, 4);
-            }
-            at += count;
+        m.template go<X_AXIS>(of_x, sums);
+        if (differences) {
+            __syncthreads();    // all are done with what stands where errors will
+            sums = m.summed(m.ey, of_y, {{cx, fy, cz}, {1, cx, cx * fy}}, set & ~Y_AXIS, partial);
+        }
+        m.template go<Y_AXIS>(of_y, sums);
+        if (differences) sums = m.summed(m.ez, of_z, {{cx, cy, fz}, {1, cx, cx * cy}}, set & ~Z_AXIS, partial);
+        m.template go<Z_AXIS>(of_z, sums);
+        __syncthreads();
+        m.template go<X_AXIS | Y_AXIS>(of_xy);
+        m.template go<X_AXIS | Z_AXIS>(of_xz);
+        m.template go<Y_AXIS | Z_AXIS>(of_yz);
+        __syncthreads();
+        if (fx * fy * fz) {
+            m.template go<X_AXIS | Y_AXIS | Z_AXIS>(of_xyz);
             __syncthreads();
         }
     }

@@ -7,6 +7,7 @@
 #define PREDICT_NUMBER_BYTES 65536u
 #define PREDICT_WARP_BYTES 5120u
 #define PREDICT_RING_BYTES 1024u
+#define PREDICT_ERRORS 10240u
 
 // Of the kernel that decompresses.
 struct PredictDecompressArgs {

@@ -26,20 +26,54 @@ DEV bool element_of(const Stream<T>& s, const Own<T>& own, const TileForm& form,
     return true;
 }
 
-// Shows the number of each element of a tile that this thread has, and stores what becomes of it. For a whole block.
-template <class T, class Number> DEV void put_all(const Stream<T>& s, const Own<T>& own, Number number) {
+// Four neighbours of a row.
+DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) {
+    store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3]));
+}
+DEV void put_four(u8* at, const u64 (&v)[QUAD], F64) {
+    store_streaming((uint4*)at, make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)));
+    store_streaming((uint4*)at + 1, make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32)));
+}
+DEV void put_four_halves(u8* at, const u32 (&v)[QUAD]) {
+    *(uint2*)at = make_uint2(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410));
+}
+DEV void put_four(u8* at, const u32 (&v)[QUAD], F16) { put_four_halves(at, v); }
+DEV void put_four(u8* at, const u32 (&v)[QUAD], BF16) { put_four_halves(at, v); }
+DEV void put_four(u8* at, const u32 (&v)[QUAD], B8) {
+    *(u32*)at = (v[0] & 0xff) | (v[1] & 0xff) << 8 | (v[2] & 0xff) << 16 | v[3] << 24;
+}
+
+// Stores what `element` says of each number of a tile. For a whole block.
+template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own<T>& own, Element element) {
+    enum : u32 { SIZE = T::BITS / 8, TOGETHER = QUAD * SIZE < 16 ? QUAD * SIZE : 16 };
+    typedef typename T::Word Word;
     const Tile& t = own.t;
     const Target& to = own.to;
     const u32 n = t.count();
+    const bool simple = to.whole && s.head.grid.z != MANY && !s.head.big_endian;
+    const u64 x_step = to.step[0] * SIZE, y_step = to.step[1] * SIZE, z_step = to.step[2] * SIZE;
+    u8* const first = to.dst + to.origin * SIZE;
+    if (simple && to.step[0] == 1 && t.lx % QUAD == 0 && ((u64)first | y_step | z_step) % TOGETHER == 0) {
+        const u32 quads = t.lx / QUAD;
+        const Divisor row(quads), plane(quads * t.ly);
+#pragma unroll 1
+        for (u32 i = threadIdx.x; QUAD * i < n; i += blockDim.x) {
+            const u32 z = plane.divide(i), rest = i - z * plane.by, y = row.divide(rest), x = rest - y * row.by;
+            Word v[QUAD];
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) v[j] = element(QUAD * i + j);
+            put_four(first + x * (QUAD * SIZE) + y * y_step + z * z_step, v, T());
+        }
+        return;
+    }
     const Divisor row(t.lx), plane(t.lx * t.ly);
-    const bool direct = to.whole && s.head.grid.z != MANY && !s.head.big_endian && (u64)to.dst % (T::BITS / 8) == 0;
-    typename T::Word* const first = (typename T::Word*)to.dst + to.origin;
+    const bool direct = simple && (u64)to.dst % SIZE == 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         const u32 z = plane.divide(i), rest = i - z * plane.by, y = row.divide(rest), x = rest - y * row.by;
-        const typename T::Word v = number(i);
-        if (direct && T::BITS >= 32)
-            first[x * to.step[0] + y * to.step[1] + z * to.step[2]] = v;
+        const Word v = element(i);
+        if (direct)
+            put<T>(first + x * x_step + y * y_step + z * z_step, v);
         else
             put_element(s, to, t, x, y, z, v);
     }
@@ -154,10 +188,22 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Restores a tile whose codes are there. `v`: shared memory for its numbers, if they have 32 bits. For a whole block; a
-// barrier before and behind.
+// Few tiles have codes of more than 16 bits.
 template <class T>
-DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, Bench<T>& bench) {
+SELDOM void interpolate_wide(u32* v, u32* e, const typename T::Word* codes, const Own<T>& own, bool coarse, Levels& levels,
+                             Partial<u32>& partial) {
+    const Tile& t = own.t;
+    if (own.predictor == 1)
+        interpolate<false>(v, e, codes, t.lx, t.ly, t.lz, coarse, own.set, levels, partial);
+    else
+        interpolate<true>(v, e, codes, t.lx, t.ly, t.lz, coarse, own.set, levels, partial);
+}
+
+// Restores a tile whose codes are there. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for errors
+// of nodes. For a whole block; a barrier before and behind.
+template <class T>
+DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, u32* e,
+                        Bench<T>& bench) {
     typedef typename T::Word Word;
     const Tile& t = own.t;
     const u32 n = t.count();
@@ -176,13 +222,30 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
         }
     };
     if (own.predictor) {
-        interpolate(v, codes, t.lx, t.ly, t.lz, own.map == ON_LATTICE, own.predictor == 2, own.set, bench.levels,
-                    bench.partial);
+        const bool coarse = own.map == ON_LATTICE;
+        Levels& levels = bench.levels;
+        if (own.narrow && own.predictor == 1)
+            interpolate<false>(v, e, (const short*)codes, t.lx, t.ly, t.lz, coarse, own.set, levels, bench.narrow);
+        else if (own.narrow)
+            interpolate<true>(v, e, (const short*)codes, t.lx, t.ly, t.lz, coarse, own.set, levels, bench.narrow);
+        else
+            interpolate_wide<T>(v, e, codes, own, coarse, levels, bench.narrow);
         put_them(v, [](u32 number) { return (Word)(i64)(i32)number; });
         return good;
     }
     const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
-    if (T::BITS == 64 || form.prediction != BY_AXES || own.set == 0) {
+    if (own.narrow) {
+        const uint2* const four = (const uint2*)codes;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; QUAD * i < n; i += blockDim.x) {
+            const uint2 q = four[i];
+            ((uint4*)v)[i] = make_uint4((u32)(i32)(short)q.x, (u32)((i32)q.x >> 16), (u32)(i32)(short)q.y,
+                                        (u32)((i32)q.y >> 16));
+        }
+        __syncthreads();
+        sum_box(v, box, own.set, bench.narrow);
+        put_them(v, [](u32 number) { return (Word)(i64)(i32)number; });
+    } else if (T::BITS == 64 || form.prediction != BY_AXES || own.set == 0) {
         if (form.prediction == BY_AXES) sum_box(codes, box, own.set, bench.partial);
         put_them(codes, [](Word number) { return number; });
     } else {
@@ -206,8 +269,8 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
 
 // The same of any tile.
 template <class T>
-DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, Bench<T>& bench) {
-    bool good = own.state == STORED ? put_stored(s, own) : restore_packed(s, own, codes, v, bench);
+DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, u32* e, Bench<T>& bench) {
+    bool good = own.state == STORED ? put_stored(s, own) : restore_packed(s, own, codes, v, e, bench);
     if (T::EXPONENT && own.plane) {
         __syncthreads();
         if (threadIdx.x < 32) good &= put_missing(s, own, own.body - own.plane, own.plane);

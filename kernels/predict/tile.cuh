@@ -17,6 +17,7 @@ template <class T> struct Own {
     u32 bytes, kind, state;
     u32 plane, mask;    // bytes of that plane, 0 without one; and the body's kind
     u32 set, predictor, map, is_bits;
+    u32 narrow;    // codes have 16 bits
     typename T::Word base;
     Side side;
     // Patches: how many, and where they stand.
@@ -163,6 +164,89 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, typ
     return good;
 }
 
+// How codes were decoded: they were; they are not valid; 16 bits are not enough.
+enum Verdict { GOOD, BAD, AGAIN };
+
+// What a head says of the codes, and where states and words stand.
+struct Words {
+    u32 at, longest, masked, change, has_table;
+};
+
+// Decodes codes; those of symbols as they are, others as differences. NARROW: of 16 bits each. For a whole warp.
+template <class T, bool NARROW>
+DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, const Words& words, u32 slots, u32 ring,
+                         typename T::Word* codes) {
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, n = uniform(own.t.count()), groups = (n + GROUP - 1) / GROUP,
+              own_table = ring + PREDICT_RING_BYTES, bytes = uniform(own.bytes), change = uniform(words.change);
+    const u8* const body = own.body;
+    u32 at = words.at;
+    Coder c;
+    if (!uniform(__all_sync(FULL, read_states(body, bytes, at, words.longest, words.masked, c.x)))) return BAD;
+    __syncwarp();    // the table is there
+    c.threshold = change == NEVER ? 0 : LOW;
+    c.begin(body + at, s.src + s.head.stream_bytes, ring, lane);
+    const u32 classes = read_classes(c, groups, lane);
+    LowBits low;
+    if (!NARROW && uniform(form.low)) low.begin(own.side, body, bytes);
+    const bool symbols = !NARROW && uniform(form.prediction == BY_SYMBOLS);
+    bool good = true;
+    u8* out = (u8*)codes + lane * (QUAD * (NARROW ? 2 : sizeof(Word)));
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i++, out += GROUP * (NARROW ? 2 : sizeof(Word))) {
+        if (uniform(i == change)) good &= c.change();
+        const u32 cls = uniform(__shfl_sync(FULL, classes, i / CLASSES_OF_LANE) >> (4 * (i % CLASSES_OF_LANE)) & 15);
+        const u32 table = table_of(slots, own_table, words.has_table, cls);
+        Word d[QUAD] = {0, 0, 0, 0};
+        if (symbols) {
+            const u32 there = codes_there(n, i, lane);
+            u32 code[QUAD] = {0, 0, 0, 0};
+            if (uniform(cls)) decode_symbols(c, table, cls == OWN, there, lane, code);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = code[j];
+            if (uniform(form.low)) low.complete(d, there);
+        } else {
+            if (uniform(cls)) {
+                if (uniform((i + 1) * GROUP <= n))
+                    decode_group<T, true>(c, table, 15, lane, d);
+                else
+                    decode_group<T, false>(c, table, codes_there(n, i, lane), lane, d);
+            }
+            if (!NARROW && uniform(form.low)) {
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) d[j] = wrap<T>(code_of(d[j]));
+                low.complete(d, codes_there(n, i, lane));
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) d[j] = extended_difference<T>(d[j]);
+            }
+        }
+        if (NARROW) {
+            Word far = 0;
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) far |= d[j] + 0x8000;
+            if (uniform(__any_sync(FULL, far >> 16 != 0))) return AGAIN;
+            put_narrow_codes(out, (u32)d[0], (u32)d[1], (u32)d[2], (u32)d[3]);
+        } else {
+            put_codes((Word*)out, d);
+        }
+    }
+    if (uniform(change == groups)) good &= c.change();
+    if (!NARROW && uniform(form.low)) good &= low.taken == own.side.numbers;
+    if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return BAD;
+    if (lane == 0) own.narrow = NARROW;
+    return GOOD;
+}
+
+// The same, and nothing is on its way to the ring then, which others use.
+template <class T, bool NARROW>
+DEV Verdict read_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, const Words& words, u32 slots, u32 ring,
+                       typename T::Word* codes) {
+    const Verdict verdict = decode_codes<T, NARROW>(s, own, form, words, slots, ring, codes);
+    wait_for_copies();
+    __syncwarp();
+    return verdict;
+}
+
 // Reads and checks a packed body, and decodes its codes. `ring`: what the warp shares; `slots`: the tables. For a whole
 // warp.
 template <class T>
@@ -206,6 +290,7 @@ DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typen
         own.predictor = predictor;
         own.map = map;
         own.is_bits = is_bits;
+        own.narrow = false;
         own.base = (Word)base;
         own.corrections = own.exceptions = 0;
         own.side.form = form_bits;
@@ -221,48 +306,13 @@ DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typen
     }
     if (uniform(sparse))
         return uniform(__all_sync(FULL, read_sparse<T>(body, bytes, at, n, slots, codes)));
-    Coder c;
-    if (!uniform(__all_sync(FULL, read_states(body, bytes, at, longest, masked, c.x)))) return false;
-    __syncwarp();    // the table is there
-    c.threshold = change == NEVER ? 0 : LOW;
-    c.begin(body + at, s.src + s.head.stream_bytes, ring, lane);
-    const u32 classes = read_classes(c, groups, lane);
-    LowBits low;
-    if (uniform(form.low)) low.begin(own.side, body, bytes);
-    const bool symbols = uniform(form.prediction == BY_SYMBOLS);
-#pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i++) {
-        if (uniform(i == change)) good &= c.change();
-        const u32 cls = uniform(__shfl_sync(FULL, classes, i / CLASSES_OF_LANE) >> (4 * (i % CLASSES_OF_LANE)) & 15);
-        const u32 there = codes_there(n, i, lane);
-        Word d[QUAD] = {0, 0, 0, 0};
-        const u32 table = table_of(slots, own_table, has_table, cls);
-        if (symbols) {
-            u32 code[QUAD] = {0, 0, 0, 0};
-            if (uniform(cls)) decode_symbols(c, table, cls == OWN, there, lane, code);
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) d[j] = code[j];
-            if (uniform(form.low)) low.complete(d, there);
-        } else {
-            if (uniform(cls)) {
-                if (uniform(i + 1 < groups || n % GROUP == 0))
-                    decode_group<T, true>(c, table, 15, lane, d);
-                else
-                    decode_group<T, false>(c, table, there, lane, d);
-            }
-            if (uniform(form.low)) {
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++) d[j] = wrap<T>(code_of(d[j]));
-                low.complete(d, there);
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++) d[j] = extended_difference<T>(d[j]);
-            }
-        }
-        put_codes(codes + i * GROUP + lane * QUAD, d);
-    }
-    if (uniform(change == groups)) good &= c.change();
-    if (uniform(form.low)) good &= low.taken == own.side.numbers;
-    if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return false;
+    const Words words = {at, longest, masked, change, has_table};
+    // Of 64 bits differences along axes add up to words of as many.
+    const bool may_be_narrow = uniform(!form.low && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
+    Verdict verdict = AGAIN;
+    if (may_be_narrow) verdict = read_codes<T, true>(s, own, form, words, slots, ring, codes);
+    if (uniform(verdict == AGAIN)) verdict = read_codes<T, false>(s, own, form, words, slots, ring, codes);
+    if (!uniform(verdict == GOOD)) return false;
     if (uniform(form.prediction == BY_LAGS)) undo_lags(body, own.side.lags_at, n, codes);
     return true;
 }

@@ -90,3 +90,30 @@ impl GpuCodec for Predict {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors that kernels keep of the finest level of a tile with these sides: those of classes Y, Z, XZ and YZ. Shorter
+    /// sides have no more.
+    fn errors([x, y, z]: [usize; 3]) -> usize {
+        let coarse = |n: usize| if n == 1 { 1 } else { n / 2 + 1 };
+        let [[cx, fx], [cy, fy], [cz, fz]] = [x, y, z].map(|n| [coarse(n), n - coarse(n)]);
+        cx * fy * cz + cx * cy * fz + fx * cy * fz + cx * fy * fz
+    }
+
+    #[test]
+    fn errors_of_nodes_have_room() {
+        let mut most = 0;
+        for [x, y, z] in (0..15usize.pow(3)).map(|n| [n % 15, n / 15 % 15, n / 225]) {
+            let sides = [x, y, z].map(|side| 1 << side);
+            if x + y + z > TILE_LOG2 as usize || !super::super::interp::is_for(sides) {
+                continue;
+            }
+            // Of tiles in two axes y takes the place of z.
+            most = most.max(errors(if z == 0 { [sides[0], 1, sides[1]] } else { sides }));
+        }
+        assert!(most > 8000 && most <= PREDICT_ERRORS, "{most}");
+    }
+}

@@ -317,6 +317,8 @@ pub const PREDICT_NUMBER_BYTES: usize = 4 << 14;
 pub const PREDICT_WARP_BYTES: usize = PREDICT_RING_BYTES + (4 << 10);
 /// Of the ring.
 pub const PREDICT_RING_BYTES: usize = 1024;
+/// Errors of nodes that stand in the place of all of these, while tiles are restored.
+pub const PREDICT_ERRORS: usize = PREDICT_THREADS / 32 * PREDICT_WARP_BYTES / 4;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
