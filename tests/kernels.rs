@@ -244,6 +244,7 @@ fn headers_are_fresh() {
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let predict = [
         ("PREDICT_THREADS", PREDICT_THREADS as u64),
+        ("PREDICT_TOGETHER", PREDICT_TOGETHER as u64),
         ("PREDICT_NUMBER_BYTES", PREDICT_NUMBER_BYTES as u64),
         ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
         ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),

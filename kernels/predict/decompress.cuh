@@ -1,5 +1,5 @@
-// Stream → array. Blocks take as many tiles at once as they have warps, or fewer of small arrays, by ticket. Each warp
-// reads and decodes one of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
+// Stream → array. Blocks take PREDICT_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads and
+// decodes each of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
 // address is checked before it is used; checksums are compared at the end, so a stream that fails them has been decoded
 // to harmless nonsense by then.
 //
@@ -42,7 +42,7 @@ template <class T> DEV bool group_is_wanted(const Stream<T>& s, u64 group, u32 l
 // What the threads of a block share.
 template <class T> struct Shared {
     Stream<T> stream;
-    Own<T> own[MOST_WARPS];
+    Own<T> own[PREDICT_TOGETHER];
     Bench<T> bench;
     u64 begin, disagreements[MOST_WARPS];
 };
@@ -90,12 +90,13 @@ template <class T> DEV void decompress(const PredictDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Shared<T> own;
     static_assert(PREDICT_WARP_BYTES == PREDICT_RING_BYTES + (4u << TABLE_BITS), "what the host reckons with");
-    static_assert(4 * PREDICT_ERRORS == MOST_WARPS * PREDICT_WARP_BYTES, "errors stand where rings and tables do");
+    static_assert(PREDICT_TOGETHER <= MOST_WARPS, "a warp for each tile");
+    static_assert(4 * PREDICT_ERRORS == PREDICT_TOGETHER * PREDICT_WARP_BYTES, "errors stand where rings and tables do");
     static_assert((TABLES - 1) * (4u << TABLE_BITS) <= PREDICT_NUMBER_BYTES, "tables stand where numbers do");
     u32* const v = (u32*)shared;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5),
               ring = shared_address(shared) + PREDICT_NUMBER_BYTES + warp * PREDICT_WARP_BYTES;
-    typename T::Word* const codes = (typename T::Word*)a.scratch + ((u64)blockIdx.x * MOST_WARPS << TILE_LOG2);
+    typename T::Word* const codes = (typename T::Word*)a.scratch + ((u64)blockIdx.x * PREDICT_TOGETHER << TILE_LOG2);
     const Batch& batch = a.common.batch;
     if (threadIdx.x == 0) own.bench.levels.len[0] = 0;
     for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {

@@ -4,6 +4,7 @@
 #include "../common/launch.h"
 
 #define PREDICT_THREADS 256u
+#define PREDICT_TOGETHER 8u
 #define PREDICT_NUMBER_BYTES 65536u
 #define PREDICT_WARP_BYTES 5120u
 #define PREDICT_RING_BYTES 1024u
@@ -17,7 +18,7 @@ struct PredictDecompressArgs {
     u64 start[MAX_RANK];
     // Its lengths.
     u64 lens[MAX_RANK];
-    // Where each block keeps the codes of its tiles: for each of its warps as many words as a tile has elements.
+    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
     u8* scratch;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;

@@ -13,19 +13,6 @@ template <class T> struct Bench {
     Partial<u32> narrow;
 };
 
-// The element of a number, and whether there is one.
-template <class T>
-DEV bool element_of(const Stream<T>& s, const Own<T>& own, const TileForm& form, typename T::Word number,
-                    typename T::Word& element) {
-    if (own.is_bits) {
-        element = number + own.base;
-        return from_word<T>(form, own.side, own.body, s.head.is_float, element);
-    }
-    element = own.map == PLAIN ? s.meaning.bin(number + own.base)
-                               : s.meaning.lattice.multiple((i32)((u32)number + (u32)own.base));
-    return true;
-}
-
 // Four neighbours of a row.
 DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) {
     store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3]));
@@ -80,7 +67,7 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
 }
 
 // Corrections, then exceptions, over what was restored. For a whole block; a barrier before.
-template <class T, class Number> DEV bool put_patches(const Stream<T>& s, const Own<T>& own, Number number) {
+template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, const Own<T>& own, Number number) {
     enum { SIZE = T::BITS / 8 };
     typedef typename T::Word Word;
     const u32 n = own.t.count();
@@ -102,6 +89,16 @@ template <class T, class Number> DEV bool put_patches(const Stream<T>& s, const 
         });
     }
     return good;
+}
+
+// Stores the elements of a tile and what patches say of them; `element` is given a number, and says whether it has one.
+// For a whole block; a barrier before.
+template <class T, class Element> DEV void put_numbers(const Stream<T>& s, const Own<T>& own, bool& good, Element element) {
+    put_all(s, own, [&good, element](u32 i) { return element(i, good); });
+    if (own.corrections | own.exceptions) {
+        __syncthreads();
+        good &= put_patches(s, own, [&good, element](u32 i) { return element(i, good); });
+    }
 }
 
 // A raw body, or a constant one. For a whole block.
@@ -188,17 +185,6 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Few tiles have codes of more than 16 bits.
-template <class T>
-SELDOM void interpolate_wide(u32* v, u32* e, const typename T::Word* codes, const Own<T>& own, bool coarse, Levels& levels,
-                             Partial<u32>& partial) {
-    const Tile& t = own.t;
-    if (own.predictor == 1)
-        interpolate<false>(v, e, codes, t.lx, t.ly, t.lz, coarse, own.set, levels, partial);
-    else
-        interpolate<true>(v, e, codes, t.lx, t.ly, t.lz, coarse, own.set, levels, partial);
-}
-
 // Restores a tile whose codes are there. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for errors
 // of nodes. For a whole block; a barrier before and behind.
 template <class T>
@@ -209,51 +195,43 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     const u32 n = t.count();
     const TileForm form = TileForm::of(own.side.form);
     bool good = true;
-    const auto put_them = [&](const auto* numbers, auto extended) {
-        const auto element = [&](u32 i) {
-            Word v;
-            good &= element_of(s, own, form, extended(numbers[i]), v);
-            return v;
-        };
-        put_all(s, own, element);
-        if (own.corrections | own.exceptions) {
-            __syncthreads();
-            good &= put_patches(s, own, element);
-        }
-    };
+    // Of 32 bits they come to stand in shared memory, whatever they are.
+    bool in_codes = false;
     if (own.predictor) {
         const bool coarse = own.map == ON_LATTICE;
-        Levels& levels = bench.levels;
-        if (own.narrow && own.predictor == 1)
-            interpolate<false>(v, e, (const short*)codes, t.lx, t.ly, t.lz, coarse, own.set, levels, bench.narrow);
-        else if (own.narrow)
-            interpolate<true>(v, e, (const short*)codes, t.lx, t.ly, t.lz, coarse, own.set, levels, bench.narrow);
+        const u8* const at = (const u8*)codes;
+        if (own.predictor == 1)
+            interpolate<false>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, bench.narrow);
         else
-            interpolate_wide<T>(v, e, codes, own, coarse, levels, bench.narrow);
-        put_them(v, [](u32 number) { return (Word)(i64)(i32)number; });
-        return good;
-    }
-    const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
-    if (own.narrow) {
-        const uint2* const four = (const uint2*)codes;
-#pragma unroll 1
-        for (u32 i = threadIdx.x; QUAD * i < n; i += blockDim.x) {
-            const uint2 q = four[i];
-            ((uint4*)v)[i] = make_uint4((u32)(i32)(short)q.x, (u32)((i32)q.x >> 16), (u32)(i32)(short)q.y,
-                                        (u32)((i32)q.y >> 16));
-        }
-        __syncthreads();
-        sum_box(v, box, own.set, bench.narrow);
-        put_them(v, [](u32 number) { return (Word)(i64)(i32)number; });
-    } else if (T::BITS == 64 || form.prediction != BY_AXES || own.set == 0) {
-        if (form.prediction == BY_AXES) sum_box(codes, box, own.set, bench.partial);
-        put_them(codes, [](Word number) { return number; });
+            interpolate<true>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, bench.narrow);
     } else {
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < n; i += blockDim.x) v[i] = (u32)codes[i];
-        __syncthreads();
-        sum_box(v, box, own.set, bench.narrow);
-        put_them(v, [](u32 number) { return (Word)number; });
+        const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
+        if (T::BITS == 64) {
+            in_codes = true;
+            if (form.prediction == BY_AXES) sum_box(codes, box, own.set, bench.partial);
+        } else {
+            const Codes all = {(const u8*)codes, own.narrow ? 1u : 2u};
+#pragma unroll 4
+            for (u32 i = threadIdx.x; i < n; i += blockDim.x) v[i] = all[i];
+            __syncthreads();
+            if (form.prediction == BY_AXES) sum_box(v, box, own.set, bench.narrow);
+        }
+    }
+    const Word base = own.base;
+    if (!own.is_bits && own.map != PLAIN) {
+        const Lattice<T> lattice = s.meaning.lattice;
+        put_numbers(s, own, good, [=](u32 i, bool&) { return lattice.multiple((i32)(v[i] + (u32)base)); });
+    } else if (!own.is_bits) {
+        const Meaning<T> meaning = s.meaning;
+        put_numbers(s, own, good, [=](u32 i, bool&) {
+            return meaning.bin((T::BITS == 64 && in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base);
+        });
+    } else {
+        put_numbers(s, own, good, [&, v, base, in_codes](u32 i, bool& good) {
+            Word element = (T::BITS == 64 && in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base;
+            good &= from_word<T>(form, own.side, own.body, s.head.is_float, element);
+            return element;
+        });
     }
     if (own.is_bits && form.order == DECIMALS) {
         // Elements that are no decimals go over what was restored.

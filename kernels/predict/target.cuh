@@ -59,7 +59,7 @@ template <class T> struct Stream {
         }
         if (!status) meaning.set(head);
         const u64 each = head.grid.chunks / (work_slots ? work_slots : 1);
-        together = (u32)min_of(each ? each : 1, (u64)(blockDim.x / 32));
+        together = (u32)min_of(each ? each : 1, (u64)PREDICT_TOGETHER);
     }
 };
 

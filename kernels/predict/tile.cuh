@@ -98,9 +98,7 @@ template <class T> SELDOM bool read_patches(Own<T>& own, const u8* body, u32 byt
 }
 
 // The codes of a sparse tile of n elements, as differences; all are written. By one lane, but for zeros.
-template <class T>
-SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, typename T::Word* codes) {
-    typedef typename T::Word Word;
+template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Word* codes) {
     const u32 lane = threadIdx.x & 31;
     if (!has_bytes(at, bytes, 2)) return false;
     const u32 coded = body[at], flags = body[at + 1], groups = (n + GROUP - 1) / GROUP, is_long = flags & 1;
@@ -191,9 +189,12 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
     if (!NARROW && uniform(form.low)) low.begin(own.side, body, bytes);
     const bool symbols = !NARROW && uniform(form.prediction == BY_SYMBOLS);
     bool good = true;
-    u8* out = (u8*)codes + lane * (QUAD * (NARROW ? 2 : sizeof(Word)));
+    // Numbers that are interpolated have 32 bits.
+    const bool short_words = T::BITS == 64 && uniform(own.predictor);
+    const u32 size = NARROW ? 2 : short_words ? 4 : (u32)sizeof(Word);
+    u8* out = (u8*)codes + lane * QUAD * size;
 #pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i++, out += GROUP * (NARROW ? 2 : sizeof(Word))) {
+    for (u32 i = 0; uniform(i < groups); i++, out += GROUP * size) {
         if (uniform(i == change)) good &= c.change();
         const u32 cls = uniform(__shfl_sync(FULL, classes, i / CLASSES_OF_LANE) >> (4 * (i % CLASSES_OF_LANE)) & 15);
         const u32 table = table_of(slots, own_table, words.has_table, cls);
@@ -226,6 +227,9 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
             for (u32 j = 0; j < QUAD; j++) far |= d[j] + 0x8000;
             if (uniform(__any_sync(FULL, far >> 16 != 0))) return AGAIN;
             put_narrow_codes(out, (u32)d[0], (u32)d[1], (u32)d[2], (u32)d[3]);
+        } else if (short_words) {
+            const u32 low[QUAD] = {(u32)d[0], (u32)d[1], (u32)d[2], (u32)d[3]};
+            put_codes((u32*)out, low);
         } else {
             put_codes((Word*)out, d);
         }
@@ -304,8 +308,11 @@ DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typen
         if (!uniform(read_own(p, body + bytes, own_table, false))) return false;
         at = (u32)(p - body);
     }
-    if (uniform(sparse))
-        return uniform(__all_sync(FULL, read_sparse<T>(body, bytes, at, n, slots, codes)));
+    if (uniform(sparse)) {
+        const bool good = T::BITS == 64 && uniform(predictor) ? read_sparse(body, bytes, at, n, slots, (u32*)codes)
+                                                              : read_sparse(body, bytes, at, n, slots, codes);
+        return uniform(__all_sync(FULL, good));
+    }
     const Words words = {at, longest, masked, change, has_table};
     // Of 64 bits differences along axes add up to words of as many.
     const bool may_be_narrow = uniform(!form.low && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));

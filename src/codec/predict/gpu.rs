@@ -13,10 +13,8 @@ use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, need};
 
-/// Warps of a block.
-const WARPS: usize = PREDICT_THREADS / 32;
 /// Bytes that a block shares.
-const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + WARPS * PREDICT_WARP_BYTES;
+const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WARP_BYTES;
 
 const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2);
 
@@ -82,7 +80,7 @@ impl GpuCodec for Predict {
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
-            let scratch = session.allocate((blocks as usize * WARPS * word) << TILE_LOG2)?;
+            let scratch = session.allocate((blocks as usize * PREDICT_TOGETHER * word) << TILE_LOG2)?;
             let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
             let args = PredictDecompressArgs { common, start, lens, scratch: scratch.start(), boxed, zero: 0 };

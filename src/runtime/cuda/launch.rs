@@ -300,7 +300,7 @@ launch_structs! {
         start: [u64; MAX_RANK],
         /// Its lengths.
         lens: [u64; MAX_RANK],
-        /// Where each block keeps the codes of its tiles: for each of its warps as many words as a tile has elements.
+        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
         scratch: *mut u8,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
@@ -311,14 +311,16 @@ launch_structs! {
 
 /// Threads of a block of the kernel that decompresses tiles.
 pub const PREDICT_THREADS: usize = 256;
-/// Bytes that such a block shares: the numbers of a tile, or the tables of all classes.
+/// Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.
+pub const PREDICT_TOGETHER: usize = 8;
+/// Bytes that it shares: the numbers of a tile, or the tables of all classes.
 pub const PREDICT_NUMBER_BYTES: usize = 4 << 14;
-/// And for each of its warps: a ring of words, and the table of its tile.
+/// And for each of these warps: a ring of words, and the table of its tile.
 pub const PREDICT_WARP_BYTES: usize = PREDICT_RING_BYTES + (4 << 10);
 /// Of the ring.
 pub const PREDICT_RING_BYTES: usize = 1024;
 /// Errors of nodes that stand in the place of all of these, while tiles are restored.
-pub const PREDICT_ERRORS: usize = PREDICT_THREADS / 32 * PREDICT_WARP_BYTES / 4;
+pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
