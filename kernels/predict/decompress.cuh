@@ -20,10 +20,11 @@
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the stream is known
 //   barrier 3   everyone is done with the tiles before; then: thread 0 takes the next ones
-//   barrier 4   these are known, and the tables there
-//   barrier 5   their codes are there
-//   barrier 6   everyone is done with a tile
-//   barrier 7   all warps have left the array; then: thread 0 hands in what the block did
+//   barrier 4   these are known
+//   barrier 5   the tables are there
+//   barrier 6   codes are there
+//   barrier 7   everyone is done with a tile
+//   barrier 8   all warps have left the array; then: thread 0 hands in what the block did
 #pragma once
 #include "restore.cuh"
 
@@ -59,10 +60,11 @@ template <class T> DEV void decompress_one(Shared<T>& a, u32* v, u32 ring, typen
     for (;;) {
         __syncthreads();    // everyone is done with the tiles before
         if (threadIdx.x == 0) a.begin = count_if(true, &s.control->ticket) * together;
-        make_tables(v);
         __syncthreads();
         const u64 begin = a.begin, chunk = begin + warp;
         if (begin >= chunks || !any) break;
+        make_tables(v);
+        __syncthreads();
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
             if (uniform(chunk < chunks) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))

@@ -87,6 +87,12 @@ pub fn without_kernels() -> Vec<&'static str> {
     super::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
 }
 
+/// The names of the codecs whose kernels restore streams and compress nothing.
+pub fn restored_alone() -> Vec<&'static str> {
+    let restores = |codec: &&&'static dyn Codec| codec.gpu().is_some_and(|gpu| !gpu.compresses());
+    super::REGISTRY.iter().filter(restores).map(|codec| codec.name()).collect()
+}
+
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
     super::named(params).map_or_else(|e| Some(e.message), |codec| side(codec).err())

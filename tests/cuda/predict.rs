@@ -349,3 +349,12 @@ fn parts_of_large_arrays() {
         }
     }
 }
+
+/// What a call that asks about the device is told.
+#[test]
+fn the_device_says_who_does_what() {
+    let (shim, _turn) = Shim::get();
+    let there = shim.allocate(0, 64);
+    let told = route::describe(Device::Auto, there.at(0).cast(), null_mut());
+    assert!(told.ends_with("; kernels of predict restore, and the CPU compresses"), "{told}");
+}
