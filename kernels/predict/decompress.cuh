@@ -93,7 +93,8 @@ template <class T> DEV void decompress(const PredictDecompressArgs& a) {
     SHARED Shared<T> own;
     static_assert(PREDICT_WARP_BYTES == PREDICT_RING_BYTES + (4u << TABLE_BITS), "what the host reckons with");
     static_assert(PREDICT_TOGETHER <= MOST_WARPS, "a warp for each tile");
-    static_assert(4 * PREDICT_ERRORS == PREDICT_TOGETHER * PREDICT_WARP_BYTES, "errors stand where rings and tables do");
+    static_assert(4 * PREDICT_ERRORS == PREDICT_TOGETHER * PREDICT_WARP_BYTES,
+                  "errors stand where rings and tables do");
     static_assert((TABLES - 1) * (4u << TABLE_BITS) <= PREDICT_NUMBER_BYTES, "tables stand where numbers do");
     u32* const v = (u32*)shared;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5),

@@ -1,6 +1,6 @@
-// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interp.rs in CUDA. A thread
-// goes along z through a column of nodes of a class, with what they need along x and y at hand and the coarse nodes
-// about it in registers. Of tiles in two axes y takes the place of z.
+// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interp.rs in CUDA. A
+// thread goes along z through a column of nodes of a class, with what they need along x and y at hand and the coarse
+// nodes about it in registers. Of tiles in two axes y takes the place of z.
 //
 //   v        numbers in raster order           all threads write new nodes, then a barrier; all read coarse ones
 //   e        errors of classes Y, Z, XZ, YZ    all threads write them, then a barrier; all read
@@ -41,7 +41,7 @@ struct alignas(16) Recipes {
 };
 // What is known of tiles of some lengths, in the shared memory of a block.
 struct Levels {
-    u32 len[3];    // what it is known of; lengths of 0 before
+    u32 len[3];                  // what it is known of; lengths of 0 before
     Recipes of[2][LEVELS][3];    // of predictors 1 and 2
 };
 
@@ -90,7 +90,10 @@ DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz) {
     __syncthreads();    // all have looked
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < 2 * LEVELS * 12; i += blockDim.x) {
-        const u32 rough = i & 1, k = i / 24, axis = i / 8 % 3, end = i / 2 % 4, n = axis == 0 ? lx : axis == 1 ? ly : lz;
+        const u32 rough = i & 1, k = i / 24, axis = i / 8 % 3, end = i / 2 % 4,
+                  n = axis == 0   ? lx
+                      : axis == 1 ? ly
+                                  : lz;
         const u32 fresh = nodes_of(n, k) - nodes_of(n, k + 1), j = end == 0 ? 0 : end == 1 ? fresh - 2 : fresh - 1;
         Recipe recipe = {rough ? MEAN : REGULAR, 0, 0, 0};
         if (end < 3 && fresh > (end == 1 ? 1u : 0u)) recipe = make_recipe(n, k, j, rough);
@@ -114,8 +117,8 @@ DEV u32 step_of(u32 axes, u32 k) {
 
 // Nodes along an axis on a level, and where they are among the numbers.
 struct Line {
-    u32 coarse, fresh;     // how many
-    u32 step, last;        // from one coarse node to the next; that of the last
+    u32 coarse, fresh;    // how many
+    u32 step, last;       // from one coarse node to the next; that of the last
     const Recipe* recipes;
 
     DEV u32 of_coarse(u32 i) const { return min_of(i * step, last); }
@@ -157,9 +160,9 @@ template <bool ROUGH> struct March {
     u32* v;
     u32 *ey, *ez, *exz, *eyz;
     Codes codes;
-    u32 s;            // the step
+    u32 s;             // the step
     u32 parts_log2;    // of a column, that threads share
-    u32 carry;        // threads that the classes before have taken
+    u32 carry;         // threads that the classes before have taken
 
     // Goes through a class, whose codes begin at `first`; those of one new axis may be summed up at `sums` already.
     template <u32 CLS> DEV void go(u32 first, const u32* sums = nullptr) {
@@ -174,8 +177,8 @@ template <bool ROUGH> struct March {
         carry = (carry + units) % PREDICT_THREADS;
 #pragma unroll 1
         for (; unit < units; unit += PREDICT_THREADS) {
-            const u32 part = times_within(unit, columns), column = unit - part * columns,
-                      j = times_within(column, nx), i = column - j * nx;
+            const u32 part = times_within(unit, columns), column = unit - part * columns, j = times_within(column, nx),
+                      i = column - j * nx;
             const u32 begin = part * each, end = min_of(begin + each, nz);
             if (begin >= end) continue;
             const u32 px = IN_X ? x.of_new(i) : x.of_coarse(i), py = IN_Y ? y.of_new(j) : y.of_coarse(j);
@@ -247,8 +250,8 @@ template <bool ROUGH> struct March {
                     p = ROUGH ? arithmetic_shift(3 * main + ay.make<ROUGH>(ry, v + px + pz) + 2 * e, 2) : main + e;
                 }
                 if (CLS == (X_AXIS | Y_AXIS | Z_AXIS)) {
-                    const u32 sum = main + along_y(exz, (k * y.coarse + j) * nx + i) +
-                                    along_x(eyz, (k * ny + j) * x.coarse + i);
+                    const u32 sum =
+                        main + along_y(exz, (k * y.coarse + j) * nx + i) + along_x(eyz, (k * ny + j) * x.coarse + i);
                     p = sum;
                     if (ROUGH) {
                         const u32 of_v = ay.make<ROUGH>(ry, v + px + pz) + ax.make<ROUGH>(rx, v + py + pz);
@@ -283,8 +286,8 @@ template <bool ROUGH> struct March {
 // Restores the numbers of a tile from the differences at `code`. At `e` is room for
 // PREDICT_ERRORS errors. For a whole block; a barrier before and behind.
 template <bool ROUGH>
-DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels,
-               Partial<u32>& partial) {
+DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set,
+                     Levels& levels, Partial<u32>& partial) {
     if (lz == 1) {
         lz = ly;
         ly = 1;
@@ -339,9 +342,7 @@ DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly
         m.carry = 0;
         const bool differences = set && k < DIFFERENCE_LEVELS;
         const u32* sums = nullptr;
-        if (differences) {
-            sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial);
-        }
+        if (differences) { sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial); }
         m.template go<X_AXIS>(of_x, sums);
         if (differences) {
             __syncthreads();    // all are done with what stands where errors will

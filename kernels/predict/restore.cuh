@@ -93,7 +93,8 @@ template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, con
 
 // Stores the elements of a tile and what patches say of them; `element` is given a number, and says whether it has one.
 // For a whole block; a barrier before.
-template <class T, class Element> DEV void put_numbers(const Stream<T>& s, const Own<T>& own, bool& good, Element element) {
+template <class T, class Element>
+DEV void put_numbers(const Stream<T>& s, const Own<T>& own, bool& good, Element element) {
     put_all(s, own, [&good, element](u32 i) { return element(i, good); });
     if (own.corrections | own.exceptions) {
         __syncthreads();
@@ -185,8 +186,8 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Restores a tile whose codes are there. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for errors
-// of nodes. For a whole block; a barrier before and behind.
+// Restores a tile whose codes are there. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for
+// errors of nodes. For a whole block; a barrier before and behind.
 template <class T>
 DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, u32* e,
                         Bench<T>& bench) {

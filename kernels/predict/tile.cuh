@@ -24,8 +24,8 @@ template <class T> struct Own {
     u32 corrections, exceptions, gaps_at, values_at, more_gaps_at, elements_at, differ;
 };
 
-// Goes through numbers of elements below n, which stand as gaps from p on, of which `there` bytes may be read: shows the
-// place among them and the number of each. How many bytes they take, or ~0 if they are not valid. For a whole warp.
+// Goes through numbers of elements below n, which stand as gaps from p on, of which `there` bytes may be read: shows
+// the place among them and the number of each. How many bytes they take, or ~0 if they are not valid. For a whole warp.
 template <class Show> DEV u32 each_number(const u8* p, u32 there, u32 count, u32 n, Show show) {
     const u32 lane = threadIdx.x & 31;
     u32 found = 0, next = 0, at = 0;
@@ -137,7 +137,8 @@ template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at,
             const u32 end = min_of(n, (g + 1) * GROUP);
 #pragma unroll 1
             for (u32 i = g * GROUP; i < end; i++) {
-                const u32 e = load_shared32(at_word(slots + ((cls - 1) << (TABLE_BITS + 2)), x & ((1u << TABLE_BITS) - 1)));
+                const u32 e =
+                    load_shared32(at_word(slots + ((cls - 1) << (TABLE_BITS + 2)), x & ((1u << TABLE_BITS) - 1)));
                 x = (e >> 22) * (x >> TABLE_BITS) + (e & ((1u << TABLE_BITS) - 1));
                 refill();
                 const u32 raw = e >> 10 & 63;
@@ -253,8 +254,7 @@ DEV Verdict read_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, co
 
 // Reads and checks a packed body, and decodes its codes. `ring`: what the warp shares; `slots`: the tables. For a whole
 // warp.
-template <class T>
-DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typename T::Word* codes) {
+template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typename T::Word* codes) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, n = uniform(own.t.count()), groups = (n + GROUP - 1) / GROUP,
               own_table = ring + PREDICT_RING_BYTES;
@@ -267,8 +267,9 @@ DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, typen
     bool good = predictor < 3 && (change <= groups || change == NEVER) && longest <= STATE_BITS && longest >= masked &&
                 !(sparse && (change || longest || has_table)) && !(set & ~s.head.grid.set()) &&
                 (predictor == 0 || s.head.grid.is_smooth());
-    good &= map == PLAIN ? !has_patches || has_lattice
-                         : map == EXACT ? !has_patches && has_bins : predictor && has_lattice;
+    good &= map == PLAIN   ? !has_patches || has_lattice
+            : map == EXACT ? !has_patches && has_bins
+                           : predictor && has_lattice;
     if (!uniform(good)) return false;
     u32 at = HEAD_BYTES, form_bits = 0;
     const bool is_bits = uniform(!has_bins || map == EXACT);
