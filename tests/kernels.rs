@@ -212,7 +212,7 @@ fn predict_tables_h() -> String {
     }
     let list = |numbers: &[u16]| {
         let mut lines = String::new();
-        for line in numbers.chunks(24) {
+        for line in numbers.chunks(18) {
             let line: Vec<String> = line.iter().map(u16::to_string).collect();
             writeln!(lines, "    {},", line.join(", ")).unwrap();
         }

@@ -73,8 +73,8 @@ impl GpuCodec for Predict {
                 (0, 1)
             }
         };
-        // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory is
-        // freed behind it.
+        // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
+        // is freed behind it.
         unsafe {
             let batch = streams.tell(list, decompress, |item| tiles(item.count))?;
             let blocks = decompress.blocks(batch.work_slots);
@@ -93,8 +93,8 @@ impl GpuCodec for Predict {
 mod tests {
     use super::*;
 
-    /// Errors that kernels keep of the finest level of a tile with these sides: those of classes Y, Z, XZ and YZ. Shorter
-    /// sides have no more.
+    /// Errors that kernels keep of the finest level of a tile with these sides: those of classes Y, Z, XZ and YZ.
+    /// Shorter sides have no more.
     fn errors([x, y, z]: [usize; 3]) -> usize {
         let coarse = |n: usize| if n == 1 { 1 } else { n / 2 + 1 };
         let [[cx, fx], [cy, fy], [cz, fz]] = [x, y, z].map(|n| [coarse(n), n - coarse(n)]);
