@@ -284,3 +284,18 @@ fn hostile_planes_are_refused_as_on_the_cpu() {
     }
     assert!((50..450).contains(&refused), "{refused}");
 }
+
+/// The threshold of the quantizer as a missing value: the last bin lies there, though elements from there on keep their
+/// bits.
+#[test]
+fn a_missing_value_at_the_threshold_is_kept_apart() {
+    let (shim, _turn) = Shim::get();
+    for (dtype, top) in [(DType::F16, 1.0), (DType::BF16, 0.125)] {
+        let field = |i: usize| ((i * 7919) % 20_003) as f64 / 20_003.0 * 1.2 * top;
+        let bytes: Vec<u8> = (0..20_003).flat_map(|i| element(dtype, field(i))).collect();
+        for bound in [1e-3, 2e-3, 5e-3].map(|part| part * top) {
+            let p = Params { missing: named(&[top, 2.0, 3.0]), ..Params::new(dtype) }.with_bound(Mode::Abs, bound);
+            compare(shim, &p, &bytes, 0, "threshold");
+        }
+    }
+}
