@@ -196,7 +196,7 @@ macro_rules! for_words {
     };
 }
 
-/// An encoder's buffers on the heap. Never inlined, so that the stack holds those of one word alone while they are made.
+/// An encoder's buffers on the heap. Never inlined: the stack holds those of one word alone while they are made.
 #[inline(never)]
 fn of_encoder<W: Word>(plan: &Plan) -> Result<Box<[encode::Buffers<W>]>> {
     on_heap(encode::Buffers::new(plan)?)

@@ -10,8 +10,8 @@ use crate::primitives::lorenzo::AXES;
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;
 
-/// What goes through a tile. All slices but `codes` have the places of a [`Layout`]: rows are written to a vector behind
-/// their ends.
+/// What goes through a tile. All slices but `codes` have the places of a [`Layout`]: rows are written to a vector
+/// behind their ends.
 pub struct Pass<'a, L: Lanes> {
     pub l: L,
     pub rule: Rule,
@@ -290,8 +290,8 @@ impl<L: Lanes> Pass<'_, L> {
     }
 }
 
-/// Where nodes of an axis end, behind `j`, that are predicted as it is: of so many that are new or coarse, the first one
-/// apart from the others if asked.
+/// Where nodes of an axis end, behind `j`, that are predicted as it is: of so many that are new or coarse, the first
+/// one apart from the others if asked.
 #[inline(always)]
 fn alike(nodes: &super::weights::Nodes, is_new: bool, j: usize, count: usize, first_apart: bool) -> usize {
     match () {
