@@ -131,10 +131,8 @@ impl Watch {
 }
 
 /// Adds what was found to the missing values that are known.
-pub fn add(missing: &mut MissingValues, dtype: DType, found: &[f64]) -> Result<(), String> {
-    found
-        .iter()
-        .try_for_each(|value| missing.push_found(MissingValue::Bits(dtype.nearest(*value))).map_err(|e| e.to_string()))
+pub fn add(missing: &mut MissingValues, found: &[f64]) -> Result<(), String> {
+    found.iter().try_for_each(|value| missing.push_found(MissingValue::Number(*value)).map_err(|e| e.to_string()))
 }
 
 /// What to say of an absolute bound that may make one value of all between these.

@@ -236,7 +236,7 @@ impl Gather {
             return Err(format!("{name}: holds no number"));
         };
         let Gather { dtype, big_endian, fill, mut missing, pieces, shapes, .. } = self;
-        sentinel::add(&mut missing, dtype, &found)?;
+        sentinel::add(&mut missing, &found)?;
         let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
         Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
     }

@@ -248,10 +248,10 @@ fn seen_range(
     if !searches {
         return Ok(range);
     }
-    sentinel::add(&mut params.missing, params.dtype, &watch.found())?;
+    sentinel::add(&mut params.missing, &watch.found())?;
     if let Some(mut behind) = watch.behind() {
         read_through(args, input, args.frame_bytes, |data| behind.see(data))?;
-        sentinel::add(&mut params.missing, params.dtype, &behind.found())?;
+        sentinel::add(&mut params.missing, &behind.found())?;
         watch = behind;
     }
     Ok(watch.range())

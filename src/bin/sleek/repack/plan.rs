@@ -514,7 +514,7 @@ impl Survey<'_> {
         };
         // Without them the range is another one, and there may be more.
         let mut params = self.params.clone();
-        sentinel::add(&mut params.missing, params.dtype, &found)?;
+        sentinel::add(&mut params.missing, &found)?;
         let (range, more) = Survey { params: &params, is_rough: false, ..*self }.range()?;
         found.extend(more);
         Ok((range, found))
