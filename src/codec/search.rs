@@ -81,7 +81,11 @@ fn looks_like_it(params: &Params, src: &[u8]) -> Result<bool> {
     let (numbers, n) = numbers(params)?;
     let mut watch = Watch::new(Isa::best(), params.dtype, params.big_endian, &numbers[..n]);
     src.chunks(GLANCED_OF).for_each(|part| watch.see(&part[..part.len().min(GLANCED)]));
-    Ok(watch.ends().is_some_and(|ends| marks::suspects(params.dtype, &ends)))
+    let Some(ends) = watch.ends().filter(|ends| marks::suspects(params.dtype, ends)) else { return Ok(false) };
+    let mut fills = [0.0; MOST_KNOWN + 2];
+    fills[..n].copy_from_slice(&numbers[..n]);
+    fills[n..n + 2].copy_from_slice(&[ends.low, ends.high]);
+    Ok(cpu::refutation(params, &fills[..n + 2], src).is_none())
 }
 
 /// The missing values that are known, as numbers, and how many there are.

@@ -14,6 +14,12 @@ pub const MOST_KNOWN: usize = 2;
 /// A usual mark is farther away from the others than this part of their range.
 pub const GAP: f64 = 64.0;
 
+/// Whether neither end is a mark, whatever else there is: other values, from `least` to `most`, are too near or too far
+/// apart. More of them change nothing, since they only come nearer and spread further.
+pub fn are_none(dtype: DType, ends: [f64; 2], (least, most): (f64, f64)) -> bool {
+    least < most && are_marks(dtype, ends, (least, most), [true; 2]) == [false; 2]
+}
+
 /// What an array has beside the values that are known and the two at its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
@@ -160,6 +166,9 @@ pub fn are_marks(dtype: DType, [low, high]: [f64; 2], (least, most): (f64, f64),
 /// Whether a value is one that people use to mark missing ones.
 fn is_usual(dtype: DType, v: f64) -> bool {
     let a = v.abs();
+    if a < MARKS[0] && dtype.size() > 2 {
+        return false;
+    }
     match dtype {
         DType::F64 => a == f64::MAX || MARKS.iter().any(|mark| a == *mark || a == f64::from(*mark as f32)),
         DType::F32 => a.is_finite() && MARKS.iter().any(|mark| a == f64::from(*mark as f32)),

@@ -331,9 +331,12 @@ impl Watch {
 
 fn ends_of<F: Float>(lanes: &Lanes<F>) -> Option<Ends> {
     let (low, high) = lanes.ends()?;
-    let known = || lanes.min.into_iter().zip(lanes.max).filter(|(a, b)| a <= b).flat_map(|(a, b)| [a, b]);
-    let above_low = known().filter(|v| *v > low).fold(high, |a, b| if b < a { b } else { a });
-    let below_high = known().filter(|v| *v < high).fold(low, |a, b| if b > a { b } else { a });
+    // Lanes that saw nothing have infinities, which are beyond the ends.
+    let (mut above_low, mut below_high) = (high, low);
+    for v in lanes.min.into_iter().chain(lanes.max) {
+        above_low = if v > low && v < above_low { v } else { above_low };
+        below_high = if v < high && v > below_high { v } else { below_high };
+    }
     let [low, high, above_low, below_high] = [low, high, above_low, below_high].map(|v| v.into() + 0.0);
     Some(Ends { low, high, above_low, below_high })
 }

@@ -24,7 +24,7 @@ use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::host::pool;
 use crate::params::Params;
-use crate::primitives::marks::Look;
+use crate::primitives::marks::{self, Look};
 use crate::primitives::range::{self, Watch};
 use crate::primitives::stream::{self, StreamingStores};
 
@@ -189,10 +189,29 @@ pub fn survey(params: &Params, fills: &[f64], src: &[u8]) -> Watch {
     of_pieces(params.threads, src, watch, |own, piece| own.see(piece), |whole, own| whole.join(own))
 }
 
+/// What a part of an array has beside `fills`, if that alone tells that the ends, which are the last two, are no marks.
+pub fn refutation(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+    const PART: usize = 2 << 10;
+    const PARTS: usize = 128;
+    let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
+    let mut others = None;
+    for part in src.chunks((src.len() / PARTS).next_multiple_of(PART).max(PART)) {
+        let part = &part[..part.len().min(PART)];
+        others = range::join(others, range::value_range(params.dtype, params.big_endian, fills, part));
+        if others.is_some_and(|others| marks::are_none(params.dtype, ends, others)) {
+            return others;
+        }
+    }
+    None
+}
+
 /// See [`Look::at`], of an array.
 #[inline(never)]
 pub fn look(params: &Params, fills: &[f64], src: &[u8]) -> Look {
     let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
+    if let Some(others) = refutation(params, fills, src) {
+        return Look { others: Some(others), repeats: [true; 2] };
+    }
     let of = |piece: &[u8]| Look::counts(params.dtype, params.big_endian, ends, piece);
     let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|end| a[end] += b[end]);
     let counts =
