@@ -259,6 +259,7 @@ pub struct Watch {
     lanes: Both,
 }
 
+#[allow(clippy::large_enum_variant)] // one for each thread
 #[derive(Clone)]
 enum Both {
     F32(Lanes<f32>),

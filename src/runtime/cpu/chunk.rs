@@ -178,6 +178,7 @@ impl Masker {
 
     /// Encodes a chunk that has missing values.
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
     fn encode<C: ChunkCodec>(
         &mut self,
         codec: &C,

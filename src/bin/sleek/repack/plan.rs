@@ -490,6 +490,9 @@ struct Survey<'a> {
     share: Option<Share>,
 }
 
+/// The range of values, if there are any, and what was found not to be one.
+type RangeAndFound = (Option<(f64, f64)>, Vec<f64>);
+
 /// What was seen of values.
 struct Seen {
     /// Of the valid ones.
@@ -500,7 +503,7 @@ struct Seen {
 
 impl Survey<'_> {
     /// The range of the valid values, by a part of them if that will do, and what was found not to be any.
-    fn range(&self) -> Result<(Option<(f64, f64)>, Vec<f64>), String> {
+    fn range(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             let some = self.see_some()?;
             // What may be a missing value is for all values to decide.
@@ -619,7 +622,7 @@ impl Survey<'_> {
 
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
     /// one. The smallest and the largest value that were seen, and what was found.
-    fn look_for_sentinels(&self) -> Result<(Option<(f64, f64)>, Vec<f64>), String> {
+    fn look_for_sentinels(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             return self.range();
         }
