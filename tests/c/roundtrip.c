@@ -138,7 +138,7 @@ static void boxes(const sleek_params *p, const void *stream, size_t bytes, const
 static void roundtrip(sleek_params p, size_t count) {
     size_t size = SIZE[p.dtype], raw = count * size, bytes = 1, again = 1, back = 1;
     size_t bound = sleek_compress_bound(&p, count);
-    if (p.codec <= SLEEK_CODEC_SLEEK) CHECK(bound <= raw + raw / 7000 + 128 + (p.rank || p.missing_count ? 304 : 0));
+    if (p.codec <= SLEEK_CODEC_SLEEK) CHECK(bound <= raw + raw / 7000 + 128 + (p.rank || p.missing_count || p.mode ? 304 : 0));
     CHECK(bound >= raw);
     unsigned char *src = malloc(raw + 1), *stream = malloc(bound), *second = malloc(bound), *dst = malloc(raw + 1);
     fill(src + 1, count, p.dtype, p.big_endian);
