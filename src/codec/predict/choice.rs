@@ -82,7 +82,8 @@ pub fn choose(p: impl Level, tile: Tile, (trial, levels): (&mut Trial, &mut inte
     if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
         return Way::Bins;
     }
-    let sides = sample(lens);
+    // A part would not come back as the tile did.
+    let sides = if survey.is_restored { lens } else { sample(lens) };
     let (way, cost) = take_sample(tile, sides, trial, levels).least(p, None);
     let samples: usize = sides.iter().product();
     if samples == n || cost >= LOW_COST * samples as u64 {

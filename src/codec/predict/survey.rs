@@ -70,6 +70,8 @@ pub struct Survey {
     pub has_missing: bool,
     /// Distances from the base are small enough.
     pub near: bool,
+    /// All that count are multiples, and not all the same: the tile was restored before.
+    pub is_restored: bool,
 }
 
 impl Survey {
@@ -142,7 +144,8 @@ impl<E: Multiple> Task for Map<'_, E> {
     fn run<L: Lanes>(self, _: L) -> (Survey, Bits<E::Word>) {
         let size = size_of::<E::Word>();
         let base = self.base();
-        let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
+        let mut survey =
+            Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true, is_restored: true };
         let mut any = 0;
         let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
@@ -179,6 +182,7 @@ impl<E: Multiple> Task for Map<'_, E> {
             survey.on += on.count_ones() as usize;
             survey.wide += wide.count_ones() as usize;
             let counts = counted & !wide;
+            survey.is_restored &= counts & !on == 0;
             if counts == u64::MAX {
                 for number in numbers {
                     any |= *number ^ (*number as i32 >> 31) as u32;
@@ -190,6 +194,7 @@ impl<E: Multiple> Task for Map<'_, E> {
             }
         }
         survey.near = any < MOST_NUMBER;
+        survey.is_restored &= any != 0;
         (survey, seen)
     }
 }
