@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use modules::Row;
 
 use sleek::bound::step_range;
+use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
+use sleek::codec::predict::{gpu_limits, tables};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
@@ -21,6 +23,7 @@ use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
+use sleek::primitives::rans;
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
@@ -179,6 +182,62 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     h
 }
 
+/// `kernels/predict/tables.h`: the numbers of codec predict and its tables.
+fn predict_tables_h() -> String {
+    let mut h = String::from(
+        "// Numbers and tables of codec predict, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+         #pragma once\n#include \"machine.cuh\"\n\nnamespace predict {\n\nenum : u32 {\n",
+    );
+    let numbers = [
+        ("CODEC_PREDICT", CODEC_PREDICT.into()),
+        ("TILE_LOG2", predict::TILE_LOG2 as usize),
+        ("GROUP", predict::GROUP),
+        ("QUAD", predict::QUAD),
+        ("CLASSES_OF_LANE", predict::CLASSES_OF_LANE),
+        ("BASE_BITS", predict::BASE_BITS as usize),
+        ("NEVER", predict::NEVER),
+        ("LENGTH_BITS", predict::LENGTH_BITS as usize),
+        ("DIRECT", predict::DIRECT as usize),
+        ("LOW", rans::LOW as usize),
+        ("STATE_BITS", rans::STATE_BITS as usize),
+        ("RAW_BITS", rans::RAW_BITS as usize),
+        ("TABLE_BITS", rans::TABLE_BITS as usize),
+        ("TABLES", tables::TABLES),
+        ("TOKENS", tables::TOKENS),
+        ("FIRST", tables::FIRST),
+        ("HEAD_BYTES", predict::HEAD_BYTES),
+    ];
+    for (name, value) in numbers.into_iter().chain(gpu_limits().map(|(name, value)| (name, value as usize))) {
+        writeln!(h, "    {name} = {value},").unwrap();
+    }
+    let list = |numbers: &[u16]| {
+        let mut lines = String::new();
+        for line in numbers.chunks(18) {
+            let line: Vec<String> = line.iter().map(u16::to_string).collect();
+            writeln!(lines, "    {},", line.join(", ")).unwrap();
+        }
+        format!("[{}] = {{\n{lines}}};", numbers.len())
+    };
+    let frequencies: Vec<u16> = tables::FREQUENCIES.concat();
+    let firsts: Vec<u16> =
+        (0..=tables::TABLES).map(|t| tables::FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum()).collect();
+    let starts = |row: &[u16; tables::TABLES]| (0..=row.len()).map(|k| row[..k].iter().sum()).collect::<Vec<u16>>();
+    let starts: Vec<u16> = tables::CLASS_FREQUENCIES.iter().flat_map(starts).collect();
+    writeln!(
+        h,
+        "}};\n\n// Of each table the number of its first frequency, and of the last one's end.\n\
+         CONSTANT u16 FIRSTS{}\n\n// Frequencies of all tables, one behind the other.\n\
+         CONSTANT u16 FREQUENCIES{}\n\n\
+         // Of the classes behind each class, and of the first ones, where their slots begin, and the last one's end.\n\
+         CONSTANT u16 CLASS_STARTS{}\n\n}}    // namespace predict",
+        list(&firsts),
+        list(&frequencies),
+        list(&starts)
+    )
+    .unwrap();
+    h
+}
+
 #[test]
 fn headers_are_fresh() {
     let common = [
@@ -189,6 +248,14 @@ fn headers_are_fresh() {
         ("USUAL", USUAL as u64),
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
+    let predict = [
+        ("PREDICT_THREADS", PREDICT_THREADS as u64),
+        ("PREDICT_TOGETHER", PREDICT_TOGETHER as u64),
+        ("PREDICT_NUMBER_BYTES", PREDICT_NUMBER_BYTES as u64),
+        ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
+        ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),
+        ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
+    ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),
         ("ZFP_TILE_LOG2", TILE_LOG2.into()),
@@ -203,6 +270,11 @@ fn headers_are_fresh() {
     for (name, made) in [
         ("common/constants.h", constants_h()),
         ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
+        ("predict/tables.h", predict_tables_h()),
+        (
+            "predict/launch.h",
+            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &predict, PREDICT),
+        ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {

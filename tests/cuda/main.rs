@@ -15,6 +15,7 @@ mod faults;
 mod forms;
 mod inputs;
 mod missing;
+mod predict;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[path = "../gpu/shim.rs"]

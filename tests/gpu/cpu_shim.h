@@ -386,6 +386,35 @@ inline void wait_for_copies() {
     for (const auto& [to, from] : shim::fiber->copies) *to = *from;
     shim::fiber->copies.clear();
 }
+// Dynamic shared memory; its addresses are places in it. Copies into it are there at once.
+inline const u32 SHARED_ROOM = 232448;
+inline thread_local uint4 shared_bytes[SHARED_ROOM / 16];
+#define SHARED_BYTES(name) uint4* const name = shared_bytes
+inline u32 shared_address(const void* p) { return (u32)((const u8*)p - (const u8*)shared_bytes); }
+inline u8* shared_at(u32 at, u32 bytes) {
+    if (at + bytes > SHARED_ROOM) abort();
+    return (u8*)shared_bytes + at;
+}
+inline void copy_async(u32 to, const u8* from, u32 bytes) {
+    uint4 q = make_uint4(0, 0, 0, 0);
+    memcpy(&q, from, bytes < 16 ? bytes & ~3u : 16);
+    memcpy(shared_at(to, 16), &q, 16);
+}
+inline void close_lot() {}
+inline void wait_for_older_lots() {}
+inline u32 load_shared16(u32 at) {
+    u16 v;
+    memcpy(&v, shared_at(at, 2), 2);
+    return v;
+}
+inline u32 load_shared32(u32 at) {
+    u32 v;
+    memcpy(&v, shared_at(at, 4), 4);
+    return v;
+}
+inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
+inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+inline u32 high_product(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 inline void store_relaxed(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 inline void prefetch(const u8*) {}
 inline void hold_back() {}

@@ -226,7 +226,7 @@ Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
                       unsigned shared, void* stream, void** args, void**) {
     const shim::Kernel& k = *(const shim::Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx > k.threads || bx % 32) return INVALID_VALUE;
-    if (shared) return INVALID_VALUE;    // no kernel asks for more than it names
+    if (shared > SHARED_ROOM) return INVALID_VALUE;
     if (Status failed = fault(false)) return failed;
     launches++;
     last_stream = stream;

@@ -7,6 +7,7 @@ mod captured;
 #[path = "../../benches/fields.rs"]
 mod fields;
 mod means;
+mod predict;
 mod steady;
 mod zfp;
 
@@ -241,6 +242,7 @@ fn check() {
         }
     }
     n += missing(&mut r, small);
+    n += predict::check(small);
     n += zfp::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();
@@ -773,6 +775,11 @@ fn main() {
         Some("first") => first(),
         Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
         Some("check-large") => large(),
+        Some("check-predict") => {
+            println!("gpu check: {} arrays of codec predict restored as by the CPU", predict::check(is_small()))
+        }
+        Some("predict") => predict::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
+        Some("predict-quick") => predict::bench(number(2, 512), number(3, 5), &[1e-1, 1e-3]),
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("check-gaps") => {
@@ -783,7 +790,8 @@ fn main() {
             "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-zfp | zfp [MiB] [repeats]"
+             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] | check-zfp | zfp [MiB] \
+             [repeats]"
         ),
     }
 }

@@ -24,7 +24,7 @@ pub struct sleek_result {
 
 /// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
 /// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence
-/// goes on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
+/// goes on with the codecs that have no kernels, or none that compress, if there are some: the CPU does the rest.
 ///
 /// - device: what is asked for, one of sleek_device.
 /// - src, dst: may be NULL, which counts as host memory; nothing is read or written.

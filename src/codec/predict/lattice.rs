@@ -21,9 +21,9 @@ pub const MULTIPLIERS: std::ops::RangeInclusive<u8> = 67..=135;
 /// How far an error may be of fine: see above.
 const MOST_ERROR: f64 = 7.53125;
 /// The border of multiples of f32.
-const BORDER_F32: u32 = 124_000;
+pub const BORDER_F32: u32 = 124_000;
 /// That of f64.
-const BORDER_F64: u32 = 1 << 28;
+pub const BORDER_F64: u32 = 1 << 28;
 /// Elements are on neither side of the border if they are closer than this.
 const WIDTH: u32 = 17;
 /// Distances from the base are below this.

@@ -10,6 +10,8 @@ mod counts;
 mod decode;
 mod encode;
 pub mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod interpolation;
 mod lattice;
 mod lossless;
@@ -73,6 +75,30 @@ impl Codec for Predict {
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+        Some(self)
+    }
+}
+
+/// Numbers of these modules that kernels have, too, by their names there.
+#[doc(hidden)]
+pub fn gpu_limits() -> [(&'static str, u32); 12] {
+    [
+        ("OWN", own_table::OWN as u32),
+        ("MOST_SPARSE_GROUPS", sparse::MOST_GROUPS as u32),
+        ("MOST_CORRECTIONS", patches::MOST_CORRECTIONS as u32),
+        ("MOST_EXCEPTIONS", patches::MOST_EXCEPTIONS as u32),
+        ("MOST_CORRECTION", patches::MOST_CORRECTION.into()),
+        ("BORDER_F32", lattice::BORDER_F32),
+        ("BORDER_F64", lattice::BORDER_F64),
+        ("LATTICE_STEP", interpolation::STEP),
+        ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
+        ("MOST_MULTIPLIER", (*lattice::MULTIPLIERS.end()).into()),
+        ("SHORTEST_ROW", interpolation::SHORTEST_ROW as u32),
+        ("FEW", interpolation::FEW as u32),
+    ]
 }
 
 /// Evaluates an expression for the token of a level.

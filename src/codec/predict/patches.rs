@@ -9,7 +9,7 @@ use crate::primitives::word::Word;
 /// A byte that stands for as many elements more, and none of them.
 const SKIP: u8 = 255;
 /// Corrections are no more than this.
-const MOST_CORRECTION: u8 = 7;
+pub const MOST_CORRECTION: u8 = 7;
 /// A tile has no more corrections than this.
 pub const MOST_CORRECTIONS: usize = 4096;
 /// A tile has no more exceptions than this.

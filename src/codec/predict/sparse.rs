@@ -10,7 +10,7 @@ use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
 use crate::primitives::word::Word;
 
 /// Groups of such a tile that have codes, at most.
-const MOST_GROUPS: usize = 16;
+pub const MOST_GROUPS: usize = 16;
 /// Words that codes take, at most: each has a token of 10 bits, and up to 32 raw bits.
 pub const MOST_WORDS: usize = MOST_GROUPS * (GROUP * (10 + 32) + 10) / 16 + 8;
 /// Bits of the second byte: the state has four bytes instead of two, and there is an odd number of words.

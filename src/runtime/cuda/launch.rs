@@ -313,6 +313,40 @@ launch_structs! {
 }
 
 launch_structs! {
+    /// Of the kernels of codec predict.
+    PREDICT:
+
+    /// Of the kernel that decompresses.
+    struct PredictDecompressArgs {
+        /// What is said of every codec's streams.
+        common: DecompressArgs,
+        /// Where a box begins.
+        start: [u64; MAX_RANK],
+        /// Its lengths.
+        lens: [u64; MAX_RANK],
+        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+        scratch: *mut u8,
+        /// Whether a box is wanted, not a run of elements.
+        boxed: u32,
+        /// 0.
+        zero: u32,
+    }
+}
+
+/// Threads of a block of the kernel that decompresses tiles.
+pub const PREDICT_THREADS: usize = 256;
+/// Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.
+pub const PREDICT_TOGETHER: usize = 8;
+/// Bytes that it shares: the numbers of a tile, or the tables of all classes.
+pub const PREDICT_NUMBER_BYTES: usize = 4 << 14;
+/// And for each of these warps: a ring of words, and the table of its tile.
+pub const PREDICT_WARP_BYTES: usize = PREDICT_RING_BYTES + (4 << 10);
+/// Of the ring.
+pub const PREDICT_RING_BYTES: usize = 1024;
+/// Errors of nodes that stand in the place of all of these, while tiles are restored.
+pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
+
+launch_structs! {
     /// Of the kernels of codec zfp.
     ZFP:
 

@@ -18,6 +18,8 @@ use crate::error::{Result, fail};
 pub struct Kernel {
     function: CUfunction,
     threads: u32,
+    /// Bytes that a block shares besides what the kernel itself names.
+    shared: u32,
     resident: u32,
     alone: u32,
 }
@@ -98,7 +100,7 @@ impl Kernel {
                 self.threads,
                 1,
                 1,
-                0,
+                self.shared,
                 session.stream,
                 params.as_mut_ptr(),
                 ptr::null_mut(),
@@ -249,7 +251,16 @@ impl Opened {
 
     /// The kernel for this role, with so many blocks on a multiprocessor at most where it works on one array.
     pub fn kernel_at_most(&self, role: &str, blocks: u32) -> Result<Kernel> {
-        measure(self.function(role)?, self.ordinal, blocks)
+        measure(self.function(role)?, self.ordinal, blocks, 0)
+    }
+
+    /// The kernel for this role, whose blocks share so many bytes besides what it names itself.
+    pub fn kernel_sharing(&self, role: &str, bytes: usize) -> Result<Kernel> {
+        let function = self.function(role)?;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of a loaded module.
+        check(unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as c_int) }, "preparing a kernel")?;
+        measure(function, self.ordinal, u32::MAX, bytes)
     }
 
     /// The kernel for this role, whose blocks have fewer warps for less work.
@@ -265,7 +276,7 @@ impl Opened {
             ]
         };
         steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-        Ok(Warps { kernel: measure(function, self.ordinal, u32::MAX)?, processors: processors.max(1) as u32 })
+        Ok(Warps { kernel: measure(function, self.ordinal, u32::MAX, 0)?, processors: processors.max(1) as u32 })
     }
 
     fn function(&self, role: &str) -> Result<CUfunction> {
@@ -282,7 +293,7 @@ impl Opened {
 }
 
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.
-fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
+fn measure(function: CUfunction, ordinal: i32, at_most: u32, shared: usize) -> Result<Kernel> {
     let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
     // SAFETY: live locals and a function of a loaded module.
     let steps: [CUresult; 5] = unsafe {
@@ -304,7 +315,7 @@ fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
                 CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                 function,
             ),
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0),
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared),
         ]
     };
     steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
@@ -312,6 +323,7 @@ fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
     Ok(Kernel {
         function,
         threads: threads as u32,
+        shared: shared as u32,
         resident: blocks * processors,
         alone: blocks.min(at_most) * processors,
     })

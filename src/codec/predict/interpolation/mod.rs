@@ -58,9 +58,9 @@ pub struct Buffers {
 }
 
 /// Rows shorter than this are not worth their vectors, unless they are few.
-const SHORTEST_ROW: usize = 8;
+pub const SHORTEST_ROW: usize = 8;
 /// Elements of a tile of such rows, at most.
-const FEW: usize = 2048;
+pub const FEW: usize = 2048;
 
 /// Whether tiles with these sides may be interpolated.
 pub fn is_for(sides: [usize; AXES]) -> bool {

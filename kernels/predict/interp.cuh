@@ -1,0 +1,366 @@
+// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interpolation in CUDA. A
+// thread goes along z through a column of nodes of a class, with what they need along x and y at hand and the coarse
+// nodes about it in registers. Of tiles in two axes y takes the place of z.
+//
+//   v        numbers in raster order           all threads write new nodes, then a barrier; all read coarse ones
+//   e        errors of classes Y, Z, XZ, YZ    all threads write them, then a barrier; all read
+//   levels   weights at the ends of axes       some threads write, then a barrier; all read
+//
+// Classes of one new axis need coarse nodes alone, those of two need these, XYZ needs all: three barriers a level.
+#pragma once
+#include "sums.cuh"
+
+namespace predict {
+
+enum : u32 { X_AXIS = 1, Y_AXIS = 2, Z_AXIS = 4, WEIGHT_BITS = 10, LEVELS = 14, DIFFERENCE_LEVELS = 2 };
+
+// Nodes on level k of an axis of so many elements.
+DEV u32 nodes_of(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) + 1; }
+// Where node i of level k is.
+DEV u32 place_of_node(u32 n, u32 k, u32 i) { return min_of(i << k, n - 1); }
+
+// How a new node is made of the coarse ones about it.
+enum Kind : u32 { BY_WEIGHTS, REGULAR, MEAN };
+// Weights of coarse nodes −1, 1 and 2 from a new one; that of node 0 is what they leave.
+struct Recipe {
+    u32 kind;
+    i32 a, c, d;
+
+    template <bool ROUGH> DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
+        const u32 sum = vb + vc;
+        if (kind == BY_WEIGHTS) {
+            const u32 others = (u32)a * (va - vb) + (u32)c * (vc - vb) + (u32)d * (vd - vb);
+            return 16 * vb + (u32)((i32)(others + 32) >> 6);
+        }
+        return !ROUGH && kind == REGULAR ? 9 * sum - (va + vd) : 8 * sum;
+    }
+};
+// Those of an axis on a level: of the first new node, the last but one, the last, and all others.
+struct alignas(16) Recipes {
+    Recipe of[4];
+};
+// What is known of tiles of some lengths, in the shared memory of a block.
+struct Levels {
+    u32 len[3];                  // what it is known of; lengths of 0 before
+    Recipes of[2][LEVELS][3];    // of predictors 1 and 2
+};
+
+DEV i64 floor_division(i64 a, i64 b) {
+    const i64 q = a / b;
+    return q * b > a ? q - 1 : q;
+}
+
+// Lagrange's weights of new node j of level k on an axis of n elements.
+SELDOM Recipe make_recipe(u32 n, u32 k, u32 j, bool rough) {
+    const u32 coarse = nodes_of(n, k + 1);
+    const u32 first = rough || j == 0 ? j : j - 1, last = rough || j + 2 >= coarse ? j + 1 : j + 2;
+    const i64 x = (i64)(2 * j + 1) << k;
+    i32 all[4] = {0, 0, 0, 0};
+    i32 sum = 0;
+    u32 heaviest = first;
+#pragma unroll 1
+    for (u32 i = first; i <= last; i++) {
+        const i64 place = place_of_node(n, k + 1, i);
+        i64 top = 1, bottom = 1;
+#pragma unroll 1
+        for (u32 h = first; h <= last; h++) {
+            if (h == i) continue;
+            const i64 other = place_of_node(n, k + 1, h);
+            top *= x - other;
+            bottom *= place - other;
+        }
+        if (bottom < 0) {
+            top = -top;
+            bottom = -bottom;
+        }
+        const i32 w = (i32)floor_division(top * (1 << (WEIGHT_BITS + 1)) + bottom, 2 * bottom);
+        all[i + 1 - j] = w;
+        sum += w;
+        const i32 most = all[heaviest + 1 - j];
+        if ((w < 0 ? -w : w) > (most < 0 ? -most : most)) heaviest = i;
+    }
+    all[heaviest + 1 - j] += (1 << WEIGHT_BITS) - sum;
+    const bool even = all[0] == -64 && all[1] == 576 && all[2] == 576, mean = all[1] == 512 && all[2] == 512;
+    return {even ? REGULAR : mean && all[0] == 0 ? MEAN : BY_WEIGHTS, all[0], all[2], all[3]};
+}
+
+// Makes them those of a tile. For a whole block; a barrier before and behind.
+DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz) {
+    if (levels.len[0] == lx && levels.len[1] == ly && levels.len[2] == lz) return;
+    __syncthreads();    // all have looked
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < 2 * LEVELS * 12; i += blockDim.x) {
+        const u32 rough = i & 1, k = i / 24, axis = i / 8 % 3, end = i / 2 % 4,
+                  n = axis == 0   ? lx
+                      : axis == 1 ? ly
+                                  : lz;
+        const u32 fresh = nodes_of(n, k) - nodes_of(n, k + 1), j = end == 0 ? 0 : end == 1 ? fresh - 2 : fresh - 1;
+        Recipe recipe = {rough ? MEAN : REGULAR, 0, 0, 0};
+        if (end < 3 && fresh > (end == 1 ? 1u : 0u)) recipe = make_recipe(n, k, j, rough);
+        levels.of[rough][k][axis].of[end] = recipe;
+    }
+    if (threadIdx.x == 0) {
+        levels.len[0] = lx;
+        levels.len[1] = ly;
+        levels.len[2] = lz;
+    }
+    __syncthreads();
+}
+
+DEV u32 arithmetic_shift(u32 x, u32 by) { return (u32)((i32)x >> by); }
+
+// The step of a level of a tile with so many axes of more than two elements.
+DEV u32 step_of(u32 axes, u32 k) {
+    const u32 lower = axes <= 1 ? k + 0 : axes == 2 ? (k < 2 ? 0 : k + 1) : (k < 1 ? 0 : k + 2);
+    return lower < 3 ? 15 : lower == 3 || (lower == 4 && axes <= 1) ? 13 : 11;
+}
+
+// Nodes along an axis on a level, and where they are among the numbers.
+struct Line {
+    u32 coarse, fresh;    // how many
+    u32 step, last;       // from one coarse node to the next; that of the last
+    const Recipe* recipes;
+
+    DEV u32 of_coarse(u32 i) const { return min_of(i * step, last); }
+    DEV u32 of_new(u32 i) const { return i * step + step / 2; }
+    DEV Recipe recipe(u32 j) const {
+        const uint4 q = *(const uint4*)(recipes + (j == 0 ? 0 : j + 1 == fresh ? 2 : j + 2 == fresh ? 1 : 3));
+        return {q.x, (i32)q.y, (i32)q.z, (i32)q.w};
+    }
+};
+
+// Where coarse nodes about a new one are along an axis; those that there are not lie on one that is there.
+struct Around {
+    u32 a, b, c, d;
+
+    DEV Around() {}
+    DEV Around(const Line& line, u32 j) {
+        b = j * line.step;
+        a = j > 0 ? b - line.step : b;
+        c = min_of(b + line.step, line.last);
+        d = min_of(c + line.step, line.last);
+    }
+    template <bool ROUGH> DEV u32 make(const Recipe& recipe, const u32* at) const {
+        return recipe.template make<ROUGH>(at[a], at[b], at[c], at[d]);
+    }
+};
+
+// Codes of a tile as they are kept: of 16 bits each, or of 32.
+struct Codes {
+    const u8* at;
+    u32 size_log2;
+
+    DEV u32 operator[](u32 i) const { return read(at + ((u64)i << size_log2)); }
+    DEV u32 read(const u8* p) const { return size_log2 == 1 ? (u32)(i32) * (const short*)p : *(const u32*)p; }
+};
+
+// A level of a tile, and what its classes need.
+template <bool ROUGH> struct March {
+    Line x, y, z;
+    u32* v;
+    u32 *ey, *ez, *exz, *eyz;
+    Codes codes;
+    u32 s;             // the step
+    u32 parts_log2;    // of a column, that threads share
+    u32 carry;         // threads that the classes before have taken
+
+    // Goes through a class, whose codes begin at `first`; those of one new axis may be summed up at `sums` already.
+    template <u32 CLS> DEV void go(u32 first, const u32* sums = nullptr) {
+        Codes own = {codes.at + ((u64)first << codes.size_log2), codes.size_log2};
+        if (sums) own = {(const u8*)sums, 2};
+        enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
+        const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
+        const u32 columns = nx * ny;
+        if (columns * nz == 0) return;
+        const u32 each = (nz + (1u << parts_log2) - 1) >> parts_log2, units = columns << parts_log2;
+        u32 unit = (threadIdx.x + PREDICT_THREADS - carry) % PREDICT_THREADS;
+        carry = (carry + units) % PREDICT_THREADS;
+#pragma unroll 1
+        for (; unit < units; unit += PREDICT_THREADS) {
+            const u32 part = times_within(unit, columns), column = unit - part * columns, j = times_within(column, nx),
+                      i = column - j * nx;
+            const u32 begin = part * each, end = min_of(begin + each, nz);
+            if (begin >= end) continue;
+            const u32 px = IN_X ? x.of_new(i) : x.of_coarse(i), py = IN_Y ? y.of_new(j) : y.of_coarse(j);
+            u32 n = begin * columns + column;
+            // Each code is asked for two steps before it is needed.
+            const u8* at = own.at + ((u64)n << own.size_log2);
+            const u32 on = columns << own.size_log2;
+            u32 next = own.read(at), later = begin + 1 < end ? own.read(at += on) : 0;
+            Recipe rx, ry;
+            Around ax, ay;
+            if (IN_X) {
+                rx = x.recipe(i);
+                ax = Around(x, i);
+            }
+            if (IN_Y) {
+                ry = y.recipe(j);
+                ay = Around(y, j);
+            }
+            u32* const here = v + px + py;
+            // Errors: of Y, Z and YZ along x, of Z and XZ along y. What has no weight is read where there is something.
+            const i32 back_x = i > 0 ? -1 : 0, on_x = i + 2 < x.coarse ? 2 : 1;
+            const auto along_x = [&](const u32* e, u32 at) {
+                e += at;
+                return rx.make<ROUGH>(e[back_x], e[0], e[1], e[on_x]);
+            };
+            const i32 back_y = j > 0 ? -(i32)nx : 0, on_y = j + 2 < y.coarse ? 2 * nx : nx;
+            const auto along_y = [&](const u32* e, u32 at) {
+                e += at;
+                return ry.make<ROUGH>(e[back_y], e[0], e[nx], e[on_y]);
+            };
+            if (!IN_Z) {
+#pragma unroll 1
+                for (u32 k = begin; k < end; k++, n += columns) {
+                    const u32 pz = z.of_coarse(k), difference = next;
+                    next = later;
+                    if (k + 2 < end) later = own.read(at += on);
+                    const u32* const plane = v + pz;
+                    u32 p;
+                    if (CLS == X_AXIS) p = ax.make<ROUGH>(rx, plane + py);
+                    if (CLS == Y_AXIS) p = ay.make<ROUGH>(ry, plane + px);
+                    if (CLS == (X_AXIS | Y_AXIS)) {
+                        const u32 main = ay.make<ROUGH>(ry, plane + px), e = along_x(ey, (k * ny + j) * x.coarse + i);
+                        p = ROUGH ? arithmetic_shift(3 * main + ax.make<ROUGH>(rx, plane + py) + 2 * e, 2) : main + e;
+                    }
+                    const u32 error = s * difference;
+                    here[pz] = arithmetic_shift(p + 8, 4) + error;
+                    if (CLS == Y_AXIS) ey[n] = error;
+                }
+                continue;
+            }
+            u32 vb = here[z.of_coarse(begin)], vc = here[z.of_coarse(begin + 1)],
+                va = begin > 0 ? here[z.of_coarse(begin - 1)] : vb;
+#pragma unroll 1
+            for (u32 k = begin; k < end; k++, n += columns) {
+                const u32 difference = next, vd = here[z.of_coarse(k + 2)];
+                next = later;
+                if (k + 2 < end) later = own.read(at += on);
+                const u32 main = z.recipe(k).template make<ROUGH>(va, vb, vc, vd), pz = z.of_new(k);
+                va = vb;
+                vb = vc;
+                vc = vd;
+                u32 p = main;
+                if (CLS == (X_AXIS | Z_AXIS)) {
+                    const u32 e = along_x(ez, (k * ny + j) * x.coarse + i);
+                    p = ROUGH ? arithmetic_shift(3 * main + ax.make<ROUGH>(rx, v + py + pz) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (Y_AXIS | Z_AXIS)) {
+                    const u32 e = along_y(ez, (k * y.coarse + j) * nx + i);
+                    p = ROUGH ? arithmetic_shift(3 * main + ay.make<ROUGH>(ry, v + px + pz) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (X_AXIS | Y_AXIS | Z_AXIS)) {
+                    const u32 sum =
+                        main + along_y(exz, (k * y.coarse + j) * nx + i) + along_x(eyz, (k * ny + j) * x.coarse + i);
+                    p = sum;
+                    if (ROUGH) {
+                        const u32 of_v = ay.make<ROUGH>(ry, v + px + pz) + ax.make<ROUGH>(rx, v + py + pz);
+                        p = arithmetic_shift(arithmetic_shift(2 * main + of_v, 2) + sum, 1);
+                    }
+                }
+                const u32 error = s * difference, value = arithmetic_shift(p + 8, 4) + error;
+                here[pz] = value;
+                if (CLS == Z_AXIS) ez[n] = error;
+                if (CLS == (X_AXIS | Z_AXIS)) exz[n] = value - arithmetic_shift(main + 8, 4);
+                if (CLS == (Y_AXIS | Z_AXIS)) eyz[n] = error;
+            }
+        }
+    }
+    // The codes of a class of one new axis, summed up along axes, where errors will stand. For a whole block.
+    DEV const u32* summed(u32* to, u32 first, const Box& box, u32 sums, Partial<u32>& partial) {
+        const u32 count = box.count();
+        if (!sums || count == 0) return nullptr;
+#pragma unroll 4
+        for (u32 n = threadIdx.x; n < count; n += blockDim.x) to[n] = codes[first + n];
+        __syncthreads();
+#pragma unroll 1
+        for (u32 a = 0; a < 3; a++) {
+            if (!(sums >> a & 1) || box.len[a] <= 1) continue;
+            sum_along(to, box, a, partial);
+            __syncthreads();
+        }
+        return to;
+    }
+};
+
+// Restores the numbers of a tile from the differences at `code`. At `e` is room for
+// PREDICT_ERRORS errors. For a whole block; a barrier before and behind.
+template <bool ROUGH>
+DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set,
+                     Levels& levels, Partial<u32>& partial) {
+    if (lz == 1) {
+        lz = ly;
+        ly = 1;
+        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
+    }
+    lay_out(levels, lx, ly, lz);
+    const u32 axes = (lx > 2) + (ly > 2) + (lz > 2), row = lx, plane = lx * ly;
+    u32 k = 0;
+    while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
+    March<ROUGH> m;
+    m.v = v;
+    m.codes = {code, narrow ? 1u : 2u};
+    const u32 ax = nodes_of(lx, k + 1), ay = nodes_of(ly, k + 1), az = nodes_of(lz, k + 1);
+    u32 at = ax * ay * az;
+    if (threadIdx.x < at) {
+        // Anchors: each is the sum of the differences of those before it.
+        const u32 x = threadIdx.x % ax, y = threadIdx.x / ax % ay, z = threadIdx.x / ax / ay;
+        u32 sum = 0;
+        for (u32 i = 0; i <= z; i++)
+            for (u32 j = 0; j <= y; j++)
+                for (u32 h = 0; h <= x; h++) sum += m.codes[(i * ay + j) * ax + h];
+        v[(x ? lx - 1 : 0) + (y ? ly - 1 : 0) * row + (z ? lz - 1 : 0) * plane] =
+            (coarse_steps ? step_of(axes, k) : 1) * sum;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (k++; k-- > 0;) {
+        const auto along = [&](u32 n, u32 step, u32 axis) {
+            const u32 coarse = nodes_of(n, k + 1);
+            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
+                               levels.of[ROUGH][k][axis].of};
+            return line;
+        };
+        m.x = along(lx, 1, 0);
+        m.y = along(ly, row, 1);
+        m.z = along(lz, plane, 2);
+        m.s = coarse_steps ? step_of(axes, k) : 1;
+        const u32 cx = m.x.coarse, cy = m.y.coarse, cz = m.z.coarse, fx = m.x.fresh, fy = m.y.fresh, fz = m.z.fresh;
+        const u32 of_x = at, of_y = of_x + fx * cy * cz, of_z = of_y + cx * fy * cz, of_xy = of_z + cx * cy * fz,
+                  of_xz = of_xy + fx * fy * cz, of_yz = of_xz + fx * cy * fz, of_xyz = of_yz + cx * fy * fz;
+        at = of_xyz + fx * fy * fz;
+        m.ey = e;
+        m.ez = m.ey + cx * fy * cz;
+        m.exz = m.ez + cx * cy * fz;
+        m.eyz = m.exz + fx * cy * fz;
+        // So many that all threads have some to do.
+        const u32 columns = nodes_of(lx, k) * nodes_of(ly, k);
+        m.parts_log2 = fz == 0 || columns >= 8 * PREDICT_THREADS ? 0
+                       : columns >= 2 * PREDICT_THREADS          ? 1
+                       : columns >= PREDICT_THREADS / 2          ? 2
+                                                                 : 4;
+        m.carry = 0;
+        const bool differences = set && k < DIFFERENCE_LEVELS;
+        const u32* sums = nullptr;
+        if (differences) { sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial); }
+        m.template go<X_AXIS>(of_x, sums);
+        if (differences) {
+            __syncthreads();    // all are done with what stands where errors will
+            sums = m.summed(m.ey, of_y, {{cx, fy, cz}, {1, cx, cx * fy}}, set & ~Y_AXIS, partial);
+        }
+        m.template go<Y_AXIS>(of_y, sums);
+        if (differences) sums = m.summed(m.ez, of_z, {{cx, cy, fz}, {1, cx, cx * cy}}, set & ~Z_AXIS, partial);
+        m.template go<Z_AXIS>(of_z, sums);
+        __syncthreads();
+        m.template go<X_AXIS | Y_AXIS>(of_xy);
+        m.template go<X_AXIS | Z_AXIS>(of_xz);
+        m.template go<Y_AXIS | Z_AXIS>(of_yz);
+        __syncthreads();
+        if (fx * fy * fz) {
+            m.template go<X_AXIS | Y_AXIS | Z_AXIS>(of_xyz);
+            __syncthreads();
+        }
+    }
+}
+
+}    // namespace predict

@@ -1,0 +1,34 @@
+// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
+#pragma once
+#include "../common/constants.h"
+#include "../common/launch.h"
+
+#define PREDICT_THREADS 256u
+#define PREDICT_TOGETHER 8u
+#define PREDICT_NUMBER_BYTES 65536u
+#define PREDICT_WARP_BYTES 5120u
+#define PREDICT_RING_BYTES 1024u
+#define PREDICT_ERRORS 10240u
+
+// Of the kernel that decompresses.
+struct PredictDecompressArgs {
+    // What is said of every codec's streams.
+    DecompressArgs common;
+    // Where a box begins.
+    u64 start[MAX_RANK];
+    // Its lengths.
+    u64 lens[MAX_RANK];
+    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+    u8* scratch;
+    // Whether a box is wanted, not a run of elements.
+    u32 boxed;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(PredictDecompressArgs) == 624, "PredictDecompressArgs");
+static_assert(OFFSET_OF(PredictDecompressArgs, common) == 0, "PredictDecompressArgs.common");
+static_assert(OFFSET_OF(PredictDecompressArgs, start) == 96, "PredictDecompressArgs.start");
+static_assert(OFFSET_OF(PredictDecompressArgs, lens) == 352, "PredictDecompressArgs.lens");
+static_assert(OFFSET_OF(PredictDecompressArgs, scratch) == 608, "PredictDecompressArgs.scratch");
+static_assert(OFFSET_OF(PredictDecompressArgs, boxed) == 616, "PredictDecompressArgs.boxed");
+static_assert(OFFSET_OF(PredictDecompressArgs, zero) == 620, "PredictDecompressArgs.zero");

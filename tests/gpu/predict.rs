@@ -1,0 +1,206 @@
+//! Codec predict: what kernels restore against what the CPU restores, and times beside a device-to-device copy.
+
+use super::*;
+use sleek::Dims;
+
+fn profile(p: Params, lens: &[u64]) -> Params {
+    Params { profile: Profile::Small, dims: Dims::new(lens).unwrap(), ..p }
+}
+
+/// The bounds of a field: 0 stands for lossless. What does not count for the range is not in it.
+fn bounded(field: &Field, bound: f64) -> Params {
+    let fills: Vec<f64> = field.fill.into_iter().collect();
+    let range = value_range(field.dtype, false, &fills, &field.bytes).map(|(min, max)| max - min);
+    match bound {
+        0.0 => Params::new(field.dtype),
+        _ => Params { range, ..Params::new(field.dtype).with_bound(Mode::Noa, bound) },
+    }
+}
+
+/// Restores a stream of the CPU's on the GPU and compares every byte with what the CPU restores, which comes back.
+fn restores(p: &Params, bytes: &[u8], offset: usize, what: &str) -> Vec<u8> {
+    let stream = sleek::compress(p, bytes).unwrap();
+    let expected = sleek::decompress(&stream).unwrap();
+    let (src, back) = (Memory::of(&stream), Memory::new(bytes.len() + offset + 64));
+    let n = unsafe {
+        let to = back.at(offset);
+        route::decompress(Device::Cuda, src.at(0), stream.len(), None, to, bytes.len(), null_mut())
+    };
+    assert_eq!(n.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), bytes.len());
+    let got = back.read(offset, bytes.len());
+    let at = got.iter().zip(&expected).position(|(a, b)| a != b);
+    assert!(got == expected, "{what} {p:?}: restored differently from byte {at:?} on");
+    assert!(back.read(offset + bytes.len(), 64).iter().all(|b| *b == 0xA5), "{what} {p:?}: written beyond the end");
+    expected
+}
+
+/// Every field at every bound, with its fill values named too, and what came back once more with a part that is new;
+/// arrays of odd bits and shapes, without and with missing values; damaged streams; parts.
+pub fn check(small: bool) -> usize {
+    let mut n = 0;
+    for field in fields::load() {
+        let slab: u64 = field.dims.lens()[1..].iter().product::<u64>() * field.dtype.size() as u64;
+        let mut lens = field.dims.lens().to_vec();
+        if small {
+            lens[0] = (200_000 / slab).clamp(1, lens[0]);
+        }
+        let bytes = &field.bytes[..(lens[0] * slab) as usize];
+        for bound in [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0] {
+            let p = profile(bounded(&field, bound), &lens);
+            let mut back = restores(&p, bytes, 0, &field.name);
+            n += 1;
+            if field.fill.is_some() {
+                restores(&Params { missing: MissingValues::number(field.fill), ..p.clone() }, bytes, 0, &field.name);
+                n += 1;
+            }
+            if bound > 0.0 {
+                let part = bytes.len() / 32 * 8;
+                back[..part].copy_from_slice(&bytes[..part]);
+                restores(&p, &back, 0, &field.name);
+                n += 1;
+            }
+        }
+    }
+    let mut r = Random(0xD1B5_4A32_D192_ED03);
+    for round in 0..if small { 30 } else { 500 } {
+        let dtype = DType::ALL[round % DType::ALL.len()];
+        let rank = 1 + r.next() as usize % 4;
+        let most = [200_000, 700, 90, 30][rank - 1];
+        let lens: Vec<u64> = (0..rank).map(|_| 1 + r.next() % most).collect();
+        let count: u64 = lens.iter().product();
+        let mut bytes = odd(dtype, count as usize * dtype.size(), &mut r);
+        let mut p = Params::new(dtype);
+        if dtype.is_float() {
+            p = match round / 12 % 5 {
+                0 => p.with_bound(Mode::Abs, 0.37),
+                1 => p.with_bound(Mode::Rel, 1e-2),
+                2 => p.with_bound(Mode::Noa, 1e-5),
+                3 => p.with_bound(Mode::Abs, 1e-20),
+                _ => p,
+            };
+        }
+        p.big_endian = round % 7 == 3;
+        let p = profile(p, &lens);
+        let offset = if round % 4 == 1 { dtype.size() } else { 0 };
+        restores(&p, &bytes, offset, "odd tiles");
+        n += 1;
+        if dtype.is_float() {
+            let mark = bytes[..dtype.size()].to_vec();
+            for element in bytes.chunks_exact_mut(dtype.size()).step_by(1 + (r.next() % 90) as usize) {
+                element.copy_from_slice(&mark);
+            }
+            let of = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+            let bits = if p.big_endian { mark.iter().fold(0, of) } else { mark.iter().rev().fold(0, of) };
+            let missing = MissingValues::of(&[MissingValue::Bits(bits)]).unwrap();
+            restores(&Params { missing, ..p }, &bytes, offset, "odd tiles with missing values");
+            n += 1;
+        }
+    }
+    n += parts(&mut r, if small { 10 } else { 200 });
+    damaged(&mut r, if small { 20 } else { 300 });
+    n
+}
+
+/// A smooth field and a little noise.
+fn smooth(lens: &[u64], r: &mut Random) -> Vec<u8> {
+    let value = |mut n: u64, r: &mut Random| {
+        let mut v = (r.next() % 1000) as f32 * 1e-6;
+        for (k, len) in lens.iter().enumerate().rev() {
+            v += ((n % len) as f32 * (0.02 + 0.03 * k as f32)).sin();
+            n /= len;
+        }
+        v
+    };
+    (0..lens.iter().product()).flat_map(|n| value(n, r).to_le_bytes()).collect()
+}
+
+/// Ranges and boxes.
+fn parts(r: &mut Random, rounds: usize) -> usize {
+    let lens = [70, 100, 90];
+    let bytes = smooth(&lens, r);
+    let p = profile(Params::new(DType::F32).with_bound(Mode::Noa, 1e-3), &lens);
+    let stream = sleek::compress(&p, &bytes).unwrap();
+    let whole = sleek::decompress(&stream).unwrap();
+    let src = Memory::of(&stream);
+    for _ in 0..rounds {
+        let first = r.next() % p.dims.count();
+        let count = (r.next() % (p.dims.count() - first + 1)) as usize;
+        let back = Memory::new(4 * count + 64);
+        let (from, range) = (src.at(0), Some((first, count)));
+        let n = unsafe {
+            route::decompress(Device::Cuda, from, stream.len(), range, back.at(0), 4 * count, null_mut()).unwrap()
+        };
+        assert!(back.read(0, n) == whole[4 * first as usize..][..4 * count], "{count} from {first}");
+        assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "written beyond the range");
+        let start = lens.map(|len| r.next() % len);
+        let sides: Vec<u64> = lens.iter().zip(start).map(|(len, s)| 1 + r.next() % (len - s)).collect();
+        let mut part = vec![0; 4 * sides.iter().product::<u64>() as usize];
+        sleek::decompress_box_into(&stream, &start, &sides, &mut part).unwrap();
+        let back = Memory::new(part.len() + 64);
+        let n = unsafe {
+            route::decompress_box(from, stream.len(), &start, &sides, back.at(0), part.len(), null_mut()).unwrap()
+        };
+        assert!(n == part.len() && back.read(0, n) == part, "{sides:?} from {start:?}");
+        assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "written beyond the box");
+    }
+    2 * rounds
+}
+
+/// Damaged streams are refused where the CPU refuses them and never written beyond the end.
+fn damaged(r: &mut Random, rounds: u32) {
+    let lens = [20, 50, 50];
+    let bytes = smooth(&lens, r);
+    let p = profile(Params::new(DType::F32).with_bound(Mode::Noa, 1e-4), &lens);
+    let sound = sleek::compress(&p, &bytes).unwrap();
+    for round in 0..rounds {
+        let mut stream = sound.clone();
+        let at = r.next() as usize % stream.len();
+        stream[if round % 2 == 0 { at } else { at % 300 }] ^= 1 << (r.next() % 8);
+        let (src, dst) = (Memory::of(&stream), Memory::new(bytes.len() + 4096));
+        let gpu = unsafe {
+            route::decompress(Device::Cuda, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
+        };
+        assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
+        assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+    }
+}
+
+/// A field repeated, or cut off, along its first dimension to about so many bytes.
+fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
+    let mut lens = field.dims.lens().to_vec();
+    let slab = lens[1..].iter().product::<u64>() as usize * field.dtype.size();
+    lens[0] = (bytes / slab).max(1) as u64;
+    (lens.clone(), field.bytes.iter().cycle().take(lens[0] as usize * slab).copied().collect())
+}
+
+/// One table: all fields at each bound, and the geometric means; 0 stands for lossless.
+pub fn bench(mib: usize, reps: usize, bounds: &[f64]) {
+    println!("\n| {mib} MiB | bound | ratio | decompress × memcpy | µs |\n|---|---|---|---|---|");
+    let mut means = std::collections::BTreeMap::<String, Vec<[f64; 2]>>::new();
+    for field in fields::load() {
+        let (lens, bytes) = repeated(&field, mib << 20);
+        let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
+        let count = bytes.len() / field.dtype.size();
+        let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
+        drop(src);
+        for bound in bounds {
+            let p = profile(bounded(&field, *bound), &lens);
+            let stream = sleek::compress(&p, &bytes).unwrap();
+            let (from, workspace, outcome) =
+                (Memory::of(&stream), Memory::new(route::WORKSPACE_BYTES), Memory::new(16));
+            let d = time(reps, || unsafe {
+                let (all, o, w) = ((0, count as u64), outcome.at(0), workspace.at(0));
+                route::decompress_async(&p, from.at(0), stream.len(), back.at(0), all, o, w, null_mut()).unwrap();
+            });
+            assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
+            let name = if *bound == 0.0 { "lossless".into() } else { format!("{bound:e}") };
+            let row = [bytes.len() as f64 / stream.len() as f64, memcpy / d];
+            println!("| {} | {name} | {:.2} | {:.3} | {:.0} |", field.name, row[0], row[1], 1e3 * d);
+            means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+        }
+    }
+    for (name, rows) in means {
+        let mean = |k: usize| (rows.iter().map(|row| row[k].ln()).sum::<f64>() / rows.len() as f64).exp();
+        println!("| **mean {name}** | | {:.2} | {:.3} | |", mean(0), mean(1));
+    }
+}
