@@ -97,6 +97,7 @@ def params(
 def _blank(kind: tuple[int, int], threads: int) -> Params:
     p = Params()
     check(lib.sleek_params_init(ctypes.byref(p)))
+    p.no_fill = 0
     p.dtype, p.big_endian = kind
     p.threads = threads
     return p

@@ -174,8 +174,9 @@ pub struct sleek_params {
     /// bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     /// Floating-point types only; integers all come back anyway.
     pub missing: [u64; 4],
-    /// 1 if no value is a missing one but those above; 0 (default): where there is a bound, values that look like
+    /// 1 (default) if no value is a missing one but those above; 0: where there is a bound, values that look like
     /// missing ones, such as -9999 among values from 0 to 1, are searched for, and kept as if they were in missing.
+    /// The search takes time, on a GPU as much as compression, so a program asks for it; sleek_params_parse() does.
     pub no_fill: i32,
     /// Zero.
     pub reserved: [u32; 3],
@@ -260,7 +261,7 @@ impl sleek_params {
         rank: 0,
         missing_count: 0,
         missing: [0; 4],
-        no_fill: 0,
+        no_fill: 1,
         reserved: [0; 3],
     };
 
