@@ -196,11 +196,11 @@ impl Group {
     #[inline(always)]
     fn direct_cost<P: Simd<M>, const M: usize>(&self, p: P, class: usize) -> u32 {
         let n = LANES / M;
-        let mut cost = p.splat(0);
+        let mut tokens = [p.splat(0); M];
         for k in 0..M {
-            cost = p.add(cost, p.direct_costs(p.load(&self.tokens[k * n..]), &DIRECT_COSTS[class]));
+            tokens[k] = p.load(&self.tokens[k * n..]);
         }
-        p.total(cost)
+        cost_in_table(p, &tokens, class)
     }
 
     /// Takes codes that are tokens of a table of all groups.

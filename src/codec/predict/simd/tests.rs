@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::codec::Codec;
+use crate::codec::predict::format::GROUP;
 use crate::codec::predict::lattice::Multiple;
 use crate::codec::predict::plan::Plan;
 use crate::codec::predict::{Predict, decode, encode};
@@ -173,7 +174,34 @@ fn check<E: Multiple, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
     }
 }
 
+/// What a group costs, as a task of a level.
+struct Cost<'a>(&'a [u32; GROUP]);
+
+impl Task for Cost<'_> {
+    type Done = Option<u32>;
+
+    fn run<L: Lanes>(self, l: L) -> Option<u32> {
+        l.direct_cost(self.0)
+    }
+}
+
+/// Groups of codes up to any size, with more zeros or fewer, cost the same by each level.
+fn groups_cost_alike<P: Level>(p: P) {
+    let mut random = Random(11);
+    for most in (1..80).chain([1 << 20]) {
+        for zeros in 0..4 {
+            let mut codes = [0; GROUP];
+            codes.iter_mut().for_each(|code| {
+                let there = random.below(4) >= zeros;
+                *code = if there { random.below(most) as u32 } else { 0 };
+            });
+            assert_eq!(p.run(Cost(&codes)), Scalar.run(Cost(&codes)), "{codes:?}");
+        }
+    }
+}
+
 fn all_types<P: Level>(p: P) {
+    groups_cost_alike(p);
     let bounds = [(Mode::Abs, 0.1), (Mode::Abs, 1e-3), (Mode::Noa, 1e-6), (Mode::Rel, 1e-2), (Mode::Lossless, 0.0)];
     check::<F32, P>(p, DType::F32, &bounds);
     check::<F64, P>(p, DType::F64, &bounds);
