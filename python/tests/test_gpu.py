@@ -491,11 +491,11 @@ def test_zarr_buffers_of_gpus():
     a = field()
     spec = SimpleNamespace(shape=a.shape, dtype=Float32(), fill_value=0, prototype=SimpleNamespace(buffer=Buffer, nd_buffer=Buffer))
     for request in ("abs=1e-3", "noa=1e-4", "noa=1e-4,range=20", "abs=1e-3,codec=zfp", "abs=1e-3,profile=small"):
-        codec, has_kernels = Sleek(request), "small" not in request
+        codec, compresses_there = Sleek(request), "small" not in request and request != "noa=1e-4"
         before = driver.shim_launches()
         stream = asyncio.run(codec._encode_single(Buffer(Cupy.asarray(a)), spec))
-        assert (driver.shim_launches() > before) == (has_kernels and request != "noa=1e-4")
+        assert (driver.shim_launches() > before) == compresses_there
         before = driver.shim_launches()
         restored = asyncio.run(codec._decode_single(stream, spec)).array
-        assert (driver.shim_launches() > before) == has_kernels and isinstance(restored, Cupy.ndarray)
+        assert driver.shim_launches() > before and isinstance(restored, Cupy.ndarray)
         assert 0 < np.abs(restored.host() - a).max() <= 2e-3
