@@ -327,14 +327,10 @@ pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String
         Ok(Route { ordinal: Some(d), reason }) => match crate::runtime::cuda::describe(d) {
             Ok((name, major, minor)) => {
                 let missing = codec::gpu::without_kernels();
-                let mut but = match missing.is_empty() {
+                let but = match missing.is_empty() {
                     true => String::new(),
                     false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
                 };
-                let restored = codec::gpu::restored_alone();
-                if !restored.is_empty() {
-                    but += &format!("; kernels of {} restore, and the CPU compresses", restored.join(", "));
-                }
                 format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}{but}")
             }
             Err(e) => format!("none: {}", e.message),
