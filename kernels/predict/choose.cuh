@@ -85,7 +85,7 @@ SELDOM bool encode_numbers(Desk<T>& d, const Shelf& shelf, const Places& box, co
                            u32* codes) {
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
     Partial<u32>* const none = nullptr;
-    Levels& levels = d.levels[box.count() != d.n];
+    Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
     if (rule.rough)
         interpolate<true, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
                                 levels, *none, &encoding);
@@ -231,15 +231,12 @@ template <class T> SELDOM void differ(Desk<T>& d, const Places& box, u32 set, co
                 for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
                     u32 x, y, z;
                     cls.of(i, x, y, z);
-                    const u32 there = along & ((x > 0) | (y > 0) << 1 | (z > 0) << 2);
-                    u32 sum = 0;
-                    for (u32 c = 0; c < SETS; c++)
-                        if (!(c & ~there)) {
-                            const u32 code = difference_of(
-                                from[i - (c & 1) - (c & 2 ? cls.lx : 0) - (c & 4 ? cls.lx * cls.ly : 0)]);
-                            sum = __popc(c) & 1 ? sum - code : sum + code;
-                        }
-                    to[at + i] = code_of(sum);
+                    // Two axes at most.
+                    const u32 by_x = along & 1 && x, by_y = along & 2 && y ? cls.lx : 0,
+                              by_z = along & 4 && z ? cls.lx * cls.ly : 0, one = along & 1 ? by_x : by_y,
+                              other = along & 1 && along & 2 ? by_y : by_z;
+                    to[at + i] = code_of(
+                        difference_along<u32>(i, one, other, [=](u32 k) { return difference_of(from[k]); }));
                 }
             at += count;
         }

@@ -1,7 +1,8 @@
 // Array → stream. Blocks take tiles by ticket, and each makes the body of its own from end to end: all threads look for
 // the way to predict it and make its codes, a warp makes words of these. A body's size is published as soon as it is
-// known, and it goes to its place when the sizes of all before it are: tickets are in the order of the bodies, so that
-// a block waits for such alone as have begun before it.
+// known, and it goes to its place when the sizes of all before it are. Until then it is staged, and the block goes on
+// with the next tile. Tickets are in the order of the bodies, so that a block waits for such alone as have begun before
+// it.
 //
 // A block shares PREDICT_NUMBER_BYTES and 4 · PREDICT_ERRORS bytes, as long as the host says:
 //
@@ -241,51 +242,101 @@ template <class T> DEV u32 word_of(const Desk<T>& d, const Made& made, u32 i) {
     return (u32)(v >> (T::BITS == 64 ? 32 * (i % 2) : 0));
 }
 
-// Brings a body to its place in the stream and enters it there. `known`: where one before it is. For a whole block; a
-// barrier before and behind.
-template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
+// Brings the body that has waited longest to its place in the stream and enters it there, if the sizes of all before it
+// are known; WAIT: as soon as they are. `known`: where one before it is, which the first warp knows. For a whole block;
+// a barrier before and behind.
+template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
     const Job<T> job = {d.head, d.item.dst};
-    const u32 lane = threadIdx.x & 31, units = made.units, entry = units | made.kind << WIDE_KIND_SHIFT;
-    if (threadIdx.x == 0) store_relaxed(job.entries() + d.chunk, entry);
+    const u32 lane = threadIdx.x & 31;
+    const Waiting body = d.waiting[d.first % WAITING];
     if (threadIdx.x < 32) {
-        const u64 before = units_before(job, known, d.chunk, lane);
-        if (lane == 0) d.found = before;
+        const bool there = count_up_to<WAIT>(job, known, body.chunk, lane);
+        if (lane == 0) {
+            d.flag = there;
+            d.found = known.units;
+        }
     }
     __syncthreads();
-    const u64 before = d.found, at = d.head.bodies_at + before * UNIT, end = at + (u64)units * UNIT;
-    known = {d.chunk + 1, before + units};
+    const bool there = d.flag;
+    const u64 before = d.found;
+    __syncthreads();    // all have seen it
+    if (!there) return false;
+    known = {body.chunk + 1, before + body.units};
+    const u64 at = d.head.bodies_at + before * UNIT, end = at + (u64)body.units * UNIT;
     Control& control = *d.control;
-    const u32 k = (u32)(d.chunk % GROUP_CHUNKS);
-    u64* const record = job.record(d.chunk / GROUP_CHUNKS);
+    const u32 k = (u32)(body.chunk % GROUP_CHUNKS);
+    u64* const record = job.record(body.chunk / GROUP_CHUNKS);
     if (threadIdx.x == 0 && k == 0) store_relaxed(&record[0], at);
-    u64 sum = 0;
-    if (end <= d.item.bytes) {
+    const bool fits = end <= d.item.bytes;
+    if (fits) {
         u32* const to = (u32*)(d.item.dst + at);
+        const u32* const from = d.staging() + body.at;
+        for (u32 i = threadIdx.x; i < body.units; i += blockDim.x) to[i] = from[i];
+    }
+    if (threadIdx.x == 0) {
+        if (!fits) fail(&control, STATUS_BUFFER_TOO_SMALL);
+        add_relaxed(&record[1], body_checksum(body.sum, k));
+        if (body.chunk + 1 == d.head.grid.chunks) control.end = end;
+        d.flag = count_in(&control.closed, 1) + 1 == (u32)d.head.grid.chunks;
+        d.first++;
+    }
+    __syncthreads();
+    if (d.flag) {
+        u64 all = 0;
+        for (u64 g = threadIdx.x; g < d.head.groups; g += blockDim.x)
+            all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((d.head.bytes + g * GROUP_BYTES) / 4)));
+        all = block_sum(all, d.part);
+        if (threadIdx.x == 0)
+            close_stream(d.item.dst, d.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
+                         load_relaxed(&control.status), d.outcome);
+    }
+    __syncthreads();
+    return true;
+}
+
+// Where a body of so many words may be staged, or ~0 as long as others are in the way. Bodies stand one behind the other
+// in a ring, each in one piece.
+template <class T> DEV u32 room_for(const Desk<T>& d, u32 units) {
+    if (d.first == d.behind) return 0;
+    if (d.behind - d.first == WAITING) return ~0u;
+    const u32 oldest = d.waiting[d.first % WAITING].at, next = d.staged_to;
+    if (next > oldest) {
+        if (Desk<T>::STAGING - next >= units) return next;
+        return oldest > units ? 0 : ~0u;
+    }
+    return oldest - next > units ? next : ~0u;
+}
+
+// Tells the size of a body and stages it; then those go to their places that can. For a whole block; a barrier before
+// and behind.
+template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
+    const Job<T> job = {d.head, d.item.dst};
+    const u32 units = made.units, entry = units | made.kind << WIDE_KIND_SHIFT;
+    if (threadIdx.x == 0) {
+        store_relaxed(job.entries() + d.chunk, entry);
+        add_relaxed(&d.control->index_sum, (u64)entry * key_of((u32)(d.head.entries_at / 4 + d.chunk)));
+    }
+    u32 at = room_for(d, units);
+    while (at == ~0u) {
+        place<true>(d, known);
+        at = room_for(d, units);
+    }
+    u32* const to = d.staging() + at;
+    u64 sum = 0;
 #pragma unroll 1
-        for (u32 i = threadIdx.x; i < units; i += blockDim.x) {
-            const u32 word = word_of(d, made, i);
-            to[i] = word;
-            sum += (u64)word * key_of(i);
-        }
-    } else if (threadIdx.x == 0) {
-        fail(&control, STATUS_BUFFER_TOO_SMALL);
+    for (u32 i = threadIdx.x; i < units; i += blockDim.x) {
+        const u32 word = word_of(d, made, i);
+        to[i] = word;
+        sum += (u64)word * key_of(i);
     }
     sum = block_sum(sum, d.part);
     if (threadIdx.x == 0) {
-        add_relaxed(&record[1], body_checksum(sum, k));
-        add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(d.head.entries_at / 4 + d.chunk)));
-        if (d.chunk + 1 == d.head.grid.chunks) control.end = end;
-        d.flag = count_in(&control.closed, 1) + 1 == (u32)d.head.grid.chunks;
+        d.waiting[d.behind % WAITING] = {d.chunk, sum, units, at};
+        d.staged_to = at + units;
+        d.behind++;
     }
     __syncthreads();
-    if (!d.flag) return;
-    u64 all = 0;
-    for (u64 g = threadIdx.x; g < d.head.groups; g += blockDim.x)
-        all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((d.head.bytes + g * GROUP_BYTES) / 4)));
-    all = block_sum(all, d.part);
-    if (threadIdx.x == 0)
-        close_stream(d.item.dst, d.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
-                     load_relaxed(&control.status), d.outcome);
+    while (d.first != d.behind && place<false>(d, known)) {}
 }
 
 template <class T> DEV void compress(const PredictCompressArgs& a) {
@@ -296,7 +347,8 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
     const u32 lane = threadIdx.x & 31;
     if (threadIdx.x == 0) {
         d.at = a.scratch + (u64)blockIdx.x * (PREDICT_DESK_WORDS * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
-        d.levels[0].len[0] = d.levels[1].len[0] = 0;
+        d.levels.len[0] = d.levels_of_parts().len[0] = 0;
+        d.first = d.behind = d.staged_to = 0;
     }
     __syncthreads();
     make_symbols(d.symbols());
@@ -327,6 +379,7 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
             __syncthreads();
             enter(d, make(d, shelf), known);
         }
+        while (d.first != d.behind) place<true>(d, known);
     }
 }
 

@@ -17,6 +17,7 @@ enum : u32 {
     BODIES = 2,                   // within the bound, and bit for bit
     PREFIX_HALVES = 7,            // of a body: head, form and base
     STATE_WORDS = 34,             // of final states with their mask and lengths
+    WAITING = 16,                 // bodies that may wait for those before them
 };
 
 // Of all values of a block's threads what `op` makes of two. `part` is room for one of each warp. For a whole block.
@@ -144,20 +145,25 @@ template <class Word> struct Corners {
 DEV bool on_face(u32 set, u32 x, u32 y, u32 z) {
     return set && !((set & 1) && x) && !((set & 2) && y) && !((set & 4) && z);
 }
+// A number less those before it along two axes, which are so far away; 0 for an axis along which there is none.
+template <class Word, class At> DEV Word difference_along(u32 i, u32 a, u32 b, At value) {
+    Word d = value(i);
+    if (a) d -= value(i - a);
+    if (b) {
+        d -= value(i - b);
+        if (a) d += value(i - a - b);
+    }
+    return d;
+}
 // The difference along a set of axes.
 template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, At value) {
     if (set == 0) return value(i);
     u32 x, y, z;
     box.of(i, x, y, z);
-    const u32 along = (on_face(set, x, y, z) ? 7 : set) & ((x > 0) | (y > 0) << 1 | (z > 0) << 2);
-    Word d = 0;
-#pragma unroll 1
-    for (u32 c = 0; c < SETS; c++) {
-        if (c & ~along) continue;
-        const Word v = value(i - (c & 1) - (c & 2 ? box.lx : 0) - (c & 4 ? box.lx * box.ly : 0));
-        d = __popc(c) & 1 ? d - v : d + v;
-    }
-    return d;
+    const u32 along = on_face(set, x, y, z) ? 7 : set;
+    const u32 a = along & 1 && x, b = along & 2 && y ? box.lx : 0, c = along & 4 && z ? box.lx * box.ly : 0;
+    const Word d = difference_along<Word>(i, a, b, value);
+    return c ? d - difference_along<Word>(i - c, a, b, value) : d;
 }
 
 // How a tile is interpolated.
@@ -197,6 +203,12 @@ struct Body {
     }
 };
 
+// A body that waits for those before it.
+struct Waiting {
+    u64 chunk, sum;    // its number, and the keyed sum of its words
+    u32 units, at;     // where it is staged, in words
+};
+
 // What the threads of a block share.
 template <class T> struct Desk {
     typedef typename T::Word Word;
@@ -227,7 +239,10 @@ template <class T> struct Desk {
     u64 costs[SETS];
     u64 found;
     u32 count, flag;
-    Levels levels[2];    // of whole tiles, and of parts that are tried
+    Levels levels;
+    // Bodies that are to go to their places, from number `first` on; where the next one is staged.
+    Waiting waiting[WAITING];
+    u32 first, behind, staged_to;
     // Places in the memory of the block: of as many words as a tile has elements.
     u8* at;
 
@@ -243,6 +258,8 @@ template <class T> struct Desk {
     DEV Word* wide_differences() const { return words<Word>(6); }
     DEV u16* stream(u32 k) const { return words<u16>(7 + 2 * k); }
     DEV u8* side() const { return words<u8>(11); }
+    DEV u32* staging() const { return words<u32>(13); }
+    enum : u32 { STAGING = 4 * WORD_BYTES / UNIT };
     enum : u32 { STREAM_HALVES = WORD_BYTES };    // two places, in halves of words
     // And others.
     DEV u8* others() const { return at + (u64)PREDICT_DESK_WORDS * WORD_BYTES; }
@@ -263,6 +280,7 @@ template <class T> struct Desk {
     DEV uint4* symbols() const { return (uint4*)(others() + (76 << 10)); }
     DEV u32* kept_table() const { return (u32*)(others() + (98 << 10)); }
     DEV u8* plane() const { return others() + (100 << 10); }
+    DEV Levels& levels_of_parts() const { return *(Levels*)(others() + (120 << 10)); }
     DEV u32* value_mask(u32 k) const { return (u32*)(others() + (112 << 10)) + k * MASK_WORDS; }
 
     // Bytes of the elements as they are.

@@ -233,16 +233,16 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         const u32 n = box.count();
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < n; i += PREDICT_THREADS) {
-            const u32 row = i / box.len[0], x = i - row * box.len[0], z = row / box.len[1], y = row - z * box.len[1];
-            const u32 set = along & ((x > 0) | (y > 0) << 1 | (z > 0) << 2);
-            u32 d = 0;
-#pragma unroll 1
-            for (u32 c = 0; c < 8; c++)
-                if (!(c & ~set)) {
-                    const u32 code =
-                        from[i - (c & 1) - (c & 2 ? box.step[1] : 0) - (c & 4 ? box.step[2] : 0)];
-                    d = __popc(c) & 1 ? d - code : d + code;
-                }
+            const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
+                      y = row - z * box.len[1];
+            // Two axes at most.
+            const u32 by_x = along & 1 && x, by_y = along & 2 && y ? box.step[1] : 0,
+                      by_z = along & 4 && z ? box.step[2] : 0, one = along & 1 ? by_x : by_y,
+                      other = along & 1 && along & 2 ? by_y : by_z;
+            u32 d = from[i];
+            if (one) d -= from[i - one];
+            if (other) d -= from[i - other];
+            if (one && other) d += from[i - one - other];
             codes[i] = d << 1 ^ (u32)((i32)d >> 31);
         }
     }

@@ -9,7 +9,7 @@
 #define PREDICT_WARP_BYTES 5120u
 #define PREDICT_RING_BYTES 1024u
 #define PREDICT_ERRORS 10240u
-#define PREDICT_DESK_WORDS 13u
+#define PREDICT_DESK_WORDS 17u
 #define PREDICT_DESK_BYTES 131072u
 
 // Of the kernels that compress.

@@ -338,7 +338,7 @@ pub const PREDICT_RING_BYTES: usize = 1024;
 /// Errors of nodes that stand in the place of all of these, while tiles are restored.
 pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
 /// What a block that compresses keeps of its tile: so many times its words, and other things of so many bytes.
-pub const PREDICT_DESK_WORDS: usize = 13;
+pub const PREDICT_DESK_WORDS: usize = 17;
 /// See there.
 pub const PREDICT_DESK_BYTES: usize = 128 << 10;
 
