@@ -68,7 +68,7 @@ template <class T> DEV void make_empty(Desk<T>& d, Body& body, const Said& said)
 // Encodes codes of up to 32 bits, or more, by the tables that are always there and one of the tile's own where that
 // takes less, or by few of its lanes. For a whole block; a barrier before and behind.
 template <class T, class Word>
-SELDOM void code_tile(Desk<T>& d, const Shelf& shelf, Body& body, Said said, const Word* codes) {
+SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word* codes) {
     const u32 which = (u32)(&body - d.body);    // words of both bodies of a tile are kept apart
     Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
     const u32 n = d.n;
@@ -117,7 +117,7 @@ template <class T, class Word> DEV bool any_code(Desk<T>& d, const Word* codes) 
 
 // Encodes multiples by interpolation; false where that cannot be, or an element would come back as a missing value. For
 // a whole block; a barrier before and behind.
-template <class T> SELDOM bool interpolated(Desk<T>& d, const Shelf& shelf, Body& body, const Rule& rule) {
+template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body, Rule rule) {
     u32* const v = shelf.v;
     u32* const codes = (u32*)d.codes();
 #pragma unroll 1
@@ -152,7 +152,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, const Shelf& shelf, Body
 // Along which axes differences of words are taken, or what is taken from the words before: src/codec/predict/predict.rs.
 // For a whole block; a barrier before and behind.
 template <class T>
-SELDOM u32 choose_by_some(Desk<T>& d, const Shelf& shelf, const typename T::Word* words, u64& middle) {
+SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const typename T::Word* words, u64& middle) {
     typedef typename T::Word Word;
     enum : u32 { GROUPS = ELEMENTS / GROUP };
     u64* const sums = (u64*)shelf.e;
@@ -167,13 +167,15 @@ SELDOM u32 choose_by_some(Desk<T>& d, const Shelf& shelf, const typename T::Word
     for (u32 i = threadIdx.x; i < SETS * GROUPS; i += blockDim.x) sums[i] = 0;
     for (u32 i = threadIdx.x; i < GROUPS; i += blockDim.x) has[i] = 0;
     __syncthreads();
+    const Places box = d.box;
+    const u32 a = g.a, b = g.b, n = d.n;
     const i64 none_least = (i64)(~0ull >> 1), none_most = -none_least - 1;
     i64 least[2] = {none_least, none_least}, most[2] = {none_most, none_most};
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         u32 x, y, z;
-        d.box.of(i, x, y, z);
-        const u32 group = ((((z << g.b) + y) << g.a) + x) / GROUP;
+        box.of(i, x, y, z);
+        const u32 group = ((((z << b) + y) << a) + x) / GROUP;
         const bool in[2] = {is_sampled(group, 0), is_sampled(group, 1)};
         if (!in[0] && !in[1]) continue;
         has[group] = 1;
@@ -184,7 +186,7 @@ SELDOM u32 choose_by_some(Desk<T>& d, const Shelf& shelf, const typename T::Word
             least[r] = own < least[r] ? own : least[r];
             most[r] = own > most[r] ? own : most[r];
         }
-        Corners<Word> corners(d.box, x, y, z, [=](u32 k) { return words[k]; });
+        Corners<Word> corners(box, x, y, z, [=](u32 k) { return words[k]; });
         corners.differ();
 #pragma unroll
         for (u32 s = 0; s < SETS; s++) {
@@ -253,7 +255,7 @@ template <class T> DEV typename T::Word element_of(const Desk<T>& d, u32 form, t
 // Packs words, from which `base` was taken: bins, or elements' bits in a form. For a whole block; a barrier before and
 // behind.
 template <class T>
-SELDOM void pack(Desk<T>& d, const Shelf& shelf, Body& body, typename T::Word* words, typename T::Word base, u32 form) {
+SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, typename T::Word base, u32 form) {
     typedef typename T::Word Word;
     enum : u32 { SHORT_BITS = 21 };
     Said said = {0, 0, form != NO_FORM && d.head.step_w ? (u32)EXACT : (u32)PLAIN, 0, form, extended_word<T>(base)};
@@ -285,9 +287,10 @@ SELDOM void pack(Desk<T>& d, const Shelf& shelf, Body& body, typename T::Word* w
     base += (Word)middle;
     said.base = extended_word<T>(base);
     Word* const codes = d.codes();
+    const Places box = d.box;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x)
-        codes[i] = code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(d.box, set, i, [=](u32 k) { return words[k]; }));
+    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x)
+        codes[i] = code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(box, set, i, [=](u32 k) { return words[k]; }));
     __syncthreads();
     if (any_code(d, codes)) {
         code_tile(d, shelf, body, said, codes);
@@ -316,7 +319,7 @@ template <class T> DEV bool collides(const Desk<T>& d, typename T::Word word) {
 
 // Encodes elements by bins; false where one would come back as a missing value. For a whole block; a barrier before and
 // behind.
-template <class T> SELDOM bool in_bins(Desk<T>& d, const Shelf& shelf, Body& body, const typename T::Word* elements) {
+template <class T> SELDOM bool in_bins(Desk<T>& d, Shelf shelf, Body& body, const typename T::Word* elements) {
     typedef typename T::Word Word;
     look(d, elements);
     Word* const words = d.numbers_of_bins();
@@ -346,7 +349,7 @@ template <class T> SELDOM bool correct_bins(Desk<T>& d, const typename T::Word* 
 
 // Encodes within the bound by bins or multiples; false where that cannot be. For a whole block; a barrier before and
 // behind.
-template <class T> SELDOM bool quantized(Desk<T>& d, const Shelf& shelf, Body& body) {
+template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
     typedef typename T::Word Word;
     if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
     __syncthreads();
@@ -373,7 +376,7 @@ template <class T> SELDOM bool quantized(Desk<T>& d, const Shelf& shelf, Body& b
 
 // Encodes by elements' bits, rounded to fewer mantissa bits if asked; false where that cannot be. For a whole block; a
 // barrier before and behind.
-template <class T> SELDOM bool by_bits(Desk<T>& d, const Shelf& shelf, Body& body, u32 drop) {
+template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 drop) {
     typedef typename T::Word Word;
     enum : u32 { MANTISSA = T::MANTISSA };
     const Word sign = (Word)1 << (T::BITS - 1), infinity = (~sign) >> MANTISSA << MANTISSA;

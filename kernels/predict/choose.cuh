@@ -39,7 +39,7 @@ struct Part {
     DEV bool is_on(const u32* on, u32 i) const { return has_bit(on, n == whole.count() ? i : place(i)); }
 };
 
-DEV Places sample_of(const Places& box) {
+DEV Places sample_of(Places box) {
     Places s = box;
 #pragma unroll 1
     while (s.count() > SAMPLE_ELEMENTS) {
@@ -81,7 +81,7 @@ template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact,
 
 // Encodes numbers at `v` by a rule; false where it cannot be. For a whole block; a barrier before and behind.
 template <class T>
-SELDOM bool encode_numbers(Desk<T>& d, const Shelf& shelf, const Places& box, const Rule& rule, const u32* not_counted,
+SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const u32* not_counted,
                            u32* codes) {
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
     Partial<u32>* const none = nullptr;
@@ -99,7 +99,7 @@ SELDOM bool encode_numbers(Desk<T>& d, const Shelf& shelf, const Places& box, co
 // What interpolation by a rule costs, and its corrections alone; its codes are there then. False where it cannot be.
 // For a whole block; a barrier before and behind.
 template <class T>
-SELDOM bool cost_of_rule(Desk<T>& d, const Shelf& shelf, const Part& p, const Rule& rule, u32* codes, u64& cost,
+SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost,
                          u64& corrections) {
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.number(i);
@@ -120,7 +120,7 @@ SELDOM bool cost_of_rule(Desk<T>& d, const Shelf& shelf, const Part& p, const Ru
 // The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
 // what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and behind.
 template <class Sum, class T, class Word, class At>
-DEV u32 shortest_set(Desk<T>& d, const Places& box, At value, u64& cost) {
+DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
     if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
     __syncthreads();
     add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
@@ -136,7 +136,7 @@ DEV u32 shortest_set(Desk<T>& d, const Places& box, At value, u64& cost) {
 }
 
 // Bins of a part at `v`, less the first one. For a whole block; a barrier before and behind.
-template <class T> DEV u32 make_bins(Desk<T>& d, const Shelf& shelf, const Part& p) {
+template <class T> DEV u32 make_bins(Desk<T>& d, Shelf shelf, Part p) {
     const u32 first = bin_of_number(p.number(0), p.base, p.step);
     u32 any = 0;
 #pragma unroll 1
@@ -150,7 +150,7 @@ template <class T> DEV u32 make_bins(Desk<T>& d, const Shelf& shelf, const Part&
 
 // What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole block; a
 // barrier before and behind.
-template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, const Shelf& shelf, const Part& p, u32 set, u32* codes) {
+template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 set, u32* codes) {
     make_bins(d, shelf, p);
     const u32* const v = shelf.v;
     i32 least = 0x7fffffff, most = -0x7fffffff - 1;
@@ -183,7 +183,7 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, const Shelf& shelf, const
 }
 
 // The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.
-template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, const Places& box, const u32* codes) {
+template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* codes) {
     if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
     __syncthreads();
     const u32 len[3] = {box.lx, box.ly, box.lz};
@@ -209,7 +209,7 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, const Places& box, const
 
 // The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block; a
 // barrier before and behind.
-template <class T> SELDOM void differ(Desk<T>& d, const Places& box, u32 set, const u32* codes, u32* to) {
+template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32* codes, u32* to) {
     const u32 n = box.count();
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) to[i] = codes[i];
@@ -248,7 +248,7 @@ template <class T> SELDOM void differ(Desk<T>& d, const Places& box, u32 set, co
 
 // The way that costs least; differences of codes are along `set`, where that is known, that is, below SETS. For a whole
 // block; a barrier before and behind.
-template <class T> SELDOM Way least_way(Desk<T>& d, const Shelf& shelf, const Part& p, u32 set) {
+template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set) {
     const bool known = set < SETS;
     u32 *const codes = (u32*)d.trial(), *const other = (u32*)d.best();
     if (p.is_masked) {
@@ -292,7 +292,7 @@ template <class T> SELDOM Way least_way(Desk<T>& d, const Shelf& shelf, const Pa
 }
 
 // Chooses for a tile of multiples how it is predicted. For a whole block; a barrier before and behind.
-template <class T> DEV Way choose(Desk<T>& d, const Shelf& shelf) {
+template <class T> DEV Way choose(Desk<T>& d, Shelf shelf) {
     if (d.n < FEWEST || !d.survey.near || !has_few_wide(d)) return {0, {}, 0};
     const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
     const Way way = least_way(d, shelf, part_of(d, sides, false, d.numbers()), SETS);
@@ -302,7 +302,7 @@ template <class T> DEV Way choose(Desk<T>& d, const Shelf& shelf) {
 }
 
 // The same for numbers that must not change.
-template <class T> DEV Way choose_exact(Desk<T>& d, const Shelf& shelf, const u32* numbers) {
+template <class T> DEV Way choose_exact(Desk<T>& d, Shelf shelf, const u32* numbers) {
     if (d.n < FEWEST) return {0, {}, 0};
     return least_way(d, shelf, part_of(d, sample_of(d.box), true, numbers), SETS);
 }

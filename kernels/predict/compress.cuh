@@ -170,7 +170,7 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
 }
 
 // The body of a tile, of those that a desk has. For a whole block; a barrier before and behind.
-template <class T> DEV u32 encode(Desk<T>& d, const Shelf& shelf) {
+template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
     const u32 raw_bytes = d.raw_bytes();
     bool within = d.lossless       ? code_exactly(d, shelf, d.body[0], ~0ull)
                   : d.head.step_w ? quantized(d, shelf, d.body[0])
@@ -198,7 +198,7 @@ struct Made {
 };
 
 // The body of a tile with what missing values add to it. For a whole block; a barrier before and behind.
-template <class T> DEV Made make(Desk<T>& d, const Shelf& shelf) {
+template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
     const u32 all = d.head.values ? take_out(d) : ~0u;
     if (all != ~0u) {
         if (threadIdx.x == 0) d.body[0].constant = d.head.missing[all];

@@ -201,7 +201,7 @@ struct AllGroups {
     DEV u32 operator()(u32 k) const { return k; }
 };
 template <bool FACES, class Sum, class T, class Word, class At, class GroupOf = AllGroups>
-DEV void add_costs_of_sets(Desk<T>& d, const Places& box, u32 without, At value, u32 looked_at = ~0u,
+DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 looked_at = ~0u,
                            GroupOf group_of = GroupOf()) {
     const u32 lane = threadIdx.x & 31, n = box.count(), groups = min_of((n + GROUP - 1) / GROUP, looked_at);
     u64 costs[SETS];

@@ -55,7 +55,7 @@ template <class T> struct Forms {
 
     static_assert(sizeof(Bench_of_forms<Word>) <= 4 * PREDICT_ERRORS, "it stands where errors do");
 
-    DEV Forms(Desk<T>& d, const Shelf& shelf)
+    DEV Forms(Desk<T>& d, Shelf shelf)
         : d(d), b(*(Bench_of_coder*)shelf.v), f(*(Bench_of_forms<Word>*)shelf.e), n(d.n) {}
     DEV Word* words() const { return d.numbers_of_bins(); }
     DEV Word* codes() const { return d.trial(); }
@@ -801,7 +801,7 @@ template <class T> struct Forms {
 
 // Encodes every bit in the form that takes least; false if it costs more than `most` parts of a bit, or the elements
 // themselves take less. For a whole block; a barrier before and behind.
-template <class T> SELDOM bool code_exactly(Desk<T>& d, const Shelf& shelf, Body& body, u64 most) {
+template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body, u64 most) {
     typedef typename T::Word Word;
     u32 differ = 0;
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) differ |= d.elements()[i] != d.elements()[0];
@@ -976,7 +976,7 @@ template <class T> struct Probe {
 };
 
 // For a whole block; a barrier before and behind.
-template <class T> SELDOM bool may_be_smaller(Desk<T>& d, const Shelf& shelf, u32 bytes) {
+template <class T> SELDOM bool may_be_smaller(Desk<T>& d, Shelf shelf, u32 bytes) {
     if (threadIdx.x < 32) {
         const u32 verdict = Probe<T>(d).ask(bytes);
         if (threadIdx.x == 0) d.count = verdict;

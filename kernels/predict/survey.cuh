@@ -22,14 +22,18 @@ template <class T> DEV void gather(Desk<T>& d) {
     const Grid& g = d.head.grid;
     const u64 x_step = g.stride[g.x], y_step = g.y < MAX_RANK ? g.stride[g.y] : 0;
     Word* const to = d.elements();
-    const bool turn = d.head.big_endian;
+    const Places box = d.box;
+    const u32 n = d.n;
+    const bool turn = d.head.big_endian, aligned = d.aligned, many = g.z == MANY;
+    const u64 z_step = g.z < MAX_RANK ? g.stride[g.z] : 0;
+    const u8* const first = d.item.src + t.origin * (T::BITS / 8);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         u32 x, y, z;
-        d.box.of(i, x, y, z);
-        const u64 at = t.origin + x * x_step + y * y_step + z_offset(g, g.stride, t.chunk, z);
-        const u8* const p = d.item.src + at * (T::BITS / 8);
-        const Word word = d.aligned ? *(const Word*)p : joined<T>(p);
+        box.of(i, x, y, z);
+        const u64 at = x * x_step + y * y_step + (many ? z_offset_of_many(g, g.stride, t.chunk, z) : z * z_step);
+        const u8* const p = first + at * (T::BITS / 8);
+        const Word word = aligned ? *(const Word*)p : joined<T>(p);
         to[i] = turn ? swapped<T>(word) : word;
     }
 }
@@ -91,6 +95,9 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     const Float border = d.border, near = border - (Float)BORDER_WIDTH, far = border + (Float)BORDER_WIDTH;
     const Word* const elements = d.elements();
     u32* const numbers = d.numbers();
+    u32 *const is_on_lattice = d.on(), *const is_wide = d.wide(), *const is_near = d.near_border(),
+               *const not_counted = d.not_counted();
+    const u32* const missing = d.missing();
     const bool has_missing = d.masked;
     u32 first = ~0u, on = 0, beyond = 0;
     bool restored = true;
@@ -98,14 +105,14 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
         const Float v = Quantizer<T>::number_of_element(i < n ? elements[i] : 0);
         const Float quotient = v * lattice.inverse, magnitude = Quantizer<T>::magnitude_of(quotient);
-        const bool within = magnitude < near, counted = i < n && !(has_missing && has_bit(d.missing(), i));
+        const bool within = magnitude < near, counted = i < n && !(has_missing && has_bit(missing, i));
         const i32 number = within ? Lattice<T>::rounded(quotient) : 0;
         const bool is_on = within && (Float)number * lattice.fine == v;
         if (i < n) numbers[i] = (u32)number;
-        put_bit(d.on(), i, counted && is_on);
-        put_bit(d.wide(), i, counted && !within);
-        put_bit(d.near_border(), i, counted && !within && magnitude < far);
-        put_bit(d.not_counted(), i, i < n && (!counted || !within));
+        put_bit(is_on_lattice, i, counted && is_on);
+        put_bit(is_wide, i, counted && !within);
+        put_bit(is_near, i, counted && !within && magnitude < far);
+        put_bit(not_counted, i, i < n && (!counted || !within));
         on += counted && is_on;
         beyond += counted && !within;
         restored &= !counted || !within || is_on;
@@ -122,7 +129,7 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         const u32 number = numbers[i] - base;
         numbers[i] = number;
-        if (!has_bit(d.not_counted(), i)) any |= number ^ (u32)((i32)number >> 31);
+        if (!has_bit(not_counted, i)) any |= number ^ (u32)((i32)number >> 31);
     }
     any = block_or(any, d.part);
     if (threadIdx.x == 0)
