@@ -7,7 +7,7 @@ use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::datatype::Stored;
 use super::resolve::{Hdf5, Object};
-use super::{CLASS, FILTER_ID, chunk, dataset, neighbours, report, text};
+use super::{CLASS, FILTER_ID, chunk, dataset, neighbours, report};
 use crate::codec;
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
@@ -15,6 +15,7 @@ use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory;
 use crate::params::{MissingValues, Mode, Params};
+use crate::text;
 
 /// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
 /// and pushed.
@@ -333,7 +334,8 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// What the filter makes of a chunk, by the `cd_values` of its dataset: for the command, which writes chunks itself.
+/// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks itself,
+/// on `threads` threads or, for 0, as many as the library chooses.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
     codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
@@ -348,8 +350,8 @@ fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// Bytes of the chunk that a stream holds; an error if the words of its dataset tell of another. Never inlined, as
-/// `asked`.
+/// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of another.
+// Never inlined, as `asked`.
 #[inline(never)]
 pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
     let held = codec::held(src)?;

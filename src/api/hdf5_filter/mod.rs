@@ -7,8 +7,7 @@ pub mod abi;
 pub mod cd_values;
 pub(crate) mod chunk;
 pub(crate) mod dataset;
-#[doc(hidden)]
-pub mod datatype; // for the command
+pub mod datatype;
 pub(crate) mod filter;
 pub(crate) mod neighbours;
 pub(crate) mod report;
@@ -18,13 +17,11 @@ mod symtab;
 
 use std::ffi::c_void;
 
-pub use crate::text;
 pub use cd_values::cd_values_of;
 pub(crate) use chunk::measured_without;
 #[doc(hidden)]
 pub use filter::filter as filter_of_caller; // for the fuzz targets
-#[doc(hidden)]
-pub use filter::{bytes_of_chunk, stream_of_chunk}; // for the command
+pub use filter::{bytes_of_chunk, stream_of_chunk};
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use
