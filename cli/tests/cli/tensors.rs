@@ -143,7 +143,7 @@ fn golden_file_of_tensors() {
     let file = safetensors(&tensors, 2);
     bench.put("in", &file);
     bench.ok("compress -q --frame-bytes 4096 in packed");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/tensors/model.slk");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/tensors/model.slk");
     if std::env::var_os("SLEEK_UPDATE").is_some() {
         std::fs::write(path, bench.get("packed")).unwrap();
     }
