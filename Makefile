@@ -66,7 +66,7 @@ test-long: ## what CI runs: the same on all cases, with the release installed an
 	bash tests/python.sh
 	bash tests/quickstart.sh
 	bash tests/recipes.sh
-	bash tests/zarrs.sh
+	bash integrations/zarrs/test.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 
@@ -213,7 +213,7 @@ decoder: ## the Python package that only reads, in Python and numpy alone, in bu
 	@bash python/decoder/wheel.sh build/decoder
 
 h5wasm: ## build/h5wasm: the filter for HDF5 in browsers, an npm package, tested in Node.js and Chromium; needs nightly with rust-src
-	@bash h5wasm/test.sh build/h5wasm
+	@bash integrations/h5wasm/test.sh build/h5wasm
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \

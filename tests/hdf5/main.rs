@@ -1,5 +1,6 @@
 //! The filter with the tools and libraries that people use. Each test runs a real program with nothing but the plugin's
-//! folder in `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
+//! folder in `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed;
+//! `SLEEK_SKIP_HDF5=1` passes over these tests. Those that need the command are in cli/tests/hdf5.
 
 mod abi;
 mod codecs;

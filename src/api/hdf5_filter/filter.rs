@@ -334,8 +334,8 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks itself,
-/// on `threads` threads or, for 0, as many as the library chooses.
+/// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks
+/// itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
     codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
@@ -350,7 +350,8 @@ fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of another.
+/// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of
+/// another.
 // Never inlined, as `asked`.
 #[inline(never)]
 pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {

@@ -3,7 +3,7 @@
 # Chromium where that is there. Passed over with a word where a nightly compiler with rust-src, Node.js or h5wasm cannot be had.
 # Needs what tests/hdf5/setup.sh installs; SLEEK_SITE, a folder with the Python package, saves building the wheel.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 step() { echo "h5wasm: $*"; }
 over() { step "passed over, since $*" && exit 0; }
 work=$(mktemp -d)
@@ -13,8 +13,8 @@ python=$(realpath "${SLEEK_VENVS:-build}")/venv-python/bin/python
 [ -d "$(rustc +nightly --print sysroot 2> /dev/null)/lib/rustlib/src/rust/library/std" ] || over "there is no nightly compiler with rust-src"
 command -v npm > /dev/null || over "there is no Node.js"
 step "build"
-bash h5wasm/build.sh "$work/plugin" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
-cp h5wasm/index.mjs h5wasm/package.json "$work/plugin"
+bash integrations/h5wasm/build.sh "$work/plugin" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+cp integrations/h5wasm/index.mjs integrations/h5wasm/package.json "$work/plugin"
 cp LICENSE-* "$work/plugin"
 (cd "$work/plugin" && npm pack --silent --pack-destination "$work" > /dev/null)
 mkdir -p "${1:-build/h5wasm}"
@@ -28,13 +28,13 @@ npm install --silent --no-audit --no-fund "h5wasm@${H5WASM:-0.10.3}" "$work"/sle
     over "h5wasm cannot be had"
 }
 cd - > /dev/null
-cp h5wasm/tests/read.mjs h5wasm/tests/page.html "$work/page"
+cp integrations/h5wasm/tests/read.mjs integrations/h5wasm/tests/page.html "$work/page"
 if [ -z "${SLEEK_SITE:-}" ]; then
     make -s wheel > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
     SLEEK_SITE=$work/site
     "$python" -m pip install --disable-pip-version-check -q --no-deps --target "$SLEEK_SITE" build/wheel/sleek_compress-*.whl
 fi
-PYTHONPATH=$SLEEK_SITE "$python" h5wasm/tests/files.py "$work/page"
+PYTHONPATH=$SLEEK_SITE "$python" integrations/h5wasm/tests/files.py "$work/page"
 
 step "h5wasm $(sed -n 's/.*"version": "\(.*\)".*/\1/p' "$work/page/node_modules/h5wasm/package.json"), plugin of $(stat -c %s "$work/plugin/libH5Zsleek.so") bytes"
 (cd "$work/page" && node read.mjs "$PWD") | tee "$work/said"
@@ -56,7 +56,7 @@ step "in $("$chromium" --version 2> /dev/null): $said"
 
 # h5web, as it is, and with the line that it lacks.
 mkdir "$work/h5web" "$work/page/plain" "$work/page/patched"
-cp h5wasm/tests/h5web/* "$work/h5web"
+cp integrations/h5wasm/tests/h5web/* "$work/h5web"
 cd "$work/h5web"
 echo '{"private": true, "type": "module"}' > package.json
 npm install --silent --no-audit --no-fund --legacy-peer-deps @h5web/app@16.0.1 @h5web/h5wasm@16.0.1 react@18 react-dom@18 esbuild playwright-core \

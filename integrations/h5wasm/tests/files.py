@@ -9,7 +9,7 @@ import numpy as np
 import sleek
 
 folder = Path(sys.argv[1])
-wind = np.fromfile(Path(__file__).parents[2] / "tests/data/navy_uwnd_12x73x144.f32", "<f4").reshape(12, 73, 144)
+wind = np.fromfile(Path(__file__).parents[3] / "tests/data/navy_uwnd_12x73x144.f32", "<f4").reshape(12, 73, 144)
 holes = np.where(np.arange(wind.size).reshape(wind.shape) % 7, wind, -9999).astype("f4")
 special = wind.astype("f8")
 special[0, 0, :5] = [np.nan, np.inf, -np.inf, -0.0, 5e-324]
