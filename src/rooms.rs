@@ -1,5 +1,7 @@
 //! The arrow of docs/design.md §1: a room uses what stands behind it in this list, and nothing before it.
 
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

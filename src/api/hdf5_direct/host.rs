@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
+use super::report::Done;
 use crate::api::hdf5_filter::{bytes_of_chunk, chunk as filtered};
 use crate::codec;
 use crate::error::{Error, Kind, Result, fail};

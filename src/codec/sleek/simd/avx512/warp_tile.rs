@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
+use super::vec::Lanes;
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
 use crate::exec::Avx512;
 

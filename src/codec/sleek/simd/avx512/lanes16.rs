@@ -3,10 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, optimisation_barrier};
-use super::avx512_unpack::{Unpack, unpack_table};
-use super::{HIGHS, Masks, count_of, room, scalar};
+use super::unpack::{Unpack, unpack_table};
+use super::vec::{Lanes, optimisation_barrier};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
 use crate::exec::Avx512;
 
 const LANES: usize = 32;
@@ -157,7 +157,7 @@ pub fn width<const S: usize>(_: Avx512, codes: &[u16; S]) -> u32 {
         }
         _mm512_storeu_si512(any.as_mut_ptr().cast(), all);
     }
-    scalar::width16(&any)
+    portable::width16(&any)
 }
 
 /// See `Simd::widths`.
@@ -231,7 +231,7 @@ pub fn apply_exceptions<const S: usize>(
 ) {
     // One vector holds the high parts; more are rare.
     if count_of::<S>(masks) > LANES {
-        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;

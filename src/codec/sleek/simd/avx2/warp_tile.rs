@@ -5,8 +5,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, load, load_halves};
-use super::avx2_choose::{width32, width64};
+use super::choose::{width32, width64};
+use super::vec::{Lanes, load, load_halves};
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
 use crate::exec::Avx2;
 

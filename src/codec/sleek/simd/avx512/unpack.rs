@@ -6,8 +6,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, right32, right64};
-use super::room;
+use super::vec::{Lanes, right32, right64};
+use crate::codec::sleek::simd::room;
 use crate::exec::Avx512;
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.

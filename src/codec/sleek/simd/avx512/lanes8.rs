@@ -6,10 +6,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
-use super::avx512_exceptions::ASCENDING;
-use super::{Masks, count_of, room, scalar};
+use super::exceptions::ASCENDING;
+use super::vec::Lanes;
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
+use crate::codec::sleek::simd::{Masks, count_of, portable, room};
 use crate::exec::Avx512;
 
 const LANES: usize = 64;
@@ -76,7 +76,7 @@ pub fn apply_exceptions<const S: usize>(
     high_width: u32,
 ) {
     if count_of::<S>(masks) > MAX_EXCEPTIONS {
-        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
@@ -257,7 +257,7 @@ pub fn zigzag_delta_decode<const S: usize>(
                 zigzag_delta_decode_vectors(start, second_difference, [unzigzag8(head), unzigzag8(tail)], &mut v);
                 store(&v, sums);
             }
-            _ => scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums),
+            _ => portable::zigzag_delta_decode_bytes(start, second_difference, codes, sums),
         }
     }
 }

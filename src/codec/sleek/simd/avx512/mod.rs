@@ -1,80 +1,28 @@
 //! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and
 //! 64 bits.
 
-use std::arch::asm;
+mod choose;
+mod exceptions;
+mod lanes16;
+mod lanes8;
+mod pack;
+mod unpack;
+mod vec;
+mod warp_tile;
+
 use std::arch::x86_64::*;
 
+use super::avx2::choose::{transpose, wider};
 use super::avx2::prefetchw;
-use super::avx2_choose::{transpose, wider};
-use super::avx512_choose::{lanes32, lanes64};
-use super::avx512_exceptions as exceptions;
-use super::avx512_lanes8 as lanes8;
-use super::avx512_lanes16 as lanes16;
-use super::avx512_pack::{pack_u8, pack_u16, pack_u32, pack_u64};
-use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
-use super::avx512_warp_tile as warp_tile;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::exec::Avx512;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
-
-/// One 64-byte vector of constants.
-#[repr(C, align(64))]
-#[derive(Clone, Copy)]
-pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
-
-impl<T, const N: usize> Lanes<T, N> {
-    /// The vector.
-    ///
-    /// # Safety
-    /// The processor has the level's features.
-    #[inline(always)]
-    pub(super) unsafe fn load(&self) -> __m512i {
-        const { assert!(size_of::<Self>() == 64) };
-        // SAFETY: as the caller promises; `self` is 64 bytes, aligned to 64.
-        unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
-    }
-}
-
-/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a
-/// comparison of the count with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison
-/// and a masked OR where the instruction for the shift had done it all.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn optimisation_barrier(mut v: __m512i) -> __m512i {
-    // SAFETY: there is no instruction in it.
-    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
-    v
-}
-
-/// 32-bit lanes shifted to the left by as many bits each; from 32 on nothing is left.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn left32(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_sllv_epi32(v, bits))
-}
-
-/// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn right32(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_srlv_epi32(v, bits))
-}
-
-/// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn left64(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_sllv_epi64(v, bits))
-}
-
-/// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_srlv_epi64(v, bits))
-}
+use choose::{lanes32, lanes64};
+use pack::{pack_u8, pack_u16, pack_u32, pack_u64};
+use unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
+use vec::optimisation_barrier;
 
 /// Zigzag undone.
 ///

@@ -6,10 +6,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
-use super::avx2_choose::{LISTED, PLACES};
-use super::{HIGHS, Masks, count_of, room, scalar};
+use super::choose::{LISTED, PLACES};
+use super::vec::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
 use crate::exec::Avx2;
 
 const LANES: usize = 16;
@@ -189,7 +189,7 @@ pub fn width<const S: usize>(_: Avx2, codes: &[u16; S]) -> u32 {
         }
         store(any.as_mut_ptr(), all);
     }
-    scalar::width16(&any)
+    portable::width16(&any)
 }
 
 /// The widths of each fourth of 32 codes, in lanes of 32 bits: the exponents of their floating-point values.
@@ -297,7 +297,7 @@ pub fn apply_exceptions<const S: usize>(
 ) {
     // Two vectors hold the high parts; more are rare.
     if count_of::<S>(masks) > MAX_EXCEPTIONS {
-        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
     const { assert!(MAX_EXCEPTIONS == 2 * LANES) };
     let mut parts = [0u16; MAX_EXCEPTIONS + 8];

@@ -3,9 +3,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, right32, right64};
-use super::{HIGHS, Masks, count_of};
+use super::vec::{Lanes, right32, right64};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::codec::sleek::simd::{HIGHS, Masks, count_of};
 use crate::exec::Avx512;
 
 /// Of the 64-bit lanes of two vectors, taken in pairs, the second pair of each two.

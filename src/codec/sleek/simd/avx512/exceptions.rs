@@ -3,10 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{left32, left64};
-use super::avx512_unpack::{unpack32, unpack64};
-use super::{Masks, count_of, room, scalar};
+use super::unpack::{unpack32, unpack64};
+use super::vec::{left32, left64};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
+use crate::codec::sleek::simd::{Masks, count_of, portable, room};
 use crate::exec::Avx512;
 
 /// Numbers from 0 on, of which 64 from any exception on are looked up.
@@ -54,7 +54,7 @@ pub fn apply_exceptions32(
 ) {
     // Two vectors hold the high parts; more are rare.
     if count_of::<128>(masks) > 32 {
-        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(2 * 64, highs);
     let numbers = numbers_of::<128>(level, masks);
@@ -97,7 +97,7 @@ pub fn apply_exceptions64(
     // Four vectors hold the high parts; more are rare.
     let count = count_of::<64>(masks);
     if count > 32 {
-        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
     let few = count <= 16;
     room(if few { 1 } else { 3 } * high_width as usize, highs);

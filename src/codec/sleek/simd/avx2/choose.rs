@@ -6,19 +6,19 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, load, store};
-use super::{HIGHS, Masks, Transposed, listed};
+use super::vec::{Lanes, load, store};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::simd::{HIGHS, Masks, Transposed, listed};
 use crate::exec::Avx2;
 
 /// See `listed`.
-pub(super) static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());
+pub static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());
 
 /// A shuffle finds nothing there, and neither does one of words that `both_bytes` makes of it.
-pub(super) const NO_PLACE: u8 = 0xc0;
+pub const NO_PLACE: u8 = 0xc0;
 
 /// For each set of eight lanes how many of it come before each of them; `NO_PLACE` for a lane that is not of it.
-pub(super) static PLACES: Lanes<[u8; 8], 256> = {
+pub static PLACES: Lanes<[u8; 8], 256> = {
     let mut table = [[NO_PLACE; 8]; 256];
     let mut set = 0;
     while set < 256 {
@@ -49,7 +49,7 @@ static LISTED_HALVES: Lanes<[u8; 8], 16> = {
 };
 
 /// For each set of four 64-bit lanes the halves of those of `PLACES`, each two numbers of 32 bits.
-pub(super) static PLACES_HALVES: Lanes<[u8; 8], 16> = {
+pub static PLACES_HALVES: Lanes<[u8; 8], 16> = {
     let mut table = [[NO_PLACE; 8]; 16];
     let mut set = 0;
     while set < 16 {
@@ -70,7 +70,7 @@ pub(super) static PLACES_HALVES: Lanes<[u8; 8], 16> = {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-pub(super) unsafe fn width32(x: __m256i) -> __m256i {
+pub unsafe fn width32(x: __m256i) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
         let cleared = _mm256_andnot_si256(_mm256_srli_epi32::<1>(x), x);
@@ -86,7 +86,7 @@ pub(super) unsafe fn width32(x: __m256i) -> __m256i {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-pub(super) unsafe fn width64(x: __m256i) -> __m256i {
+pub unsafe fn width64(x: __m256i) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
         let (above_low, above_high) = (_mm256_set1_pd(TWO52), _mm256_set1_pd(TWO84));

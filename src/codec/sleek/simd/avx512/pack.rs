@@ -8,8 +8,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, left32, left64, right32, right64};
-use super::room;
+use super::vec::{Lanes, left32, left64, right32, right64};
+use crate::codec::sleek::simd::room;
 use crate::exec::Avx512;
 
 /// Of two vectors the low halves of the 64-bit lanes.
