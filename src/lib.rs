@@ -33,14 +33,9 @@
 //! Both are on by default; a program that only compresses arrays wants `default-features = false`. The command `sleek`
 //! is a package of its own, `sleek-cli`, which uses what is published here.
 
-#[cfg(unix)]
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
-#[cfg(not(unix))]
-#[doc(hidden)]
-#[path = "api/hdf5_filter/cd_values.rs"]
-pub mod cd_values; // for h5wasm, which has nothing of the rest
 pub mod codec;
 pub mod container;
 mod dtype;
@@ -64,12 +59,11 @@ use exec::ExecOptions;
 
 /// HDF5, for programs that call it from Rust: the words by which a dataset asks for the filter, what a datatype is to
 /// the codecs, and what the filter makes of a chunk. Nothing here calls HDF5.
-#[cfg(unix)]
 pub mod hdf5 {
-    pub use crate::api::hdf5_filter::cd_values::{CdValues, Element, cd_values_of};
+    pub use crate::api::hdf5_filter::cd_values::{CdValues, Element, FILTER_ID, cd_values_of};
     pub use crate::api::hdf5_filter::datatype::{Stored, differ_in_order_only, parse as datatype};
-    pub use crate::api::hdf5_filter::sleek_h5_class as class;
-    pub use crate::api::hdf5_filter::{FILTER_ID, bytes_of_chunk, stream_of_chunk};
+    #[cfg(unix)]
+    pub use crate::api::hdf5_filter::{bytes_of_chunk, sleek_h5_class as class, stream_of_chunk};
 }
 
 /// The environment variables that steer the library.

@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
-use sleek::cd_values::CdValues;
+use sleek::hdf5::CdValues;
 
 unsafe extern "C" {
     fn malloc(size: usize) -> *mut c_void;

@@ -9,7 +9,7 @@ use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
 use super::resolve::Hdf5;
 use super::{chunk, dataset, neighbours, report};
-use crate::codec;
+use crate::codec::{self, Stream};
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -264,20 +264,26 @@ pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8
 /// Needs no words. But where they tell what a chunk must be, any other is refused.
 #[inline(never)]
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let bytes = bytes_of_chunk(words, src)?;
+    let stream = expected(words, src)?;
+    let bytes = stream.held().bytes;
     let mut out = Buffer::new(bytes)?;
-    codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
+    stream.decompress_into(out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
     Ok(out)
+}
+
+/// The stream `src`, which holds a chunk; an error if `words`, the `cd_values` of its dataset, tell of another. Never
+/// inlined, as `asked`.
+#[inline(never)]
+pub fn expected<'a>(words: &[u32], src: &'a [u8]) -> Result<Stream<'a>> {
+    let stream = Stream::open(src)?;
+    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &stream.held()))?;
+    Ok(stream)
 }
 
 /// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of
 /// another.
-// Never inlined, as `asked`.
-#[inline(never)]
 pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
-    let held = codec::held(src)?;
-    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &held))?;
-    Ok(held.bytes)
+    Ok(expected(words, src)?.held().bytes)
 }
 
 /// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.

@@ -18,12 +18,11 @@ use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use shapes::listed;
-use shapes::room;
 pub use shapes::{
     HIGHS, HIGHS_SLACK, MASK_BYTES, MaskBytes, Masks, READ_SLACK, Staged, Transposed, count_of, subchunk_of,
 };
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use shapes::{listed, room};
 
 /// The loops of one level that are the same for words of every width. All levels give the same results; what a level
 /// does not have it takes from the portable code. A value of the level is the right to its instructions: it takes no
