@@ -5,7 +5,6 @@ use std::time::Instant;
 use sleek::bound::Step;
 use sleek::{Mode, Params, Profile};
 
-use super::noise::active_share;
 use super::sample::Sample;
 use super::seen::Grid;
 use super::spectrum::Spectrum;
@@ -16,11 +15,6 @@ use crate::progress::Progress;
 const ROUNDS: usize = 3;
 /// A bound whose ratio is not above the lossless one by this factor is too fine to be of use.
 const WORTHWHILE: f64 = 1.05;
-/// The bits that half of a bound costs for each value if all that is stored more is noise, with some tolerance.
-const WHOLE_BIT: f64 = 0.9;
-/// Parts of the noise's standard deviation that are tried in search of that.
-const FACTORS: [f64; 3] = [1.0, 0.8, 0.6];
-
 /// What a bound gives.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -47,46 +41,29 @@ pub struct Row {
     pub decompress_speed: f64,
 }
 
-/// What a bound is advised for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Why {
-    Noise,
-    Digits,
-}
-
-/// The bound that is advised, and the bits that half of the noise's costs more.
-type Advised = (Option<(Why, Row)>, Option<f64>);
-
 /// All bounds that make sense for a field.
 pub struct Ladder {
     pub lossless: Row,
     /// Relative to the value range, falling.
     pub range: Vec<Row>,
-    /// At the bound where the noise begins, or that of the digits.
-    pub floor: Option<(Why, Row)>,
-    /// Bits for each value (of those that vary) that half of the noise's bound costs more.
-    pub halving: Option<f64>,
+    /// At the bound that the digits give, where all values have but so many.
+    pub digits: Option<Row>,
     /// Relative to each value, falling.
     pub relative: Vec<Row>,
 }
 
 impl Ladder {
-    /// Tries the bounds. `noise` is the standard deviation of noise that is sure, `grid` what all values are multiples
-    /// of. If it is to be `brief` only what the advice needs is tried.
-    pub fn climb(
-        sample: &Sample,
-        noise: Option<f64>,
-        grid: Option<Grid>,
-        brief: bool,
-        progress: &mut Progress,
-    ) -> Result<Ladder, String> {
+    /// Tries the bounds. `grid` is what all values are multiples of. If it is to be `brief` only what the advice needs
+    /// is tried.
+    pub fn climb(sample: &Sample, grid: Option<Grid>, brief: bool, progress: &mut Progress) -> Result<Ladder, String> {
         let before: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
         let mut trial = Trial { sample, before, progress };
         let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
-        let (floor, halving) = trial.find_floor(&base, noise, grid)?;
+        let at_digits = |grid: Grid| trial.run(&base.clone().with_bound(Mode::Abs, to_a_digit(grid.bound())));
+        let digits = grid.map(at_digits).transpose()?;
         if brief {
-            return Ok(Ladder { lossless, range: Vec::new(), floor, halving, relative: Vec::new() });
+            return Ok(Ladder { lossless, range: Vec::new(), digits, relative: Vec::new() });
         }
         let range = sample.range();
         let mut rungs = Vec::new();
@@ -98,14 +75,14 @@ impl Ladder {
             })?;
         }
         let relative = trial.until_lossless(&lossless, |bound| Some(base.clone().with_bound(Mode::Rel, bound)))?;
-        Ok(Ladder { lossless, range: rungs, floor, halving, relative })
+        Ok(Ladder { lossless, range: rungs, digits, relative })
     }
 }
 
-/// To a number of so many digits.
-fn round(bound: f64, digits: usize) -> f64 {
+/// To a number of one digit.
+fn to_a_digit(bound: f64) -> f64 {
     // By way of text, so that 3 · 0.001 is 0.003.
-    format!("{bound:.*e}", digits - 1).parse().unwrap_or(bound)
+    format!("{bound:.0e}").parse().unwrap_or(bound)
 }
 
 /// 1e-1, 3e-2, 1e-2, 3e-3 … as precisely as f64 has them.
@@ -132,27 +109,6 @@ impl Trial<'_> {
             rows.push(row);
         }
         Ok(rows)
-    }
-
-    /// The bound of the noise, of which half costs a whole bit more, and what that costs; else the bound of the digits.
-    fn find_floor(&mut self, base: &Params, noise: Option<f64>, grid: Option<Grid>) -> Result<Advised, String> {
-        let abs = |bound| base.clone().with_bound(Mode::Abs, bound);
-        let mut cost = None;
-        // Noise below the digits was rounded away.
-        if let Some(sigma) = noise.filter(|sigma| grid.is_none_or(|grid| *sigma > grid.spacing)) {
-            let active = active_share(&self.before);
-            for factor in FACTORS {
-                let row = self.run(&abs(round(factor * sigma, 2)))?;
-                let half = self.run(&abs(row.bound / 2.0))?;
-                let bits = (half.bits - row.bits) / active;
-                cost = Some(bits);
-                if bits >= WHOLE_BIT {
-                    return Ok((Some((Why::Noise, row)), cost));
-                }
-            }
-        }
-        let digits = grid.map(|grid| self.run(&abs(round(grid.bound(), 1)))).transpose()?;
-        Ok((digits.map(|row| (Why::Digits, row)), cost))
     }
 
     fn run(&mut self, params: &Params) -> Result<Row, String> {
@@ -249,10 +205,8 @@ mod tests {
 
     #[test]
     fn bounds_have_few_digits() {
-        for (bound, one, two) in
-            [(0.00346, 0.003, 0.0035), (1.0, 1.0, 1.0), (9.99e-8, 1e-7, 1e-7), (123.0, 100.0, 120.0)]
-        {
-            assert_eq!((round(bound, 1), round(bound, 2)), (one, two), "{bound}");
+        for (bound, rounded) in [(0.00346, 0.003), (1.0, 1.0), (9.99e-8, 1e-7), (123.0, 100.0)] {
+            assert_eq!(to_a_digit(bound), rounded, "{bound}");
         }
         assert_eq!(rungs().take(4).collect::<Vec<_>>(), [1e-1, 3e-2, 1e-2, 3e-3]);
     }

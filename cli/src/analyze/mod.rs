@@ -1,7 +1,7 @@
 //! `sleek analyze`
 
 mod ladder;
-mod noise;
+mod parts;
 mod plot;
 pub mod sample;
 mod seen;
@@ -21,14 +21,13 @@ use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
 use ladder::Ladder;
-use noise::Floor;
 use sample::{Fill, Sample};
 use seen::Seen;
 
 const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or an NPY \
 file, or the plain bytes of floats, with --dtype.";
 
-/// Choose a bound: ratio, errors and speed under many bounds, and where noise begins
+/// Choose a bound: ratio, errors and speed under many bounds, and the digits that all values have
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -79,7 +78,6 @@ pub struct Args {
 pub struct Analysis {
     pub sample: Sample,
     pub seen: Seen,
-    pub floor: Floor,
     pub ladder: Ladder,
     /// Whether no table of bounds is wanted.
     pub brief: bool,
@@ -92,15 +90,13 @@ pub fn run(args: &Args) -> Outcome {
     let given = Given { dtype: args.dtype, big_endian: args.big_endian, dims: args.dims };
     let fill = Fill { named: args::missing(&args.fill)?, may_be_data: args.sentinels.no_fill };
     let sample = Sample::take(&args.field, given, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
-    let parts = noise::parts(&sample);
-    let rounding = noise::rounding(&sample, &parts);
-    let (seen, floor) = (Seen::new(&sample, &parts, rounding), noise::floor(&parts, rounding));
+    let parts = parts::parts(&sample);
+    let seen = Seen::new(&sample, &parts, parts::rounding(&sample, &parts));
     let ladder = {
         let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);
-        let sure = floor.sigma().filter(|_| seen.objection().is_none());
-        Ladder::climb(&sample, sure, seen.grid, args.brief, &mut progress)?
+        Ladder::climb(&sample, seen.grid, args.brief, &mut progress)?
     };
-    let analysis = Analysis { sample, seen, floor, ladder, brief: args.brief };
+    let analysis = Analysis { sample, seen, ladder, brief: args.brief };
     if let Some(plot) = &args.plot {
         let like = Model::at(&sample::split(&args.field).0);
         plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;

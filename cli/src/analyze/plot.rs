@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Analysis;
-use super::ladder::{Row, Why};
+use super::ladder::Row;
 use super::table::verdict;
 use crate::io::check_place;
 use crate::plot::axis::Axis;
@@ -44,18 +44,18 @@ pub fn write(analysis: &Analysis, to: &Writing) -> Result<(), String> {
 fn draw(analysis: &Analysis) -> Picture {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let rows = &ladder.range;
-    let (why, floor) = ladder.floor.as_ref().map_or((None, None), |(why, row)| (Some(*why), Some(row)));
-    let bounds = rows.iter().chain(floor).map(|r| r.abs);
+    let digits = ladder.digits.as_ref();
+    let bounds = rows.iter().chain(digits).map(|r| r.abs);
     let x = Axis::logarithmic(bounds, LEFT, RIGHT);
     let mut picture = Picture::new(WIDTH, HEIGHT);
     picture.text((LEFT, 28.0), Anchor::Start, Style { size: Size::Title, ..Style::bold(BLACK) }, &sample.name);
     let (lo, hi) = (short(sample.extremes.0), short(sample.extremes.1));
     let about = format!("{} values, {}, from {lo} to {hi}", sample.count, sample.dtype.name());
     picture.text((LEFT, 48.0), Anchor::Start, Style::new(GREY), &about);
-    if let Some(floor) = floor {
-        shade(&mut picture, x.at(floor.abs));
+    if let Some(digits) = digits {
+        shade(&mut picture, x.at(digits.abs));
     }
-    let ratios = || rows.iter().chain(floor).chain([&ladder.lossless]).map(|r| r.ratio);
+    let ratios = || rows.iter().chain(digits).chain([&ladder.lossless]).map(|r| r.ratio);
     let y = Axis::logarithmic(ratios(), RATIO_PANEL.1, RATIO_PANEL.0);
     panel(&mut picture, &x, &y, RATIO_PANEL, "compression ratio");
     level(&mut picture, y.at(ladder.lossless.ratio), &format!("lossless {:.2}", ladder.lossless.ratio));
@@ -68,11 +68,11 @@ fn draw(analysis: &Analysis) -> Picture {
     picture.text((LEFT + 12.0, ERROR_PANEL.0 + 20.0), Anchor::Start, Style::new(ORANGE), "largest");
     picture.text((LEFT + 12.0, ERROR_PANEL.0 + 38.0), Anchor::Start, Style::new(GREEN), "RMS");
     bound_axis(&mut picture, &x, sample.range());
-    if floor.is_none() {
+    if digits.is_none() {
         picture.text((RIGHT, 28.0), Anchor::End, Style::bold(ORANGE), "no bound is advised");
     }
-    if let Some(floor) = floor {
-        mark(&mut picture, x.at(floor.abs), y.at(floor.ratio), floor, why == Some(Why::Digits));
+    if let Some(digits) = digits {
+        mark(&mut picture, x.at(digits.abs), y.at(digits.ratio), digits);
     }
     picture
 }
@@ -121,26 +121,25 @@ fn level(picture: &mut Picture, y: f64, text: &str) {
     picture.text((RIGHT - 8.0, y - 6.0), Anchor::End, Style::new(GREY), text);
 }
 
-/// Bounds that only store noise.
+/// Bounds that store more than the digits.
 fn shade(picture: &mut Picture, x: f64) {
     for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
         picture.area((LEFT, top), (x, bottom), SHADE);
     }
 }
 
-fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
+fn mark(picture: &mut Picture, x: f64, y: f64, digits: &Row) {
     for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
         picture.path(vec![(x, top), (x, bottom)], 1.5, ORANGE);
     }
     picture.disc((x, y), 6.75, ORANGE);
     picture.disc((x, y), 4.25, WHITE);
-    let what = if is_grid { "digits" } else { "noise floor" };
-    let text = format!("{what}: abs {}, ratio {:.2}", short(floor.abs), floor.ratio);
+    let text = format!("digits: abs {}, ratio {:.2}", short(digits.abs), digits.ratio);
     // Beside the line where there is room for the words.
     let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, Anchor::End) } else { (x + 10.0, Anchor::Start) };
     picture.text((at, RATIO_PANEL.0 + 20.0), anchor, Style::bold(ORANGE), &text);
     if x - LEFT > 150.0 {
-        let words = if is_grid { "the digits are all there" } else { "most likely noise" };
+        let words = "the digits are all there";
         picture.text(((LEFT + x) / 2.0, RATIO_PANEL.0 + 44.0), Anchor::Middle, Style::new(ORANGE), words);
     }
 }
@@ -149,10 +148,7 @@ fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
 fn html(analysis: &Analysis, svg: &str) -> String {
     let mut body = String::new();
     let ladder = &analysis.ladder;
-    let rows = std::iter::once(&ladder.lossless)
-        .chain(&ladder.range)
-        .chain(ladder.floor.iter().map(|(_, row)| row))
-        .chain(&ladder.relative);
+    let rows = std::iter::once(&ladder.lossless).chain(&ladder.range).chain(&ladder.digits).chain(&ladder.relative);
     for row in rows {
         let spectrum = row.spectrum.map_or("–".into(), |s| format!("{:.2e}", s));
         let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "∞".into() };

@@ -1,7 +1,7 @@
 //! What a sample looks like before anything is measured: whether neighbours are related, how many digits the values
 //! have, and whether parts of it are of so different a size that no absolute bound is right for all.
 
-use super::noise::{WINDOW, quantile};
+use super::parts::{WINDOW, quantile};
 use super::sample::Sample;
 
 /// Neighbours that differ nearly as much as values so far apart do not predict each other.
@@ -67,7 +67,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Looks at the sample; `parts` are those that noise is estimated from.
+    /// Looks at the sample and at `parts` of it; `rounding` is the spacing of its type's numbers at their size.
     pub fn new(sample: &Sample, parts: &[Vec<f64>], rounding: f64) -> Seen {
         let order = order(parts);
         let whole: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
@@ -85,15 +85,9 @@ impl Seen {
         }
     }
 
-    /// Why an absolute bound cannot be advised for noise, whatever is measured.
-    pub fn objection(&self) -> Option<String> {
+    /// Why one absolute bound may not suit all values.
+    pub fn caution(&self) -> Option<String> {
         match (self.order, self.scales) {
-            (Order::Unknown, _) => Some("too few values differ from each other".into()),
-            (Order::Records, _) => Some(
-                "values tell nothing of their neighbours, as in a catalogue or among particles, so noise and \
-                 information look the same"
-                    .into(),
-            ),
             (Order::Columns(n), Some((small, large))) if large > SCALES * small => Some(format!(
                 "{n} columns lie side by side, which spread over {small:.1e} to {large:.1e}: a bound that suits one \
                  ruins another. Give each its own array, and its own bound"
@@ -287,7 +281,7 @@ fn lattice(parts: &[Vec<f64>], rounding: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::noise::tests::{noise, wave};
+    use super::super::parts::tests::{noise, wave};
     use super::*;
     use sleek::DType;
 

@@ -40,31 +40,6 @@ impl Spectrum {
     }
 }
 
-/// The variance of white noise that the power in each of four bands of the shortest wavelengths (4 to 2 values) stands
-/// for. Differences take the signal out first, which would leak from the long wavelengths, and their effect on each
-/// wavelength is known.
-pub fn white_power(values: &[f64]) -> [f64; 4] {
-    const ORDER: i32 = 6;
-    let mut re = values.to_vec();
-    for _ in 0..ORDER {
-        re = re.windows(2).map(|w| w[1] - w[0]).collect();
-    }
-    let n = 1 << re.len().ilog2();
-    re.truncate(n);
-    let taper = |i: usize| 0.5 - 0.5 * (TAU * i as f64 / n as f64).cos();
-    re.iter_mut().enumerate().for_each(|(i, v)| *v *= taper(i));
-    let weight: f64 = (0..n).map(|i| taper(i).powi(2)).sum();
-    let mut im = vec![0.0; n];
-    transform(&mut re, &mut im);
-    let mut bands = [0.0; 4];
-    for k in n / 4..n / 2 {
-        let response = (2.0 * (TAU * k as f64 / n as f64 / 2.0).sin()).powi(2 * ORDER);
-        let width = n / 16;
-        bands[(k - n / 4) / width] += (re[k] * re[k] + im[k] * im[k]) / (response * weight * width as f64);
-    }
-    bands
-}
-
 fn add_power(octaves: &mut [f64; OCTAVES], values: &[f64]) {
     let mean = values.iter().sum::<f64>() / WINDOW as f64;
     // A window that falls to zero at its ends keeps their jump out of the spectrum.

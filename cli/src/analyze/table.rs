@@ -6,8 +6,7 @@ use sleek::printable::{printable, steers};
 use sleek::{DType, MissingValue, Mode, Params};
 
 use super::Analysis;
-use super::ladder::{Row, Why};
-use super::noise::Floor;
+use super::ladder::Row;
 use crate::io::say;
 use crate::plot::short;
 use crate::progress::bytes;
@@ -38,15 +37,15 @@ pub fn print(analysis: &Analysis) {
     }
     if !ladder.range.is_empty() {
         say!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
-        let mut floor = ladder.floor.as_ref().map(|(_, row)| row);
+        let mut digits = ladder.digits.as_ref();
         for row in decades(&ladder.range) {
-            if let Some(f) = floor.take_if(|f| f.abs > row.abs) {
-                floor_line(analysis, f);
+            if let Some(d) = digits.take_if(|d| d.abs > row.abs) {
+                digits_line(analysis, d);
             }
             row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.abs), row);
         }
-        if let Some(f) = floor {
-            floor_line(analysis, f);
+        if let Some(d) = digits {
+            digits_line(analysis, d);
         }
     }
     if !ladder.relative.is_empty() {
@@ -64,7 +63,7 @@ fn decades(rows: &[Row]) -> impl Iterator<Item = &Row> {
     rows.iter().filter(|r| format!("{:e}", r.bound).starts_with("1e"))
 }
 
-fn floor_line(analysis: &Analysis, row: &Row) {
+fn digits_line(analysis: &Analysis, row: &Row) {
     row_line(&format!("*{:.1e}", row.abs / analysis.sample.range()), &format!("{:.1e}", row.abs), row);
 }
 
@@ -100,30 +99,15 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What is advised and why, or why nothing is, in a few sentences.
+/// What is advised and why, or that nothing is, in a few sentences.
 pub fn verdict(analysis: &Analysis) -> String {
-    let cost = analysis.ladder.halving.unwrap_or(0.0);
-    match &analysis.ladder.floor {
-        Some((Why::Noise, row)) => format!(
-            "* Noise floor: abs {:e}. Neighbours do not tell a value better than to {:.1e} (standard deviation), the \
-             spectrum ends in noise of that size everywhere, and below this bound each halving costs {cost:.2} bits \
-             for each value that varies, as noise does. Not so if neighbours in the file are none in space, as with \
-             particles in the order of cells: then these digits may be information.",
-            row.abs,
-            analysis.floor.sigma().unwrap_or(0.0)
-        ),
-        Some((Why::Digits, row)) => {
-            format!("* Digits: abs {:e}. {}. {}", row.abs, digits(analysis), no_noise(analysis))
+    match &analysis.ladder.digits {
+        Some(row) => format!("* Digits: abs {:e}. {}.", row.abs, digits(analysis)),
+        None => {
+            let caution = analysis.seen.caution().map_or(String::new(), |why| format!(": {why}"));
+            format!("No bound is advised{caution}. Choose one by what the data is for.")
         }
-        None => format!("No advice: {}. Choose the bound by what the data is for.", lower(&no_noise(analysis))),
     }
-}
-
-/// Without the point at the end, and the capital at the start.
-fn lower(sentence: &str) -> String {
-    let sentence = sentence.trim_end_matches('.');
-    let rest = sentence.strip_prefix("No noise floor: ").unwrap_or(sentence);
-    rest.to_owned()
 }
 
 fn digits(analysis: &Analysis) -> String {
@@ -137,47 +121,11 @@ fn digits(analysis: &Analysis) -> String {
     format!("{what}: rounding what is restored brings every value back")
 }
 
-/// Why there is no bound for noise.
-fn no_noise(analysis: &Analysis) -> String {
-    if let Some(objection) = analysis.seen.objection() {
-        return format!("No noise floor: {objection}.");
-    }
-    let why = match analysis.floor {
-        Floor::Noise(sigma) => match (analysis.seen.grid, analysis.ladder.halving) {
-            (_, Some(cost)) => format!(
-                "neighbours do not tell a value better than to {sigma:.1e}, yet below that a halving of the bound \
-                 costs {cost:.2} bits for each value, less than noise does"
-            ),
-            _ => format!("what noise there is, {sigma:.1e}, is below the digits"),
-        },
-        Floor::Below(sigma) => format!(
-            "neighbours tell a value to {sigma:.1e}, and the better the more of them are used, which noise would end"
-        ),
-        Floor::Coloured(tilt) => format!(
-            "what neighbours do not tell is no white noise: its power among the shortest wavelengths differs by a \
-             factor of {tilt:.1}, as in a random walk or fine structure"
-        ),
-        Floor::Disputed(line, spectrum) => format!(
-            "two estimates of it disagree, {line:.1e} by differences of neighbours and {spectrum:.1e} by the spectrum"
-        ),
-        Floor::Uneven(quiet, loud) => format!(
-            "what neighbours do not tell is {quiet:.1e} in some places and {loud:.1e} in others, so no one bound is \
-             right for all"
-        ),
-        Floor::Rounding => {
-            format!("the field is smooth to its last digits, those of {}", analysis.sample.dtype.name())
-        }
-        Floor::Unknown => "too few values vary".into(),
-    };
-    format!("No noise floor: {why}.")
-}
-
 /// The bound that the commands show: what is advised, or nothing that could be wrong.
 fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
     let base = Params { missing: analysis.sample.missing, ..Params::new(DType::F32) };
-    match &analysis.ladder.floor {
-        Some((Why::Noise, row)) => (base.with_bound(Mode::Abs, row.abs), "at the noise floor"),
-        Some((Why::Digits, row)) => (base.with_bound(Mode::Abs, row.abs), "for these digits"),
+    match &analysis.ladder.digits {
+        Some(row) => (base.with_bound(Mode::Abs, row.abs), "for these digits"),
         None => (Params::new(DType::F32), "lossless, for want of advice"),
     }
 }
@@ -269,16 +217,6 @@ fn in_lines(text: &str, width: usize) -> String {
 pub fn to_json(analysis: &Analysis) -> Value {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (params, _) = suggestion(analysis);
-    let (kind, size) = match (analysis.floor, &ladder.floor) {
-        (_, Some((Why::Digits, _))) => ("grid", analysis.seen.grid.map(|grid| grid.spacing)),
-        (Floor::Noise(sigma), _) => ("noise", Some(sigma)),
-        (Floor::Below(sigma), _) => ("below", Some(sigma)),
-        (Floor::Coloured(_), _) => ("coloured", None),
-        (Floor::Disputed(..), _) => ("disputed", None),
-        (Floor::Uneven(..), _) => ("uneven", None),
-        (Floor::Rounding, _) => ("rounding", None),
-        (Floor::Unknown, _) => ("unknown", None),
-    };
     let mut rows = vec![row_json(&ladder.lossless)];
     rows.extend(ladder.range.iter().chain(&ladder.relative).map(row_json));
     json!({
@@ -291,15 +229,13 @@ pub fn to_json(analysis: &Analysis) -> Value {
         "missing": sample.fills(),
         "sample_bytes": sample.bytes(),
         "seen": analysis.seen.describe(),
-        "advice": ladder.floor.as_ref().map(|(_, row)| row.abs),
+        "advice": ladder.digits.as_ref().map(|row| row.abs),
         "verdict": verdict(analysis),
         "rows": rows,
-        "floor": json!({
-            "kind": kind,
-            "size": size,
-            "row": ladder.floor.as_ref().map(|(_, row)| row_json(row)),
-            "bits_per_halving": ladder.halving,
-        }),
+        "digits": ladder.digits.as_ref().map(|row| json!({
+            "spacing": analysis.seen.grid.map(|grid| grid.spacing),
+            "row": row_json(row),
+        })),
         "filter_id": FILTER_ID,
         "cd_values": cd_values_of(&params),
     })

@@ -31,14 +31,11 @@ fn put(place: &Place, name: &str, values: &[f32]) {
 }
 
 #[test]
-fn the_noise_floor_of_plain_bytes() {
+fn bounds_of_plain_bytes() {
     let Some(place) = Place::with(&[]) else { return };
     put(&place, "field.f32", &noisy(200_000));
     let report = json(&place, &["--dtype", "f32", "field.f32"]);
-    let floor = &report["floor"];
-    let sigma = floor["size"].as_f64().unwrap();
-    assert!(floor["kind"] == "noise" && (0.008..0.0125).contains(&sigma), "{floor}");
-    assert!(floor["bits_per_halving"].as_f64().unwrap() > 0.9, "{floor}");
+    assert!(report["digits"].is_null() && report["advice"].is_null(), "{report}");
     let rows = report["rows"].as_array().unwrap();
     let of_mode = |mode: &str| rows.iter().filter(|r| r["mode"] == mode).cloned().collect::<Vec<_>>();
     assert_eq!(of_mode("lossless").len(), 1);
@@ -55,11 +52,14 @@ fn the_noise_floor_of_plain_bytes() {
         assert!(row["compress_bytes_per_second"].as_f64().unwrap() > 0.0, "{row}");
     }
     let table = analyze(&place, &["--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
-    assert!(table.contains("* Noise floor: abs") && table.contains("sleek compress --dtype f32 --abs"), "{table}");
+    assert!(
+        table.contains("No bound is advised") && table.contains("sleek compress --dtype f32 --lossless"),
+        "{table}"
+    );
     let too_wide = |l: &&str| l.chars().count() > 80 && !l.starts_with("  sleek") && !l.starts_with("  h5repack");
     assert_eq!(table.lines().find(too_wide), None);
     let svg = fs::read_to_string(place.path("plot.svg")).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("noise floor: abs"));
+    assert!(svg.starts_with("<svg") && svg.contains("no bound is advised"));
     let again =
         place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
@@ -72,7 +72,7 @@ fn the_noise_floor_of_plain_bytes() {
     for (colour, points) in &curves {
         assert!(points.len() > 4);
         let missed = points.iter().filter(|p| pixels.at(**p) != *colour).count();
-        // Curves lie over each other here and there, and the mark of the floor lies over them all.
+        // Curves lie over each other here and there.
         assert!(missed <= 2, "{colour:?}: {missed} of {} points", points.len());
     }
 }
@@ -116,15 +116,19 @@ impl Pixels {
 }
 
 #[test]
-fn fields_without_a_floor() {
+fn digits_and_missing_values() {
     let Some(place) = Place::with(&[]) else { return };
     let smooth: Vec<f32> = (0..100_000).map(|i| (f64::from(i) * 0.01).sin() as f32).collect();
     put(&place, "smooth.f32", &smooth);
-    assert_eq!(json(&place, &["--dtype", "f32", "smooth.f32"])["floor"]["kind"], "rounding");
+    assert!(json(&place, &["--dtype", "f32", "smooth.f32"])["digits"].is_null());
     let rounded: Vec<f32> = smooth.iter().map(|v| (f64::from(*v) * 500.0).round() as f32 / 500.0).collect();
     put(&place, "rounded.f32", &rounded);
-    let floor = &json(&place, &["--dtype", "f32", "rounded.f32"])["floor"];
-    assert!(floor["kind"] == "grid" && floor["row"]["bound"] == 8e-4, "{floor}");
+    let digits = &json(&place, &["--dtype", "f32", "rounded.f32"])["digits"];
+    let spacing = digits["spacing"].as_f64().unwrap();
+    assert!((spacing / 2e-3 - 1.0).abs() < 1e-6 && digits["row"]["bound"] == 8e-4, "{digits}");
+    let plot = ["-q", "--dtype", "f32", "rounded.f32", "--plot", "digits.svg"];
+    analyze(&place, &plot);
+    assert!(fs::read_to_string(place.path("digits.svg")).unwrap().contains("digits: abs 0.0008"));
     put(&place, "constant.f32", &[7.0; 10_000]);
     assert_eq!(json(&place, &["--dtype", "f32", "constant.f32"])["rows"].as_array().unwrap().len(), 1);
     // A mark for missing values is refused, and does not count once it is named.
