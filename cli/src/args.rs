@@ -27,9 +27,6 @@ pub struct Bound {
     /// With codec zfp: so many bits of each value, from the top of its block's largest on, whatever the errors
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     precision: Option<f64>,
-    /// So many significant bits of every value at least: --rel 2^-N
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    bits: Option<u32>,
     /// At least so many times smaller, and at most 2 % more unless the quantizer's steps are wider: the absolute bound
     /// is searched for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
@@ -43,8 +40,8 @@ pub struct Bound {
     /// At least this structural similarity, between 0 and 1: the mean over windows of 8 x 8 values
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     ssim: Option<f64>,
-    /// Every bit comes back; also --reversible, as ZFP has it
-    #[arg(long, alias = "reversible")]
+    /// Every bit comes back
+    #[arg(long)]
     lossless: bool,
 }
 
@@ -64,7 +61,6 @@ impl Bound {
         let bounds = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
         let mut given = bounds.into_iter().chain([(Mode::Rate, self.rate), (Mode::Precision, self.precision)]);
         let lossy = given.find_map(|(mode, value)| value.map(|v| (mode, v)));
-        let lossy = lossy.or(self.bits.map(|n| (Mode::Rel, 0.5f64.powi(n as i32))));
         // Until it is found.
         let lossy = lossy.or(self.target().map(|_| (Mode::Abs, f64::MIN_POSITIVE)));
         lossy.unwrap_or((Mode::Lossless, 0.0))

@@ -186,8 +186,9 @@ fn no_files_use_each_other() {
 
 #[test]
 fn circles_are_seen() {
-    let source = "use crate::b::{self, c::D as E};\n// use crate::f;\nfn g() { 'x: loop { h(\"}\", '{', crate::i::j()) } }\n\
-                  mod k { use super::super::l; }\nmod n;\nuse n::o;\n#[cfg(test)]\nmod tests {\n    use crate::p;\n}\n";
+    let source = "use crate::b::{self, c::D as E};\n// use crate::f;\n\
+                  fn g() { 'x: loop { h(\"}\", '{', crate::i::j()) } }\nmod k { use super::super::l; }\n\
+                  mod n;\nuse n::o;\n#[cfg(test)]\nmod tests {\n    use crate::p;\n}\n";
     let sources: BTreeMap<Module, String> = [
         ("a", source),
         ("a/n", "use super::q;"),

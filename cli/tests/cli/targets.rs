@@ -1,4 +1,4 @@
-//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`, `--bits`.
+//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`.
 
 use std::fs;
 
@@ -68,9 +68,6 @@ fn targets_are_met_and_said_as_a_bound() {
         bench.ok(&format!("{compress} {} in out", scaled(&bound, 1.03)));
         assert!(1.0 - found > 0.949 * (1.0 - ssim) || reached() < ssim, "{ssim}: {found}, {} by more", reached());
     }
-    bench.ok(&format!("{compress} --bits 9 in out"));
-    let info = bench.json("inspect --json out");
-    assert_eq!((&info["mode"], &info["bound"]), (&"rel".into(), &(1.0 / 512.0).into()));
 }
 
 #[test]
@@ -92,8 +89,6 @@ fn targets_that_need_no_bound_or_have_none() {
     bench.fails("h5args --ratio 5", "needs the data");
     let out = bench.piped("compress --dtype f32 --ratio 5 - new", &field(100));
     assert!(stderr(&out).contains("can be read only once"), "{}", stderr(&out));
-    let rel = String::from_utf8(bench.ok("h5args --bits 3")).unwrap();
-    assert!(rel.contains("rel=1.25e-1"), "{rel}");
 }
 
 /// A target that nothing meets names the nearest that can be met, which then is met. No exit code of 0 says less.

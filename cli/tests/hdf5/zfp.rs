@@ -9,16 +9,15 @@ fn files_of_another_zfp_are_taken_over() {
     let Some(place) = Place::with(&[&python]) else { return };
     let script = source("zfp.py");
     place.run(&python, &[&script, "h5z", "old.h5"]);
-    for (request, bound) in [(&["--abs", "0.01"][..], "0.01"), (&["--reversible"], "0")] {
-        let how = ["repack", "--codec", "zfp", "--verify", "--force", "--even-if-larger", "old.h5", "new.h5"];
-        let said = place.run(env!("CARGO_BIN_EXE_sleek"), &[&how[..], request].concat());
-        assert!(said.contains("verified"), "{said}");
-        place.run(&python, &[&script, "same", "old.h5", "new.h5", bound]);
-    }
+    let how = ["repack", "--codec", "zfp", "--verify", "--force", "--even-if-larger", "old.h5", "new.h5"];
+    let said = place.run(env!("CARGO_BIN_EXE_sleek"), &[&how[..], &["--abs", "0.01"]].concat());
+    assert!(said.contains("verified"), "{said}");
+    place.run(&python, &[&script, "same", "old.h5", "new.h5", "0.01"]);
     // Every bit, without being decoded: what is asked for by the codec's name.
     let how = ["repack", "--codec", "zfp", "--lossless", "--verify", "--force", "old.h5", "new.h5"];
     let said = place.run(env!("CARGO_BIN_EXE_sleek"), &how);
     assert!(said.contains("the blocks of H5Z-ZFP taken over") && said.contains("verified"), "{said}");
+    place.run(&python, &[&script, "same", "old.h5", "new.h5", "0"]);
     place.run(&python, &[&script, "taken", "old.h5", "new.h5"]);
 }
 
