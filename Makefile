@@ -15,7 +15,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
-.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
+.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers \
 	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
 
 help: ## this list
@@ -193,6 +193,9 @@ repack-speed: ## how fast sleek repack is on files of 500 MB, against what disk 
 
 performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
 	@bash benches/performance/run.sh $(PERFORMANCE)
+
+peers: ## profile small beside SZ3, SZ2 and memcpy: ratio, error, speed, shapes, missing values; 6 minutes (PEERS="--only speeds")
+	@bash benches/peers/run.sh $(PEERS)
 
 gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
 	@bash tests/gpu/check.sh
