@@ -31,7 +31,7 @@ pub fn all<J: Send, T: Send, E: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<T
     std::thread::scope(|scope| {
         for _ in 0..helpers {
             // A thread that cannot be had is not needed: those that are there do all jobs.
-            let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &take);
+            let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, take);
         }
         take();
     });

@@ -141,6 +141,22 @@ unsafe fn unpack64<const WIDE: bool>(packed: *const u8, n: u32, half: usize) -> 
     }
 }
 
+/// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` that `places` tells,
+/// or nothing.
+///
+/// # Safety
+/// The processor has the level's features; 32 bytes at `to` and `parts` are readable, at `to` writable too.
+#[inline(always)]
+unsafe fn add_parts<T>(to: *mut T, parts: *const T, places: &[u8; 8]) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(places.as_ptr().cast()));
+        let next = _mm256_permutevar8x32_epi32(load(parts), places);
+        let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
+        store(to, _mm256_or_si256(load(to), next));
+    }
+}
+
 /// Running sums of the lanes, behind `carry`, which becomes the sum of all.
 ///
 /// # Safety
@@ -454,11 +470,7 @@ impl Simd<u32, 128> for Avx2 {
             let mut at = 0;
             for i in 0..16 {
                 let set = (masks[i / 8] >> (i % 8 * 8)) as u8;
-                let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES.0[set as usize].as_ptr().cast()));
-                let next = _mm256_permutevar8x32_epi32(load(parts.as_ptr().add(at)), places);
-                let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
-                let to = codes.as_mut_ptr().add(8 * i);
-                store(to, _mm256_or_si256(load(to), next));
+                add_parts(codes.as_mut_ptr().add(8 * i), parts.as_ptr().add(at), &PLACES.0[set as usize]);
                 at += set.count_ones() as usize;
             }
         }
@@ -577,11 +589,7 @@ impl Simd<u64, 64> for Avx2 {
             let mut at = 0;
             for i in 0..16 {
                 let set = masks[0] >> (4 * i) & 15;
-                let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES_HALVES.0[set as usize].as_ptr().cast()));
-                let next = _mm256_permutevar8x32_epi32(load(parts.as_ptr().add(at)), places);
-                let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
-                let to = codes.as_mut_ptr().add(4 * i);
-                store(to, _mm256_or_si256(load(to), next));
+                add_parts(codes.as_mut_ptr().add(4 * i), parts.as_ptr().add(at), &PLACES_HALVES.0[set as usize]);
                 at += set.count_ones() as usize;
             }
         }
