@@ -147,7 +147,7 @@ quiet make uninstall PREFIX="$work/fortran"
 if [ -z "${SLEEK_SHORT:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
     step "cargo cinstall"
     capi=$work/capi
-    quiet cargo cinstall --profile dev --library-type cdylib --prefix "$capi" --libdir lib
+    quiet cargo cinstall -p sleek-compress --profile dev --library-type cdylib --prefix "$capi" --libdir lib
     diff -r "$prefix/include" "$capi/include" || fail "headers of cargo cinstall"
     [ "$(readlink -f "$capi/lib/libsleek.so.0")" = "$capi/lib/libsleek.so.$version" ] || fail "links of cargo cinstall"
     said() { { readelf -d "$1" | grep -o 'SONAME.*' && nm -D --defined-only "$1" | cut -d ' ' -f 3 | grep -E '^(sleek|H5)' | sort; } > "$2"; }
