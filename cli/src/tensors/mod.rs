@@ -12,7 +12,7 @@ pub use compress::{Wish, compress};
 pub use decompress::decompress;
 pub use head::may_be_safetensors;
 pub use inspect::inspect;
-pub use packed::is_packed;
+pub use packed::{Reader, is_packed};
 pub use verify::verify;
 
 /// Bytes of a file's beginning by which these files are known.
