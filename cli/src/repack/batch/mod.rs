@@ -14,9 +14,11 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Args, BROKEN};
+use super::{Args, BROKEN, wish};
+use crate::auto::Auto;
 use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
@@ -45,7 +47,7 @@ pub fn run(args: &Args) -> Outcome {
         false => {
             fs::create_dir_all(&to).map_err(|e| format!("{}: {e}", to.display()))?;
             list::expect_inside(&jobs, &to)?;
-            Some(Record::open(&to, request_of(args), like.as_ref())?)
+            Some(Record::open(&to, request_of(args)?, like.as_ref())?)
         }
     };
     let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
@@ -68,15 +70,28 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// What the results depend on, besides the files.
-fn request_of(args: &Args) -> String {
-    let Args { quality, sentinels, dataset, variables, rules, auto, verify, .. } = args;
-    let Args { even_if_larger, filter, rechunk, no_attributes, .. } = args;
-    let rules = rules.as_deref().map(fs::read_to_string);
-    let asked = (quality, sentinels, dataset, variables, rules, auto);
-    let all = (asked, even_if_larger, filter, rechunk, no_attributes, verify, sleek::VERSION);
-    let mut text = format!("{all:?}").into_bytes();
+fn request_of(args: &Args) -> Result<String, String> {
+    let rules =
+        args.rules.as_deref().map(|file| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())));
+    let datasets: Vec<_> = args.dataset.iter().map(|(path, request)| json!([path, request.words()])).collect();
+    let asked = json!({
+        "version": sleek::VERSION,
+        "all": wish(args)?.words(),
+        "has_bound": args.quality.is_given(),
+        "no_fill": args.sentinels.no_fill,
+        "datasets": datasets,
+        "variables": args.variables,
+        "rules": rules.transpose()?,
+        "auto": args.auto.map(Auto::words),
+        "even_if_larger": args.even_if_larger,
+        "filter": args.filter.to_possible_value().map(|value| value.get_name().to_owned()),
+        "rechunk": args.rechunk,
+        "no_attributes": args.no_attributes,
+        "verify": args.verify,
+    });
+    let mut text = asked.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), 0);
-    format!("{:016x}", sleek::container::checksum::keyed_sum(&text))
+    Ok(format!("{:016x}", sleek::container::checksum::keyed_sum(&text)))
 }
 
 /// Files that are on their way.

@@ -141,8 +141,8 @@ unsafe fn unpack64<const WIDE: bool>(packed: *const u8, n: u32, half: usize) -> 
     }
 }
 
-/// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` that `places` tells,
-/// or nothing.
+/// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` which `places`
+/// tells, or nothing.
 ///
 /// # Safety
 /// The processor has the level's features; 32 bytes at `to` and `parts` are readable, at `to` writable too.
