@@ -4,6 +4,8 @@
 
 mod axes;
 mod choice;
+#[cfg(test)]
+mod choice_test;
 mod closed_loop;
 mod costs;
 mod counts;
