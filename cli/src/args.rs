@@ -31,8 +31,9 @@ pub struct Bound {
     /// is searched for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     ratio: Option<f64>,
-    /// At most so many bytes, and at most 2 % less unless the quantizer's steps are wider
-    #[arg(long, value_name = "BYTES")]
+    /// At most so many bytes (k, M and G are thousands of them), and at most 2 % less unless the quantizer's steps are
+    /// wider
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
     size: Option<u64>,
     /// At least this PSNR of the values that count, 20 log10(value range / RMS error)
     #[arg(long, value_name = "DB", allow_negative_numbers = true)]
@@ -111,6 +112,18 @@ impl Quality {
         let is_its_own = matches!(self.bound.mode_and_value().0, Mode::Rate | Mode::Precision);
         let codec = self.codec.clone().or(is_its_own.then(|| "zfp".into()));
         Quality { codec, ..self.clone() }
+    }
+
+    /// Refuses a bound of more than half of the value range, unless it is meant.
+    pub fn check_share(&self, force: bool) -> Result<(), String> {
+        match self.bound.noa.filter(|share| *share > 0.5 && share.is_finite() && !force) {
+            Some(share) => Err(format!(
+                "--noa {}: errors of more than half of the value range leave nothing of the data; --force if that is \
+                 meant",
+                number(share)
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The profile, if one is named.
@@ -192,6 +205,17 @@ pub fn dims(text: &str) -> Result<Dims, String> {
 pub struct Slice {
     pub start: Vec<u64>,
     pub lens: Vec<Option<u64>>,
+}
+
+/// A number of bytes: 4096, 500k, 1.5M, 2G.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let units = [('k', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
+    let unit = units.iter().find_map(|(letter, unit)| text.strip_suffix(*letter).map(|rest| (rest, *unit)));
+    let Some((rest, unit)) = unit else {
+        return text.parse().map_err(|_| format!("'{text}' is no number of bytes, as in 4096, 500k, 1.5M, 2G"));
+    };
+    let found = rest.parse::<f64>().ok().map(|n| (n * unit).round()).filter(|n| (0.0..1e18).contains(n));
+    found.map(|n| n as u64).ok_or_else(|| format!("'{text}' is no number of bytes, as in 4096, 500k, 1.5M, 2G"))
 }
 
 /// START:LEN for each dimension; START: and : go to its end.

@@ -33,6 +33,7 @@ mod sentinel;
 mod ssim;
 mod targets;
 mod tensors;
+mod test;
 mod verify;
 
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ enum Command {
     Decompress(decompress::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Test(test::Args),
     H5args(h5args::Args),
     #[cfg(unix)]
     Analyze(analyze::Args),
@@ -92,6 +94,7 @@ fn run(command: Command) -> Outcome {
         Command::Decompress(args) => decompress::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Test(args) => test::run(&args),
         Command::H5args(args) => h5args::run(&args),
         #[cfg(unix)]
         Command::Analyze(args) => analyze::run(&args),

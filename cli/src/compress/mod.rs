@@ -74,6 +74,7 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
+    args.quality.check_share(args.force)?;
     let dtype = args.dtype.or_else(|| args::dtype_of_name(&args.input));
     if let Some(dtype) = dtype {
         // Before anything is read.

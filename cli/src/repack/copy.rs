@@ -326,7 +326,7 @@ impl<'a> Copy<'a> {
         let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
         let unfiltered = match way {
             Way::Filter if by_threads => write_chunks(field, &new, progress).map(|()| 0),
-            Way::Filter => write_blocks(field, &new, progress).map(|()| 0),
+            Way::Filter | Way::Restored => write_blocks(field, &new, progress).map(|()| 0),
             _ => chunk_by_chunk(&Maker::new(field, params, way)?, field, &new, progress),
         }?;
         // The last chunks pass the filter only now.
@@ -385,10 +385,14 @@ fn chunk_by_chunk(maker: &Maker, field: &Field, new: &Id, progress: &mut Progres
     Ok(unfiltered)
 }
 
-/// The old dataset's properties with one filter in the place of all others.
+/// The old dataset's properties with one filter in the place of all others, or without ours.
 fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Result<Id<'a>, String> {
     let hdf5 = field.dataset.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
+    if matches!(way, Way::Restored) {
+        h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
+        return Ok(creation);
+    }
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
         h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     }
@@ -402,7 +406,7 @@ fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Res
     let (id, flags, words) = match way {
         // Some chunks may be without it.
         Way::H5z(chunks) => (h5z_zfp::ID, optional, chunks.words().map_err(|e| e.message)?),
-        Way::Filter | Way::TakenOver(_) => (FILTER_ID as c_int, mandatory, cd_values_of(params)),
+        _ => (FILTER_ID as c_int, mandatory, cd_values_of(params)),
     };
     h5!(hdf5, H5Pset_filter(creation.id, id, flags, words.len(), words.as_ptr()))?;
     Ok(creation)

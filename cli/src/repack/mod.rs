@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sleek::DType;
+use sleek::{DType, Params};
 
 use crate::Outcome;
 use crate::args::{Quality, Sentinels, Threads, Verbosity};
@@ -30,7 +30,7 @@ use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 use request::{Request, Wish};
-use rules::Rules;
+use rules::{Pattern, Rules};
 
 /// Exit code when the new file does not keep what was promised; there is none then.
 const BROKEN: u8 = 1;
@@ -65,6 +65,9 @@ pub struct Args {
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
+    /// Datasets that stay as they are, by a pattern of their names (repeatable): 'lat*', '/grid/**'
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::new)]
+    exclude: Vec<Pattern>,
     /// Rules for datasets by patterns of their names and by their types: a TOML file
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
@@ -145,6 +148,9 @@ pub fn run(args: &Args) -> Outcome {
         work::run(args, general, &rules, new);
     }
     let is_single = !args.only.is_empty() || (args.to.is_none() && !args.recursive && args.more.is_empty());
+    if args.dry_run && args.input.is_dir() && !args.recursive {
+        return batch::run(&Args { recursive: true, ..args.clone() });
+    }
     if !is_single {
         return batch::run(args);
     }
@@ -183,8 +189,15 @@ fn expect_name(path: &Path) -> Result<(), String> {
 
 /// What is asked for all datasets that are not named.
 fn general_request(args: &Args) -> Result<Option<Wish>, String> {
+    if args.filter == zfp::Filter::None {
+        if args.quality.is_given() || !args.dataset.is_empty() || args.rules.is_some() || args.rechunk {
+            return Err("--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into());
+        }
+        return Ok(Some(Wish { params: Params::new(DType::F64), target: None }));
+    }
     let wish = wish(args)?;
     let target = wish.target;
+    args.quality.check_share(args.force)?;
     if args.filter == zfp::Filter::H5zZfp {
         zfp::check(&wish.params, target.is_some())?;
         if args.rechunk {
@@ -235,7 +248,7 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     if !args.verbosity.quiet && args.only.is_empty() {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
-        if after > before {
+        if after > before && args.filter != zfp::Filter::None {
             let words = |n| if bytes(after) == bytes(before) { format!("{n} bytes") } else { bytes(n) };
             tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", words(after), words(before)));
         }

@@ -1,17 +1,18 @@
 //! What becomes of each dataset.
 
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 
 use sleek::bound::sub_down;
-use sleek::hdf5::CdValues;
 use sleek::hdf5::cd_values_of;
+use sleek::hdf5::{CdValues, FILTER_ID};
 use sleek::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params, Profile};
 
 use super::measure::{Chunks, rough_step};
 use super::rechunk::rechunk;
 use super::request::{Request, Wish};
-use super::rules::Rules;
+use super::rules::{Pattern, Rules};
 use super::size::Share;
 use super::zfp::{self, Maker, Way};
 use crate::auto::{self, Auto};
@@ -20,7 +21,7 @@ use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
-use crate::hdf5::{Id, c_string};
+use crate::hdf5::{Id, c_string, h5_id};
 use crate::io::tell;
 use crate::sentinel::{Watch, flattens, refuse};
 use crate::ssim::similarity;
@@ -52,6 +53,8 @@ pub struct Requests {
     pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
     pub rules: Rules,
+    /// Datasets that stay as they are, unless they are named.
+    pub excluded: Vec<Pattern>,
     /// The filter that they get.
     pub filter: zfp::Filter,
     /// By what profile and codec are chosen where no request has any.
@@ -79,6 +82,7 @@ impl Requests {
             rechunk: false,
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
+            excluded: Vec::new(),
             filter: zfp::Filter::default(),
             auto: None,
             named: BTreeMap::new(),
@@ -175,6 +179,9 @@ impl Requests {
         if let Some(request) = self.named.get(&place) {
             return (Some(request.clone()), By::Name);
         }
+        if self.excluded.iter().any(|pattern| pattern.holds(name)) {
+            return (Some(Request::Keep), By::All);
+        }
         let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
         match rule {
             Some((request, true)) => (Some(request), By::Rule),
@@ -237,6 +244,14 @@ impl<'a> Item<'a> {
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
         let mut way = Way::Filter;
         let (field, decision, remark) = match opened {
+            Err(why) if requests.filter == zfp::Filter::None && is_ours(file, object)? => {
+                return Err(format!("{name}: cannot be restored: {why}"));
+            }
+            Ok(field) if requests.filter == zfp::Filter::None => {
+                way = Way::Restored;
+                let decision = restored(&field, matches!(request, Some(Request::Compress(_))))?;
+                (Some(field), decision, None)
+            }
             Err(why) if asked => {
                 return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
             }
@@ -262,6 +277,12 @@ impl<'a> Item<'a> {
         let only_if_smaller = !requests.even_if_larger;
         let new_bytes = stored_bytes;
         let mut item = Item { name, field, decision, way, raw_bytes, stored_bytes, new_bytes, remark };
+        if matches!(way, Way::Restored) {
+            if matches!(item.decision, Decision::Compress(_)) {
+                item.new_bytes = raw_bytes;
+            }
+            return Ok(item);
+        }
         if let (Some(field), Decision::Compress(params), true) =
             (&mut item.field, &item.decision, requests.rechunk && !for_target && matches!(item.way, Way::Filter))
         {
@@ -316,6 +337,9 @@ impl<'a> Item<'a> {
 
     /// The request in words, with what was changed of it.
     pub fn note(&self, params: &Params) -> String {
+        if matches!(self.way, Way::Restored) {
+            return "restored, without SLEEK".into();
+        }
         let request = match (params.mode, params.range) {
             (Mode::Lossless, _) => "lossless".into(),
             (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
@@ -326,6 +350,7 @@ impl<'a> Item<'a> {
             Way::Filter => request,
             Way::TakenOver(_) => format!("{request}, the blocks of H5Z-ZFP taken over"),
             Way::H5z(_) => format!("{request}, as H5Z-ZFP"),
+            Way::Restored => request,
         };
         let is_complex = self.field.as_ref().is_some_and(|field| field.stored.is_complex());
         let in_a_line = is_complex && params.codec == 0 && params.profile != Profile::Small;
@@ -350,6 +375,25 @@ fn how(params: &Params) -> String {
     let named = sleek::codec::chosen(params).ok().filter(|_| params.codec != 0);
     let codec = named.map(|codec| format!(", codec {}", codec.name()));
     profile.unwrap_or_default() + &codec.unwrap_or_default()
+}
+
+/// Whether an object is a dataset that has our filter.
+fn is_ours(file: &Id, object: &Object) -> Result<bool, String> {
+    let dataset = open_object(file, &object.path)?;
+    let properties = h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?;
+    Ok(filters(&properties)?.contains(&(FILTER_ID as c_int)))
+}
+
+/// What becomes of a dataset where our filter is undone; whether it is one of those that are to be looked at.
+fn restored(field: &Field, is_wanted: bool) -> Result<Decision, String> {
+    if !is_wanted {
+        return Ok(Decision::Keep("not named, or excluded".into()));
+    }
+    if !filters(&field.properties)?.contains(&(FILTER_ID as c_int)) {
+        return Ok(Decision::Keep("not compressed by SLEEK".into()));
+    }
+    let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
+    Ok(Decision::Compress(Params { big_endian, ..Params::new(dtype) }))
 }
 
 type Decided = (Decision, Option<String>);

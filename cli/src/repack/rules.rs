@@ -11,11 +11,50 @@ use super::request::{self, Request};
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<Rule>);
 
+/// A pattern of datasets' names.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// Where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every other character is
+    /// itself. Names are matched in linear time.
+    pub fn new(text: &str) -> Result<Pattern, String> {
+        let mut escaped = String::new();
+        for letter in text.chars() {
+            if matches!(letter, '[' | ']' | '{' | '}' | '\\') {
+                escaped.push('\\');
+            }
+            escaped.push(letter);
+        }
+        let glob = GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build();
+        let glob = glob.map_err(|e| format!("dataset '{text}' is no pattern: {}", e.kind()))?;
+        Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// As it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
+    pub fn holds(&self, path: &str) -> bool {
+        let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
+        self.matcher.is_match(name)
+    }
+
+    /// Whether it is the name of one dataset.
+    fn is_exact(&self) -> bool {
+        !self.text.contains(['*', '?'])
+    }
+}
+
 /// `[[rule]]`
 #[derive(Clone, Debug)]
 struct Rule {
-    dataset: String,
-    pattern: GlobMatcher,
+    dataset: Pattern,
     kind: Option<Type>,
     request: Request,
 }
@@ -71,7 +110,7 @@ impl Rules {
     /// What is to become of a dataset, and whether a rule has its very name.
     pub fn of(&self, path: &str, dtype: DType) -> Option<(Request, bool)> {
         let rule = self.0.iter().find(|rule| rule.holds(path, dtype))?;
-        Some((rule.request.clone(), !rule.dataset.contains(['*', '?'])))
+        Some((rule.request.clone(), rule.dataset.is_exact()))
     }
 }
 
@@ -106,14 +145,11 @@ impl Rule {
                 }
             }
         }
-        let pattern = pattern(&dataset)?;
-        Ok(Rule { dataset, pattern, kind, request: request::parse(&items.join(","))? })
+        Ok(Rule { dataset: Pattern::new(&dataset)?, kind, request: request::parse(&items.join(","))? })
     }
 
     fn holds(&self, path: &str, dtype: DType) -> bool {
-        // A pattern without a slash is for the last part of the path.
-        let name = if self.dataset.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
-        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.pattern.is_match(name)
+        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.dataset.holds(path)
     }
 }
 
@@ -125,20 +161,6 @@ fn word(key: &str, value: &toml::Value) -> Result<String, String> {
         toml::Value::Float(x) => Ok(format!("{x:e}")),
         other => Err(format!("{key}: a number or a text is needed, not a {}", other.type_str())),
     }
-}
-
-/// A pattern of names, where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every
-/// other character is itself. Names are matched in linear time.
-fn pattern(text: &str) -> Result<GlobMatcher, String> {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        if matches!(letter, '[' | ']' | '{' | '}' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    let glob = GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|e| format!("dataset '{text}' is no pattern: {}", e.kind()))
 }
 
 #[cfg(test)]
@@ -203,14 +225,14 @@ mod tests {
             ("{a,b}[0]*\\", "{a,b}[0]!\\", true),
             ("{a,b}*", "a", false),
         ] {
-            assert_eq!(pattern(text).unwrap().is_match(name), does, "{text} {name}");
+            assert_eq!(Pattern::new(text).unwrap().matcher.is_match(name), does, "{text} {name}");
         }
     }
 
     /// Stars one after the other are no work without end.
     #[test]
     fn many_stars() {
-        let many = pattern(&"*a".repeat(40)).unwrap();
+        let many = Pattern::new(&"*a".repeat(40)).unwrap().matcher;
         assert!(!many.is_match(format!("{}b", "a".repeat(2000))) && many.is_match("a".repeat(2000)));
     }
 }

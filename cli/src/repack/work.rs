@@ -36,6 +36,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
     requests.restrict(&args.variables, &contents).map_err(blame)?;
     requests.rules = rules.clone();
+    requests.excluded.clone_from(&args.exclude);
     requests.auto = args.auto;
     requests.even_if_larger = args.even_if_larger;
     requests.is_rough = args.dry_run;

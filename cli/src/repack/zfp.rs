@@ -20,6 +20,8 @@ pub enum Filter {
     Sleek,
     /// 32013, for programs that have no other: --abs, --noa, --rate, --precision, --lossless
     H5zZfp,
+    /// None: what ours has compressed is restored, all else stays as it is
+    None,
 }
 
 /// How the chunks of a new dataset come about.
@@ -31,6 +33,8 @@ pub enum Way {
     TakenOver(Chunks),
     /// They are written as H5Z-ZFP's.
     H5z(Chunks),
+    /// HDF5 writes them without our filter.
+    Restored,
 }
 
 /// A bit for the only filter: a chunk that did not pass it.
@@ -141,7 +145,9 @@ impl<'a> Maker<'a> {
                 };
                 Ok((stream.map_err(blame)?, 0))
             }
-            Way::Filter => Ok((sleek::compress(&self.params, &self.elements(block)?).map_err(blame)?, 0)),
+            Way::Filter | Way::Restored => {
+                Ok((sleek::compress(&self.params, &self.elements(block)?).map_err(blame)?, 0))
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::rules::Pattern;
 use super::{Args, BROKEN, wish};
 use crate::auto::Auto;
 use crate::io::{Model, end_with_parent, placed, tell};
@@ -71,23 +72,29 @@ pub fn run(args: &Args) -> Outcome {
 
 /// What the results depend on, besides the files.
 fn request_of(args: &Args) -> Result<String, String> {
-    let rules =
-        args.rules.as_deref().map(|file| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())));
-    let datasets: Vec<_> = args.dataset.iter().map(|(path, request)| json!([path, request.words()])).collect();
+    // No argument is left out by `..`, so that none is forgotten.
+    #[rustfmt::skip]
+    let Args {
+        quality, sentinels, dataset, auto, variables, exclude, rules, even_if_larger, filter, rechunk, no_attributes,
+        verify, dry_run: _, to: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _, force: _,
+        verbosity: _, child: _, less: _, only: _, input: _, output: _, more: _,
+    } = args;
+    let text_of = |file: &PathBuf| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
     let asked = json!({
         "version": sleek::VERSION,
         "all": wish(args)?.words(),
-        "has_bound": args.quality.is_given(),
-        "no_fill": args.sentinels.no_fill,
-        "datasets": datasets,
-        "variables": args.variables,
-        "rules": rules.transpose()?,
-        "auto": args.auto.map(Auto::words),
-        "even_if_larger": args.even_if_larger,
-        "filter": args.filter.to_possible_value().map(|value| value.get_name().to_owned()),
-        "rechunk": args.rechunk,
-        "no_attributes": args.no_attributes,
-        "verify": args.verify,
+        "has_bound": quality.is_given(),
+        "no_fill": sentinels.no_fill,
+        "datasets": dataset.iter().map(|(path, request)| json!([path, request.words()])).collect::<Vec<_>>(),
+        "auto": auto.map(Auto::words),
+        "variables": variables,
+        "exclude": exclude.iter().map(Pattern::text).collect::<Vec<_>>(),
+        "rules": rules.as_ref().map(text_of).transpose()?,
+        "even_if_larger": even_if_larger,
+        "filter": filter.to_possible_value().map(|value| value.get_name().to_owned()),
+        "rechunk": rechunk,
+        "no_attributes": no_attributes,
+        "verify": verify,
     });
     let mut text = asked.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), 0);

@@ -1,5 +1,8 @@
 //! `sleek decompress`
 
+#[cfg(unix)]
+mod hdf5;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,7 +15,7 @@ use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, npy, pipeline, tensors};
 
-/// Restore an array, as plain bytes or an NPY file, or a safetensors file from a compressed file
+/// Restore an array, as plain bytes or an NPY file; a safetensors file; an HDF5 file without our filter, or a variable
 #[derive(clap::Args)]
 pub struct Args {
     /// Restore a box of the array only: START:LEN along each of its dimensions, the slowest first; START: or : to the
@@ -36,7 +39,7 @@ pub struct Args {
     force: bool,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// The compressed file; - is standard input
+    /// The compressed file; - is standard input. FILE.nc:NAME is a variable of an HDF5 file
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; -
@@ -48,7 +51,18 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
+    #[cfg(unix)]
+    if let Some(variable) = hdf5::Variable::named(&args.input) {
+        return variable.write(args);
+    }
+    #[cfg(unix)]
+    if crate::hdf5::is_hdf5(&args.input) {
+        return hdf5::whole(args);
+    }
     let mut input = Input::open(&args.input)?;
+    if let Some(what) = foreign(input.peek(FOREIGN_BYTES)?) {
+        return Err(format!("{}: is {what}", input.name));
+    }
     if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
         return tensors(args, input);
     }
@@ -110,6 +124,22 @@ pub fn run(args: &Args) -> Outcome {
         tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes by which files of other programs are known.
+const FOREIGN_BYTES: usize = 6;
+
+/// What a file of another program is that begins so, and what helps.
+fn foreign(first: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 6] = [
+        (b"PK\x03\x04", "a ZIP file, as .npz, .keras and .pt are: unzip it, then restore what is in it"),
+        (b"\x1f\x8b", "a gzip file: gunzip it first"),
+        (b"\x28\xb5\x2f\xfd", "a Zstandard file: unzstd it first"),
+        (b"\x93NUMPY", "an NPY file, which is not compressed; sleek compress does that"),
+        (b"\x89HDF", "an HDF5 file, which cannot be read from a pipe: name the file"),
+        (b"CDF", "a classic netCDF file, which has no filters"),
+    ];
+    known.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what)
 }
 
 impl Args {
