@@ -70,8 +70,8 @@ macro_rules! bounds {
             fill_values_are_exact
             fills_of_arrays
             growing_datasets
-            small_grows_by_steps
             chunks_written_again
+            small_grows_by_steps
             random_datasets
             trees_take_one_request
             single_words_are_lossless
