@@ -191,7 +191,7 @@ def chunks_written_again():
             assert worst_error(final, f["a"][:]) <= Fraction(bound) * Fraction(largest), dtype
 
 
-def _months_by_steps():
+def months_by_steps():
     """A real field, 12 months of wind, as 40 steps from one month to the next."""
     months = np.fromfile(os.path.join(os.path.dirname(__file__), "../data/navy_uwnd_12x73x144.f32"), "<f4").reshape(12, 73, 144)
     at = np.linspace(0, 11, 40, endpoint=False)[:, None, None]
@@ -201,7 +201,7 @@ def _months_by_steps():
 
 def small_grows_by_steps():
     """Profile small: 40 appends of one step, then parts at random; each rewrites chunks whose values were restored before."""
-    a, rng = _months_by_steps(), np.random.default_rng(12)
+    a, rng = months_by_steps(), np.random.default_rng(12)
     for mode, bound, chunk in itertools.product((ABS, NOA), (0.2, 1e-2), ((40, 73, 144), (16, 32, 64))):
         cd = opts(mode, bound / 40 if mode == NOA else bound, 2, value_range=40.0 if mode == NOA else None)
         with h5py.File("once.h5", "w") as f:

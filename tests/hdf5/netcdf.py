@@ -13,7 +13,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from bounds import kept, _months_by_steps
+from bounds import kept, months_by_steps
 from scenarios import ABS, LOSSLESS, NOA, SLEEK, field, long, opts, same_bits, stored_cd, worst_error
 
 BOUND = 1e-3
@@ -87,7 +87,7 @@ def fill_values_and_growth():
 
 def small_grows_by_records():
     """Profile small: 40 records of a variable without limit, each by a process that opens the file again."""
-    a = _months_by_steps()
+    a = months_by_steps()
     with netCDF4.Dataset("g.nc", "w") as f:
         for name, n in (("time", None), ("y", 73), ("x", 144)):
             f.createDimension(name, n)

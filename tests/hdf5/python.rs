@@ -29,8 +29,17 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 8] =
-    ["libhdf5", "libnetcdf", "make_marked", "make_months", "make_sample", "read_file", "same_masks", "same_results"];
+const HELPERS: [&str; 9] = [
+    "libhdf5",
+    "libnetcdf",
+    "make_marked",
+    "make_months",
+    "make_sample",
+    "months_by_steps",
+    "read_file",
+    "same_masks",
+    "same_results",
+];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {
