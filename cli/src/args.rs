@@ -31,8 +31,7 @@ pub struct Bound {
     /// is searched for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     ratio: Option<f64>,
-    /// At most so many bytes (k, M and G are thousands of them), and at most 2 % less unless the quantizer's steps are
-    /// wider
+    /// At most so many bytes, as in 4096, 500k, 1.5M, 2G, and at most 2 % less unless the quantizer's steps are wider
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     size: Option<u64>,
     /// At least this PSNR of the values that count, 20 log10(value range / RMS error)
@@ -118,8 +117,8 @@ impl Quality {
     pub fn check_share(&self, force: bool) -> Result<(), String> {
         match self.bound.noa.filter(|share| *share > 0.5 && share.is_finite() && !force) {
             Some(share) => Err(format!(
-                "--noa {}: errors of more than half of the value range leave nothing of the data; --force if that is \
-                 meant",
+                "--noa {}: errors of more than half of the value range leave nothing of the data; \
+                 --force if that is meant",
                 number(share)
             )),
             None => Ok(()),

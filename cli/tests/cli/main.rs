@@ -20,6 +20,7 @@ mod faults;
 mod npy;
 mod targets;
 mod tensors;
+mod test;
 
 /// A directory of its own for each test.
 struct Bench {

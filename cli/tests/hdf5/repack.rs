@@ -784,3 +784,67 @@ fn coordinates_by_their_own_attributes() {
     let table = sleek_ok(&place, &["repack", "--dataset", "lat=abs=1e-3", "--force", "old.h5", "new.h5"]);
     assert!(line_of(&table, "/lat").contains("abs 0.001"), "{table}");
 }
+
+/// What the filter has compressed is undone, all else stays: the file is read without the plugin then.
+#[test]
+fn the_filter_is_undone() {
+    let Some(place) = Place::with(&["h5dump", "h5diff", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5", "v110"]);
+    sleek_ok(&place, &["repack", "--lossless", "old.h5", "packed.h5"]);
+    let table = sleek_ok(&place, &["repack", "--filter", "none", "--verify", "packed.h5", "new.h5"]);
+    assert!(table.contains("restored, without SLEEK") && table.contains("verified"), "{table}");
+    sleek_ok(&place, &["decompress", "-q", "packed.h5", "again.h5"]);
+    for file in ["new.h5", "again.h5"] {
+        let bare = |program: &str| {
+            let mut command = place.command(program);
+            command.env_remove("HDF5_PLUGIN_PATH");
+            command
+        };
+        let dump = common::run(bare("h5dump").args(["-pH", file]));
+        assert!(!dump.contains("47474"), "{dump}");
+        common::run(bare("h5diff").args(["old.h5", file]));
+    }
+    sleek_fails(&place, &["repack", "--filter", "none", "--abs", "1", "packed.h5", "x.h5"], "no bound");
+    sleek_fails(&place, &["decompress", "packed.h5", "x.npy"], "is an HDF5 file; one variable of it is");
+}
+
+/// One variable of a file, or a box of it, as NumPy reads it.
+#[test]
+fn a_variable_is_extracted() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np; a = np.arange(40*50*60, dtype='>f4').reshape(40, 50, 60); \
+                f = h5py.File('a.h5', 'w'); f.create_dataset('g/t', data=a, chunks=(7, 20, 60)); f['n'] = np.arange(5)";
+    place.run(&python, &["-c", make]);
+    sleek_ok(&place, &["repack", "--lossless", "a.h5", "b.h5"]);
+    sleek_ok(&place, &["decompress", "-q", "b.h5:t", "t.npy"]);
+    sleek_ok(&place, &["decompress", "-q", "--box", "3:11,:,5:2", "b.h5:/g/t", "part.npy"]);
+    sleek_ok(&place, &["decompress", "-q", "b.h5:n", "n.bin"]);
+    let check = "import numpy as np; a = np.arange(40*50*60, dtype='>f4').reshape(40, 50, 60); \
+                 t, p, n = np.load('t.npy'), np.load('part.npy'), np.fromfile('n.bin', 'i8'); \
+                 assert t.dtype == a.dtype and (t == a).all(); \
+                 assert (p == a[3:14, :, 5:7]).all() and (n == range(5)).all()";
+    place.run(&python, &["-c", check]);
+    sleek_fails(&place, &["decompress", "b.h5:u", "u.npy"], "u: there is no such variable; there are /");
+    sleek_fails(&place, &["decompress", "--box", "0:50,:,:", "b.h5:t", "u.npy"], "--box: /g/t");
+}
+
+/// Every chunk is read, and damage is told with its place.
+#[test]
+fn damaged_chunks_are_found() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np; a = np.random.default_rng(1).random((64, 64)).astype('f4'); \
+                f = h5py.File('a.h5', 'w'); f.create_dataset('t', data=a, chunks=(32, 64)); f['u'] = a";
+    place.run(&python, &["-c", make]);
+    sleek_ok(&place, &["repack", "--abs", "1e-3", "--exclude", "u", "a.h5", "b.h5"]);
+    assert_eq!(sleek_ok(&place, &["test", "b.h5"]), "b.h5: whole, 2 tested\n");
+    let spoil = "import h5py; d = h5py.File('b.h5')['t']; i = d.id.get_chunk_info_by_coord((32, 0)); \
+                 f = open('b.h5', 'r+b'); f.seek(i.byte_offset + i.size // 2); c = f.read(1); \
+                 f.seek(-1, 1); f.write(bytes([c[0] ^ 1]))";
+    place.run(&python, &["-c", spoil]);
+    let out = sleek(&place, &["test", "b.h5"]);
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("b.h5: DAMAGED: /t, chunk at [32, 0]: ") && said.lines().count() == 1, "{said}");
+}

@@ -141,7 +141,7 @@ unsafe fn unpack64<const WIDE: bool>(packed: *const u8, n: u32, half: usize) -> 
     }
 }
 
-/// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` which `places`
+/// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` that `places`
 /// tells, or nothing.
 ///
 /// # Safety
