@@ -769,7 +769,7 @@ fn main() {
         Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
         Some("check-large") => large(),
         Some("check-predict") => {
-            println!("gpu check: {} arrays of codec predict restored as by the CPU", predict::check(is_small()))
+            println!("gpu check: {} arrays of codec predict equal to the CPU's", predict::check(is_small()))
         }
         Some("predict") => predict::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
         Some("predict-quick") => predict::bench(number(2, 512), number(3, 5), &[1e-1, 1e-3]),
