@@ -29,8 +29,17 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 8] =
-    ["libhdf5", "libnetcdf", "make_marked", "make_months", "make_sample", "read_file", "same_masks", "same_results"];
+const HELPERS: [&str; 9] = [
+    "libhdf5",
+    "libnetcdf",
+    "make_marked",
+    "make_months",
+    "make_sample",
+    "months_by_steps",
+    "read_file",
+    "same_masks",
+    "same_results",
+];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {
@@ -71,6 +80,7 @@ macro_rules! bounds {
             fills_of_arrays
             growing_datasets
             chunks_written_again
+            small_grows_by_steps
             random_datasets
             trees_take_one_request
             single_words_are_lossless
@@ -89,4 +99,5 @@ scenarios! { netcdf4_and_h5py, "venv-netcdf", "netcdf.py":
     both_ways_in_one_process
     lossless_big_endian
     fill_values_and_growth
+    small_grows_by_records
 }

@@ -1,0 +1,47 @@
+//! `sleek inspect`
+
+#[cfg(unix)]
+mod dataset;
+mod stream;
+mod tensors;
+#[cfg(unix)]
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::Outcome;
+use crate::args::check_variables;
+#[cfg(unix)]
+use crate::hdf5::{LibraryArg, is_hdf5};
+use crate::io::Input;
+use crate::tensors::{FIRST_BYTES, is_packed};
+
+/// Show what a compressed file holds and how, without restoring it: streams, tensors, or an HDF5 or netCDF-4
+/// file as a tree
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    library: LibraryArg,
+    /// The compressed file; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    check_variables()?;
+    #[cfg(unix)]
+    if is_hdf5(&args.input) {
+        return tree::run(args);
+    }
+    let mut input = Input::open(&args.input)?;
+    if is_packed(input.peek(FIRST_BYTES)?) {
+        return tensors::inspect(input, args.json).map(|()| ExitCode::SUCCESS);
+    }
+    stream::run(input, args.json)
+}

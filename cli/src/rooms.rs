@@ -1,0 +1,46 @@
+//! The command's place in the house: it uses of the library what is published, and its folders do not use each other.
+
+#[path = "../../src/rooms/imports.rs"]
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use imports::Module;
+
+/// The library's modules that its documentation does not show.
+fn hidden(library: &str) -> Vec<String> {
+    let items =
+        library.split("#[doc(hidden)]\n").skip(1).filter_map(|rest| rest.lines().find(|l| !l.starts_with("#[")));
+    items.filter_map(|item| item.strip_prefix("pub mod ")?.split_once(';')).map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn the_command_uses_what_is_published() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let hidden = hidden(&fs::read_to_string(package.join("../src/lib.rs")).unwrap());
+    assert!(["api", "host", "primitives", "runtime"].iter().all(|name| hidden.iter().any(|h| h == name)), "{hidden:?}");
+    let sources = imports::sources(&package.join("src"));
+    assert!(sources.len() > 80);
+    for (module, text) in &sources {
+        for name in &hidden {
+            let ways = [format!("sleek::{name}"), format!("sleek::{{{name}")];
+            assert!(!ways.iter().any(|way| text.contains(way)), "{} uses sleek::{name}", module.join("/"));
+        }
+    }
+}
+
+#[test]
+fn no_folders_use_each_other() {
+    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let mut folders: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, uses) in imports::uses(&sources) {
+        let others = uses.iter().map(|other| other[..1].to_vec()).filter(|other| *other != module[..1]);
+        folders.entry(module[..1].to_vec()).or_default().extend(others);
+    }
+    let links: usize = folders.values().map(BTreeSet::len).sum();
+    assert!(folders.len() > 20 && links > 80, "{} folders, {links} links", folders.len());
+    let circles = imports::circles(&folders);
+    assert!(circles.is_empty(), "folders that use each other: {circles:#?}");
+}

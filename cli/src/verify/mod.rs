@@ -1,0 +1,83 @@
+//! `sleek verify`
+
+pub mod exact;
+#[cfg(unix)]
+pub mod files;
+#[cfg(unix)]
+pub mod report;
+pub mod stream;
+mod tensors;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::Outcome;
+use crate::args::{Threads, Verbosity};
+#[cfg(unix)]
+use crate::hdf5::{LibraryArg, is_hdf5};
+use crate::io::Input;
+use crate::tensors::{FIRST_BYTES, is_packed};
+
+/// Exit code when the bound does not hold.
+pub const BROKEN: u8 = 1;
+
+/// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
+/// kept?
+#[derive(clap::Args)]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    library: LibraryArg,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input
+    original: PathBuf,
+    /// The compressed file; - is standard input
+    compressed: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply()?;
+    if args.original == args.compressed {
+        return Err(format!(
+            "{}: is named twice; the original and the compressed file are needed",
+            args.original.display()
+        ));
+    }
+    Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
+}
+
+#[cfg(unix)]
+fn compare(args: &Args) -> Result<bool, String> {
+    match (is_hdf5(&args.original), is_hdf5(&args.compressed)) {
+        (_, true) => files::run(args),
+        (true, false) => Err(format!(
+            "{}: is not an HDF5 file, as {} is; two of them can be compared, or an array and its compressed file",
+            args.compressed.display(),
+            args.original.display()
+        )),
+        _ => streams(args),
+    }
+}
+
+#[cfg(not(unix))]
+fn compare(args: &Args) -> Result<bool, String> {
+    streams(args)
+}
+
+fn streams(args: &Args) -> Result<bool, String> {
+    let original = Input::open(&args.original)?;
+    let mut compressed = Input::open(&args.compressed)?;
+    let quiet = args.verbosity.quiet;
+    match is_packed(compressed.peek(FIRST_BYTES)?) {
+        true => tensors::verify(original, compressed, args.json, quiet),
+        false => stream::run(original, compressed, args.json, quiet),
+    }
+}
