@@ -14,9 +14,7 @@ struct Said {
     u64 base;    // extended
 };
 
-template <class T> DEV u64 extended_word(typename T::Word w) {
-    return T::BITS == 64 ? (u64)w : (u64)(i64)(i32)w;
-}
+template <class T> DEV u64 extended_word(typename T::Word w) { return T::BITS == 64 ? (u64)w : (u64)(i64)(i32)w; }
 
 // The further words of a base.
 DEV u32 words_of_base(u64 base) {
@@ -31,8 +29,8 @@ DEV u32 prefix_bytes(const Said& said) {
 }
 
 // Puts a packed body together. By one thread.
-DEV void make_body(Body& body, const Said& said, u32 sparse, u32 change, u32 longest, u32 is_masked, const Piece& patches,
-                   const Piece& side, u32 state_halves, const Piece& words) {
+DEV void make_body(Body& body, const Said& said, u32 sparse, u32 change, u32 longest, u32 is_masked,
+                   const Piece& patches, const Piece& side, u32 state_halves, const Piece& words) {
     const u32 base_words = words_of_base(said.base);
     const u32 bits = said.set | said.predictor << 3 | said.map << 5 | said.has_table << 7 |
                      (u32)(patches.halves > 0) << 8 | sparse << 9 | change << 10 | longest << 18 | is_masked << 23 |
@@ -41,8 +39,7 @@ DEV void make_body(Body& body, const Said& said, u32 sparse, u32 change, u32 lon
     body.prefix[1] = (u16)(bits >> 16);
     u32 halves = 2;
     if (said.form != NO_FORM) body.prefix[halves++] = (u16)said.form;
-    for (u32 k = 0; k < base_words; k++)
-        body.prefix[halves++] = (u16)((u64)((i64)said.base >> BASE_BITS) >> (16 * k));
+    for (u32 k = 0; k < base_words; k++) body.prefix[halves++] = (u16)((u64)((i64)said.base >> BASE_BITS) >> (16 * k));
     body.kind = KIND_PACKED;
     body.pieces[0] = {body.prefix, halves};
     body.pieces[1] = patches;
@@ -99,8 +96,8 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
                           {stream + SPARSE_HALVES - sparse, sparse});
             } else {
                 said.has_table = own;
-                make_body(body, said, 0, w.change, longest, is_masked, patches, {(const u16*)d.table(which), table_halves},
-                          state_halves, {stream + w.at, halves - w.at});
+                make_body(body, said, 0, w.change, longest, is_masked, patches,
+                          {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
             }
         }
     }
@@ -140,8 +137,8 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
         if (block_or(any, d.part)) return false;
     }
     write_patches(d);
-    const Said said = {rule.set, 1 + rule.rough, rule.coarse ? (u32)ON_LATTICE : (u32)MULTIPLES, 0, NO_FORM,
-                       (u64)(i64)d.survey.base};
+    const Said said = {rule.set, 1 + rule.rough, rule.coarse ? (u32)ON_LATTICE : (u32)MULTIPLES,
+                       0,        NO_FORM,        (u64)(i64)d.survey.base};
     if (any_code(d, codes))
         code_tile(d, shelf, body, said, codes);
     else
@@ -149,10 +146,9 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
     return true;
 }
 
-// Along which axes differences of words are taken, or what is taken from the words before: src/codec/predict/predict.rs.
-// For a whole block; a barrier before and behind.
-template <class T>
-SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const typename T::Word* words, u64& middle) {
+// Along which axes differences of words are taken, or what is taken from the words before:
+// src/codec/predict/predict.rs. For a whole block; a barrier before and behind.
+template <class T> SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const typename T::Word* words, u64& middle) {
     typedef typename T::Word Word;
     enum : u32 { GROUPS = ELEMENTS / GROUP };
     u64* const sums = (u64*)shelf.e;
@@ -290,7 +286,8 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     const Places box = d.box;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x)
-        codes[i] = code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(box, set, i, [=](u32 k) { return words[k]; }));
+        codes[i] =
+            code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(box, set, i, [=](u32 k) { return words[k]; }));
     __syncthreads();
     if (any_code(d, codes)) {
         code_tile(d, shelf, body, said, codes);
@@ -391,8 +388,7 @@ template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 
         if (drop) {
             const Word a = w & ~sign, rounded = (a + (half - 1) + (a >> drop & 1)) & ~low;
             const bool special = a >= infinity;
-            bad |= (special && (a & low)) || (!special && rounded >= infinity) ||
-                   (a < (Word)1 << MANTISSA && a != 0);
+            bad |= (special && (a & low)) || (!special && rounded >= infinity) || (a < (Word)1 << MANTISSA && a != 0);
             w = rounded | (w & sign);
             bad |= collides(d, w);
         }

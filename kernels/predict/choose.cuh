@@ -81,14 +81,13 @@ template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact,
 
 // Encodes numbers at `v` by a rule; false where it cannot be. For a whole block; a barrier before and behind.
 template <class T>
-SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const u32* not_counted,
-                           u32* codes) {
+SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const u32* not_counted, u32* codes) {
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
     Partial<u32>* const none = nullptr;
     Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
     if (rule.rough)
-        interpolate<true, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
-                                levels, *none, &encoding);
+        interpolate<true, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels,
+                                *none, &encoding);
     else
         interpolate<false, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
                                  levels, *none, &encoding);
@@ -99,8 +98,7 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
 // What interpolation by a rule costs, and its corrections alone; its codes are there then. False where it cannot be.
 // For a whole block; a barrier before and behind.
 template <class T>
-SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost,
-                         u64& corrections) {
+SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost, u64& corrections) {
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.number(i);
     __syncthreads();
@@ -109,8 +107,7 @@ SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes,
     if (p.corrected && rule.coarse) {
         u32 count = 0;
 #pragma unroll 1
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
-            count += shelf.v[i] != p.number(i) && p.is_on(d.on(), i);
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.number(i) && p.is_on(d.on(), i);
         corrections = (u64)CORRECTION_COST * block_sum(count, d.part);
     }
     cost = corrections + fixed_cost(d, codes, p.n);
@@ -118,9 +115,9 @@ SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes,
 }
 
 // The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
-// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and behind.
-template <class Sum, class T, class Word, class At>
-DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
+// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
+// behind.
+template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
     if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
     __syncthreads();
     add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
@@ -207,8 +204,8 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* c
     return best;
 }
 
-// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block; a
-// barrier before and behind.
+// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block;
+// a barrier before and behind.
 template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32* codes, u32* to) {
     const u32 n = box.count();
 #pragma unroll 1
@@ -235,8 +232,8 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
                     const u32 by_x = along & 1 && x, by_y = along & 2 && y ? cls.lx : 0,
                               by_z = along & 4 && z ? cls.lx * cls.ly : 0, one = along & 1 ? by_x : by_y,
                               other = along & 1 && along & 2 ? by_y : by_z;
-                    to[at + i] = code_of(
-                        difference_along<u32>(i, one, other, [=](u32 k) { return difference_of(from[k]); }));
+                    to[at + i] =
+                        code_of(difference_along<u32>(i, one, other, [=](u32 k) { return difference_of(from[k]); }));
                 }
             at += count;
         }
@@ -266,7 +263,8 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
     if (any >= MOST_BIN) about_bins = ~0ull / 2;
     Rule rule = {0, p.step > 1, known ? set : 0};
     u64 plain, corrections;
-    if (!cost_of_rule(d, shelf, p, rule, codes, plain, corrections)) return {0, {}, cost_of_bins(d, shelf, p, of_bins, other)};
+    if (!cost_of_rule(d, shelf, p, rule, codes, plain, corrections))
+        return {0, {}, cost_of_bins(d, shelf, p, of_bins, other)};
     Way best = {1, rule, plain};
     const u64 far = (u64)FAR * (p.n / GROUP), about_codes = cost_of_sums(d, codes, p.n),
               bins = cost_of_bins(d, shelf, p, of_bins, other);

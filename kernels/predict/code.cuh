@@ -19,11 +19,11 @@ struct Bench_of_coder {
     uint4 symbols[ALL_SYMBOLS];    // of the tables that are always there, then those of classes
     uint4 own[SYMBOLS];            // of the tile's own table
     u32 frequency[SYMBOLS], cost[SYMBOLS], count[SYMBOLS];
-    u32 sums[STATIC_SYMBOLS];    // how often tokens occur in groups of each class, as FREQUENCIES stand
-    u8 classes[ELEMENTS / GROUP];    // of groups, among the tables that are always there
-    u8 own_group[ELEMENTS / GROUP];  // those that they are coded by
-    u32 used, coded;                 // the classes that there are; groups up to the last one that has codes
-    u64 own_classes;    // the class that groups of each class get, four bits each
+    u32 sums[STATIC_SYMBOLS];          // how often tokens occur in groups of each class, as FREQUENCIES stand
+    u8 classes[ELEMENTS / GROUP];      // of groups, among the tables that are always there
+    u8 own_group[ELEMENTS / GROUP];    // those that they are coded by
+    u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
+    u64 own_classes;                   // the class that groups of each class get, four bits each
     u32 own_of;
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
@@ -450,11 +450,12 @@ DEV u32 write_states(u32 x, u32* to, u32& longest, u32& is_masked) {
     return (all + 15) / 16;
 }
 
-// Encodes the codes of a sparse tile from the end of `stream` on; what stands before their words goes to `head`, and how
-// many words there are: ~0 if too many groups have codes. Codes have no more than 32 bits. For a whole warp, of which
-// one lane does it.
+// Encodes the codes of a sparse tile from the end of `stream` on; what stands before their words goes to `head`, and
+// how many words there are: ~0 if too many groups have codes. Codes have no more than 32 bits. For a whole warp, of
+// which one lane does it.
 template <class Word>
-SELDOM u32 encode_sparse(Bench_of_coder& b, const Word* codes, u32 n, u16* stream, u32 halves, u8* head, u32& head_bytes) {
+SELDOM u32 encode_sparse(Bench_of_coder& b, const Word* codes, u32 n, u16* stream, u32 halves, u8* head,
+                         u32& head_bytes) {
     const u32 lane = threadIdx.x & 31, coded = b.coded;
     if (coded > MOST_SPARSE_GROUPS) return ~0u;
     u32 at = halves, x = 1;

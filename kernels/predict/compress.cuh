@@ -172,9 +172,9 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
 // The body of a tile, of those that a desk has. For a whole block; a barrier before and behind.
 template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
     const u32 raw_bytes = d.raw_bytes();
-    bool within = d.lossless       ? code_exactly(d, shelf, d.body[0], ~0ull)
+    bool within = d.lossless      ? code_exactly(d, shelf, d.body[0], ~0ull)
                   : d.head.step_w ? quantized(d, shelf, d.body[0])
-                                   : by_bits(d, shelf, d.body[0], d.drop);
+                                  : by_bits(d, shelf, d.body[0], d.drop);
     within = within && d.body[0].bytes < raw_bytes;
     const u32 limit = within ? d.body[0].bytes : raw_bytes;
     if (!d.lossless && (!within || may_be_smaller(d, shelf, limit))) {
@@ -237,8 +237,7 @@ template <class T> DEV u32 word_of(const Desk<T>& d, const Made& made, u32 i) {
     const bool raw = made.kind == KIND_RAW;
     if (!raw && made.kind != KIND_CONSTANT && made.body->kind == KIND_PACKED)
         return made.body->half(2 * i) | made.body->half(2 * i + 1) << 16;
-    const typename T::Word v =
-        raw ? element_before(d, i / (T::BITS / 32)) : (typename T::Word)made.body->constant;
+    const typename T::Word v = raw ? element_before(d, i / (T::BITS / 32)) : (typename T::Word)made.body->constant;
     return (u32)(v >> (T::BITS == 64 ? 32 * (i % 2) : 0));
 }
 
@@ -284,7 +283,8 @@ template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
     if (d.flag) {
         u64 all = 0;
         for (u64 g = threadIdx.x; g < d.head.groups; g += blockDim.x)
-            all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((d.head.bytes + g * GROUP_BYTES) / 4)));
+            all +=
+                keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((d.head.bytes + g * GROUP_BYTES) / 4)));
         all = block_sum(all, d.part);
         if (threadIdx.x == 0)
             close_stream(d.item.dst, d.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
@@ -294,8 +294,8 @@ template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
     return true;
 }
 
-// Where a body of so many words may be staged, or ~0 as long as others are in the way. Bodies stand one behind the other
-// in a ring, each in one piece.
+// Where a body of so many words may be staged, or ~0 as long as others are in the way. Bodies stand one behind the
+// other in a ring, each in one piece.
 template <class T> DEV u32 room_for(const Desk<T>& d, u32 units) {
     if (d.first == d.behind) return 0;
     if (d.behind - d.first == WAITING) return ~0u;

@@ -193,8 +193,9 @@ template <class T> SELDOM u64 cost_of_sums(Desk<T>& d, const u32* codes, u32 n) 
 }
 
 // Adds to the costs of sets of axes what the differences along each cost about: the sum of the logarithms of what the
-// magnitudes of groups of a box add up to. FACES: those of a face are along all axes. `without`: axes that mean nothing.
-// `group_of`: which groups are looked at. `Sum` holds the sum of the magnitudes of a group. For a whole block, which finds the costs behind the next barrier.
+// magnitudes of groups of a box add up to. FACES: those of a face are along all axes. `without`: axes that mean
+// nothing. `group_of`: which groups are looked at. `Sum` holds the sum of the magnitudes of a group. For a whole block,
+// which finds the costs behind the next barrier.
 DEV u64 sum_of_warp(u32 x) { return __reduce_add_sync(FULL, x); }
 DEV u64 sum_of_warp(u64 x) { return warp_sum(x); }
 struct AllGroups {

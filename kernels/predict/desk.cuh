@@ -11,13 +11,13 @@ namespace predict {
 enum : u32 {
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,
-    BIT = 256,                    // costs are in these parts of a bit
-    SETS = 8,                     // of axes
-    SYMBOLS = 256,                // of a table, at most
-    BODIES = 2,                   // within the bound, and bit for bit
-    PREFIX_HALVES = 7,            // of a body: head, form and base
-    STATE_WORDS = 34,             // of final states with their mask and lengths
-    WAITING = 16,                 // bodies that may wait for those before them
+    BIT = 256,            // costs are in these parts of a bit
+    SETS = 8,             // of axes
+    SYMBOLS = 256,        // of a table, at most
+    BODIES = 2,           // within the bound, and bit for bit
+    PREFIX_HALVES = 7,    // of a body: head, form and base
+    STATE_WORDS = 34,     // of final states with their mask and lengths
+    WAITING = 16,         // bodies that may wait for those before them
 };
 
 // Of all values of a block's threads what `op` makes of two. `part` is room for one of each warp. For a whole block.

@@ -191,9 +191,9 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         to[n] = stay_signed ? code : code << 1 ^ (u32)((i32)code >> 31);
         return code;
     }
-    // The codes, where they wait, of nodes that do not count: those that the nodes before them along axes `along` of the
-    // class have, which are then restored; their errors stand at `e`, if at all. For a whole block, with barriers before
-    // and behind.
+    // The codes, where they wait, of nodes that do not count: those that the nodes before them along axes `along` of
+    // the class have, which are then restored; their errors stand at `e`, if at all. For a whole block, with barriers
+    // before and behind.
     DEV void encode_waiting(u32 cls, u32 along, u32* e) {
         const Line* const lines[3] = {&x, &y, &z};
         u32 len[3], at_step[3];
@@ -208,8 +208,13 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         const bool in_y = along & Y_AXIS, in_z = along & Z_AXIS;
 #pragma unroll 1
         for (u32 line = threadIdx.x; line < threads; line += PREDICT_THREADS) {
-            const u32 i = line % len[0], rest = line / len[0], j0 = in_y ? 0 : in_z ? rest : rest % len[1],
-                      k0 = in_z ? 0 : in_y ? rest : rest / len[1];
+            const u32 i = line % len[0], rest = line / len[0],
+                      j0 = in_y   ? 0
+                           : in_z ? rest
+                                  : rest % len[1],
+                      k0 = in_z   ? 0
+                           : in_y ? rest
+                                  : rest / len[1];
 #pragma unroll 1
             for (u32 k = k0; k < (in_z ? len[2] : k0 + 1); k++)
 #pragma unroll 1
@@ -378,8 +383,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
 };
 
 // The codes of the anchors. By one thread.
-template <bool ROUGH, class M>
-DEV void encode_anchors(M& m, u32 ax, u32 ay, u32 az, u32 lx, u32 ly, u32 lz, u32 step) {
+template <bool ROUGH, class M> DEV void encode_anchors(M& m, u32 ax, u32 ay, u32 az, u32 lx, u32 ly, u32 lz, u32 step) {
     const u32 row = lx, plane = lx * ly;
     const auto place = [&](u32 x, u32 y, u32 z) {
         return m.v + (x ? lx - 1 : 0) + (y ? ly - 1 : 0) * row + (z ? lz - 1 : 0) * plane;
@@ -496,15 +500,15 @@ DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly
                 }
             }
         } else {
-        if (differences) { sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial); }
-        m.template go<X_AXIS>(of_x, sums);
-        if (differences) {
-            __syncthreads();    // all are done with what stands where errors will
-            sums = m.summed(m.ey, of_y, {{cx, fy, cz}, {1, cx, cx * fy}}, set & ~Y_AXIS, partial);
-        }
-        m.template go<Y_AXIS>(of_y, sums);
-        if (differences) sums = m.summed(m.ez, of_z, {{cx, cy, fz}, {1, cx, cx * cy}}, set & ~Z_AXIS, partial);
-        m.template go<Z_AXIS>(of_z, sums);
+            if (differences) { sums = m.summed(e, of_x, {{fx, cy, cz}, {1, fx, fx * cy}}, set & ~X_AXIS, partial); }
+            m.template go<X_AXIS>(of_x, sums);
+            if (differences) {
+                __syncthreads();    // all are done with what stands where errors will
+                sums = m.summed(m.ey, of_y, {{cx, fy, cz}, {1, cx, cx * fy}}, set & ~Y_AXIS, partial);
+            }
+            m.template go<Y_AXIS>(of_y, sums);
+            if (differences) sums = m.summed(m.ez, of_z, {{cx, cy, fz}, {1, cx, cx * cy}}, set & ~Z_AXIS, partial);
+            m.template go<Z_AXIS>(of_z, sums);
         }
         __syncthreads();
         m.template go<X_AXIS | Y_AXIS>(of_xy);

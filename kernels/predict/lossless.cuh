@@ -36,8 +36,8 @@ struct Share_of {
 // What is counted and found, in shared memory.
 template <class Word> struct Bench_of_forms {
     u32 own[SYMBOLS], trial[SYMBOLS], best_count[SYMBOLS];    // frequencies, frequencies, counts
-    u64 fixed[ELEMENTS / GROUP];    // what groups cost by the tables that are always there
-    Word list[SYMBOLS + 2];         // of ranks
+    u64 fixed[ELEMENTS / GROUP];                              // what groups cost by the tables that are always there
+    Word list[SYMBOLS + 2];                                   // of ranks
     u32 listed;
     union {
         u32 widths[65];
@@ -326,12 +326,12 @@ template <class T> struct Forms {
         const auto value = [=](u32 i) { return w[i]; };
         const u32 allowed = d.head.grid.set();
         u32 near = 0;
-        for (u32 s = 0; s < SETS; s++) near |= (u32)!(s & ~allowed) << s;
+        for (u32 s = 0; s < SETS; s++) near |= (u32) !(s & ~allowed) << s;
         if (n >= SAMPLE_FEWEST) {
             if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
             __syncthreads();
             add_costs_of_sets<true, u64, T, Word>(d, d.box, 0, value, n / (SAMPLE_EVERY * GROUP),
-                                             [](u32 k) { return sampled_group(k); });
+                                                  [](u32 k) { return sampled_group(k); });
             __syncthreads();
             u64 least = ~0ull;
             for (u32 s = 0; s < SETS; s++)
@@ -380,7 +380,8 @@ template <class T> struct Forms {
         }
         return __reduce_add_sync(FULL, bits);
     }
-    // Goes through the segments: shows each, and the distances at which the like of its words has been. For a whole warp.
+    // Goes through the segments: shows each, and the distances at which the like of its words has been. For a whole
+    // warp.
     template <class Show> DEV void each_segment(Show show) {
         const u32 lane = threadIdx.x & 31;
         const Word* const w = words();
@@ -604,8 +605,8 @@ template <class T> struct Forms {
         if (n >= SAMPLE_FEWEST) {
             Share_of part = {0, SAMPLE_SHARE};
             const Places box = d.box;
-            part.n = take_sample(
-                [=](u32 i) { return code_of(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; })); });
+            part.n =
+                take_sample([=](u32 i) { return code_of(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; })); });
             const Choice<Word> by_axes = tokens(plain, part, OPEN);
             take_sample([=](u32 i) { return (Word)(w[i] + base); });
             Choice<Word> as_numbers = plain;
@@ -821,8 +822,7 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
     const Word* const codes = d.best();
     take_groups(b, codes, d.n, false);
     if (threadIdx.x < 32) {
-        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES,
-                  prediction = choice.form >> 8 & 3;
+        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES, prediction = choice.form >> 8 & 3;
         u16* const stream = d.stream((u32)(&body - d.body));
         u32 of = NO_TABLE;
         if (choice.own_table) {
@@ -835,8 +835,8 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
         u32 longest, is_masked;
         const u32 state_halves = write_states(w.x, body.states, longest, is_masked);
         if (lane == 0) {
-            const Said said = {choice.set, 0, d.head.step_w ? (u32)EXACT : (u32)PLAIN, choice.own_table, choice.form,
-                               extended_word<T>(choice.base)};
+            const Said said = {choice.set,       0,           d.head.step_w ? (u32)EXACT : (u32)PLAIN,
+                               choice.own_table, choice.form, extended_word<T>(choice.base)};
             make_body(body, said, 0, w.change, longest, is_masked, {nullptr, 0}, {(const u16*)d.side(), side / 2},
                       state_halves, {stream + w.at, halves - w.at});
         }
@@ -887,8 +887,8 @@ template <class T> struct Probe {
         const i32 all = (i32)__reduce_add_sync(FULL, (u32)above), count = __popc(__ballot_sync(FULL, tells));
         return count > 0 && all >= count * (i32)(STEP_BITS + 1);
     }
-    // Whether elements are multiples of a power of two, where these are rounded off, or of ten, that are as far apart as
-    // what comes back.
+    // Whether elements are multiples of a power of two, where these are rounded off, or of ten, that are as far apart
+    // as what comes back.
     DEV bool are_multiples(Word own, bool there) const {
         double grain;
         if (d.head.step_w) {
@@ -965,8 +965,7 @@ template <class T> struct Probe {
                 if ((u64)bits * n <= 8 * (u64)bytes * 32) return 1;
             }
             const u32 kinds = __popc(__ballot_sync(FULL, count > 0)), most = warp_max(count > 1 ? count : 1);
-            if (len)
-                cost += warp_sum((u64)(count ? count * (logarithm_of(len) - logarithm_of(count)) : 0));
+            if (len) cost += warp_sum((u64)(count ? count * (logarithm_of(len) - logarithm_of(count)) : 0));
             samples += len;
             repeats += len + 1 > kinds + most ? len + 1 - kinds - most : 0;
         }

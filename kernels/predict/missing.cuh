@@ -13,7 +13,8 @@ DEV u32 block_of_plane(u32 capacity) { return capacity / 32 > 64 ? capacity / 32
 // elements are, or ~0. For a whole block; a barrier before and behind.
 template <class T> SELDOM u32 take_out(Desk<T>& d) {
     typedef typename T::Word Word;
-    const u32 n = d.n, whole = (n + 31) / 32 * 32, values = d.head.values, block = block_of_plane(d.head.grid.capacity());
+    const u32 n = d.n, whole = (n + 31) / 32 * 32, values = d.head.values,
+              block = block_of_plane(d.head.grid.capacity());
     Word* const elements = d.elements();
     u32 counts[MAX_MISSING] = {0, 0, 0, 0}, first = ~0u, any = 0;
     u32* const there = d.spare_mask();

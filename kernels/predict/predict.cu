@@ -14,11 +14,11 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define DECODER(name, type)
 #endif
 #if !defined(PART) || PART == 1
-#define ENCODER(name, type)                                                                              \
+#define ENCODER(name, type)                                                                                  \
     KERNEL(predict_compress_##name, PredictCompressArgs, PREDICT_THREADS, 2) { predict::compress<type>(a); } \
-    GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) {               \
-        predict::begin_compress(a);                                                                      \
-    }                                                                                                    \
+    GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) {                   \
+        predict::begin_compress(a);                                                                          \
+    }                                                                                                        \
     GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
 #else
 #define ENCODER(name, type)

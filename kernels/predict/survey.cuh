@@ -132,8 +132,7 @@ template <class T> SELDOM void survey(Desk<T>& d) {
         if (!has_bit(not_counted, i)) any |= number ^ (u32)((i32)number >> 31);
     }
     any = block_or(any, d.part);
-    if (threadIdx.x == 0)
-        d.survey = {(i32)base, on, beyond, has_missing, any < MOST_NUMBER, all_restored && any != 0};
+    if (threadIdx.x == 0) d.survey = {(i32)base, on, beyond, has_missing, any < MOST_NUMBER, all_restored && any != 0};
     __syncthreads();
 }
 
