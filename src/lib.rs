@@ -67,7 +67,7 @@ pub use codec::Info;
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Device, MissingValues, Mode, Params, Profile};
+pub use params::{Device, MissingValues, Mode, Params, Profile, Search};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -91,8 +91,7 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
 /// power of two, with which the bound holds however often that happens.
 #[cfg(unix)]
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    let last = params.dtype.size().min(src.len());
-    api::hdf5_filter::measured_without(params, &src[src.len() - last..], src)
+    api::hdf5_filter::of_chunk(params, src)
 }
 
 /// [`compress_into`] a new buffer of the right size.

@@ -13,7 +13,7 @@ use vectors::exact;
 use vectors::levels::program;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 51] = [
+const FEATURES: [&str; 53] = [
     "another follows",
     "big-endian",
     "bases",
@@ -23,6 +23,7 @@ const FEATURES: [&str; 51] = [
     "exact",
     "exact chunk",
     "exponent map",
+    "found missing values",
     "groups",
     "inactive",
     "masked",
@@ -45,6 +46,7 @@ const FEATURES: [&str; 51] = [
     "predict: bins",
     "predict: exact",
     "predict: words",
+    "predict: next",
     "predict: no words",
     "predict: states of a mask",
     "predict: no states",

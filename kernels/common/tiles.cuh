@@ -70,8 +70,9 @@ template <class Grid> struct TileHeader {
         if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
         if (have < length) return STATUS_TRUNCATED;
         values = w[2] & 0xff;
-        if (w[2] >> 8 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING) return STATUS_CORRUPT;
+        if (w[2] >> 16 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || w[2] >> 8 > values)
+            return STATUS_CORRUPT;
         // Tiles with wide entries and no section are all that these codecs have.
         if (form != (1u | 1u << 8 | rank << 24) || section) return STATUS_CORRUPT;
         const u32 lens = rank > 1 ? rank : 0, sides_at = EXTENSION_BYTES + 8 * (lens + values), end = sides_at + rank;

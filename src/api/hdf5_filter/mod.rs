@@ -20,7 +20,7 @@ use std::ffi::c_void;
 
 pub use crate::text;
 pub use cd_values::cd_values_of;
-pub(crate) use chunk::measured_without;
+pub(crate) use chunk::of_chunk;
 #[doc(hidden)]
 pub use filter::filter as filter_of_caller; // for the fuzz targets
 #[doc(hidden)]

@@ -75,10 +75,10 @@ impl CpuCodec for Sleek {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize> {
         let (plan, mut header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], options, src, dst)
+        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], encoding, src, dst)
     }
 
     fn decompress(
