@@ -89,7 +89,7 @@ impl MissingValues {
 
     /// Their bits as elements of `dtype`; of integers none, which all come back anyway.
     pub fn of_type(&self, dtype: DType) -> Result<Missing> {
-        if !dtype.is_float() {
+        if !dtype.is_float() || self.values[0].is_none() {
             return Ok(Missing::NONE);
         }
         let named = self.iter().count() - usize::from(self.found);

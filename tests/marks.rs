@@ -2,6 +2,7 @@
 //! count for the range (docs/format.md §5.1).
 
 mod common;
+mod vectors;
 
 use sleek::{DType, Dims, Mode, Params, Profile, Search};
 
@@ -153,6 +154,51 @@ fn no_fill_turns_it_off_and_lossless_needs_none() {
     }
     let named = |text: &str| sleek::text::parse(text).unwrap().search;
     assert_eq!((named("abs=1,no-fill"), named("abs=1")), (Search::Off, Search::Wanted));
+}
+
+/// What an array of some chunks has, whose values and marks are such that the rule is about to change its mind: what is
+/// found while it is encoded is what the rule says, whatever the chunks, threads and profiles.
+#[test]
+fn the_verdict_is_the_rules_wherever_values_lie() {
+    let random = &mut vectors::Random(48);
+    let (mut with, mut without) = (0, 0);
+    for round in 0..if common::short() { 300 } else { 1500 } {
+        let dtype = FLOATS[round % 4];
+        let (mode, bound) = MODES[round / 4 % 3];
+        let profile = [Profile::Adaptive, Profile::Fast, Profile::Adaptive, Profile::Fast, Profile::Small][round % 5];
+        let big_endian = round % 7 == 3;
+        let n = [30, 900, 20_000, 50_000][random.below(4) as usize] + random.below(9) as usize;
+        // Chunks reach farther and farther, or all the same.
+        let (from, grows) = ([-3.0, 0.0, 100.0, -50.0][random.below(4) as usize], random.below(3) == 0);
+        let reach = |i: usize| if grows { 1.0 + (i * 40 / n) as f64 } else { 40.0 };
+        let mut values: Vec<f64> = (0..n).map(|i| from + reach(i) * (random.below(1001) as f64 / 1000.0)).collect();
+        for _ in 0..random.below(3) {
+            // Around the distance that makes a mark of what repeats, and usual ones near and far.
+            let mark = match random.below(5) {
+                0 => from + 80.0 + [-0.5, 0.0, 0.5, 5.0][random.below(4) as usize],
+                1 => from - 40.0 + [-0.5, 0.0, 0.5, -5.0][random.below(4) as usize],
+                2 => [99.0, 99.9, -99.0, 999.0, -9999.0, 1e20, 65504.0][random.below(7) as usize],
+                3 => [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY][random.below(4) as usize],
+                _ => from + random.below(100) as f64,
+            };
+            for _ in 0..random.below(4) {
+                values[random.below(n as u64) as usize] = mark;
+            }
+        }
+        let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+        let params = Params { threads: 1 + random.below(3) as u32, ..params };
+        let src = bytes(dtype, big_endian, &values);
+        let counted: Vec<f64> =
+            values.iter().map(|v| dtype.number(dtype.nearest(*v))).filter(|v| v.is_finite()).collect();
+        let (expected, _) = vectors::marks::found(dtype, 0, &counted);
+        let stream = sleek::compress(&params, &src).unwrap();
+        let missing = sleek::inspect(&stream).unwrap().missing;
+        let mut found: Vec<f64> = missing.bits().iter().map(|bits| dtype.number(*bits) + 0.0).collect();
+        found.dedup();
+        assert_eq!(found, expected, "round {round}: {params:?}, {n} values from {from}");
+        *if found.is_empty() { &mut without } else { &mut with } += 1;
+    }
+    assert!(with > 50 && without > 50, "{with} with, {without} without");
 }
 
 /// With and without the search a field without marks makes the same bytes.

@@ -271,15 +271,16 @@ pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)
 fn encode(params: &Params, src: &[u8], dst: &mut [u8], encoding: cpu::Encoding) -> Result<usize> {
     let layout = &layout_on_heap(params, src)?[0];
     if dst.len() < layout.bodies_at() {
-        return fail!(
-            BufferTooSmall,
-            "{} bytes; header and index take {}, {} are always enough",
-            dst.len(),
-            layout.bodies_at(),
-            largest_layout(params, layout.count)?.max_stream_bytes()?
-        );
+        return no_room(params, layout, dst.len());
     }
     chosen(params)?.cpu().compress(params, layout, src, dst, encoding)
+}
+
+#[cold]
+#[inline(never)]
+fn no_room(params: &Params, layout: &Layout, have: usize) -> Result<usize> {
+    let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
+    fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
 /// See [`crate::compress`].

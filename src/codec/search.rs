@@ -15,12 +15,10 @@ use crate::host::memory::on_heap;
 use crate::params::{Mode, Params, Search};
 use crate::primitives::marks::{self, Found, MOST_KNOWN};
 use crate::primitives::range::{Ends, Watch};
-use crate::runtime::cpu;
+use crate::runtime::cpu::{self, Verdict, Watched};
 
-/// Arrays up to this many bytes are looked at before.
-const SMALL: usize = 32 << 10;
-/// Of larger ones the first so many bytes of each `GLANCED_OF` tell whether that is worth while.
-const GLANCED: usize = 2 << 10;
+/// The first so many bytes of each `GLANCED_OF` tell whether it is worth while to look at all of an array before.
+const GLANCED: usize = 1 << 10;
 const GLANCED_OF: usize = 256 << 10;
 
 /// Whether missing values that nobody named are to be searched for: where a bound would blur them, and there is room.
@@ -43,6 +41,7 @@ pub fn searched(params: &Params, src: &[u8]) -> Result<(Params, Option<(f64, f64
 }
 
 /// Encodes an array, `src`, by `encode`, with what is found in it, and if need be twice.
+#[inline(never)]
 pub fn compress(
     params: &Params,
     src: &[u8],
@@ -51,41 +50,79 @@ pub fn compress(
 ) -> Result<usize> {
     let _fpu = fpu::Guard::standard();
     let measures = params.mode == Mode::Noa && params.range.is_none();
-    if measures || src.len() <= SMALL || looks_like_it(params, src)? {
-        let (mut params, range) = searched(params, src)?;
-        if measures {
-            let range = range.map(|(low, high)| bound::sub_down(high, low));
-            params.range = range.filter(|range| *range > 0.0);
-        }
-        return encode(&params, options.into());
-    }
-    let watch = &on_heap(Mutex::new(Watch::new(Isa::best(), params.dtype, params.big_endian, &[])))?[0];
+    let glance = if measures { None } else { glance(params, src)? };
+    let Some(watched) = glance else {
+        return encode(&with_range(params, measures, src)?[0], options.into());
+    };
+    let watch = &watched[0];
     let encoded = encode(params, cpu::Encoding { options, watch: Some(watch) });
-    let (numbers, n) = numbers(params)?;
-    let known = &numbers[..n];
-    let ends = match &encoded {
-        Ok(_) => watch.lock().unwrap_or_else(PoisonError::into_inner).ends(),
+    let verdict = match &encoded {
+        Ok(_) => watch.lock().unwrap_or_else(PoisonError::into_inner).verdict(),
         // With what is found it may be shorter.
-        Err(e) if e.kind == Kind::BufferTooSmall => cpu::survey(params, known, src).ends(),
+        Err(e) if e.kind == Kind::BufferTooSmall => Verdict::Unknown,
         Err(_) => return encoded,
     };
-    match found(params, known, ends, src) {
-        Some(found) if found.is_any() => encode(&done(params, &found)?, options.into()),
-        _ => encoded,
+    match behind(params, verdict, src)? {
+        Some(with) => encode(&with[0], options.into()),
+        None => encoded,
     }
 }
 
-/// Whether a part of the array makes one expect that all of it has something. Whatever it says, the result is the same.
+/// The parameters with what is found in an array, and the range of all else if it is to be measured. Never inlined, as
+/// what follows: what they move is not to lie on the stack while an array is encoded.
 #[inline(never)]
-fn looks_like_it(params: &Params, src: &[u8]) -> Result<bool> {
+fn with_range(params: &Params, measures: bool, src: &[u8]) -> Result<Box<[Params]>> {
+    let (mut params, range) = searched(params, src)?;
+    if measures {
+        let range = range.map(|(low, high)| bound::sub_down(high, low));
+        params.range = range.filter(|range| *range > 0.0);
+    }
+    on_heap(params)
+}
+
+/// The parameters with what there is in an array that was watched, if there is anything.
+#[inline(never)]
+fn behind(params: &Params, verdict: Verdict, src: &[u8]) -> Result<Option<Box<[Params]>>> {
+    let (numbers, n) = numbers(params)?;
+    let known = &numbers[..n];
+    let ends = match verdict {
+        Verdict::NoMarks => return Ok(None),
+        Verdict::Ends(ends) => Some(ends),
+        Verdict::Unknown => cpu::survey(params, known, src).ends(),
+    };
+    match found(params, known, ends, src) {
+        Some(found) if found.is_any() => on_heap(done(params, &found)?).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Looks at a part of an array, which is watched from then on; `None` where that makes one expect that all of it has
+/// something. Whatever it says, the result is the same.
+#[inline(never)]
+fn glance(params: &Params, src: &[u8]) -> Result<Option<Box<[Mutex<Watched>]>>> {
     let (numbers, n) = numbers(params)?;
     let mut watch = Watch::new(Isa::best(), params.dtype, params.big_endian, &numbers[..n]);
     src.chunks(GLANCED_OF).for_each(|part| watch.see(&part[..part.len().min(GLANCED)]));
-    let Some(ends) = watch.ends().filter(|ends| marks::suspects(params.dtype, ends)) else { return Ok(false) };
-    let mut fills = [0.0; MOST_KNOWN + 2];
-    fills[..n].copy_from_slice(&numbers[..n]);
+    let ends = watch.ends();
+    if let Some(ends) = ends.filter(|ends| marks::suspects(params.dtype, ends))
+        && looks_like_it(params, &numbers[..n], &ends, src)
+    {
+        return Ok(None);
+    }
+    on_heap(Mutex::new(Watched::new(params.dtype, params.big_endian, watch, ends))).map(Some)
+}
+
+/// Whether there seems to be a usual mark, or nothing but two values, in an array of which some parts have these ends.
+fn looks_like_it(params: &Params, known: &[f64], ends: &Ends, src: &[u8]) -> bool {
+    let are_few = marks::are_few(ends);
+    if !are_few && marks::may_be(params.dtype, ends, [false; 2]) == [false; 2] {
+        return false;
+    }
+    let (mut fills, n) = ([0.0; MOST_KNOWN + 2], known.len());
+    fills[..n].copy_from_slice(known);
     fills[n..n + 2].copy_from_slice(&[ends.low, ends.high]);
-    Ok(cpu::refutation(params, &fills[..n + 2], src).is_none())
+    let others = cpu::sample_without(params, &fills[..n + 2], src);
+    others.is_none_or(|others| !are_few && !marks::are_none(params.dtype, [ends.low, ends.high], others))
 }
 
 /// The missing values that are known, as numbers, and how many there are.

@@ -44,7 +44,7 @@ impl Look {
 }
 
 /// How many elements equal `value`: up to two, since more does not matter.
-fn count(dtype: DType, big_endian: bool, value: f64, bytes: &[u8]) -> usize {
+pub fn count(dtype: DType, big_endian: bool, value: f64, bytes: &[u8]) -> usize {
     const PIECE: usize = 4096;
     let (size, mut seen) = (dtype.size(), 0);
     let turned = |bits: u64| if big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { bits };
@@ -105,10 +105,65 @@ impl Found {
 /// Whether an array with these ends may have a mark, or two values at most. If not it has none: values between the ends
 /// that nobody has seen yet only bring the others nearer to them.
 pub fn suspects(dtype: DType, ends: &Ends) -> bool {
+    are_few(ends) || may_be(dtype, ends, [true; 2]) != [false; 2]
+}
+
+/// Whether elements with these ends may be two values at most.
+pub fn are_few(ends: &Ends) -> bool {
+    ends.low == ends.high || ends.above_low > ends.below_high
+}
+
+/// Whether the smallest and the largest value of an array with these ends, which are there more than once or not, may be
+/// marks.
+pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
     let Ends { low, high, above_low, below_high } = *ends;
     let others = below_high - above_low;
-    let is_apart = high - below_high > others || above_low - low > others;
-    is_apart || low == high || is_usual(dtype, low) || is_usual(dtype, high)
+    let is = |end: f64, distance: f64, repeats: bool| {
+        repeats && !(distance <= others) || !(distance <= others / GAP) && is_usual(dtype, end)
+    };
+    [is(low, above_low - low, repeats[0]), is(high, high - below_high, repeats[1])]
+}
+
+/// Whether what nobody has seen has no mark: some elements of an array have these ends, all others lie within `hull`.
+/// They may be ends of the array, but are too near to what was seen.
+pub fn clears(dtype: DType, ends: &Ends, hull: (f64, f64)) -> bool {
+    let Ends { low, high, above_low, below_high } = *ends;
+    // An end that nobody has seen is no farther away from the others than this, and these spread that far at least.
+    let is_near = |distance: f64, others: f64, between: (f64, f64)| {
+        distance <= 0.0 || distance <= others && (distance <= others / GAP || !has_usual(dtype, between))
+    };
+    is_near(hull.1 - high, high - above_low, (high, hull.1)) && is_near(low - hull.0, below_high - low, (hull.0, low))
+}
+
+/// Whether a value that people use to mark missing ones may lie within a range.
+fn has_usual(dtype: DType, (least, most): (f64, f64)) -> bool {
+    if most < MARKS[0] && least > -MARKS[0] {
+        return false;
+    }
+    let largest = largest(dtype);
+    most >= largest
+        || -least >= largest
+        || near_usual(dtype, least, most).chain(near_usual(dtype, -most, -least)).next().is_some()
+}
+
+/// The largest number of a float type.
+fn largest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F64 => f64::MAX,
+        DType::F32 => f32::MAX.into(),
+        DType::F16 => 65504.0,
+        // 255 · 2^120
+        _ => f64::from(f32::from_bits(0x7f7f_0000)),
+    }
+}
+
+/// Usual marks from `least` to `most`, as f64 or f32 has them, and those that the type may have there.
+fn near_usual(dtype: DType, least: f64, most: f64) -> impl Iterator<Item = f64> {
+    // What a type is off by; numbers are positive.
+    let off = if dtype.size() > 2 { 0.0 } else { 1.0 / 256.0 };
+    let (from, to) = (least - off * least.abs(), most + off * most.abs());
+    let first = SORTED.partition_point(|mark| *mark < from);
+    SORTED[first..].iter().copied().take_while(move |mark| *mark <= to)
 }
 
 /// Searches an array with elements from `low` to `high` beside those that are `known`. `look` is asked what there is
@@ -166,15 +221,16 @@ pub fn are_marks(dtype: DType, [low, high]: [f64; 2], (least, most): (f64, f64),
 /// Whether a value is one that people use to mark missing ones.
 fn is_usual(dtype: DType, v: f64) -> bool {
     let a = v.abs();
-    if a < MARKS[0] && dtype.size() > 2 {
+    if a < MARKS[0] || !a.is_finite() {
         return false;
     }
-    match dtype {
-        DType::F64 => a == f64::MAX || MARKS.iter().any(|mark| a == *mark || a == f64::from(*mark as f32)),
-        DType::F32 => a.is_finite() && MARKS.iter().any(|mark| a == f64::from(*mark as f32)),
-        // A table that is kept would need a lock, which could stay locked in a child that is forked meanwhile.
-        _ => usual_of(dtype).contains(&a),
-    }
+    // What is below 99 as a number of 16 bits is so as one of more.
+    let is = |mark: f64| match dtype {
+        DType::F64 => a == mark,
+        DType::F32 => a == f64::from(mark as f32),
+        _ => a == dtype.number(dtype.nearest(mark)),
+    };
+    near_usual(dtype, a * (1.0 - 1e-7), a * (1.0 + 1e-7)).any(is) || a == largest(dtype)
 }
 
 /// Marks by magnitude: nines, powers of ten from 1e10 on, netCDF's default, the ends of integer types, and the largest
@@ -232,6 +288,23 @@ const MARKS: [f64; 51] = [
     f32::MAX as f64,
     f64::MAX,
 ];
+/// Those of f64 and f32, the smallest first.
+static SORTED: [f64; 2 * MARKS.len()] = {
+    let mut all = [0.0; 2 * MARKS.len()];
+    let mut n = 0;
+    while n < all.len() {
+        let mark = if n % 2 == 0 { MARKS[n / 2] } else { MARKS[n / 2] as f32 as f64 };
+        let mut at = n;
+        while at > 0 && all[at - 1] > mark {
+            all[at] = all[at - 1];
+            at -= 1;
+        }
+        all[at] = mark;
+        n += 1;
+    }
+    all
+};
+
 /// Those of a type: as near as it has them, the same of f32, and its largest number.
 pub const USUAL: usize = 2 * MARKS.len() + 1;
 

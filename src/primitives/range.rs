@@ -115,17 +115,20 @@ const LANES: usize = 64;
 /// Bytes from what is looked at to what is fetched from memory meanwhile.
 const AHEAD: usize = 16384;
 
-/// Smallest and largest values, each of every 64th element.
-#[derive(Clone, Copy)]
-struct Lanes<F> {
-    min: [F; LANES],
-    max: [F; LANES],
+/// Lanes of what looks at pieces that are in the cache.
+const NEAR_LANES: usize = 32;
+
+/// Smallest and largest values, each of every N-th element.
+#[derive(Clone, Copy, Debug)]
+struct Lanes<F, const N: usize> {
+    min: [F; N],
+    max: [F; N],
 }
 
-impl<F: Float> Lanes<F> {
+impl<F: Float, const N: usize> Lanes<F, N> {
     /// Nothing was seen; `low` is negative infinity.
-    fn new(low: F) -> Lanes<F> {
-        Lanes { min: [-low; LANES], max: [low; LANES] }
+    fn new(low: F) -> Lanes<F, N> {
+        Lanes { min: [-low; N], max: [low; N] }
     }
 
     #[inline(always)]
@@ -137,14 +140,28 @@ impl<F: Float> Lanes<F> {
     /// Smallest and largest of all.
     #[inline(always)]
     fn ends(&self) -> Option<(F, F)> {
-        let lo = self.min.into_iter().reduce(|a, b| if b < a { b } else { a })?;
-        let hi = self.max.into_iter().reduce(|a, b| if b > a { b } else { a })?;
+        let lo = by_halves(self.min, |a, b| if b < a { b } else { a });
+        let hi = by_halves(self.max, |a, b| if b > a { b } else { a });
         (lo <= hi).then_some((lo, hi))
     }
 
-    fn join(&mut self, other: &Lanes<F>) {
-        (0..LANES).for_each(|lane| self.step(lane, (other.min[lane], other.max[lane])));
+    fn join(&mut self, other: &Lanes<F, N>) {
+        (0..N).for_each(|lane| self.step(lane, (other.min[lane], other.max[lane])));
     }
+}
+
+/// What `pick` leaves of all lanes, vectors at a time.
+#[inline(always)]
+pub fn by_halves<T: Copy, const N: usize>(mut lanes: [T; N], pick: impl Fn(T, T) -> T) -> T {
+    const { assert!(N.is_power_of_two()) };
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = pick(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
 }
 
 /// Calls `look` with each element and its lane, and fetches what comes next meanwhile.
@@ -172,7 +189,7 @@ fn scan<const N: usize, F: Float>(
     fills: impl IntoIterator<Item = F> + Copy,
 ) -> Option<(f64, f64)> {
     let high = -low;
-    let mut lanes = Lanes::new(low);
+    let mut lanes = Lanes::<F, LANES>::new(low);
     by_lanes(bytes, |lane, b| {
         let v = float(b);
         // A NaN fails both comparisons; infinities and the fill values are kept out by these.
@@ -262,8 +279,8 @@ pub struct Watch {
 #[allow(clippy::large_enum_variant)] // one for each thread
 #[derive(Clone)]
 enum Both {
-    F32(Lanes<f32>),
-    F64(Lanes<f64>),
+    F32(Lanes<f32, NEAR_LANES>),
+    F64(Lanes<f64, NEAR_LANES>),
 }
 
 impl Watch {
@@ -277,35 +294,52 @@ impl Watch {
         Watch { isa, dtype, big_endian, fills: numbers, any: !fills.is_empty(), lanes }
     }
 
-    /// Looks at whole elements.
+    /// Looks at whole elements that are in the cache.
     #[inline]
     pub fn see(&mut self, bytes: &[u8]) {
+        self.look_at(bytes, false);
+    }
+
+    /// Looks at whole elements that are in memory.
+    #[inline]
+    pub fn see_far(&mut self, bytes: &[u8]) {
+        self.look_at(bytes, true);
+    }
+
+    #[inline]
+    fn look_at(&mut self, bytes: &[u8], far: bool) {
         match self.isa.level() {
             // SAFETY: the processor has consented.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { see_avx512(self, bytes) },
+            Level::Avx512 => unsafe { see_avx512(self, bytes, far) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { see_avx2(self, bytes) },
-            _ => self.see_portable(bytes),
+            Level::Avx2 => unsafe { see_avx2(self, bytes, far) },
+            _ => self.see_portable(bytes, far),
         }
     }
 
     #[inline(always)]
-    fn see_portable(&mut self, bytes: &[u8]) {
+    fn see_portable(&mut self, bytes: &[u8], far: bool) {
         let (big, any) = (self.big_endian, self.any);
         match (self.dtype, &mut self.lanes) {
             (DType::F64, Both::F64(lanes)) => {
-                watch(bytes, lanes, (big, any, self.fills), |b: u64| f64::from_bits(b));
+                watch(bytes, lanes, (big, any, self.fills), far, |b: u64| f64::from_bits(b));
             }
             (dtype, Both::F32(lanes)) => {
                 let how = (big, any, self.fills.map(|fill| fill as f32));
                 match dtype {
                     DType::F16 => {
-                        watch(bytes, lanes, how, |b: u16| if b & 0x7c00 == 0x7c00 { f32::NAN } else { widen_f16(b) })
+                        watch(
+                            bytes,
+                            lanes,
+                            how,
+                            far,
+                            |b: u16| if b & 0x7c00 == 0x7c00 { f32::NAN } else { widen_f16(b) },
+                        )
                     }
-                    DType::BF16 => watch(bytes, lanes, how, |b: u16| f32::from_bits(u32::from(b) << 16)),
-                    _ => watch(bytes, lanes, how, |b: u32| f32::from_bits(b)),
+                    DType::BF16 => watch(bytes, lanes, how, far, |b: u16| f32::from_bits(u32::from(b) << 16)),
+                    _ => watch(bytes, lanes, how, far, |b: u32| f32::from_bits(b)),
                 }
             }
             _ => {}
@@ -323,6 +357,16 @@ impl Watch {
 
     /// What was seen, of NaN nothing. Where there are infinities they are ends, but of f16.
     pub fn ends(&self) -> Option<Ends> {
+        match self.isa.level() {
+            // SAFETY: the processor has consented.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx2 => unsafe { ends_avx2(self) },
+            _ => self.ends_portable(),
+        }
+    }
+
+    #[inline(always)]
+    fn ends_portable(&self) -> Option<Ends> {
         match &self.lanes {
             Both::F32(lanes) => ends_of(lanes),
             Both::F64(lanes) => ends_of(lanes),
@@ -330,14 +374,26 @@ impl Watch {
     }
 }
 
-fn ends_of<F: Float>(lanes: &Lanes<F>) -> Option<Ends> {
+#[inline(always)]
+fn ends_of<F: Float>(lanes: &Lanes<F, NEAR_LANES>) -> Option<Ends> {
     let (low, high) = lanes.ends()?;
+    let (least, most) = F::INFINITIES;
     // Lanes that saw nothing have infinities, which are beyond the ends.
-    let (mut above_low, mut below_high) = (high, low);
-    for v in lanes.min.into_iter().chain(lanes.max) {
-        above_low = if v > low && v < above_low { v } else { above_low };
-        below_high = if v < high && v > below_high { v } else { below_high };
-    }
+    let Lanes { min, max } = lanes;
+    let above = |lane: usize| match () {
+        () if min[lane] > low => min[lane],
+        () if max[lane] > low => max[lane],
+        () => most,
+    };
+    let below = |lane: usize| match () {
+        () if max[lane] < high => max[lane],
+        () if min[lane] < high => min[lane],
+        () => least,
+    };
+    let above_low = by_halves::<F, NEAR_LANES>(std::array::from_fn(above), |a, b| if b < a { b } else { a });
+    let below_high = by_halves::<F, NEAR_LANES>(std::array::from_fn(below), |a, b| if b > a { b } else { a });
+    let above_low = if above_low < high { above_low } else { high };
+    let below_high = if below_high > low { below_high } else { low };
     let [low, high, above_low, below_high] = [low, high, above_low, below_high].map(|v| v.into() + 0.0);
     Some(Ends { low, high, above_low, below_high })
 }
@@ -346,16 +402,17 @@ fn ends_of<F: Float>(lanes: &Lanes<F>) -> Option<Ends> {
 #[inline(always)]
 fn watch<W: Word, F: Float>(
     bytes: &[u8],
-    lanes: &mut Lanes<F>,
+    lanes: &mut Lanes<F, NEAR_LANES>,
     (big_endian, any, fills): (bool, bool, [F; PASSED_OVER]),
+    far: bool,
     float: impl Fn(W) -> F,
 ) {
     if !big_endian && !any {
-        return watch_each(bytes, lanes, float);
+        return watch_each(bytes, lanes, far, float);
     }
     let (least, most) = F::INFINITIES;
     let nan = least + most;
-    watch_each(bytes, lanes, |word: W| {
+    watch_each(bytes, lanes, far, |word: W| {
         let v = float(if big_endian { word.swap() } else { word });
         fills.into_iter().fold(v, |v, fill| if v == fill { nan } else { v })
     });
@@ -363,10 +420,13 @@ fn watch<W: Word, F: Float>(
 
 /// A NaN fails both comparisons.
 #[inline(always)]
-fn watch_each<W: Word, F: Float>(bytes: &[u8], lanes: &mut Lanes<F>, float: impl Fn(W) -> F) {
+fn watch_each<W: Word, F: Float>(bytes: &[u8], lanes: &mut Lanes<F, NEAR_LANES>, far: bool, float: impl Fn(W) -> F) {
     let mut own = *lanes;
-    let mut blocks = bytes.chunks_exact(LANES * size_of::<W>());
+    let mut blocks = bytes.chunks_exact(NEAR_LANES * size_of::<W>());
     for block in &mut blocks {
+        if far {
+            (0..block.len()).step_by(64).for_each(|line| stream::fetch(block.as_ptr().wrapping_add(AHEAD + line)));
+        }
         for (lane, b) in block.chunks_exact(size_of::<W>()).enumerate() {
             let v = float(W::load(b));
             own.step(lane, (v, v));
@@ -381,14 +441,20 @@ fn watch_each<W: Word, F: Float>(bytes: &[u8], lanes: &mut Lanes<F>, float: impl
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,avx512f,avx512bw")]
-fn see_avx512(watch: &mut Watch, bytes: &[u8]) {
-    watch.see_portable(bytes);
+fn see_avx512(watch: &mut Watch, bytes: &[u8], far: bool) {
+    watch.see_portable(bytes, far);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn see_avx2(watch: &mut Watch, bytes: &[u8]) {
-    watch.see_portable(bytes);
+fn see_avx2(watch: &mut Watch, bytes: &[u8], far: bool) {
+    watch.see_portable(bytes, far);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn ends_avx2(watch: &Watch) -> Option<Ends> {
+    watch.ends_portable()
 }
 
 #[cfg(test)]

@@ -5,10 +5,12 @@ mod chunk;
 mod parallel;
 mod pieces;
 mod serial;
+mod watched;
 
 use besides::Besides;
 pub use chunk::raw;
 use chunk::{ChunkDecoder, ChunkEncoder};
+pub use watched::{Verdict, Watched};
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -53,6 +55,11 @@ pub trait ChunkCodec: Sync {
     /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
+    /// Between which numbers all elements of the chunk lie that an encoder encoded last, if that is known and they are
+    /// finite; asked where the chunk's data were `watched`.
+    fn span(&self, _: &Self::Encoder) -> Option<(f64, f64)> {
+        None
+    }
     /// Whether elements may be restored as a missing value that they are within the bound of; the next larger number
     /// then takes its place, see [`Data::beside`].
     fn comes_beside(&self) -> bool {
@@ -99,12 +106,14 @@ pub struct Data<'a> {
     /// Whether elements may be restored as a missing value: each that is within the bound of one is within that of the
     /// next larger number, too.
     pub beside: bool,
+    /// Whether it will be asked between which numbers they lie.
+    pub watched: bool,
 }
 
 impl<'a> Data<'a> {
     /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
     fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
-        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false }
+        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false, watched: false }
     }
 
     /// The data alone.
@@ -131,7 +140,7 @@ pub struct Encoding<'a> {
     /// Where, and for whom.
     pub options: ExecOptions,
     /// Sees all data but the missing values.
-    pub watch: Option<&'a Mutex<Watch>>,
+    pub watch: Option<&'a Mutex<Watched>>,
 }
 
 impl From<ExecOptions> for Encoding<'_> {
@@ -186,31 +195,33 @@ pub fn range_without(params: &Params, missing: &Missing, src: &[u8]) -> Option<(
 #[inline(never)]
 pub fn survey(params: &Params, fills: &[f64], src: &[u8]) -> Watch {
     let watch = Watch::new(Isa::best(), params.dtype, params.big_endian, fills);
-    of_pieces(params.threads, src, watch, |own, piece| own.see(piece), |whole, own| whole.join(own))
+    of_pieces(params.threads, src, watch, |own, piece| own.see_far(piece), |whole, own| whole.join(own))
 }
 
-/// What a part of an array has beside `fills`, if that alone tells that the ends, which are the last two, are no marks.
-pub fn refutation(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+/// What a part of an array has beside `fills`, as far as it takes to tell that the ends, which are the last two, are no
+/// marks.
+pub fn sample_without(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
     const PART: usize = 2 << 10;
     const PARTS: usize = 128;
     let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
     let mut others = None;
-    for part in src.chunks((src.len() / PARTS).next_multiple_of(PART).max(PART)) {
+    for part in src.chunks((src.len() / PARTS).next_multiple_of(PART).max(4 * PART)) {
         let part = &part[..part.len().min(PART)];
         others = range::join(others, range::value_range(params.dtype, params.big_endian, fills, part));
         if others.is_some_and(|others| marks::are_none(params.dtype, ends, others)) {
             return others;
         }
     }
-    None
+    others
 }
 
 /// See [`Look::at`], of an array.
 #[inline(never)]
 pub fn look(params: &Params, fills: &[f64], src: &[u8]) -> Look {
     let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
-    if let Some(others) = refutation(params, fills, src) {
-        return Look { others: Some(others), repeats: [true; 2] };
+    let some = sample_without(params, fills, src);
+    if some.is_some_and(|some| marks::are_none(params.dtype, ends, some)) {
+        return Look { others: some, repeats: [true; 2] };
     }
     let of = |piece: &[u8]| Look::counts(params.dtype, params.big_endian, ends, piece);
     let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|end| a[end] += b[end]);
@@ -279,7 +290,7 @@ struct Job<'a, C> {
     layout: &'a Layout,
     big_endian: bool,
     src: &'a [u8],
-    watch: Option<&'a Mutex<Watch>>,
+    watch: Option<&'a Mutex<Watched>>,
     besides: &'a Besides,
 }
 

@@ -67,11 +67,6 @@ fn field(p: &Params, noise: f64, apart: u32, seed: u64) -> Vec<u8> {
 /// Restores a stream on the stand-in, to a place with this offset, and compares every byte with what the CPU restores.
 fn restores(shim: &'static Shim, stream: &[u8], offset: usize, what: &str) -> Vec<u8> {
     let expected = sleek::decompress(stream).unwrap();
-    // Numbers next to missing values are the CPU's.
-    if stream[NEXT] == 1 {
-        assert!(refusal(shim, stream).contains("numbers next to missing values"), "{what}");
-        return expected;
-    }
     let (src, back) = (shim.upload(0, stream, 0), shim.allocate(0, expected.len() + offset + 64));
     let before = shim.number("shim_launches");
     let done = unsafe {
@@ -85,18 +80,6 @@ fn restores(shim: &'static Shim, stream: &[u8], offset: usize, what: &str) -> Ve
     assert!(got == expected, "{what}: restored differently from byte {at:?} on of {}", expected.len());
     assert!(back.read(offset + expected.len(), 64).iter().all(|b| *b == 0xA5), "{what}: written beyond the end");
     expected
-}
-
-/// The byte of a stream with an extension that says whether numbers next to missing values are restored.
-const NEXT: usize = 74;
-
-/// Why kernels do not restore a stream.
-fn refusal(shim: &'static Shim, stream: &[u8]) -> String {
-    let expected = sleek::decompress(stream).unwrap();
-    let (src, back) = (shim.upload(0, stream, 0), shim.allocate(0, expected.len()));
-    let (from, to) = (src.at(0), back.at(0));
-    let done = unsafe { route::decompress(Device::Cuda, from, stream.len(), None, to, expected.len(), null_mut()) };
-    done.unwrap_err().to_string()
 }
 
 /// What a stream has, its forms too.

@@ -17,19 +17,14 @@ fn bounded(field: &Field, bound: f64) -> Params {
     }
 }
 
-/// The byte of a stream with a missing value that says whether numbers next to it are restored (docs/format.md §2).
-const NEXT: usize = 74;
-
 /// Restores a stream of the CPU's on the GPU and compares every byte with what the CPU restores, which comes back.
 fn restores(p: &Params, bytes: &[u8], offset: usize, what: &str) -> Vec<u8> {
     let stream = sleek::compress(p, bytes).unwrap();
     let expected = sleek::decompress(&stream).unwrap();
-    // Numbers next to missing values are the CPU's, which `Auto` says.
-    let device = if stream[NEXT] == 1 { Device::Auto } else { Device::Cuda };
     let (src, back) = (Memory::of(&stream), Memory::new(bytes.len() + offset + 64));
     let n = unsafe {
         let to = back.at(offset);
-        route::decompress(device, src.at(0), stream.len(), None, to, bytes.len(), null_mut())
+        route::decompress(Device::Cuda, src.at(0), stream.len(), None, to, bytes.len(), null_mut())
     };
     assert_eq!(n.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), bytes.len());
     let got = back.read(offset, bytes.len());

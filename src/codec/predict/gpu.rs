@@ -52,11 +52,8 @@ impl GpuCodec for Predict {
         Some("codec predict has no kernels that compress".into())
     }
 
-    /// There are kernels for all that the codec has but numbers next to missing values.
+    /// There are kernels for all that the codec has.
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
-        if header.layout.shape.missing.has_next() {
-            return Some("codec predict has no kernels for numbers next to missing values".into());
-        }
         Plan::for_decoding(header).err().map(|e| e.message)
     }
 

@@ -137,7 +137,7 @@ impl CpuCodec for Predict {
         encoding: cpu::Encoding,
     ) -> Result<usize> {
         let (plan, header) = &mut planned(params, layout, src)?[0];
-        let beside = &on_heap(plan.beside_missing())?[0];
+        let beside = &beside_missing(plan)?[0];
         cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
     }
 
@@ -157,6 +157,12 @@ impl CpuCodec for Predict {
         info.step = Plan::for_decoding(header)?.bins.map_or(0.0, |bins| bins.step());
         Ok(())
     }
+}
+
+/// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
+#[inline(never)]
+fn beside_missing(plan: &Plan) -> Result<Box<[Plan]>> {
+    on_heap(plan.beside_missing())
 }
 
 /// The coder of the tiles of one stream.

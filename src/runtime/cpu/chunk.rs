@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::besides::{self, Besides};
+use super::watched::Watched;
 use super::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
@@ -11,7 +12,6 @@ use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::fpu;
 use crate::host::memory::{Scratch, filled, on_heap, reserve};
-use crate::primitives::range::Watch;
 use crate::primitives::stream::{self, StreamingStores};
 use crate::primitives::{equal, gaps};
 
@@ -31,15 +31,23 @@ pub struct ChunkEncoder<'a, C: ChunkCodec> {
 
 /// A thread's watch, and that of all, to which it is added in the end.
 struct Watcher<'a> {
-    own: Box<[Watch]>,
-    whole: &'a Mutex<Watch>,
+    own: Box<[Watched]>,
+    whole: &'a Mutex<Watched>,
+}
+
+impl<'a> Watcher<'a> {
+    /// Never inlined: what it copies is not to lie on the stack while a codec allocates its buffers.
+    #[inline(never)]
+    fn new(whole: &'a Mutex<Watched>) -> Result<Watcher<'a>> {
+        Ok(Watcher { own: on_heap(whole.lock().unwrap_or_else(PoisonError::into_inner).clone())?, whole })
+    }
 }
 
 impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         // The encoder's is gone by now, and subnormal numbers are compared.
         let _fpu = fpu::Guard::standard();
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&self.own[0]);
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&mut self.own[0]);
     }
 }
 
@@ -49,15 +57,10 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         codec: &'a C,
         layout: &'a Layout,
         big_endian: bool,
-        watch: Option<&'a Mutex<Watch>>,
+        watch: Option<&'a Mutex<Watched>>,
         besides: &'a Besides,
     ) -> Result<Self> {
-        let watcher = match watch {
-            Some(whole) => {
-                Some(Watcher { own: on_heap(whole.lock().unwrap_or_else(PoisonError::into_inner).clone())?, whole })
-            }
-            None => None,
-        };
+        let watcher = watch.map(Watcher::new).transpose()?;
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
         let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
         let isa = Isa::best();
@@ -92,13 +95,14 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             let besides = (self.layout, self.besides);
             return masker.encode(self.codec, &mut self.encoder, &mut self.watcher, besides, data, stores, out);
         }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.own[0].see(data.bytes());
-        }
+        data.watched = self.watcher.is_some();
         data.beside = self.besides.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
         let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
         if data.beside && kind == Kind::Constant {
             besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.own[0].note(self.codec.span(&self.encoder), data.bytes());
         }
         (kind, bytes)
     }
@@ -202,13 +206,8 @@ impl Masker {
         let plane = missing::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
-        // Without a value that is no missing one there was none to fill the others' places with.
-        if let Some(watcher) = watcher
-            && !is_full(&self.any, n)
-        {
-            watcher.own[0].see(&self.filled[BEFORE..BEFORE + len]);
-        }
         rest.missing = &self.any;
+        rest.watched = watcher.is_some();
         rest.beside = besides.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
@@ -216,6 +215,12 @@ impl Masker {
         if rest.beside && kind == Kind::Constant {
             let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
             besides::replace(self.isa, layout, false, &mut body[..self.size]);
+        }
+        // Without a value that is no missing one there was none to fill the others' places with.
+        if let Some(watcher) = watcher
+            && !is_full(&self.any, n)
+        {
+            watcher.own[0].note(codec.span(encoder), &self.filled[BEFORE..BEFORE + len]);
         }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {

@@ -14,10 +14,12 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::avx2_choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
+use super::avx2_ends as ends;
 use super::avx2_lanes16 as lanes16;
 use super::avx2_warp_tile as warp_tile;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -529,6 +531,11 @@ impl SimdLevel for Avx2 {
 
 impl Simd<u32, 128> for Avx2 {
     #[inline(always)]
+    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
+        ends::ends32(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -643,6 +650,11 @@ impl Simd<u32, 128> for Avx2 {
 }
 
 impl Simd<u64, 64> for Avx2 {
+    #[inline(always)]
+    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
+        ends::ends64(self, words, ends)
+    }
+
     #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);

@@ -7,6 +7,7 @@ use std::arch::x86_64::*;
 use super::avx2::prefetchw;
 use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes32, lanes64};
+use super::avx512_ends as ends;
 use super::avx512_exceptions as exceptions;
 use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
@@ -15,6 +16,7 @@ use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
 use super::avx512_warp_tile as warp_tile;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx512;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -281,6 +283,11 @@ impl SimdLevel for Avx512 {
 
 impl Simd<u32, 128> for Avx512 {
     #[inline(always)]
+    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
+        ends::ends32(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
@@ -358,6 +365,11 @@ impl Simd<u32, 128> for Avx512 {
 
 impl Simd<u64, 64> for Avx512 {
     #[inline(always)]
+    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
+        ends::ends64(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -434,6 +446,11 @@ impl Simd<u64, 64> for Avx512 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
+    #[inline(always)]
+    fn ends(self, words: &[u16; S], ends: &mut Ends<u16>) -> u16 {
+        ends::ends16(self, words, ends)
+    }
+
     #[inline(always)]
     fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
         warp_tile::extremes16(self, x)

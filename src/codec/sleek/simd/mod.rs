@@ -7,6 +7,8 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_choose;
 #[cfg(target_arch = "x86_64")]
+mod avx2_ends;
+#[cfg(target_arch = "x86_64")]
 mod avx2_lanes16;
 #[cfg(target_arch = "x86_64")]
 mod avx2_warp_tile;
@@ -14,6 +16,8 @@ mod avx2_warp_tile;
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
+#[cfg(target_arch = "x86_64")]
+mod avx512_ends;
 #[cfg(target_arch = "x86_64")]
 mod avx512_exceptions;
 #[cfg(target_arch = "x86_64")]
@@ -33,6 +37,7 @@ pub mod scalar;
 mod tests;
 
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
@@ -220,6 +225,12 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     #[inline(always)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         scalar::extremes(x)
+    }
+
+    /// Sees the floats of a subchunk; returns the largest magnitude of all bits that were seen so far.
+    #[inline(always)]
+    fn ends(self, words: &[W; S], ends: &mut Ends<W>) -> W {
+        ends.add(words)
     }
 
     /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;
