@@ -3,6 +3,9 @@
 
 use super::range::{Ends, value_range};
 use crate::dtype::DType;
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
 
 /// The most values that are found one after the other at the ends of an array: what is found first may hide another.
 pub const ROUNDS: u32 = 2;
@@ -51,10 +54,11 @@ pub fn count(dtype: DType, big_endian: bool, value: f64, bytes: &[u8]) -> usize 
     let bits = turned(dtype.nearest(value));
     let other = if value == 0.0 { turned(dtype.nearest(-value)) } else { bits };
     for piece in bytes.chunks(PIECE) {
-        seen += match size {
-            2 => equal::<2>(piece, bits, other),
-            4 => equal::<4>(piece, bits, other),
-            _ => equal::<8>(piece, bits, other),
+        seen += match Isa::best().level() {
+            // SAFETY: the processor has consented.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx2 => unsafe { equal_avx2(size, piece, bits, other) },
+            _ => equal_of(size, piece, bits, other),
         };
         if seen > 1 {
             break;
@@ -63,6 +67,22 @@ pub fn count(dtype: DType, big_endian: bool, value: f64, bytes: &[u8]) -> usize 
     seen.min(2)
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn equal_avx2(size: usize, bytes: &[u8], a: u64, b: u64) -> usize {
+    equal_of(size, bytes, a, b)
+}
+
+#[inline(always)]
+fn equal_of(size: usize, bytes: &[u8], a: u64, b: u64) -> usize {
+    match size {
+        2 => equal::<2>(bytes, a, b),
+        4 => equal::<4>(bytes, a, b),
+        _ => equal::<8>(bytes, a, b),
+    }
+}
+
+#[inline(always)]
 fn equal<const N: usize>(bytes: &[u8], a: u64, b: u64) -> usize {
     let word = |bits: u64| std::array::from_fn::<u8, N, _>(|i| bits.to_le_bytes()[i]);
     let (a, b) = (word(a), word(b));
@@ -322,7 +342,6 @@ pub fn usual_of(dtype: DType) -> [f64; USUAL] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Isa;
     use crate::primitives::range::Watch;
 
     fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {

@@ -145,7 +145,8 @@ impl Watched {
             !marks::are_few(ends) && marks::may_be(self.dtype, ends, is_once.map(|once| !once)) == [false; 2];
         match saw_all || self.clears(self.hull) {
             true if is_finite && has_none => Verdict::NoMarks,
-            _ if saw_all => Verdict::Ends(*ends),
+            // Whatever nobody has seen lies between these.
+            _ if saw_all || self.hull.0 >= ends.low && self.hull.1 <= ends.high => Verdict::Ends(*ends),
             _ => Verdict::Unknown,
         }
     }
