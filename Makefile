@@ -15,7 +15,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
-.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
+.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers \
 	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
 
 help: ## this list
@@ -53,7 +53,7 @@ release:
 
 # The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
 prebuilt: programs
-	MAKEFLAGS= CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc --lib --crate-type staticlib --no-default-features \
+	MAKEFLAGS= CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc -p sleek-compress --lib --crate-type staticlib --no-default-features \
 		--target-dir $(TARGET)/static
 	mkdir -p "$(SLEEK_PREBUILT)"
 	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
@@ -66,7 +66,7 @@ test-long: ## what CI runs: the same on all cases, with the release installed an
 	bash tests/python.sh
 	bash tests/quickstart.sh
 	bash tests/recipes.sh
-	bash tests/zarrs.sh
+	bash integrations/zarrs/test.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 
@@ -80,13 +80,13 @@ CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu te
 	tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
-	$(CARGO) fmt
+	$(CARGO) fmt --all
 	@for file in $(wildcard tests/codecs/*/*.rs); do rustfmt --edition 2024 $$file || exit 1; done
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
 lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
-	$(CARGO) fmt --check
+	$(CARGO) fmt --all --check
 	@for file in $(wildcard tests/codecs/*/*.rs); do rustfmt --edition 2024 --check $$file || exit 1; done
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were not looked at"; fi
@@ -122,7 +122,7 @@ ubsan: ## the C tests, and the kernels as the stand-in driver runs them, under U
 	SLEEK_TEST_CFLAGS="-fsanitize=undefined -fno-sanitize-recover=undefined" $(CARGO) test --all-features --test capi --test cuda
 
 tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nightly toolchain with rust-src, minutes
-	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --features test-codecs \
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -p sleek-compress -Zbuild-std --no-default-features --features test-codecs \
 		--target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
 
 PART ?=
@@ -164,7 +164,8 @@ deny: ## licences, sources and known weaknesses of what the library is built fro
 
 sbom: ## build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
 	$(CARGO) cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx
-	mkdir -p build && sed "s#file://$(CURDIR)#file:///sleek#" sleek.cdx.json >build/sleek.cdx.json && rm sleek.cdx.json
+	mkdir -p build && sed "s#file://$(CURDIR)#file:///sleek#" cli/sleek.cdx.json >build/sleek.cdx.json
+	rm sleek.cdx.json cli/sleek.cdx.json
 
 reproducible: ## builds the release twice, in folders of different names, and compares the bytes; minutes
 	@bash packaging/reproducible.sh
@@ -193,6 +194,9 @@ repack-speed: ## how fast sleek repack is on files of 500 MB, against what disk 
 performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
 	@bash benches/performance/run.sh $(PERFORMANCE)
 
+peers: ## profile small beside SZ3, SZ2 and memcpy: ratio, error, speed, shapes, missing values; 6 minutes (PEERS="--only speeds")
+	@bash benches/peers/run.sh $(PEERS)
+
 gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
 	@bash tests/gpu/check.sh
 
@@ -203,7 +207,7 @@ kernels: ## the stale archives of compiled kernels (kernels.bin) from their sour
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
-	$(if $(SLEEK_PREBUILT),,$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
+	$(if $(SLEEK_PREBUILT),,$(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
 
 wheel: build ## the Python package, in build/wheel
 	SLEEK_LIBRARY=$(abspath $(RELEASE)/libsleek.so) bash python/wheel.sh build/wheel
@@ -212,7 +216,7 @@ decoder: ## the Python package that only reads, in Python and numpy alone, in bu
 	@bash python/decoder/wheel.sh build/decoder
 
 h5wasm: ## build/h5wasm: the filter for HDF5 in browsers, an npm package, tested in Node.js and Chromium; needs nightly with rust-src
-	@bash h5wasm/test.sh build/h5wasm
+	@bash integrations/h5wasm/test.sh build/h5wasm
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \

@@ -18,6 +18,11 @@ fn main() {
     }
     // Asked for when it runs: folders that share a target folder share the compiled script too.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR");
+    // The package as it is published has the feature, but not the codecs of tests.
+    println!("cargo::rustc-check-cfg=cfg(test_codecs)");
+    if std::env::var_os("CARGO_FEATURE_TEST_CODECS").is_some() && Path::new(&manifest).join("tests/codecs").is_dir() {
+        println!("cargo::rustc-cfg=test_codecs");
+    }
     println!("cargo::rerun-if-changed=kernels/modules.toml");
     println!("cargo::rerun-if-changed=kernels/modules.rs");
     let text =
@@ -56,5 +61,9 @@ fn table(rows: &[modules::Row]) -> String {
 
 /// What stands before an item of the table that the library has with a feature alone.
 fn only_with(feature: &str) -> String {
-    if feature.is_empty() { String::new() } else { format!("#[cfg(feature = {feature:?})] ") }
+    match feature {
+        "" => String::new(),
+        "test-codecs" => "#[cfg(test_codecs)] ".into(),
+        _ => format!("#[cfg(feature = {feature:?})] "),
+    }
 }

@@ -1,15 +1,16 @@
 //! Small arrays: what a call costs, and from which size on more threads pay.
 //!
-//! `cargo bench --bench small [-- --cpu-time]`. Arrays of each size are cut from the first field of a type, compressed
-//! and restored one after the other for 0.05 s; GB/s, medians of 7 rounds in which one thread and all cores take turns;
-//! noa 1e-3.
+//! `cargo bench --bench small [-- --cpu-time --profile NAME]`. Arrays of each size are compressed and restored one
+//! after the other for 0.05 s; GB/s, medians of 7 rounds in which one thread and all cores take turns; 1e-3 of the
+//! range. They are cut from the first field of a type; profile small gets boxes of a smooth field. In brackets: the
+//! time of a byte as a multiple of that in a call of 16 MiB.
 
 #[path = "fields.rs"]
 mod fields;
 
 use std::time::{Duration, Instant};
 
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{DType, Dims, Mode, Params, Profile};
 
 const ROUNDS: usize = 7;
 const ROUND: f64 = 0.05;
@@ -41,18 +42,47 @@ fn median(mut v: Vec<f64>) -> f64 {
     v[v.len() / 2]
 }
 
+/// Boxes of `kib` KiB, one beside the other, of waves with some noise: their dimensions and bytes.
+fn boxes(dtype: DType, kib: usize) -> (Dims, Vec<u8>) {
+    let count = (kib << 10) / dtype.size();
+    let side = 1 << count.ilog2().div_ceil(3).clamp(2, 8);
+    let lens = [count / (side * side), side, side];
+    let value = |i: usize| {
+        let [z, y, x] = [i / (side * side), i / side % side, i % side].map(|k| k as f64);
+        let noise = (i as u32).wrapping_mul(2_654_435_761) as f64 / f64::from(u32::MAX);
+        (0.09 * z).sin() + (0.07 * y + 1.0).sin() + (0.05 * x + 2.0).sin() + 6e-3 * noise
+    };
+    let bytes = |i| match dtype {
+        DType::F32 => (value(i) as f32).to_le_bytes().to_vec(),
+        _ => value(i).to_le_bytes().to_vec(),
+    };
+    (Dims::new(&lens.map(|n| n as u64)).expect("a shape"), (0..(16 << 20) / dtype.size()).flat_map(bytes).collect())
+}
+
 fn main() {
-    let cpu_time = std::env::args().any(|a| a == "--cpu-time");
+    let args: Vec<String> = std::env::args().collect();
+    let cpu_time = args.iter().any(|a| a == "--cpu-time");
+    let wanted = args.iter().position(|a| a == "--profile").and_then(|i| args.get(i + 1));
     println!("| field | profile | KiB | compress, 1 thread | all cores | decompress, 1 thread | all cores |");
     println!("|---|---|---|---|---|---|---|");
     let all = fields::load();
     for dtype in [DType::F32, DType::F64] {
         let field = all.iter().find(|f| f.dtype == dtype && f.fill.is_none()).expect("a field of the type");
-        let data: Vec<u8> = field.bytes.iter().copied().cycle().take(16 << 20).collect();
-        for profile in [Profile::Fast, Profile::Adaptive] {
-            for kib in [1, 4, 16, 64, 256, 1024, 4096] {
+        let lines: Vec<u8> = field.bytes.iter().copied().cycle().take(16 << 20).collect();
+        for profile in [Profile::Fast, Profile::Adaptive, Profile::Small] {
+            if wanted.is_some_and(|name| name != profile.name()) {
+                continue;
+            }
+            let mut large = [f64::NAN; 4];
+            for kib in [16384, 4096, 1024, 256, 64, 16, 4, 1] {
+                let (dims, data) = match profile {
+                    Profile::Small => boxes(dtype, kib),
+                    _ => (Dims::NONE, lines.clone()),
+                };
+                let bound = range_value(dtype, &data) * 1e-3;
                 let arrays = data.chunks_exact(kib << 10);
-                let params = |threads| Params { profile, threads, ..Params::new(dtype).with_bound(Mode::Noa, 1e-3) };
+                let params =
+                    |threads| Params { profile, threads, dims, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
                 let mut dst = vec![0u8; sleek::compress_bound(&params(1), (kib << 10) / dtype.size()).expect("bound")];
                 let streams: Vec<Vec<u8>> =
                     arrays.clone().map(|a| sleek::compress(&params(1), a).expect("compress")).collect();
@@ -70,9 +100,20 @@ fn main() {
                         figures[2 + i].push(compressed * ratio);
                     }
                 }
-                let cells = figures.map(|v| format!("{:.2}", median(v)));
+                let speeds = figures.map(median);
+                if kib == 16384 {
+                    large = speeds;
+                }
+                let cells: Vec<String> =
+                    speeds.iter().zip(large).map(|(v, whole)| format!("{v:.2} ({:.2})", whole / v)).collect();
                 println!("| {} | {} | {kib} | {} |", field.name, profile.name(), cells.join(" | "));
             }
         }
     }
+}
+
+/// The range of the values.
+fn range_value(dtype: DType, data: &[u8]) -> f64 {
+    let (lo, hi) = sleek::primitives::range::value_range(dtype, false, &[], data).expect("numbers");
+    hi - lo
 }

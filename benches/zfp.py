@@ -38,7 +38,7 @@ for name, dtype in FIELDS:
     array = np.tile(np.fromfile(pathlib.Path(sys.argv[2]) / name, dtype).reshape(shape), (4, 1, 1))
     spread = float(array.max() - array.min())
     for request, how in [("rate=8", {"rate": 8}), ("rate=16", {"rate": 16}), ("precision=20", {"precision": 20}),
-                         (f"abs={spread * 1e-3}", {"tolerance": spread * 1e-3}), ("reversible", {})]:
+                         (f"abs={spread * 1e-3}", {"tolerance": spread * 1e-3}), ("lossless", {})]:
         params = ctypes.create_string_buffer(128)
         lib.sleek_params_init(params)
         assert lib.sleek_params_parse(params, f"{request},codec=zfp".encode()) == 0

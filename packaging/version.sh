@@ -8,7 +8,7 @@ old=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 [ "$new" != "$old" ] || { echo "the sources are of version $old already" >&2 && exit 1; }
 
 # Every place has the whole version, and no other number that looks like it.
-files=(Cargo.toml examples/zarrs/Cargo.toml h5wasm/Cargo.toml h5wasm/package.json include/sleek.h packaging/conda/recipe.yaml
+files=(Cargo.toml cli/Cargo.toml integrations/zarrs/Cargo.toml integrations/h5wasm/Cargo.toml integrations/h5wasm/package.json include/sleek.h packaging/conda/recipe.yaml
     packaging/spack/spack_repo/sleek/packages/sleek/package.py python/decoder/src/sleek_decode/__init__.py
     docs/quickstart/clusters.md docs/h5wasm.md README.md)
 for file in "${files[@]}"; do
@@ -17,12 +17,14 @@ done
 # In the manifests the first version is the package's; those of others stay.
 for file in "${files[@]}"; do
     case $file in
+        # What the command asks for of the library.
+        cli/Cargo.toml) sed -i "s/^\(sleek = .*version = \)\"${old//./\\.}\"/\1\"$new\"/" "$file" ;;
         *Cargo.toml) sed -i "0,/^version = \"${old//./\\.}\"/s//version = \"$new\"/" "$file" ;;
         *) sed -i "s/\b\(v\?\)${old//./\\.}\b/\1$new/g" "$file" ;;
     esac
 done
-for lock in Cargo.lock fuzz/Cargo.lock examples/zarrs/Cargo.lock h5wasm/Cargo.lock; do
-    sed -i "/^name = \"sleek-\(compress\|zarrs\|h5wasm\)\"/{n;s/^version = \"${old//./\\.}\"/version = \"$new\"/}" "$lock"
+for lock in Cargo.lock fuzz/Cargo.lock integrations/zarrs/Cargo.lock integrations/h5wasm/Cargo.lock; do
+    sed -i "/^name = \"sleek-\(compress\|cli\|zarrs\|h5wasm\)\"/{n;s/^version = \"${old//./\\.}\"/version = \"$new\"/}" "$lock"
 done
 {
     printf 'sleek (%s) unstable; urgency=medium\n\n  * New version; CHANGELOG.md has what is new.\n\n' "${new/-/\~}"

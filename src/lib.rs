@@ -28,19 +28,14 @@
 //! | feature | |
 //! |---|---|
 //! | `plugin` | exports the functions by which HDF5 and netCDF know a plugin: of the shared library alone |
-//! | `cli` | the command `sleek` |
 //! | `cuda` | NVIDIA GPUs; nothing of CUDA is needed to build, load or run without one |
 //!
-//! All are on by default; a program that only compresses arrays wants `default-features = false`.
+//! Both are on by default; a program that only compresses arrays wants `default-features = false`. The command `sleek`
+//! is a package of its own, `sleek-cli`, which uses what is published here.
 
-#[cfg(unix)]
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
-#[cfg(not(unix))]
-#[doc(hidden)]
-#[path = "api/hdf5_filter/cd_values.rs"]
-pub mod cd_values; // for h5wasm, which has nothing of the rest
 pub mod codec;
 pub mod container;
 mod dtype;
@@ -52,7 +47,6 @@ mod mode;
 mod params;
 #[doc(hidden)]
 pub mod primitives;
-#[doc(hidden)]
 pub mod printable;
 #[cfg(test)]
 mod rooms;
@@ -62,6 +56,29 @@ pub mod runtime;
 pub mod text;
 
 use exec::ExecOptions;
+
+/// HDF5, for programs that call it from Rust: the words by which a dataset asks for the filter, what a datatype is to
+/// the codecs, and what the filter makes of a chunk. Nothing here calls HDF5.
+pub mod hdf5 {
+    pub use crate::api::hdf5_filter::cd_values::{CdValues, Element, FILTER_ID, cd_values_of};
+    pub use crate::api::hdf5_filter::datatype::{Stored, differ_in_order_only, parse as datatype};
+    #[cfg(unix)]
+    pub use crate::api::hdf5_filter::{bytes_of_chunk, sleek_h5_class as class, stream_of_chunk};
+}
+
+/// The environment variables that steer the library.
+pub mod environment {
+    pub use crate::host::environment::{LOG, PARAMS, SIMD, THREADS};
+}
+
+/// The value range of an array, which a bound of mode `noa` is relative to.
+pub mod range {
+    pub use crate::primitives::range::{Ends, join, value_range};
+}
+
+/// Missing values that nobody named: the rule that tells them (docs/format.md §5.1).
+#[doc(hidden)]
+pub use primitives::marks;
 
 pub use codec::Info;
 pub use container::{Dims, MissingValue};

@@ -1,5 +1,7 @@
 //! The arrow of docs/design.md §1: a room uses what stands behind it in this list, and nothing before it.
 
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +76,7 @@ fn arrows_between_rooms_lead_one_way() {
     for file in files(&src, &["rs"]) {
         let path = file.strip_prefix(&src).unwrap().with_extension("");
         let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap()).collect();
-        if matches!(names[0], "bin" | "lib" | "rooms") || names.contains(&"tests") {
+        if matches!(names[0], "lib" | "rooms") || names.contains(&"tests") {
             continue;
         }
         assert!(rank(names[0]).is_some(), "{} is in no room of this list", file.display());

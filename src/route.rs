@@ -1,14 +1,22 @@
 //! Where a call runs: where do its pointers lead, and who does the work.
 
+#[cfg(not(feature = "cuda"))]
+#[path = "route/absent.rs"]
+mod gpu;
+#[cfg(feature = "cuda")]
+mod gpu;
+
 use std::ffi::c_void;
 
 use crate::codec;
 use crate::container::Header;
-#[cfg(feature = "cuda")]
 use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
+
+pub use crate::exec::WORKSPACE_BYTES;
+pub use gpu::{batch, compress_async, decompress_async, prepare};
 
 /// A decision, and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +56,7 @@ pub fn route(asked: Device, src: MemorySpace, dst: MemorySpace, stream: bool, de
 
 /// Where a pointer leads; creates no context and loads no driver.
 pub fn place(pointer: *const c_void) -> MemorySpace {
-    #[cfg(feature = "cuda")]
-    return crate::runtime::cuda::place(pointer);
-    #[cfg(not(feature = "cuda"))]
-    {
-        let _ = pointer;
-        MemorySpace::Host
-    }
+    gpu::place(pointer)
 }
 
 /// Copies bytes between memories of the host and of GPUs, behind what is on the stream, and waits for it.
@@ -68,33 +70,17 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, stream: *mut c_vo
             unsafe { to.copy_from_nonoverlapping(from, bytes) };
             Ok(())
         }
-        #[cfg(feature = "cuda")]
         (MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal), _)
         | (_, MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal)) => {
-            let session = crate::runtime::cuda::Session::enter(ordinal, stream)?;
-            // SAFETY: the contract; what is copied is waited for.
-            unsafe { session.copy(to, from, bytes) }?;
-            session.wait()
+            // SAFETY: the contract.
+            unsafe { gpu::copy(to, from, bytes, ordinal, stream) }
         }
-        #[cfg(not(feature = "cuda"))]
-        _ => fail!(Internal, "device memory in a library without the feature cuda, stream {stream:p}"),
     }
 }
 
 /// [`route`] for two pointers.
 pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *mut c_void) -> Result<Route> {
-    #[cfg(feature = "cuda")]
-    let default = if asked == Device::Cuda {
-        crate::runtime::cuda::usable()?;
-        crate::runtime::cuda::default_ordinal()
-    } else {
-        0
-    };
-    #[cfg(not(feature = "cuda"))]
-    let default = match asked {
-        Device::Cuda => return fail!(Device, "device cuda; this library was built without the feature cuda"),
-        _ => 0,
-    };
+    let default = gpu::default_for(asked)?;
     route(asked, place(src), place(dst), !stream.is_null(), default)
 }
 
@@ -116,11 +102,8 @@ pub unsafe fn compress(
     };
     let route = route_of(params.device, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
-        #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe { codec::gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
-        #[cfg(not(feature = "cuda"))]
-        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
+        Some(ordinal) => unsafe { gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
         // SAFETY: host memory; the contract of this function.
         None => codec::compress_into(
             params,
@@ -163,13 +146,10 @@ pub unsafe fn decompress_if(
 ) -> Result<usize> {
     let route = route_of(asked, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
-        #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            codec::gpu::decompress(asked, (src, src_bytes), range, (dst, capacity), (ordinal, stream), accept)
+            gpu::decompress(asked, (src, src_bytes), range, (dst, capacity), (ordinal, stream), accept)
         },
-        #[cfg(not(feature = "cuda"))]
-        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
         None => {
             // SAFETY: host memory; the contract of this function.
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
@@ -202,13 +182,8 @@ pub unsafe fn decompress_box(
     stream: *mut c_void,
 ) -> Result<usize> {
     match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
-        #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe {
-            codec::gpu::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream)
-        },
-        #[cfg(not(feature = "cuda"))]
-        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
+        Some(ordinal) => unsafe { gpu::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream) },
         // SAFETY: host memory; the contract of this function.
         None => unsafe { codec::decompress_box_into(slice(src, src_bytes), start, lens, slice_mut(dst, capacity)) },
     }
@@ -222,10 +197,9 @@ pub unsafe fn decompress_box(
 pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>> {
     match place(src.cast()) {
         MemorySpace::Host | MemorySpace::Managed(_) => Ok(None),
-        #[cfg(feature = "cuda")]
         MemorySpace::Device(d) => {
             // SAFETY: the contract of this function, here and below.
-            let copy = |n| unsafe { crate::runtime::cuda::download(src, n, d, std::ptr::null_mut()) };
+            let copy = |n| unsafe { gpu::download(src, n, d) };
             let mut head = copy(bytes.min(HEADER_BYTES + EXTENSION_BYTES))?;
             if Header::bytes_of(&head) > head.len() {
                 head = copy(bytes.min(Header::bytes_of(&head)))?;
@@ -233,89 +207,7 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
             let header = Header::peek(&head, bytes as u64)?;
             copy(header.layout.bodies_at()).map(Some)
         }
-        #[cfg(not(feature = "cuda"))]
-        MemorySpace::Device(_) => fail!(Internal, "device memory in a library without the feature cuda, {bytes} bytes"),
     }
-}
-
-#[cfg(feature = "cuda")]
-pub use crate::codec::gpu::{batch, compress_async, decompress_async, prepare};
-pub use crate::exec::WORKSPACE_BYTES;
-
-/// Never does anything.
-#[cfg(not(feature = "cuda"))]
-pub fn prepare(_: &Params, _: i32, _: *mut c_void) -> Result<()> {
-    no_cuda(&())
-}
-
-/// # Safety
-/// Never does anything.
-#[cfg(not(feature = "cuda"))]
-#[allow(missing_docs, clippy::too_many_arguments)]
-pub unsafe fn compress_async(
-    _: &Params,
-    _: *const u8,
-    _: usize,
-    _: *mut u8,
-    _: usize,
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut c_void,
-) -> Result<()> {
-    no_cuda(&())
-}
-
-/// # Safety
-/// Never does anything.
-#[cfg(not(feature = "cuda"))]
-#[allow(missing_docs, clippy::too_many_arguments)]
-pub unsafe fn decompress_async(
-    _: &Params,
-    _: *const u8,
-    _: usize,
-    _: *mut u8,
-    _: (u64, u64),
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut c_void,
-) -> Result<()> {
-    no_cuda(&())
-}
-
-/// The batched calls of a library without GPUs.
-#[cfg(not(feature = "cuda"))]
-#[allow(missing_docs)]
-pub mod batch {
-    use super::*;
-
-    pub struct Item;
-
-    impl Item {
-        pub fn new(_: *const u8, _: *mut u8, _: u64, _: u64) -> Item {
-            Item
-        }
-    }
-
-    pub fn workspace_bytes(_: usize) -> usize {
-        WORKSPACE_BYTES
-    }
-
-    /// # Safety
-    /// Never does anything.
-    pub unsafe fn compress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
-        no_cuda(&())
-    }
-
-    /// # Safety
-    /// Never does anything.
-    pub unsafe fn decompress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
-        no_cuda(&())
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-fn no_cuda<T>(_: &T) -> Result<()> {
-    fail!(Device, "this library was built without the feature cuda")
 }
 
 /// A sentence on where the work would run and why.
@@ -323,24 +215,9 @@ pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String
     match route_of(asked, src, dst, std::ptr::null_mut()) {
         Err(e) => format!("none: {}", e.message),
         Ok(Route { ordinal: None, reason }) => format!("cpu: {reason}"),
-        #[cfg(feature = "cuda")]
-        Ok(Route { ordinal: Some(d), reason }) => match crate::runtime::cuda::describe(d) {
-            Ok((name, major, minor)) => {
-                let missing = codec::gpu::without_kernels();
-                let mut but = match missing.is_empty() {
-                    true => String::new(),
-                    false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
-                };
-                let restored = codec::gpu::restored_alone();
-                if !restored.is_empty() {
-                    but += &format!("; kernels of {} restore, and the CPU compresses", restored.join(", "));
-                }
-                format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}{but}")
-            }
-            Err(e) => format!("none: {}", e.message),
-        },
-        #[cfg(not(feature = "cuda"))]
-        Ok(Route { ordinal: Some(d), reason }) => format!("cuda device {d}: {reason}"),
+        Ok(Route { ordinal: Some(d), reason }) => {
+            gpu::describe(d, reason).unwrap_or_else(|e| format!("none: {}", e.message))
+        }
     }
 }
 

@@ -26,9 +26,7 @@ pub fn parse(text: &str) -> Result<Params> {
         }
         reserve(&mut keys, 1)?;
         keys.push(key);
-        // ZFP's own word for lossless.
-        let name = if key == "reversible" { Mode::Lossless.name() } else { key };
-        if let Some(mode) = Mode::ALL.into_iter().find(|m| m.name() == name) {
+        if let Some(mode) = Mode::ALL.into_iter().find(|m| m.name() == key) {
             if mode_given {
                 return fail!(
                     InvalidArgument,
@@ -167,7 +165,6 @@ mod tests {
         ] {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
-        assert_eq!(parse("reversible,codec=zfp").unwrap(), parse("lossless,codec=zfp").unwrap());
         let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
         assert_eq!((p.mode, p.bound, p.range, p.profile), (Mode::Noa, 0.5, Some(10.0), Profile::Adaptive));
     }
@@ -201,7 +198,7 @@ mod tests {
             "rate=nan",
             "precision=7.5",
             "precision=0",
-            "lossless,reversible",
+            "lossless,abs=1",
         ]) {
             let message = parse(text).unwrap_err().message;
             assert!(!message.is_empty(), "{text}");

@@ -9,7 +9,7 @@ target=${CARGO_TARGET_DIR:-target}
 # Where clang has no runtime, it prints its name without a path.
 bash examples/demo/need.sh "$(clang -print-file-name=libclang_rt.asan-x86_64.so)":libclang-rt-dev
 runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
-RUSTFLAGS="-Zsanitizer=address -Clink-arg=$runtime -Clink-arg=-Wl,-rpath,$(dirname "$runtime")" cargo +nightly build --lib \
+RUSTFLAGS="-Zsanitizer=address -Clink-arg=$runtime -Clink-arg=-Wl,-rpath,$(dirname "$runtime")" cargo +nightly build -p sleek-compress --lib \
 	--no-default-features --features plugin,cuda,test-codecs --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
 SLEEK_TEST_LIBRARY=$(realpath "$target/asan/x86_64-unknown-linux-gnu/debug/libsleek.so")
 export SLEEK_TEST_LIBRARY

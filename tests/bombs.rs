@@ -114,7 +114,7 @@ fn filter(stream: &[u8]) -> Option<String> {
     }
     // SAFETY: called as HDF5 calls it, with a block from malloc that is as long as the stream.
     unsafe {
-        let class = &*sleek::api::hdf5_filter::sleek_h5_class().cast::<FilterClass>();
+        let class = &*sleek::hdf5::class().cast::<FilterClass>();
         let mut buffer: *mut c_void = libc::malloc(stream.len());
         let mut size = stream.len();
         std::ptr::copy_nonoverlapping(stream.as_ptr(), buffer.cast(), stream.len());

@@ -53,8 +53,8 @@ fn every_function_is_declared_once() {
 
 #[test]
 fn the_filter_id_is_the_librarys() {
-    assert!(generate().contains(&format!("#define SLEEK_ID {}\n", sleek::api::hdf5_filter::FILTER_ID)));
-    assert!((32768 + 1..=65535).contains(&sleek::api::hdf5_filter::FILTER_ID));
+    assert!(generate().contains(&format!("#define SLEEK_ID {}\n", sleek::hdf5::FILTER_ID)));
+    assert!((32768 + 1..=65535).contains(&sleek::hdf5::FILTER_ID));
 }
 
 #[test]

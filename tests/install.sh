@@ -37,7 +37,7 @@ step "README.md, as printed"
 mkdir "$work/readme"
 ln -s sleek "$HOME/.local" # where README.md installs to
 grep -E '^(export HDF5_PLUGIN_PATH|h5repack |sleek )' README.md > "$work/readme.sh"
-[ "$(wc -l < "$work/readme.sh")" = 7 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+[ "$(wc -l < "$work/readme.sh")" = 8 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
 cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
 quiet "$prefix/bin/sleek" compress -q --dtype f32 --dims 12x73x144 --lossless "$work/readme/field.f32" "$work/field"
 quiet "$prefix/bin/sleek" decompress "$work/field" "$work/readme/field.npy"
@@ -147,7 +147,7 @@ quiet make uninstall PREFIX="$work/fortran"
 if [ -z "${SLEEK_SHORT:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
     step "cargo cinstall"
     capi=$work/capi
-    quiet cargo cinstall --profile dev --library-type cdylib --prefix "$capi" --libdir lib
+    quiet cargo cinstall -p sleek-compress --profile dev --library-type cdylib --prefix "$capi" --libdir lib
     diff -r "$prefix/include" "$capi/include" || fail "headers of cargo cinstall"
     [ "$(readlink -f "$capi/lib/libsleek.so.0")" = "$capi/lib/libsleek.so.$version" ] || fail "links of cargo cinstall"
     said() { { readelf -d "$1" | grep -o 'SONAME.*' && nm -D --defined-only "$1" | cut -d ' ' -f 3 | grep -E '^(sleek|H5)' | sort; } > "$2"; }

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows"
 # Overflow checks are the other tests' to make.
 miri() {
-	cargo +nightly miri test --quiet --no-default-features --test miri \
+	cargo +nightly miri test -p sleek-compress --quiet --no-default-features --test miri \
 		--config profile.dev.package.sleek-compress.debug-assertions=false \
 		--config profile.dev.package.sleek-compress.overflow-checks=false "$@"
 }

@@ -18,9 +18,9 @@ bash "$copy/packaging/version.sh" 77.8.9 > /dev/null
 left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude=release.md --exclude=version.sh \
     --exclude='*.lock' --exclude-dir=debian || true)
 [ -z "$left" ] || fail "packaging/version.sh leaves the old version in: $left"
-for lock in Cargo.lock fuzz/Cargo.lock examples/zarrs/Cargo.lock h5wasm/Cargo.lock; do
+for lock in Cargo.lock fuzz/Cargo.lock integrations/zarrs/Cargo.lock integrations/h5wasm/Cargo.lock; do
     grep -qxF 'version = "77.8.9"' "$copy/$lock" || fail "packaging/version.sh leaves the old version in $lock"
-    diff <(sed 's/77\.8\.9/X/' "$copy/$lock") <(sed "/^name = \"sleek-\(compress\|zarrs\|h5wasm\)\"/{n;s/$version/X/}" "$lock") > /dev/null ||
+    diff <(sed 's/77\.8\.9/X/' "$copy/$lock") <(sed "/^name = \"sleek-\(compress\|cli\|zarrs\|h5wasm\)\"/{n;s/$version/X/}" "$lock") > /dev/null ||
         fail "packaging/version.sh changes more of $lock than our own packages"
 done
 head -n 1 "$copy/packaging/debian/changelog" | grep -qF 'sleek (77.8.9)' || fail "packaging/version.sh leaves Debian's changelog"

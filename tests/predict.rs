@@ -53,6 +53,28 @@ fn the_page_says_the_same() {
     }
 }
 
+/// A thread keeps its buffers from array to array, of damaged streams too: they change no byte.
+#[test]
+fn buffers_that_a_thread_keeps_change_nothing() {
+    for (k, dtype) in DType::ALL.into_iter().enumerate() {
+        for (mode, bound) in modes(dtype) {
+            for shape in SHAPES {
+                let params = params(dtype, mode, bound, shape);
+                let data = vectors::bytes("walk", dtype, k as u64, params.dims.count() as usize, false);
+                let (stream, back) = checked(&params, &data);
+                let mut damaged = stream.clone();
+                let at = damaged.len() * 3 / 4;
+                damaged[at] ^= 0x55;
+                seal(&mut damaged);
+                let _ = sleek::decompress(&damaged);
+                let fresh = std::thread::spawn(move || checked(&params, &data)).join().unwrap();
+                assert!(fresh == (stream.clone(), back.clone()), "{dtype:?} {mode:?} {shape:?}");
+                assert!(sleek::decompress(&stream).unwrap() == back, "{dtype:?} {mode:?} {shape:?}");
+            }
+        }
+    }
+}
+
 /// What was restored restores to itself at the same bound: of every float type, mode and kind of data, with missing
 /// values beside their neighbours or without.
 #[test]

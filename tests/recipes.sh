@@ -34,15 +34,15 @@ PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/d
 
 step "docs/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
 PATH=$adios2/bin:$PATH python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 \
-    --with adios2/plugin.cpp --with adios2/CMakeLists.txt docs/adios2.md
+    --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt docs/adios2.md
 
-ADIOS2_PLUGIN_PATH=$HOME/sleek/lib "$adios2/bin/python" tests/adios2_operator.py modes
+ADIOS2_PLUGIN_PATH=$HOME/sleek/lib "$adios2/bin/python" integrations/adios2/test.py modes
 
 step "the operator through openPMD-api $("$openpmd/bin/python" -c 'import openpmd_api as o; print(o.__version__)')"
-quiet cmake -S adios2 -B "$work/openpmd" -DCMAKE_PREFIX_PATH="$HOME/sleek" \
+quiet cmake -S integrations/adios2 -B "$work/openpmd" -DCMAKE_PREFIX_PATH="$HOME/sleek" \
     -DADIOS2_INCLUDE_DIR="$("$openpmd/bin/python" -c 'import adios2; print(adios2.__path__[0])')/include"
 quiet cmake --build "$work/openpmd"
-ADIOS2_PLUGIN_PATH=$work/openpmd "$openpmd/bin/python" tests/adios2_operator.py openpmd 2> "$work/log" || { cat "$work/log" >&2 && exit 1; }
+ADIOS2_PLUGIN_PATH=$work/openpmd "$openpmd/bin/python" integrations/adios2/test.py openpmd 2> "$work/log" || { cat "$work/log" >&2 && exit 1; }
 
 # Tools that are there; installing all of them would take longer than running the pages.
 (

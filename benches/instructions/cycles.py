@@ -7,7 +7,7 @@ and what is in flight; of caches and branches it takes the best for granted. Lev
     cycles.py [--x86 libsleek.so] [--arm libsleek.so] [--kib 64] [--fields N] [--lossless] [--profile fast]
 
 A part is so many bytes from the middle of a field; of profile small it is a box of a quarter as many values along the
-field's dimensions, so that there are whole tiles of any rank (with --kib 128 two of them). Libraries as `cargo rustc --release --lib --crate-type cdylib --no-default-features [--target aarch64-unknown-linux-gnu]` makes them.
+field's dimensions, so that there are whole tiles of any rank (with --kib 128 two of them). Libraries as `cargo rustc -p sleek-compress --release --lib --crate-type cdylib --no-default-features [--target aarch64-unknown-linux-gnu]` makes them.
 Needs SLEEK_DATA, llvm-mca and llvm-objdump (LLVM 19), gcc, qemu-user; for Arm gcc-aarch64-linux-gnu. Minutes.
 """
 import argparse

@@ -13,9 +13,9 @@ target=${CARGO_TARGET_DIR:-target}
 work=$target/instructions
 mkdir -p "$work"
 
-cargo build --release --lib
+cargo build -p sleek-compress --release --lib
 CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-    cargo rustc --release --lib --crate-type cdylib --no-default-features --target $arm --target-dir "$target/aarch64"
+    cargo rustc -p sleek-compress --release --lib --crate-type cdylib --no-default-features --target $arm --target-dir "$target/aarch64"
 cc -O2 -shared -fPIC benches/instructions/plugin.c -o "$work/plugin.so"
 program() { # COMPILER LIBRARY NAME
     mkdir -p "$work/$3"

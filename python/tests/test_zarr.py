@@ -179,6 +179,26 @@ def test_chunks_written_again_keep_the_bound(tmp_path, version, fill, dtype):
 
 
 @pytest.mark.parametrize("version", [2, 3])
+def test_small_grows_by_steps(tmp_path, version):
+    """Profile small: 40 steps that are appended one by one, then parts that are written again."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    rng = np.random.default_rng(4)
+    t, y, x = np.mgrid[:40, :60, :70]
+    a = (np.sin(0.1 * x + 0.05 * t) * np.cos(0.07 * y) + rng.normal(scale=1e-3, size=t.shape)).astype("f4")
+    request = {"abs": 1e-2, "profile": "small"}
+    z = zarr_array(zarr, tmp_path / "z", version, request, shape=(0, 60, 70), chunks=(16, 60, 35), dtype="f4", fill_value=0)
+    for i in range(40):
+        z.resize((i + 1, 60, 70))
+        z[i] = a[i]
+    assert 0 < worst(a, z[:]) <= 1e-2
+    for i in range(20):
+        box = tuple(slice(p, p + 9) for p in rng.integers(0, (35, 55, 65)))
+        a[box] += np.float32(1e-2) * i
+        z[box] = a[box]
+    assert 0 < worst(a, z[:]) <= 1e-2
+
+
+@pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("request_", [{"lossless": True}, {"abs": 0.1}, {"rel": 0.01}, {"noa": 0.01, "range": 1}])
 def test_fill_values_are_exact_in_every_mode(tmp_path, version, request_):
     zarr = pytest.importorskip("zarr", minversion="3")

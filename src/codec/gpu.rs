@@ -65,21 +65,48 @@ pub enum Part<'a> {
     Box(&'a Region),
 }
 
-/// The kernels' side of a codec, or a sentence that says that it has none.
-fn side(codec: &'static dyn Codec) -> std::result::Result<&'static dyn GpuCodec, String> {
-    codec.gpu().ok_or_else(|| format!("codec {} has no kernels", codec.name()))
+/// Who does what a call in GPU memory asks for.
+enum Worker {
+    /// The kernels of a codec.
+    Kernels(&'static dyn GpuCodec),
+    /// The CPU, since there are no kernels for it, for this reason.
+    Cpu(String),
 }
 
-/// Who compresses an array of `layout` on a GPU, or why nobody does.
-fn compressor(params: &Params, layout: &Layout) -> Result<std::result::Result<&'static dyn GpuCodec, String>> {
-    let gpu = side(super::chosen(params)?);
-    Ok(gpu.and_then(|gpu| gpu.refuses(params, layout).map_or(Ok(gpu), Err)))
+impl Worker {
+    /// The kernels of `codec`, unless they have a reason to refuse.
+    fn of(codec: &'static dyn Codec, refuses: impl FnOnce(&dyn GpuCodec) -> Option<String>) -> Worker {
+        match codec.gpu() {
+            None => Worker::Cpu(format!("codec {} has no kernels", codec.name())),
+            Some(gpu) => refuses(gpu).map_or(Worker::Kernels(gpu), Worker::Cpu),
+        }
+    }
+
+    /// Why there are no kernels.
+    fn reason(self) -> Option<String> {
+        match self {
+            Worker::Kernels(_) => None,
+            Worker::Cpu(why) => Some(why),
+        }
+    }
+
+    /// The kernels, for calls that cannot go by the CPU.
+    fn kernels(self) -> Result<&'static dyn GpuCodec> {
+        match self {
+            Worker::Kernels(gpu) => Ok(gpu),
+            Worker::Cpu(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
+        }
+    }
 }
 
-/// Who restores `part` of a stream on a GPU, or why nobody does.
-fn decompressor(header: &Header, part: &Part) -> Result<std::result::Result<&'static dyn GpuCodec, String>> {
-    let gpu = side(super::by_id(header.codec)?);
-    Ok(gpu.and_then(|gpu| gpu.refuses_to_restore(header, part).map_or(Ok(gpu), Err)))
+/// Who compresses an array of `layout`.
+fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
+    Ok(Worker::of(super::chosen(params)?, |gpu| gpu.refuses(params, layout)))
+}
+
+/// Who restores `part` of a stream.
+fn decompressor(header: &Header, part: &Part) -> Result<Worker> {
+    Ok(Worker::of(super::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, part)))
 }
 
 /// The names of the codecs without kernels.
@@ -95,18 +122,19 @@ pub fn restored_alone() -> Vec<&'static str> {
 
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
-    super::named(params).map_or_else(|e| Some(e.message), |codec| side(codec).err())
+    super::named(params).map_or_else(|e| Some(e.message), |codec| Worker::of(codec, |_| None).reason())
 }
 
 /// Why no kernels compress arrays of `layout`, if none do.
 pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
-    Ok(compressor(params, layout)?.err())
+    Ok(compressor(params, layout)?.reason())
 }
 
 /// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
 pub fn takes(params: &Params, header: &Header) -> bool {
     let is_own = super::named(params).is_ok_and(|codec| codec.id() == header.codec);
-    is_own && header.layout.dtype == params.dtype && decompressor(header, &Part::From(0)).is_ok_and(|side| side.is_ok())
+    let has_kernels = || decompressor(header, &Part::From(0)).is_ok_and(|worker| worker.reason().is_none());
+    is_own && header.layout.dtype == params.dtype && has_kernels()
 }
 
 /// For a call that goes by the CPU: not where the GPU was demanded.
@@ -121,15 +149,7 @@ fn may_go_by_cpu(asked: Device, why: &str) -> Result<()> {
 fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
     let codec = super::named(params)?;
     super::check_dtype(codec, params.dtype)?;
-    by_gpu_alone(side(codec))
-}
-
-/// For calls that cannot go by the CPU.
-fn by_gpu_alone(side: std::result::Result<&'static dyn GpuCodec, String>) -> Result<&'static dyn GpuCodec> {
-    match side {
-        Ok(gpu) => Ok(gpu),
-        Err(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
-    }
+    Worker::of(codec, |_| None).kernels()
 }
 
 /// Loads the kernels that calls with `params` need, so that later calls find them; needed before a stream capture.
@@ -164,8 +184,8 @@ pub unsafe fn compress(
     let compressor = compressor(params, &layout)?;
     let session = Session::enter(ordinal, stream)?;
     let gpu = match compressor {
-        Ok(gpu) => gpu,
-        Err(why) => {
+        Worker::Kernels(gpu) => gpu,
+        Worker::Cpu(why) => {
             may_go_by_cpu(params.device, &why)?;
             // SAFETY: the contract of this function.
             return unsafe { compress_on_host(&session, params, &layout, src, dst, room) };
@@ -259,8 +279,8 @@ unsafe fn restore(
         return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
     }
     let side = match decompressor(header, &part) {
-        Ok(Ok(gpu)) => Some(gpu),
-        Ok(Err(why)) => {
+        Ok(Worker::Kernels(gpu)) => Some(gpu),
+        Ok(Worker::Cpu(why)) => {
             may_go_by_cpu(asked, &why)?;
             None
         }
@@ -364,7 +384,7 @@ pub unsafe fn compress_async(
     stream: *mut c_void,
 ) -> Result<()> {
     let layout = super::layout(params, count as u64)?;
-    let gpu = by_gpu_alone(compressor(params, &layout)?)?;
+    let gpu = compressor(params, &layout)?.kernels()?;
     let ordinal = common_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
     if capacity < layout.bodies_at() {
         return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());

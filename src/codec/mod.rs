@@ -81,18 +81,18 @@ pub trait CpuCodec: Sync {
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
 }
 
-/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which feature
-/// has it.
+/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
+/// the build script has it.
 macro_rules! registry {
-    ($($module:ident::$codec:ident $(in $file:literal with $feature:literal)?;)+) => {
+    ($($module:ident::$codec:ident $(in $file:literal with $cfg:ident)?;)+) => {
         $($(
-            #[cfg(feature = $feature)]
+            #[cfg($cfg)]
             #[path = $file]
             pub mod $module;
         )?)+
 
         /// Every codec, in the order of their ids.
-        pub static REGISTRY: &[&dyn Codec] = &[$($(#[cfg(feature = $feature)])? &$module::$codec),+];
+        pub static REGISTRY: &[&dyn Codec] = &[$($(#[cfg($cfg)])? &$module::$codec),+];
     };
 }
 
@@ -100,7 +100,7 @@ registry! {
     sleek::Sleek;
     zfp::Zfp;
     predict::Predict;
-    toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
+    toy::Toy in "../../tests/codecs/toy/mod.rs" with test_codecs;
 }
 
 /// Id and name of a codec that only pre-releases of 0.2 had. No other codec gets them.
@@ -306,18 +306,6 @@ fn open(src: &[u8]) -> Result<Opened> {
     Ok((header, codec))
 }
 
-/// The same where it takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
-#[inline(never)]
-fn open_on_heap(src: &[u8]) -> Result<Box<[Opened]>> {
-    on_heap(open(src)?)
-}
-
-/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body
-/// in `src`, so this cannot be more than what so many bodies can restore, whatever the header says.
-pub fn raw_bytes(src: &[u8]) -> Result<usize> {
-    Ok(held(src)?.bytes)
-}
-
 /// What a stream restores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
@@ -329,34 +317,80 @@ pub struct Held {
     pub big_endian: bool,
 }
 
-/// The same with what the elements are.
-pub fn held(src: &[u8]) -> Result<Held> {
-    let (header, _) = open(src)?;
-    Index::new(&header, src)?;
-    let Layout { dtype, raw_bytes, .. } = header.layout;
-    Ok(Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian })
+/// A stream whose header and index were read and verified, once for all that is asked of it.
+pub struct Stream<'a> {
+    opened: Box<[Opened]>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Stream<'a> {
+    /// The stream that `src` is. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
+    #[inline(never)]
+    pub fn open(src: &'a [u8]) -> Result<Stream<'a>> {
+        let stream = Stream { opened: on_heap(open(src)?)?, bytes: src };
+        Index::new(&stream.opened[0].0, src)?;
+        Ok(stream)
+    }
+
+    /// What it restores. Each chunk of the index has a body in the stream, so this cannot be more than what so many
+    /// bodies can restore, whatever the header says: memory for it may be asked for.
+    pub fn held(&self) -> Held {
+        let header = &self.opened[0].0;
+        let Layout { dtype, raw_bytes, .. } = header.layout;
+        Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian }
+    }
+
+    /// See [`crate::decompress_into`].
+    pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+        self.restore(dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
+    }
+
+    /// Restores what `wanted` says of the stream's layout; returns the bytes written.
+    fn restore(
+        &self,
+        dst: &mut [u8],
+        options: ExecOptions,
+        wanted: impl FnOnce(&Layout) -> Result<Wanted>,
+    ) -> Result<usize> {
+        exec::check_environment()?;
+        let (header, codec) = &self.opened[0];
+        let index = Index::again(header, self.bytes);
+        let wanted = wanted(&header.layout)?;
+        let bytes = wanted.count() as usize * header.layout.dtype.size();
+        if dst.len() < bytes {
+            return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
+        }
+        codec.cpu().decompress(header, &index, &wanted, &mut dst[..bytes], options)?;
+        Ok(bytes)
+    }
+}
+
+/// Bytes of the array, for one who is about to allocate them.
+pub fn raw_bytes(src: &[u8]) -> Result<usize> {
+    Ok(Stream::open(src)?.held().bytes)
 }
 
 /// See [`crate::decompress_into`].
 pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    wanted_into(src, dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
+    Stream::open(src)?.decompress_into(dst, options)
 }
 
 /// See [`crate::decompress`].
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
-    let mut dst = filled(raw_bytes(src)?, 0u8)?;
-    decompress_into(src, &mut dst, ExecOptions::threads(0))?;
+    let stream = Stream::open(src)?;
+    let mut dst = filled(stream.held().bytes, 0u8)?;
+    stream.decompress_into(&mut dst, ExecOptions::threads(0))?;
     Ok(dst)
 }
 
 /// See [`crate::decompress_range_into`]; returns the bytes written.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    wanted_into(src, dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
 }
 
 /// See [`crate::decompress_box_into`]; returns the bytes written.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
-    wanted_into(src, dst, ExecOptions::threads(0), |layout| {
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| {
         Region::new(&layout.shape.dims, start, lens).map(Wanted::Region)
     })
 }
@@ -367,25 +401,6 @@ pub fn range(layout: &Layout, first: u64, count: u64) -> Result<Wanted> {
         Some(_) => Ok(Wanted::Range { first, count }),
         None => fail!(OutOfRange, "{count} elements from {first} on; the array has {}", layout.count),
     }
-}
-
-/// Restores what `wanted` says of the stream's layout; returns the bytes written.
-fn wanted_into(
-    src: &[u8],
-    dst: &mut [u8],
-    options: ExecOptions,
-    wanted: impl FnOnce(&Layout) -> Result<Wanted>,
-) -> Result<usize> {
-    exec::check_environment()?;
-    let (header, codec) = &open_on_heap(src)?[0];
-    let index = Index::new(header, src)?;
-    let wanted = wanted(&header.layout)?;
-    let bytes = wanted.count() as usize * header.layout.dtype.size();
-    if dst.len() < bytes {
-        return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
-    }
-    codec.cpu().decompress(header, &index, &wanted, &mut dst[..bytes], options)?;
-    Ok(bytes)
 }
 
 /// The profile of a stream: of those that its codec serves, since the header tells fast from adaptive alone.

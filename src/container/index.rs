@@ -42,8 +42,7 @@ impl<'a> Index<'a> {
     /// The index of `stream`, whose header was read and verified as `header`. Checks that the chunks fill the stream
     /// exactly. Where only header and index are there, the bodies cannot be asked for.
     pub fn new(header: &'a Header, stream: &'a [u8]) -> Result<Index<'a>> {
-        let bytes = stream.len().min(header.stream_bytes as usize);
-        let index = Index { layout: &header.layout, stream: &stream[..bytes] };
+        let index = Index::again(header, stream);
         let mut at = index.layout.bodies_at() as u64;
         for g in 0..index.layout.groups {
             if index.group_at(g) as u64 != at {
@@ -65,6 +64,12 @@ impl<'a> Index<'a> {
             return fail!(Corrupt, "the padding behind the chunk entries is not zero");
         }
         Ok(index)
+    }
+
+    /// The same of a stream that was checked before.
+    pub fn again(header: &'a Header, stream: &'a [u8]) -> Index<'a> {
+        let bytes = stream.len().min(header.stream_bytes as usize);
+        Index { layout: &header.layout, stream: &stream[..bytes] }
     }
 
     /// The codec's own section of the header.

@@ -6,9 +6,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// The root of the repository.
+/// The root of the repository, where the library's package lies; the command's lies in its folder `cli`.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if env!("CARGO_PKG_NAME") == "sleek-cli" { package.parent().expect("the root above cli") } else { package }
 }
 
 /// `libsleek.so` of the profile under test, which cargo builds beside the library that the test links; or the one that

@@ -191,6 +191,43 @@ def chunks_written_again():
             assert worst_error(final, f["a"][:]) <= Fraction(bound) * Fraction(largest), dtype
 
 
+def months_by_steps():
+    """A real field, 12 months of wind, as 40 steps from one month to the next."""
+    months = np.fromfile(os.path.join(os.path.dirname(__file__), "../data/navy_uwnd_12x73x144.f32"), "<f4").reshape(12, 73, 144)
+    at = np.linspace(0, 11, 40, endpoint=False)[:, None, None]
+    first = at.astype(int).ravel()
+    return ((1 - at % 1) * months[first] + at % 1 * months[first + 1]).astype("f4")
+
+
+def small_grows_by_steps():
+    """Profile small: 40 appends of one step, then parts at random; each rewrites chunks whose values were restored before."""
+    a, rng = months_by_steps(), np.random.default_rng(12)
+    for mode, bound, chunk in itertools.product((ABS, NOA), (0.2, 1e-2), ((40, 73, 144), (16, 32, 64))):
+        cd = opts(mode, bound / 40 if mode == NOA else bound, 2, value_range=40.0 if mode == NOA else None)
+        with h5py.File("once.h5", "w") as f:
+            f.create_dataset("a", data=a, chunks=chunk, compression=SLEEK, compression_opts=cd)
+            at_once = f["a"].id.get_storage_size()
+        with h5py.File("f.h5", "w") as f:
+            f.create_dataset("a", (0, 73, 144), "f4", chunks=chunk, maxshape=(None, 73, 144), compression=SLEEK, compression_opts=cd)
+        for i in range(40):
+            with h5py.File("f.h5", "r+") as f:
+                f["a"].resize(i + 1, axis=0)
+                f["a"][i] = a[i]
+        with h5py.File("f.h5", "r+") as f:
+            case = f"mode {mode}, {bound}, {chunk}"
+            share = at_once / f["a"].id.get_storage_size()
+            assert worst_error(a, f["a"][:]) <= Fraction(bound), case
+            assert share >= 0.7, f"{case}: {share} of the ratio of one write"
+        final = a.copy()
+        for _ in range(20):
+            box = tuple(slice(p, p + int(rng.integers(1, 20))) for p in (int(rng.integers(0, n)) for n in a.shape))
+            final[box] += rng.normal(scale=0.1, size=final[box].shape).astype("f4")
+            with h5py.File("f.h5", "r+") as f:
+                f["a"][box] = final[box]
+        with h5py.File("f.h5") as f:
+            assert 0 < worst_error(final, f["a"][:]) <= Fraction(bound), case
+
+
 def random_datasets():
     """Shapes, chunks, fills and ways of writing at random."""
     for seed in range(int(os.environ.get("SLEEK_CASES", "120"))):

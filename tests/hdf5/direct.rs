@@ -1,7 +1,7 @@
 //! `sleek_h5d_write` and `sleek_h5d_read`: the programs `direct.c` and `direct.f90`, and `direct.py` for newer versions
 //! of HDF5.
 
-use crate::programs::{WAYS, compile, library_folder};
+use crate::place::{WAYS, compile, library_folder};
 use crate::{Place, common, source, venv_python};
 
 /// Compiles `direct.c`, linked to libsleek.

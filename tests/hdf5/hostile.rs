@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 
 use sleek::DType;
 
-use crate::programs::{WAYS, compile, library_folder};
+use crate::place::{WAYS, compile, library_folder};
 use crate::{Place, common, source, venv_python};
 
 fn build(place: &Place, way: &[&str]) {
@@ -76,11 +76,8 @@ fn a_stream_of_other_elements_than_the_datasets_is_refused() {
     let found = |kind: &str, dtype: DType, big_endian: bool| {
         let (code, order) = ((dtype as i32).to_string(), u8::from(big_endian).to_string());
         let said = place.run("./hostile", &["a.h5", "elements", kind, &code, &order]);
-        let inspected =
-            place.attempt(env!("CARGO_BIN_EXE_sleek"), &["repack", "--lossless", "--force", "a.h5", "b.h5"]);
         let takes = said.starts_with("H5Dread takes, sleek_h5d_read takes");
         assert!(takes || said.starts_with("H5Dread refuses, sleek_h5d_read refuses"), "{kind}: {said}");
-        assert_eq!(inspected.status.success(), takes, "{kind}: {}", String::from_utf8_lossy(&inspected.stderr));
         takes
     };
     for (kind, own, big) in [("f32", DType::F32, false), ("f64", DType::F64, false), ("i32", DType::I32, true)] {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{compile, example, library_folder};
+use crate::place::{compile, example, library_folder};
 use crate::{Place, common, source, venv_python};
 
 const SERIAL: &str = "venv-h5py-2";

@@ -4,39 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::place::{WAYS, compile, example, include, library_folder};
 use crate::{Place, common, source, venv_python};
-
-/// Ways to make a program: linked statically or not as the wrapper likes, shared, and at a fixed address.
-pub const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
-
-pub fn example(name: &str) -> String {
-    common::root().join("examples").join(name).to_str().unwrap().to_string()
-}
-
-pub fn include() -> String {
-    format!("-I{}", common::root().join("include").to_str().unwrap())
-}
-
-/// Compiles to `program` in the test's folder.
-pub fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
-    let strict = if wrapper != "h5cc" && wrapper != "h5pcc" {
-        &["-Wall"][..]
-    } else {
-        &["-std=gnu11", "-Wall", "-Wextra", "-Werror"][..]
-    };
-    let mut command = place.command(wrapper);
-    common::run(command.args(options).args(strict).arg(include()).args(sources).args(["-o", program, "-lm"]));
-}
-
-/// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the
-/// linker.
-pub fn library_folder(place: &Place) -> String {
-    let folder = place.path("lib");
-    std::fs::create_dir(&folder).unwrap();
-    let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
-    std::os::unix::fs::symlink(common::libsleek(), folder.join(soname)).unwrap();
-    format!("-Wl,-rpath,{}", folder.display())
-}
 
 #[test]
 fn example_in_c() {
@@ -84,8 +53,8 @@ fn requests_in_words() {
                 dump.split("PARAMS {").nth(1).and_then(|rest| rest.split('}').next()).expect("words of the filter");
             // h5dump of 1.10 prints them as signed numbers.
             let words: Vec<u32> = list.split_whitespace().map(|w| w.parse::<i64>().unwrap() as u32).collect();
-            let stored = sleek::api::hdf5_filter::cd_values::CdValues::decode(&words).unwrap();
-            let asked = sleek::api::hdf5_filter::text::parse(text).unwrap();
+            let stored = sleek::hdf5::CdValues::decode(&words).unwrap();
+            let asked = sleek::text::parse(text).unwrap();
             assert_eq!((stored.request, stored.element.is_some()), (asked, true), "{program} {text}: {dump}");
         }
         let long = "abs=1,".repeat(50);
@@ -278,7 +247,7 @@ fn existing_dataset_after_registering() {
 #[test]
 fn one_id_everywhere() {
     let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
-    let id = sleek::api::hdf5_filter::FILTER_ID;
+    let id = sleek::hdf5::FILTER_ID;
     assert!(read("include/sleek_hdf5.h").contains(&format!("#define SLEEK_ID {id}\n")));
     assert!(read("include/sleek_hdf5.f90").contains(&format!("SLEEK_ID = {id}\n")));
 }

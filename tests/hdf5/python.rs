@@ -70,6 +70,7 @@ macro_rules! bounds {
             fill_values_are_exact
             fills_of_arrays
             growing_datasets
+            small_grows_by_steps
             chunks_written_again
             random_datasets
             trees_take_one_request
@@ -94,4 +95,5 @@ scenarios! { netcdf4_and_h5py, "venv-netcdf", "netcdf.py":
     both_ways_in_one_process
     lossless_big_endian
     fill_values_and_growth
+    small_grows_by_records
 }

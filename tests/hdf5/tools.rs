@@ -35,7 +35,7 @@ fn text(path: &Path) -> &str {
 
 /// Filters that h5dump names in the file.
 fn sleek_datasets(place: &Place, file: &str) -> usize {
-    place.run("h5dump", &["-pH", file]).matches(&format!("FILTER_ID {}", sleek::api::hdf5_filter::FILTER_ID)).count()
+    place.run("h5dump", &["-pH", file]).matches(&format!("FILTER_ID {}", sleek::hdf5::FILTER_ID)).count()
 }
 
 #[test]
@@ -127,12 +127,12 @@ fn nccopy_and_netcdf4() {
     for (file, variable) in files {
         let file = text(&file);
         // nccopy makes two words, low first, of a number that ends in d.
-        let filter = format!("{variable},{},1,1,0.001d", sleek::api::hdf5_filter::FILTER_ID);
+        let filter = format!("{variable},{},1,1,0.001d", sleek::hdf5::FILTER_ID);
         place.run("nccopy", &["-4", "-F", &filter, file, "packed.nc"]);
         let header = place.run("ncdump", &["-hs", "packed.nc"]);
         let [low, high] = [BOUND.to_bits() as u32, (BOUND.to_bits() >> 32) as u32];
         // The long form: its layout 3 with mode 1, f32, the bound. nccopy does not hand the fill value on to HDF5.
-        let stored = format!("_Filter = \"{},{},", sleek::api::hdf5_filter::FILTER_ID, 3 | 1 << 8);
+        let stored = format!("_Filter = \"{},{},", sleek::hdf5::FILTER_ID, 3 | 1 << 8);
         assert!(header.contains(&stored) && header.contains(&format!(",{low},{high},")), "{header}");
         // h5diff cannot compare some of netCDF's attributes and then ends with 1: what it says counts.
         let differ = |delta: &str| {
@@ -152,65 +152,10 @@ fn nccopy_with_a_fill_value() {
     let Some(place) = Place::with(&["nccopy", &netcdf]) else { return };
     place.run(&netcdf, &[&source("netcdf.py"), "make_marked"]);
     for (words, bound) in [("1,1,0.25d,512,-9999d", "0.25"), ("1,2,0.01d,512,-9999d", "0.25")] {
-        let filter = format!("t,{},{words}", sleek::api::hdf5_filter::FILTER_ID);
+        let filter = format!("t,{},{words}", sleek::hdf5::FILTER_ID);
         place.run("nccopy", &["-4", "-F", &filter, "marked.nc", "packed.nc"]);
         place.run(&netcdf, &[&source("netcdf.py"), "read_file", "marked.nc", "packed.nc", bound]);
         place.run(&netcdf, &[&source("netcdf.py"), "same_masks", "marked.nc", "packed.nc"]);
-    }
-}
-
-/// NCO and CDO compute with what is not missing, and hand the mask on: each result is that of the file without a
-/// filter, within the bound. NCO gives what it writes the filter of what it reads.
-#[test]
-fn results_of_nco_and_cdo_have_the_same_mask() {
-    let netcdf = venv_python("venv-netcdf");
-    let Some(place) = Place::with(&[&netcdf]) else { return };
-    place.run(&netcdf, &[&source("netcdf.py"), "make_months"]);
-    let commands: [&[&str]; 7] = [
-        &["ncks", "-O", "-v", "t,u"],
-        &["ncra", "-O"],
-        &["ncwa", "-O", "-a", "time"],
-        &["ncwa", "-O", "-a", "lat,lon"],
-        &["ncap2", "-O", "-s", "t=t+1;u=u*2"],
-        &["cdo", "-s", "timmean"],
-        &["cdo", "-s", "-f", "nc4", "addc,1"],
-    ];
-    let bounds = [("--abs", "0.01"), ("--noa", "1e-4"), ("--rel", "1e-5")];
-    for (mode, bound) in bounds {
-        let repack = ["repack", "-q", mode, bound, "--force", "months.nc", "packed.nc"];
-        place.run(env!("CARGO_BIN_EXE_sleek"), &repack);
-        place.run(&netcdf, &[&source("netcdf.py"), "same_results", "months.nc", "packed.nc", "0.01"]);
-        for command in commands {
-            if !crate::found(command[0]) {
-                println!("{}: passed over, since it is not there", command[0]);
-                continue;
-            }
-            for (from, to) in [("months.nc", "a.nc"), ("packed.nc", "b.nc")] {
-                place.run(command[0], &[&command[1..], &[from, to]].concat());
-            }
-            let said = place.run(&netcdf, &[&source("netcdf.py"), "same_results", "a.nc", "b.nc", "0.021"]);
-            assert!(said.starts_with("t u\n"), "{command:?}: {said}");
-        }
-    }
-}
-
-/// What writes and reads whole trees takes one request for all, where it can be had: `SLEEK_H5AD=1 bash
-/// tests/hdf5/setup.sh`.
-#[test]
-fn trees_of_anndata_and_silx_and_cubes_of_iris() {
-    let (python, netcdf) = (venv_python("venv-h5ad"), venv_python("venv-netcdf"));
-    let Some(place) = Place::with(&[&netcdf]) else { return };
-    place.run(&netcdf, &[&source("netcdf.py"), "make_months"]);
-    let repack = ["repack", "-q", "--noa", "1e-4", "months.nc", "packed.nc"];
-    place.run(env!("CARGO_BIN_EXE_sleek"), &repack);
-    for package in ["anndata", "silx", "iris"] {
-        let there =
-            crate::found(&python) && place.attempt(&python, &["-c", &format!("import {package}")]).status.success();
-        if there {
-            place.run(&python, &[&source("trees.py"), package]);
-        } else {
-            println!("{package}: passed over, since it is not there");
-        }
     }
 }
 
@@ -239,15 +184,4 @@ fn a_malformed_variable_is_told_and_loses_nothing() {
         assert_eq!(sleek_datasets(&place, "plain.h5"), 0);
         place.run("h5diff", &[sample, "plain.h5"]);
     }
-}
-
-/// `SLEEK_PARAMS` overrides what programs ask for, not what a person types.
-#[test]
-fn the_commands_bound_counts_for_itself() {
-    let Some(place) = Place::with(&["h5dump", &venv_python(PYTHON)]) else { return };
-    let sample = sample(&place);
-    let mut repack = place.command(env!("CARGO_BIN_EXE_sleek"));
-    common::run(repack.env("SLEEK_PARAMS", "lossless").args(["repack", "--abs", "0.5", sample, "packed.h5"]));
-    let dump = place.run("h5dump", &["-pH", "packed.h5"]);
-    assert!(dump.contains("0 1071644672 "), "{dump}");
 }

@@ -7,7 +7,7 @@ use std::mem::{offset_of, size_of};
 use super::memory;
 use super::types::check_size;
 use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
-use crate::api::hdf5_filter::resolve::pass_return_address;
+use crate::api::hdf5_filter::caller::pass_return_address;
 use crate::error::Result;
 use crate::host::guard::status;
 

@@ -5,10 +5,11 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
+use super::boxes;
 use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
-use super::{Done, boxes};
+use super::report::Done;
 use crate::api::hdf5_filter::{bytes_of_chunk, chunk as filtered};
 use crate::codec;
 use crate::codec::gpu::batch::{self, Item};

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
-use crate::api::hdf5_filter::{bytes_of_chunk, chunk as filtered};
+use super::report::Done;
+use crate::api::hdf5_filter::chunk as filtered;
+use crate::api::hdf5_filter::filter::expected;
 use crate::codec;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
@@ -114,17 +115,18 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
                 scatter(raw_chunk(&chunk, bytes, i)?)
             }
             Stored::Bytes(_) => {
-                expect(bytes_of_chunk(&direct.words, &data)?, bytes, i)?;
+                let stream = expected(&direct.words, &data)?;
+                expect(stream.held().bytes, bytes, i)?;
                 let threads = helpers(tasks, threads);
                 match boxes.whole(i).filter(|_| *swap == 1) {
                     Some(at) => {
                         // SAFETY: as in `scatter`.
                         let to = unsafe { std::slice::from_raw_parts_mut(array.start().add(at), bytes) };
-                        codec::decompress_into(&data, to, ExecOptions::threads(threads)).map(|_| ())
+                        stream.decompress_into(to, ExecOptions::threads(threads)).map(|_| ())
                     }
                     None => {
                         let mut chunk = filled(bytes, 0u8)?;
-                        codec::decompress_into(&data, &mut chunk, ExecOptions { threads, read_at_once: true })?;
+                        stream.decompress_into(&mut chunk, ExecOptions { threads, read_at_once: true })?;
                         scatter(&chunk)
                     }
                 }

@@ -12,6 +12,7 @@ mod gpu;
 mod host;
 mod ordinary;
 mod plan;
+mod report;
 
 use std::ffi::c_void;
 
@@ -21,42 +22,7 @@ use crate::exec::MemorySpace;
 use crate::route;
 pub use dataset::{Dataset, Library};
 use plan::{Decision, Plan, Way};
-
-/// How data went. The discriminants are those of `sleek_h5d_route`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// Nothing was selected.
-    Nothing = 0,
-    /// `H5Dwrite` or `H5Dread`.
-    Ordinary = 1,
-    /// Chunks on the CPU's threads.
-    Threads = 2,
-    /// Chunks on the GPU.
-    Gpu = 3,
-}
-
-/// What a transfer did.
-pub struct Report {
-    /// The way.
-    pub route: Route,
-    /// Device memory was copied to or from host memory as a whole.
-    pub staged: bool,
-    /// Why this way.
-    pub reason: String,
-    /// Chunks, and bytes of them in the file; 0 where HDF5 did the work.
-    pub done: Done,
-    /// Bytes of the selection in memory.
-    pub bytes: usize,
-}
-
-/// Chunks written or read, and their bytes in the file.
-#[derive(Clone, Copy, Default)]
-pub struct Done {
-    /// How many.
-    pub chunks: u64,
-    /// Bytes in the file.
-    pub stored: u64,
-}
+pub use report::{Done, Report, Route};
 
 /// What a caller wants moved.
 pub struct Request<'a> {

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 
 use super::boxes::Boxes;
 use super::dataset::Dataset;
-use super::{Done, Report, Route};
+use super::report::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
-use crate::api::hdf5_filter::filter::{self, Pipeline};
+use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::codec::zfp::format::CODEC_ZFP;
 use crate::codec::zfp::h5z::{self, Chunks};
@@ -156,7 +156,7 @@ unsafe fn direct(
         ordinary!("the dataset is not chunked");
     }
     // SAFETY: ids of this library, here and below.
-    let (words, h5z) = match unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? } {
+    let (words, h5z) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
         Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, None),
         Pipeline { other: Some((id, words)), filters: 1, .. } if id == h5z::ID as c_int => {
             match (way, Chunks::read(&words)) {

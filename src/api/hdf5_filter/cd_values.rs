@@ -15,6 +15,9 @@ use crate::error::{Result, fail};
 use crate::params::{MissingValues, Mode, Params, Profile, Search};
 use crate::text;
 
+/// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
+pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use
+
 /// The first word: a request in words of this layout.
 const SHORT: u32 = 1;
 /// The first word of a request in words: the bytes of a text for `text::parse` follow.

@@ -1,20 +1,22 @@
 //! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
-use super::cd_values::{CdValues, Element, MAX_WORDS};
+use super::cd_values::{CdValues, Element, FILTER_ID};
 use super::datatype::Stored;
-use super::resolve::{Hdf5, Object};
-use super::{CLASS, FILTER_ID, chunk, dataset, neighbours, report, text};
-use crate::codec;
+use super::pipeline::{Other, Pipeline, pipeline};
+use super::resolve::Hdf5;
+use super::{chunk, dataset, neighbours, report};
+use crate::codec::{self, Stream};
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
-use crate::error::{Kind, Result, fail};
+use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory;
 use crate::params::{MissingValues, Mode, Params};
+use crate::text;
 
 /// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
 /// and pushed.
@@ -187,87 +189,6 @@ fn remark(request: &Params, element: &Element, stored: &Stored) -> &'static str 
     }
 }
 
-/// The filter's entry in a pipeline.
-pub struct Ours {
-    flags: c_uint,
-    /// Its `cd_values`.
-    pub words: Vec<u32>,
-    /// Another filter than one shuffle comes before.
-    preceded: bool,
-    /// One that gives chunks of another length than it gets.
-    resized: bool,
-    /// A shuffle that comes before.
-    shuffle: Option<Other>,
-    /// The filters that come after.
-    behind: Vec<Other>,
-}
-
-/// Another filter's entry.
-#[derive(Clone)]
-struct Other {
-    id: c_int,
-    flags: c_uint,
-    words: Vec<c_uint>,
-}
-
-/// The filters of a dataset.
-pub struct Pipeline {
-    /// SLEEK, if it is one of them.
-    pub ours: Option<Ours>,
-    /// How many there are.
-    pub filters: usize,
-    /// Another one, the last, with its `cd_values`.
-    pub other: Option<(c_int, Vec<c_uint>)>,
-}
-
-/// # Safety
-/// `dcpl` is a dataset creation property list of the library of `hdf5`.
-pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
-    // SAFETY: the contract.
-    let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
-    let (mut ours, mut other): (Option<Ours>, _) = (None, None);
-    let (mut resized, mut shuffle) = (false, None);
-    for i in 0..count {
-        let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
-        let mut words = vec![0; MAX_WORDS];
-        // SAFETY: the contract; `words` has room for `len` words, and no name is asked for.
-        let id = unsafe {
-            (hdf5.H5Pget_filter2)(
-                dcpl,
-                i,
-                &mut flags,
-                &mut len,
-                words.as_mut_ptr(),
-                0,
-                std::ptr::null_mut(),
-                &mut config,
-            )
-        };
-        if id != FILTER_ID {
-            words.truncate(len);
-            resized |= id != neighbours::SHUFFLE;
-            let entry = Other { id, flags, words: words.clone() };
-            match &mut ours {
-                Some(ours) => ours.behind.push(entry),
-                None if id == neighbours::SHUFFLE => shuffle = shuffle.or(Some(entry)),
-                None => {}
-            }
-            other = Some((id, words));
-            continue;
-        }
-        if ours.is_some() {
-            return fail!(InvalidArgument, "SLEEK is in the pipeline twice; once is right");
-        }
-        if len > MAX_WORDS {
-            return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
-        }
-        words.truncate(len);
-        let preceded = i > c_uint::from(shuffle.is_some());
-        ours = Some(Ours { flags, words, preceded, resized, shuffle: shuffle.take(), behind: Vec::new() });
-    }
-    Ok(Pipeline { ours, filters: count as usize, other })
-}
-
 /// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's
 /// buffer is as it was.
 ///
@@ -333,7 +254,8 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// What the filter makes of a chunk, by the `cd_values` of its dataset: for the command, which writes chunks itself.
+/// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks
+/// itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
     codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
@@ -342,19 +264,26 @@ pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8
 /// Needs no words. But where they tell what a chunk must be, any other is refused.
 #[inline(never)]
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let bytes = bytes_of_chunk(words, src)?;
+    let stream = expected(words, src)?;
+    let bytes = stream.held().bytes;
     let mut out = Buffer::new(bytes)?;
-    codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
+    stream.decompress_into(out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
     Ok(out)
 }
 
-/// Bytes of the chunk that a stream holds; an error if the words of its dataset tell of another. Never inlined, as
-/// `asked`.
+/// The stream `src`, which holds a chunk; an error if `words`, the `cd_values` of its dataset, tell of another. Never
+/// inlined, as `asked`.
 #[inline(never)]
+pub fn expected<'a>(words: &[u32], src: &'a [u8]) -> Result<Stream<'a>> {
+    let stream = Stream::open(src)?;
+    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &stream.held()))?;
+    Ok(stream)
+}
+
+/// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of
+/// another.
 pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
-    let held = codec::held(src)?;
-    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &held))?;
-    Ok(held.bytes)
+    Ok(expected(words, src)?.held().bytes)
 }
 
 /// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.
@@ -399,35 +328,10 @@ impl Drop for Buffer {
     }
 }
 
-/// The work of `sleek_h5_register`, with the caller's return address.
-///
-/// # Safety
-/// `caller` is an address in a loaded object, or null.
-pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
-    logged(Kind::Hdf5.code(), || {
-        let own = if caller.is_null() { None } else { Object::at(caller) };
-        let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
-        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but
-        // one.
-        let found =
-            found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
-        let Some((_object, register)) = found else {
-            return fail!(Hdf5, "no (or more than one) HDF5 is in sight; call H5Zregister(sleek_h5_class()) yourself");
-        };
-        // SAFETY: the function of this name has this type, and CLASS lives for ever.
-        let status = unsafe {
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> Herr>(register.as_ptr())(
-                (&raw const CLASS).cast(),
-            )
-        };
-        if status < 0 { fail!(Hdf5, "H5Zregister refused filter {FILTER_ID}") } else { Ok(0) }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::hdf5_filter::{cd_values_of, resolve};
+    use crate::api::hdf5_filter::{cd_values_of, class};
 
     /// A chunk as HDF5 holds it.
     struct Chunk {
@@ -447,7 +351,7 @@ mod tests {
 
         fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
             // SAFETY: as HDF5 calls it.
-            unsafe { resolve::filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
+            unsafe { class::filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
         }
 
         fn bytes(&self) -> &[u8] {

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 
 use super::abi::Table;
-use super::resolve::base_of;
+use super::loaded::base_of;
 use crate::host::fork;
 
 /// The main program's HDF5 if the code at `caller` is part of it, in a function whose name begins with `prefix`: else

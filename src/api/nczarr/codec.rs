@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::json;
 use super::variable::Variable;
+use crate::api::hdf5_filter::caller::with_return_address;
 use crate::api::hdf5_filter::cd_values::CdValues;
 use crate::api::hdf5_filter::filter::{completed, logged};
-use crate::api::hdf5_filter::resolve::with_return_address;
 use crate::api::hdf5_filter::{cd_values_of, report};
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec;

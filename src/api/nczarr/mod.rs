@@ -9,7 +9,7 @@ mod variable;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
-use crate::api::hdf5_filter::resolve::with_return_address;
+use crate::api::hdf5_filter::caller::with_return_address;
 use crate::error::fail;
 use crate::host::guard::guard;
 

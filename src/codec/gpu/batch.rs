@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::{Part, by_gpu_alone, compressor, named_side};
+use super::{Part, compressor, named_side};
 use crate::codec;
 use crate::container::Layout;
 use crate::container::constants::ALIGN;
@@ -34,7 +34,7 @@ pub unsafe fn compress_async(
     params.check()?;
     let Some(first) = items.first() else { return Ok(()) };
     let mut layout = codec::layout(params, first.count)?;
-    let gpu = by_gpu_alone(compressor(params, &layout)?)?;
+    let gpu = compressor(params, &layout)?.kernels()?;
     let mut largest = layout;
     for (i, item) in items.iter().enumerate() {
         // A layout takes longer than a small array does on the GPU, and most batches have arrays of one size.

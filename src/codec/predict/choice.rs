@@ -75,12 +75,22 @@ pub struct Tile<'a> {
     pub multiples: &'a Multiples,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How tiles are predicted, in tests that try every way.
+    pub static FORCED: std::cell::Cell<Option<Way>> = const { std::cell::Cell::new(None) };
+}
+
 /// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
 pub fn choose(p: impl Level, tile: Tile, (trial, levels): (&mut Trial, &mut interpolation::Buffers)) -> Way {
     let Tile { lens, survey, .. } = tile;
     let n: usize = lens.iter().product();
     if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
         return Way::Bins;
+    }
+    #[cfg(test)]
+    if let Some(way) = FORCED.get() {
+        return way;
     }
     // A part would not come back as the tile did.
     let sides = if survey.is_restored { lens } else { sample(lens) };

@@ -74,6 +74,13 @@ impl<W: Word> Buffers<W> {
     }
 }
 
+impl<W> Buffers<W> {
+    /// Forgets which tile was decoded ahead: the next one is of another stream.
+    pub fn forget(&mut self) {
+        self.next = None;
+    }
+}
+
 /// Decodes a body into `out`, the bytes of its tile. If it is known which one comes `next` its differences may be
 /// decoded meanwhile, which takes less time than one after the other; errors in it are those of its own call.
 pub fn tile<E: Multiple>(

@@ -4,6 +4,8 @@
 
 mod axes;
 mod choice;
+#[cfg(test)]
+mod choice_test;
 mod closed_loop;
 mod costs;
 mod counts;
@@ -13,6 +15,7 @@ pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod interpolation;
+mod kept;
 mod lattice;
 mod lossless;
 mod own_table;
@@ -34,15 +37,14 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::exec::{ExecOptions, Isa};
-use crate::host::fpu;
 use crate::host::memory::on_heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
-use crate::primitives::word::Word;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use format::CODEC_PREDICT;
+use kept::{ByWord, Decoder, Encoder};
 use lattice::Multiple;
 use plan::Plan;
 use simd::Scalar;
@@ -173,50 +175,6 @@ struct Tiles<'a> {
     isa: Isa,
 }
 
-/// What a thread keeps for words of one size: one, on the heap.
-enum ByWord<A, B, C, D> {
-    U8(Box<[A]>),
-    U16(Box<[B]>),
-    U32(Box<[C]>),
-    U64(Box<[D]>),
-}
-
-/// What an encoding thread keeps.
-struct Encoder {
-    _fpu: fpu::Guard,
-    buffers: ByWord<encode::Buffers<u8>, encode::Buffers<u16>, encode::Buffers<u32>, encode::Buffers<u64>>,
-}
-
-/// What a decoding thread keeps.
-struct Decoder {
-    _fpu: fpu::Guard,
-    buffers: ByWord<decode::Buffers<u8>, decode::Buffers<u16>, decode::Buffers<u32>, decode::Buffers<u64>>,
-}
-
-/// Makes buffers for words of `$size` bytes.
-macro_rules! for_words {
-    ($size:expr, $make:ident($plan:expr)) => {
-        match $size {
-            1 => ByWord::U8($make($plan)?),
-            2 => ByWord::U16($make($plan)?),
-            4 => ByWord::U32($make($plan)?),
-            _ => ByWord::U64($make($plan)?),
-        }
-    };
-}
-
-/// An encoder's buffers on the heap. Never inlined: the stack holds those of one word alone while they are made.
-#[inline(never)]
-fn of_encoder<W: Word>(plan: &Plan) -> Result<Box<[encode::Buffers<W>]>> {
-    on_heap(encode::Buffers::new(plan)?)
-}
-
-/// A decoder's. Never inlined, as above.
-#[inline(never)]
-fn of_decoder<W: Word>(plan: &Plan) -> Result<Box<[decode::Buffers<W>]>> {
-    on_heap(decode::Buffers::new(plan)?)
-}
-
 /// Calls `$f::<Element>($before, buffers, $behind)` for an element type, with the buffers for its words.
 macro_rules! by_dtype {
     ($dtype:expr, $buffers:expr; $f:ident($($before:expr),*; $($behind:expr),*)) => {
@@ -267,16 +225,12 @@ impl ChunkCodec for Tiles<'_> {
         self.plan.bins.is_some()
     }
 
-    #[inline(never)]
     fn encoder(&self) -> Result<Encoder> {
-        let size = self.plan.layout.dtype.size();
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, of_encoder(self.plan)) })
+        Encoder::new(self.plan, self.isa)
     }
 
-    #[inline(never)]
     fn decoder(&self) -> Result<Decoder> {
-        let size = self.plan.layout.dtype.size();
-        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, of_decoder(self.plan)) })
+        Decoder::new(self.plan, self.isa)
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {

@@ -29,7 +29,7 @@ use super::plan::Plan;
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
-use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, scalar};
+use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
 use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
@@ -429,7 +429,7 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     } else if special == Special::Exponent {
         SubMode::Special
     } else {
-        choices.bases[s] = scalar::extremes_of(&words[1 + s]).0;
+        choices.bases[s] = portable::extremes_of(&words[1 + s]).0;
         choices.based |= 1 << s;
         SubMode::Offset
     };

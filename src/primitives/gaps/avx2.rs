@@ -2,10 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::WORD;
-use super::fill::{Before, fill_rest};
-use super::put::put_bits;
-use super::take_out::each_word_of_block;
+use super::words::{Before, WORD, each_word_of_block, fill_rest, put_bits};
 use crate::primitives::word::Word;
 
 /// No lane: twice it, as a byte, is as negative.

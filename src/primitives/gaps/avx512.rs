@@ -2,8 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::WORD;
-use super::fill::{Before, fill_rest};
+use super::words::{Before, WORD, fill_rest};
 use crate::primitives::equal::avx512::opaque;
 use crate::primitives::word::Word;
 
@@ -152,7 +151,7 @@ unsafe fn block16(bits: *const u8, element: *const u8, from: *const u8, to: *mut
 macro_rules! words {
     ($name:ident, $w:ty, $set:ident, $eq:ident, $shift:ident, $block:ident) => {
         pub mod $name {
-            use super::super::take_out::{MOST_WORDS, each_word_of_block};
+            use super::super::words::{MOST_WORDS, each_word_of_block};
             use super::*;
 
             /// The vectors of 64 elements, and their bytes.

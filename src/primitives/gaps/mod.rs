@@ -10,10 +10,8 @@ mod put;
 mod take_out;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use fill::fill;
 pub use put::put;
 pub use take_out::{can_take_out, take_out};
-
-/// Elements of a mask's word.
-const WORD: usize = 64;

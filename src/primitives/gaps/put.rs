@@ -1,6 +1,6 @@
 //! One value put back into all gaps.
 
-use super::WORD;
+use super::words::{WORD, put_bits};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::exec::Isa;
@@ -33,21 +33,4 @@ fn put_words<W: Word>(isa: Isa, mask: &[u64], value: u64, dst: &mut [u8]) {
         _ => put_bits(whole, value, blocks),
     }
     rest.iter().for_each(|word| put_bits(&[word & !(!0 << (n % WORD))], value, tail));
-}
-
-/// Bit by bit, but for whole words.
-#[inline(always)]
-pub fn put_bits<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
-    let size = size_of::<W>();
-    for (word, block) in mask.iter().zip(dst.chunks_mut(WORD * size)).filter(|(word, _)| **word != 0) {
-        if *word == !0 {
-            block.chunks_exact_mut(size).for_each(|element| value.store(element));
-            continue;
-        }
-        let mut bits = *word;
-        while bits != 0 {
-            value.store(&mut block[bits.trailing_zeros() as usize * size..][..size]);
-            bits &= bits - 1;
-        }
-    }
 }

@@ -1,9 +1,6 @@
 //! Gaps found and filled at once, by the value that stands in them.
 
-use std::hint::select_unpredictable;
-
-use super::WORD;
-use super::fill::fill_word;
+use super::words::{MOST_WORDS, WORD, each_word_of_block, fill_word};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::exec::Isa;
@@ -11,9 +8,6 @@ use crate::exec::Isa;
 use crate::exec::Level;
 use crate::primitives::equal;
 use crate::primitives::word::Word;
-
-/// The most words of a block that `take_out` takes.
-pub const MOST_WORDS: usize = 8;
 
 /// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
 /// than a plane has.
@@ -90,18 +84,4 @@ fn take_out_words<W: Word>(isa: Isa, words: usize, value: u64, src: &[u8], mask:
         empty |= u32::from(!some) << b;
     }
     empty
-}
-
-/// Calls `each` for the words of a block's `mask`, with the element of the block that comes before them; false if the
-/// block has none.
-#[inline(always)]
-pub fn each_word_of_block(mask: &[u64], mut each: impl FnMut(usize, usize)) -> bool {
-    let Some(first) = mask.iter().position(|word| *word != !0) else { return false };
-    let mut before = first * WORD + mask[first].trailing_ones() as usize;
-    for (i, word) in mask.iter().enumerate() {
-        each(i, before);
-        let last = (i * WORD + WORD - 1).wrapping_sub((!word).leading_zeros() as usize);
-        before = select_unpredictable(*word == !0, before, last);
-    }
-    true
 }

@@ -1,3 +1,4 @@
+use super::words::WORD;
 use super::*;
 use crate::exec::{Isa, Level};
 

@@ -5,102 +5,25 @@
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
-mod avx2_choose;
-#[cfg(target_arch = "x86_64")]
-mod avx2_ends;
-#[cfg(target_arch = "x86_64")]
-mod avx2_lanes16;
-#[cfg(target_arch = "x86_64")]
-mod avx2_warp_tile;
-#[cfg(target_arch = "x86_64")]
 pub mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_choose;
-#[cfg(target_arch = "x86_64")]
-mod avx512_ends;
-#[cfg(target_arch = "x86_64")]
-mod avx512_exceptions;
-#[cfg(target_arch = "x86_64")]
-mod avx512_lanes16;
-#[cfg(target_arch = "x86_64")]
-mod avx512_lanes8;
-#[cfg(target_arch = "x86_64")]
-mod avx512_pack;
-#[cfg(target_arch = "x86_64")]
-mod avx512_unpack;
-#[cfg(target_arch = "x86_64")]
-mod avx512_warp_tile;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+pub mod portable;
 pub mod scalar;
+mod shapes;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
-
-/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two
-/// vectors of high parts, as wide as lanes.
-pub const READ_SLACK: usize = 64 + 2 * 64;
-/// The most mask bytes of a subchunk: those of words of 16 bits.
-pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
-/// Mask bytes, and what may be written behind them.
-pub type MaskBytes = [u8; MASK_BYTES + 8];
-/// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
-pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
-/// Room for a list of high parts, and what is written behind it.
-pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
-/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of
-/// them.
-pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
-/// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
-const SLACK: usize = 64;
-
-/// How many exceptions there are among S values.
-#[inline(always)]
-pub fn count_of<const S: usize>(masks: &Masks) -> usize {
-    masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
-}
-
-/// For each set of eight lanes their numbers, a byte each; zeros follow.
+pub use shapes::{
+    HIGHS, HIGHS_SLACK, MASK_BYTES, MaskBytes, Masks, READ_SLACK, Staged, Transposed, count_of, subchunk_of,
+};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-const fn listed() -> [[u8; 8]; 256] {
-    let mut table = [[0; 8]; 256];
-    let mut set = 0;
-    while set < 256 {
-        let (mut count, mut lane) = (0, 0);
-        while lane < 8 {
-            if set >> lane & 1 == 1 {
-                table[set][count] = lane as u8;
-                count += 1;
-            }
-            lane += 1;
-        }
-        set += 1;
-    }
-    table
-}
-
-/// Checks that there are `packed` bytes and the slack.
-#[inline(always)]
-fn room(packed: usize, bytes: &[u8]) {
-    assert!(bytes.len() >= packed + SLACK);
-}
-
-/// In each row a byte for each subchunk of a chunk.
-pub type Transposed<const S: usize> = [[u8; SUBCHUNKS]; S];
-
-/// A subchunk on its way to its place.
-pub type Staged = [Line; SUBCHUNK_BYTES / 64];
-
-/// The bytes of a subchunk on its way.
-#[inline(always)]
-pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
-    stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
-}
+use shapes::{listed, room};
 
 /// The loops of one level that are the same for words of every width. All levels give the same results; what a level
 /// does not have it takes from the portable code. A value of the level is the right to its instructions: it takes no
@@ -116,13 +39,13 @@ pub trait SimdLevel: Arithmetic + Copy {
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
     fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
-        scalar::transpose(widths, rows);
+        portable::transpose(widths, rows);
     }
 
     /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
     #[inline(always)]
     fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        scalar::wider(rows, limits)
+        portable::wider(rows, limits)
     }
 
     /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand
@@ -135,14 +58,14 @@ pub trait SimdLevel: Arithmetic + Copy {
         codes: &[u8; S],
         sums: &mut [u32; S],
     ) {
-        scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
+        portable::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
     }
 
     /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0
     /// in the others.
     #[inline(always)]
     fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-        scalar::expand(of, list)
+        portable::expand(of, list)
     }
 
     /// The masks of S values: the mask bytes that have `flags` are the first of `list`, behind which `READ_SLACK` bytes
@@ -158,20 +81,20 @@ pub trait SimdLevel: Arithmetic + Copy {
     /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
     #[inline(always)]
     fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
-        scalar::running_sums(numbers, start)
+        portable::running_sums(numbers, start)
     }
 
     /// Bit j says whether mask byte j is other than 0.
     #[inline(always)]
     fn flags(self, masks: &Masks) -> u32 {
-        scalar::flags(masks)
+        portable::flags(masks)
     }
 
     /// Puts the mask bytes of S values that have `flags` at the start of `out`, one behind the other, and anything
     /// behind them.
     #[inline(always)]
     fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
-        scalar::compress(masks, flags, out);
+        portable::compress(masks, flags, out);
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all
@@ -191,40 +114,40 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
     #[inline(always)]
     fn pack(self, codes: &[W; S], n: u32, out: &mut [u8]) {
-        scalar::pack(codes, n, out);
+        portable::pack(codes, n, out);
     }
 
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
     #[inline(always)]
     fn unpack(self, packed: &[u8], n: u32, codes: &mut [W; S]) {
-        scalar::unpack(packed, n, codes);
+        portable::unpack(packed, n, codes);
     }
 
     /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are
     /// readable.
     #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
-        scalar::unpack(packed, n, bases);
+        portable::unpack(packed, n, bases);
     }
 
     /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;
     /// `second_difference`, of these sums (from 0 on) once more.
     #[inline(always)]
     fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
-        scalar::zigzag_delta_decode(start, second_difference, codes);
+        portable::zigzag_delta_decode(start, second_difference, codes);
     }
 
     /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the
     /// codes are used up for nothing.
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
-        scalar::try_zigzag_delta_decode(second_difference, codes)
+        portable::try_zigzag_delta_decode(second_difference, codes)
     }
 
     /// The least and the largest value of each subchunk of a warp tile, as signed numbers.
     #[inline(always)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
-        scalar::extremes(x)
+        portable::extremes(x)
     }
 
     /// Sees the floats of a subchunk; returns the largest magnitude of all bits that were seen so far.
@@ -239,38 +162,38 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     /// one the fourth before that.
     #[inline(always)]
     fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        scalar::totals(x, least, exponent_bits)
+        portable::totals(x, least, exponent_bits)
     }
 
     /// The width of the largest code.
     #[inline(always)]
     fn width(self, codes: &[W; S]) -> u32 {
-        scalar::width(codes)
+        portable::width(codes)
     }
 
     /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
     #[inline(always)]
     fn widths(self, codes: &[W; S], widths: &mut [u8; S]) {
-        scalar::widths(codes, widths);
+        portable::widths(codes, widths);
     }
 
     /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the
     /// low `width` bits, if they are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
     fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
-        scalar::extract_exceptions(codes, width, highs)
+        portable::extract_exceptions(codes, width, highs)
     }
 
     /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of
     /// `out`, which has `HIGHS_SLACK` bytes to spare; returns their bytes.
     #[inline(always)]
     fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        scalar::pack_highs(highs, count, n, out)
+        portable::pack_highs(highs, count, n, out)
     }
 
     /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
     #[inline(always)]
     fn apply_exceptions(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        portable::apply_exceptions(codes, width, masks, highs, high_width);
     }
 }

@@ -337,7 +337,7 @@ macro_rules! extract_exceptions {
                 // SAFETY: four times 16 of the 64 codes.
                 *mask = mask_of(std::array::from_fn(|i| unsafe { $wide(codes.as_ptr().add(16 * i), width) }));
             }
-            // A loop, since the compiler leaves `scalar::positions` as functions of their own here.
+            // A loop, since the compiler leaves `portable::positions` as functions of their own here.
             let mut count = 0;
             for (k, mask) in masks[..S / 64].iter().enumerate() {
                 let mut rest = *mask;

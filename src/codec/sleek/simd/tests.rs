@@ -1,7 +1,9 @@
 //! Every level against the portable code, function by function.
 
-use super::scalar::{BitWriter, Scalar, positions};
+use super::portable::{BitWriter, positions};
+use super::scalar::Scalar;
 use super::*;
+use crate::codec::sleek::constants::MAX_EXCEPTIONS;
 use crate::codec::sleek::constants::SAMPLE;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Avx2;

@@ -1,0 +1,307 @@
+//! A part of the field on which bounds are tried, and the value range of all of it.
+
+use std::path::{Path, PathBuf};
+
+use sleek::bound::sub_down;
+use sleek::range::{join, value_range};
+use sleek::{DType, Dims, MissingValues};
+
+use crate::args;
+use crate::element;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::{FileKind, Hdf5, kind_of};
+use crate::io::{Block, Input};
+use crate::npy::{self, Array, Given};
+use crate::progress::{Progress, bytes};
+use crate::sentinel::{self, Watch};
+
+/// Bytes of a piece of a file of plain bytes.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What a user says of missing values.
+pub struct Fill {
+    /// They, besides those that a dataset names.
+    pub named: MissingValues,
+    /// Whether values that look like missing ones and were not declared are data.
+    pub may_be_data: bool,
+}
+
+/// What bounds are tried on.
+pub struct Sample {
+    /// The field for a person.
+    pub name: String,
+    /// The path of the dataset in an HDF5 file, and the file.
+    pub place: Option<(PathBuf, String)>,
+    pub dtype: DType,
+    pub big_endian: bool,
+    /// What the user said of missing values.
+    pub fill: Fill,
+    /// The missing values, with those that the dataset names: they count nowhere.
+    pub missing: MissingValues,
+    /// The same as numbers.
+    fills: Vec<f64>,
+    /// Smallest and largest value of the whole field.
+    pub extremes: (f64, f64),
+    /// Elements of the whole field.
+    pub count: u64,
+    /// Parts that are contiguous in the field, as they would be compressed.
+    pub pieces: Vec<Vec<u8>>,
+    /// The dimensions of each; none where they are not known.
+    pub shapes: Vec<Dims>,
+}
+
+/// Pieces of plain bytes.
+impl Array {
+    /// Bytes of a piece: whole slabs of the array, if its dimensions are known.
+    fn piece_bytes(&self) -> usize {
+        let Some(dims) = &self.dims else { return PIECE_BYTES };
+        let inner: u64 = dims.lens().iter().skip(1).product();
+        let slab = usize::try_from(inner).unwrap_or(usize::MAX).saturating_mul(self.dtype.size());
+        (PIECE_BYTES / slab.max(1)).max(1).saturating_mul(slab).max(self.dtype.size())
+    }
+
+    /// The dimensions of a piece of so many bytes.
+    fn shape(&self, bytes: usize) -> Dims {
+        let Some(dims) = &self.dims else { return Dims::NONE };
+        let mut lens = dims.lens().to_vec();
+        let inner: u64 = lens.iter().skip(1).product();
+        lens[0] = (bytes / self.dtype.size()) as u64 / inner.max(1);
+        Dims::new(&lens).unwrap_or(Dims::NONE)
+    }
+}
+
+impl Sample {
+    /// Reads the field; `given` says what a file of plain bytes is.
+    pub fn take(
+        argument: &Path,
+        given: Given,
+        fill: Fill,
+        wanted: usize,
+        library: Option<&Path>,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let (file, dataset) = split(argument);
+        let name = file.display();
+        if let Some((input, array)) = plain(&file, given)? {
+            if !array.dtype.is_float() {
+                let dtype = array.dtype.name();
+                return Err(format!("{name}: has elements {dtype}; bounds are for floats: f32, f64, f16, bf16"));
+            }
+            return Sample::of_plain_bytes(input, &array, fill, wanted, quiet);
+        }
+        match kind_of(&file)? {
+            FileKind::Hdf5 => Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet),
+            FileKind::NetcdfClassic => {
+                Err(format!("{name}: is classic netCDF, without HDF5; first: nccopy -k nc4 {name} new.nc"))
+            }
+            FileKind::Other => Err(format!("{name}: is not HDF5; for a file of plain bytes give --dtype")),
+        }
+    }
+
+    fn of_plain_bytes(
+        mut input: Input,
+        plain: &Array,
+        fill: Fill,
+        wanted: usize,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let (name, size) = (plain.dtype.name(), plain.dtype.size());
+        let Some(total) = input.bytes else { return Err(format!("{}: a regular file is needed", input.name)) };
+        if !total.is_multiple_of(size as u64) {
+            return Err(format!("{}: {total} bytes are not a whole number of {name} of {size} bytes", input.name));
+        }
+        let count = total / size as u64;
+        if let Some(dims) = plain.dims.filter(|dims| dims.count() != count) {
+            return Err(format!("{}: holds {count} {name} elements; --dims {dims} says {}", input.name, dims.count()));
+        }
+        let missing = fill.named;
+        let piece = plain.piece_bytes();
+        let pieces = total.div_ceil(piece as u64);
+        let mut gather = Gather::new(plain.dtype, plain.big_endian, fill, missing, pieces, wanted / piece)?;
+        let mut progress = Progress::new("reading", Some(total), quiet);
+        let mut block = Block::default();
+        while input.fill(&mut block, piece)? > 0 {
+            gather.take(block.data(), plain.shape(block.data().len()));
+            progress.add(block.data().len() as u64);
+        }
+        gather.finish(input.name.clone(), None, count)
+    }
+
+    fn of_dataset(
+        file: &Path,
+        dataset: Option<&str>,
+        fill: Fill,
+        wanted: usize,
+        library: Option<&Path>,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let hdf5 = Hdf5::for_file(library, file)?;
+        let opened = hdf5.open(file)?;
+        let field = choose(file, &opened, dataset)?;
+        let missing = field.declared(&fill.named)?.missing;
+        let blocks = field.blocks()?;
+        let largest = blocks.iter().map(|b| field.block_bytes(b)).max().unwrap_or(1).max(1);
+        let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
+        let mut gather = Gather::new(dtype, big_endian, fill, missing, blocks.len() as u64, wanted / largest)?;
+        let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
+        let mut data = Vec::new();
+        for block in &blocks {
+            field.read_into(block, &mut data)?;
+            gather.take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
+            progress.add(data.len() as u64);
+        }
+        let name = format!("{}:{}", file.display(), field.name);
+        gather.finish(name, Some((file.to_path_buf(), field.name.clone())), field.bytes() / dtype.size() as u64)
+    }
+
+    /// Bytes of the sample.
+    pub fn bytes(&self) -> usize {
+        self.pieces.iter().map(Vec::len).sum()
+    }
+
+    /// The value range of the field; 0 if it has no two different values.
+    pub fn range(&self) -> f64 {
+        let (lo, hi) = self.extremes;
+        if hi > lo { sub_down(hi, lo) } else { 0.0 }
+    }
+
+    /// The missing values as numbers.
+    pub fn fills(&self) -> &[f64] {
+        &self.fills
+    }
+
+    /// The values of a piece; what does not count is NaN.
+    pub fn values(&self, piece: &[u8]) -> Vec<f64> {
+        let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
+        element::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
+            values.push(if v.is_finite() && !self.fills.contains(&v) { v } else { f64::NAN });
+        });
+        values
+    }
+}
+
+/// Takes pieces from all over a field as it goes by.
+struct Gather {
+    dtype: DType,
+    big_endian: bool,
+    fill: Fill,
+    missing: MissingValues,
+    fills: Vec<f64>,
+    /// One piece of so many is kept.
+    step: u64,
+    seen: u64,
+    /// Of the whole field; sees all of it.
+    watch: Watch,
+    extremes: Option<(f64, f64)>,
+    pieces: Vec<Vec<u8>>,
+    shapes: Vec<Dims>,
+}
+
+impl Gather {
+    fn new(
+        dtype: DType,
+        big_endian: bool,
+        fill: Fill,
+        missing: MissingValues,
+        pieces: u64,
+        wanted: usize,
+    ) -> Result<Gather, String> {
+        let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
+        let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
+        let watch = Watch::new(dtype, big_endian, fills.clone());
+        let (seen, extremes, pieces, shapes) = (0, None, Vec::new(), Vec::new());
+        Ok(Gather { dtype, big_endian, fill, missing, fills, step, seen, watch, extremes, pieces, shapes })
+    }
+
+    fn take(&mut self, data: &[u8], shape: Dims) {
+        match self.fill.may_be_data {
+            true => {
+                self.extremes = join(self.extremes, value_range(self.dtype, self.big_endian, &self.fills, data));
+            }
+            false => self.watch.see(data),
+        }
+        if self.seen % self.step == self.step / 2 {
+            self.pieces.push(data.to_vec());
+            // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
+            let whole = shape.count() == (data.len() / self.dtype.size()) as u64;
+            self.shapes.push(if whole { shape } else { Dims::NONE });
+        }
+        self.seen += 1;
+    }
+
+    fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
+        let found = if self.fill.may_be_data { Vec::new() } else { self.watch.found() };
+        let Some(extremes) = self.extremes.or_else(|| self.watch.range()) else {
+            return Err(format!("{name}: holds no number"));
+        };
+        let Gather { dtype, big_endian, fill, mut missing, pieces, shapes, .. } = self;
+        sentinel::add(&mut missing, &found)?;
+        let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
+        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
+    }
+}
+
+/// A file of plain bytes or of NumPy, and what its elements are; None if nothing says that it is one.
+fn plain(file: &Path, given: Given) -> Result<Option<(Input, Array)>, String> {
+    let Given { big_endian, dims, .. } = given;
+    if !file.is_file() && given.dtype.is_none() {
+        return Ok(None);
+    }
+    let mut input = Input::open(file)?;
+    let of_name = || args::dtype_of_name(file).filter(|dtype| dtype.is_float());
+    let array = match npy::array(&mut input, &given)? {
+        Some(array) => Some(array),
+        None => given.dtype.or_else(of_name).map(|dtype| Array { dtype, big_endian, dims, head: None }),
+    };
+    Ok(array.map(|array| (input, array)))
+}
+
+/// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.
+pub fn split(argument: &Path) -> (PathBuf, Option<String>) {
+    let text = argument.to_string_lossy();
+    if !argument.exists() {
+        for (at, _) in text.match_indices(':') {
+            if Path::new(&text[..at]).is_file() {
+                return (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned()));
+            }
+        }
+    }
+    (argument.to_path_buf(), None)
+}
+
+/// The dataset that is named, or the only one that there is to choose a bound for.
+fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) -> Result<Field<'a>, String> {
+    let name = file.display();
+    let contents = Contents::read(opened).map_err(|e| format!("{name}: {e}"))?;
+    let datasets = contents.objects.iter().filter(|o| o.kind == Kind::Dataset);
+    if let Some(dataset) = named {
+        let path = format!("/{}", dataset.trim_start_matches('/'));
+        let Some(object) = datasets.clone().find(|o| o.name() == path) else {
+            let known: Vec<String> = datasets.map(|o| o.name()).take(10).collect();
+            return Err(format!("{name} has no dataset {path}; it has {}", known.join(", ")));
+        };
+        return match Field::open(opened, object)? {
+            Ok(field) if field.stored.dtype.is_float() => Ok(field),
+            Ok(field) => Err(format!("{name}:{path}: bounds are for floats, and these are {}", field.stored.what)),
+            Err(why) => Err(format!("{name}:{path}: bounds are for arrays of floats; {why}")),
+        };
+    }
+    let mut fields = Vec::new();
+    for object in datasets {
+        let Ok(field) = Field::open(opened, object)? else { continue };
+        if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !field.is_scale()? {
+            fields.push(field);
+        }
+    }
+    match fields.len() {
+        0 => Err(format!("{name}: holds no array of floats")),
+        1 => Ok(fields.remove(0)),
+        n => {
+            fields.sort_by_key(|f| std::cmp::Reverse(f.bytes()));
+            let list: String =
+                fields.iter().take(12).map(|f| format!("\n  {name}:{} ({})", f.name, bytes(f.bytes()))).collect();
+            Err(format!("{name}: holds {n} arrays of floats; name one:{list}"))
+        }
+    }
+}

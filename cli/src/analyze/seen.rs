@@ -1,0 +1,321 @@
+//! What a sample looks like before anything is measured: whether neighbours are related, how many digits the values
+//! have, and whether parts of it are of so different a size that no absolute bound is right for all.
+
+use super::parts::{WINDOW, quantile};
+use super::sample::Sample;
+
+/// Neighbours that differ nearly as much as values so far apart do not predict each other.
+const UNRELATED: f64 = 0.5;
+/// Two distances, since one may be the length of a row, where neighbours in space are.
+const FAR: [usize; 2] = [256, 353];
+/// Columns that lie side by side are looked for up to so many.
+const COLUMNS: usize = 64;
+/// Values of the same column differ less than neighbours, by this factor at least.
+const SAME_COLUMN: f64 = 0.5;
+/// Values that are compared to find out.
+const PAIRS: usize = 1 << 16;
+/// Magnitudes (without the smallest and the largest twentieth) further apart than this are coefficients that decay.
+const DECADES: f64 = 1e4;
+/// Parts whose spread differs by more than this are of different scale.
+const SCALES: f64 = 100.0;
+/// Digits behind the point that are looked for.
+const DECIMALS: i32 = 12;
+/// A value tells of a grid if it could lie in so many places between two points of it.
+const PLACES: f64 = 32.0;
+/// So many such values are asked for.
+const FEW: usize = 256;
+
+/// How the values follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// Neighbours are alike.
+    Field,
+    /// They differ as much as any two values: records, particles, coefficients.
+    Records,
+    /// So many columns lie side by side: a value is like the one so far behind it, not like its neighbour.
+    Columns(usize),
+    /// There are too few values that differ to tell.
+    Unknown,
+}
+
+/// The values are multiples of something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    pub spacing: f64,
+    /// The digits behind the point, where that is why.
+    pub decimals: Option<i32>,
+}
+
+impl Grid {
+    /// A bound under which rounding to the grid brings every value back.
+    pub fn bound(self) -> f64 {
+        0.4 * self.spacing
+    }
+}
+
+/// What is seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub order: Order,
+    pub grid: Option<Grid>,
+    /// The largest by the smallest of the magnitudes, without a twentieth of them at either end.
+    pub decades: f64,
+    /// The smallest and the largest spread of columns, or of places.
+    pub scales: Option<(f64, f64)>,
+    /// The share of values that are missing, NaN or infinite.
+    pub missing: f64,
+}
+
+impl Seen {
+    /// Looks at the sample and at `parts` of it; `rounding` is the spacing of its type's numbers at their size.
+    pub fn new(sample: &Sample, parts: &[Vec<f64>], rounding: f64) -> Seen {
+        let order = order(parts);
+        let whole: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
+        let count: usize = whole.iter().map(Vec::len).sum();
+        let finite = whole.iter().flatten().filter(|v| v.is_finite()).count();
+        Seen {
+            order,
+            grid: grid(&whole, |v| spacing_at(sample.dtype, v), rounding),
+            decades: decades(parts),
+            scales: match order {
+                Order::Columns(n) => spreads(&columns(parts, n), 0.0),
+                _ => spreads(&windows(parts), 0.05),
+            },
+            missing: 1.0 - finite as f64 / count.max(1) as f64,
+        }
+    }
+
+    /// Why one absolute bound may not suit all values.
+    pub fn caution(&self) -> Option<String> {
+        match (self.order, self.scales) {
+            (Order::Columns(n), Some((small, large))) if large > SCALES * small => Some(format!(
+                "{n} columns lie side by side, which spread over {small:.1e} to {large:.1e}: a bound that suits one \
+                 ruins another. Give each its own array, and its own bound"
+            )),
+            (Order::Columns(n), _) => {
+                Some(format!("{n} columns lie side by side, so neighbours are none. Give each its own array"))
+            }
+            (Order::Field, Some((small, large))) if large > SCALES * small => Some(format!(
+                "parts of it spread over {small:.1e} only and others over {large:.1e}: an absolute bound that suits \
+                 these ruins those"
+            )),
+            _ if self.decades > DECADES => Some(format!(
+                "magnitudes reach over {:.0} decades, where small values may matter as much as large ones; look at \
+                 the bounds relative to each value",
+                self.decades.log10()
+            )),
+            _ => None,
+        }
+    }
+
+    /// In a few words.
+    pub fn describe(&self) -> Vec<String> {
+        let mut words = vec![match self.order {
+            Order::Field => "an ordered field".into(),
+            Order::Records => "unordered records".into(),
+            Order::Columns(n) => format!("{n} columns side by side"),
+            Order::Unknown => "few different values".into(),
+        }];
+        match self.grid {
+            Some(Grid { decimals: Some(0), .. }) => words.push("whole numbers".into()),
+            Some(Grid { decimals: Some(1), .. }) => words.push("decimals of 1 digit".into()),
+            Some(Grid { decimals: Some(k), .. }) if k > 0 => words.push(format!("decimals of {k} digits")),
+            Some(Grid { spacing, .. }) => words.push(format!("multiples of {spacing:.4e}")),
+            None => {}
+        }
+        if let Some((small, large)) = self.scales.filter(|(small, large)| *large > SCALES * small) {
+            words.push(format!("parts of different scale ({small:.1e} to {large:.1e})"));
+        }
+        if self.decades > DECADES {
+            words.push(format!("magnitudes over {:.0} decades", self.decades.log10()));
+        }
+        if self.missing > 0.0 {
+            words.push(format!("{:.2} % missing", 100.0 * self.missing));
+        }
+        words
+    }
+}
+
+/// The median and the upper tenth of the differences between values so far apart; equal ones are left out.
+fn at_lag(parts: &[Vec<f64>], lag: usize) -> Option<(f64, f64)> {
+    let total: usize = parts.iter().map(Vec::len).sum();
+    // A step that has no factor in common with most numbers of columns.
+    let step = match (total / PAIRS) | 1 {
+        n if n > 1 && (n.is_multiple_of(3) || n.is_multiple_of(5)) => n + 2,
+        n => n,
+    };
+    let pairs = parts.iter().flat_map(|p| p.iter().zip(p.iter().skip(lag)).step_by(step));
+    let differences = pairs.map(|(a, b)| (b - a).abs()).filter(|d| *d > 0.0 && d.is_finite());
+    let mut differences: Vec<f64> = differences.collect();
+    (differences.len() >= 64).then(|| (quantile(&mut differences, 0.5), quantile(&mut differences, 0.9)))
+}
+
+fn order(parts: &[Vec<f64>]) -> Order {
+    let far = FAR.iter().filter_map(|lag| at_lag(parts, *lag)).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)));
+    let (Some(near), Some(far)) = (at_lag(parts, 1), far) else { return Order::Unknown };
+    let lags: Vec<(usize, f64)> = (2..=COLUMNS).filter_map(|lag| Some((lag, at_lag(parts, lag)?.0))).collect();
+    let least = lags.iter().map(|(_, d)| *d).fold(f64::INFINITY, f64::min);
+    let most = lags.iter().map(|(_, d)| *d).fold(near.0, f64::max);
+    // In a wave the neighbour is nearer than what lies half of a period behind it.
+    if least < SAME_COLUMN * near.0 && near.0 > UNRELATED * most {
+        let period = lags.iter().find(|(_, d)| *d < 1.3 * least).map_or(1, |(lag, _)| *lag);
+        return Order::Columns(period);
+    }
+    // Of a field that is nearly constant in most places the median sees only those.
+    let unrelated = near.0 > UNRELATED * far.0 && near.1 > UNRELATED * far.1;
+    if unrelated { Order::Records } else { Order::Field }
+}
+
+/// The values of each of `n` columns.
+fn columns(parts: &[Vec<f64>], n: usize) -> Vec<Vec<f64>> {
+    let column = |at: usize| parts.iter().flat_map(|p| p.iter().skip(at).step_by(n).copied()).collect();
+    (0..n).map(column).collect()
+}
+
+fn windows(parts: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    parts.iter().flat_map(|p| p.as_chunks::<WINDOW>().0).map(|w| w.to_vec()).collect()
+}
+
+/// The smallest and the largest spread, from the first to the last tenth of the values, without this share of the parts
+/// at either end; parts without any do not count.
+fn spreads(parts: &[Vec<f64>], without: f64) -> Option<(f64, f64)> {
+    let spread = |part: &Vec<f64>| {
+        let mut values: Vec<f64> = part.iter().copied().filter(|v| v.is_finite()).collect();
+        if values.len() < 16 {
+            return None;
+        }
+        let spread = quantile(&mut values, 0.9) - quantile(&mut values, 0.1);
+        (spread > 0.0).then_some(spread)
+    };
+    let mut all: Vec<f64> = parts.iter().filter_map(spread).collect();
+    (all.len() > 1).then(|| (quantile(&mut all, without), quantile(&mut all, 1.0 - without)))
+}
+
+fn decades(parts: &[Vec<f64>]) -> f64 {
+    let magnitudes = parts.iter().flatten().map(|v| v.abs());
+    let mut magnitudes: Vec<f64> = magnitudes.filter(|m| *m > 0.0 && m.is_finite()).collect();
+    if magnitudes.len() < FEW {
+        return 1.0;
+    }
+    quantile(&mut magnitudes, 0.95) / quantile(&mut magnitudes, 0.05)
+}
+
+/// The spacing of the element type's numbers at a value.
+pub fn spacing_at(dtype: sleek::DType, value: f64) -> f64 {
+    let (mantissa, least) = match dtype {
+        sleek::DType::F64 => (52, -1074),
+        sleek::DType::F32 => (23, -149),
+        sleek::DType::F16 => (10, -24),
+        _ => (7, -133),
+    };
+    if value == 0.0 { 2f64.powi(least) } else { 2f64.powi((value.abs().log2().floor() as i32 - mantissa).max(least)) }
+}
+
+/// The coarsest grid that all values lie on: fractions of decimal digits, or multiples of some other number.
+fn grid(parts: &[Vec<f64>], spacing_at: impl Fn(f64) -> f64, rounding: f64) -> Option<Grid> {
+    let other = lattice(parts, rounding).map(|spacing| Grid { spacing, decimals: None });
+    let decimal = (-3..=DECIMALS).find(|k| fits(parts, *k, &spacing_at));
+    let decimal = decimal.map(|k| Grid { spacing: power_of_ten(-k), decimals: Some(k) });
+    match (decimal, other) {
+        // Multiples of 0.002 are decimals too.
+        (Some(d), Some(o)) if o.spacing > 1.5 * d.spacing => Some(o),
+        (Some(d), _) => Some(d),
+        (None, other) => other,
+    }
+}
+
+fn power_of_ten(k: i32) -> f64 {
+    format!("1e{k}").parse().unwrap_or(f64::NAN)
+}
+
+/// Whether every value is a decimal of `k` digits behind the point, up to the rounding of its type, and enough of them
+/// could be something else.
+fn fits(parts: &[Vec<f64>], k: i32, spacing_at: &impl Fn(f64) -> f64) -> bool {
+    let unit = power_of_ten(-k);
+    let mut telling = 0;
+    for v in parts.iter().flatten().filter(|v| v.is_finite() && **v != 0.0) {
+        let spacing = spacing_at(*v);
+        if spacing * PLACES > unit {
+            continue;
+        }
+        if (v - (v / unit).round() * unit).abs() > 2.0 * spacing {
+            return false;
+        }
+        telling += 1;
+    }
+    telling >= FEW
+}
+
+/// The spacing of the values, if all lie on a grid: far fewer different values than values, and all of them a whole
+/// number of steps from the smallest.
+fn lattice(parts: &[Vec<f64>], rounding: f64) -> Option<f64> {
+    let mut values: Vec<f64> = parts.iter().flatten().copied().filter(|v| v.is_finite()).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let count = values.len();
+    values.dedup();
+    if values.len() < 3 || values.len() * 4 > count {
+        return None;
+    }
+    let mut gaps: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 4.0 * rounding).collect();
+    if gaps.len() < 2 {
+        return None;
+    }
+    gaps.sort_unstable_by(f64::total_cmp);
+    let small = gaps[gaps.len() / 20];
+    let single: Vec<f64> = gaps.iter().copied().take_while(|g| *g < 1.5 * small).collect();
+    let (first, last) = (values[0], values[values.len() - 1]);
+    let rough = single.iter().sum::<f64>() / single.len() as f64;
+    // From longer and longer stretches, since a small error of the spacing adds up.
+    let mut spacing = rough;
+    for v in &values {
+        let steps = ((v - first) / spacing).round();
+        let stretch = (v - first) / steps;
+        if steps > 0.0 && (stretch / spacing - 1.0).abs() < 0.2 / steps.max(1.0) {
+            spacing = stretch;
+        }
+    }
+    let is_on = |v: &f64| ((v - first) / spacing - ((v - first) / spacing).round()).abs() < 0.2;
+    let whole = (last - first) / spacing;
+    (spacing > 4.0 * rounding && whole < 1e9 && values.iter().all(is_on)).then_some(spacing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parts::tests::{noise, wave};
+    use super::*;
+    use sleek::DType;
+
+    fn grid_of(values: Vec<f64>, dtype: DType) -> Option<Grid> {
+        grid(&[values], |v| spacing_at(dtype, v), 1e-15)
+    }
+
+    #[test]
+    fn digits_are_counted() {
+        for k in 1..=6 {
+            let unit = power_of_ten(-k);
+            let decimals: Vec<f64> = wave(20_000).iter().map(|v| (v / unit).round() / unit.recip()).collect();
+            let found = grid_of(decimals, DType::F64).unwrap();
+            assert_eq!(found.decimals, Some(k));
+        }
+        let whole: Vec<f64> = wave(20_000).iter().map(|v| (100.0 * v).round()).collect();
+        assert_eq!(grid_of(whole, DType::F32).unwrap().decimals, Some(0));
+        assert_eq!(grid_of(wave(20_000), DType::F64), None);
+        let single: Vec<f64> = wave(20_000).iter().map(|v| f64::from(*v as f32)).collect();
+        assert_eq!(grid_of(single, DType::F32), None);
+        let packed: Vec<f64> = wave(20_000).iter().map(|v| 271.3 + (v / 0.0437219).round() * 0.0437219).collect();
+        let found = grid_of(packed, DType::F64).unwrap();
+        assert!(found.decimals.is_none() && (found.spacing / 0.0437219 - 1.0).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn orders() {
+        assert_eq!(order(&[wave(50_000)]), Order::Field);
+        assert_eq!(order(&[noise(50_000)]), Order::Records);
+        assert_eq!(order(&[vec![1.0; 5000]]), Order::Unknown);
+        let e = noise(60_000);
+        let table: Vec<f64> = (0..60_000).map(|i| [e[i], 500.0 + e[i], 1e6 + 100.0 * e[i]][i % 3]).collect();
+        assert_eq!(order(std::slice::from_ref(&table)), Order::Columns(3));
+        let (small, large) = spreads(&columns(&[table], 3), 0.0).unwrap();
+        assert!(large > 50.0 * small, "{small} {large}");
+    }
+}

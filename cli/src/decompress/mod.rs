@@ -1,0 +1,299 @@
+//! `sleek decompress`
+
+#[cfg(unix)]
+mod hdf5;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use sleek::Dims;
+use sleek::container::{Header, Region};
+
+use crate::args::{self, Slice, Threads, Verbosity};
+use crate::frames::{self, FrameReader};
+use crate::io::{Block, Input, Output, tell};
+use crate::progress::{Array, Progress, summary};
+use crate::{Outcome, npy, pipeline, tensors};
+
+/// Restore an array, as plain bytes or an NPY file; a safetensors file; an HDF5 file without our filter, or a variable
+#[derive(clap::Args)]
+pub struct Args {
+    /// Restore a box of the array only: START:LEN along each of its dimensions, the slowest first; START: or : to the
+    /// end
+    #[arg(long = "box", value_name = "START:LEN,…", value_parser = args::slice)]
+    slice: Option<Slice>,
+    /// Of a compressed safetensors file: restore the plain bytes of this tensor only
+    #[arg(long, value_name = "NAME", conflicts_with = "slice")]
+    tensor: Option<String>,
+    /// Write an NPY file, as where the name of OUT ends in .npy
+    #[arg(long)]
+    npy: bool,
+    /// Write an NPY file with elements that NumPy calls so, of the same bytes: b1, M8[s], …, or c8 or c16 of a last
+    /// dimension of 2 parts
+    #[arg(long, value_name = "TYPE", value_parser = npy::as_type)]
+    npy_type: Option<npy::Type>,
+    #[command(flatten)]
+    threads: Threads,
+    /// Replace OUT if it exists
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// The compressed file; - is standard input. FILE.nc:NAME is a variable of an HDF5 file
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; -
+    /// is standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply()?;
+    #[cfg(unix)]
+    if let Some(variable) = hdf5::Variable::named(&args.input) {
+        return variable.write(args);
+    }
+    #[cfg(unix)]
+    if crate::hdf5::is_hdf5(&args.input) {
+        return hdf5::whole(args);
+    }
+    let mut input = Input::open(&args.input)?;
+    if let Some(what) = foreign(input.peek(FOREIGN_BYTES)?) {
+        return Err(format!("{}: is {what}", input.name));
+    }
+    if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
+        return tensors(args, input);
+    }
+    if let Some(name) = &args.tensor {
+        return Err(format!("--tensor {name}: {} is not the compressed file of a safetensors file", input.name));
+    }
+    let mut head = Head::new(args, &input)?;
+    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
+    let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
+    let (from, to) = (input.name.clone(), output.name.clone());
+    let (mut bytes_in, mut bytes_out) = (0, 0);
+    let mut reader = FrameReader::new(input);
+    let mut last = Dims::NONE;
+    let mut whole = args.slice.as_ref().map(Whole::new);
+    pipeline::run(
+        |frame| {
+            let is_one = reader.next(frame)?;
+            last = reader.dims()?;
+            Ok(is_one)
+        },
+        |frame, outlet| {
+            let header = frames::header(frame)?;
+            if let Some(bytes) = head.bytes(args, &header, &from)? {
+                let mut block = outlet.block()?;
+                block.keep_bytes(&bytes);
+                outlet.send(block)?;
+            }
+            let mut send = |restore: &dyn Fn(&mut Block) -> Result<(), String>| {
+                let mut block = outlet.block()?;
+                restore(&mut block).map_err(|e| format!("{from}: {e}"))?;
+                bytes_out += block.data().len() as u64;
+                outlet.send(block)
+            };
+            match &mut whole {
+                Some(whole) => {
+                    if let Some(part) = whole.part_of(&header) {
+                        send(&|block| part.restore(frame, block))?;
+                    }
+                }
+                None => {
+                    for piece in frames::pieces(&header) {
+                        send(&|block| piece.restore(frame, block))?;
+                    }
+                }
+            }
+            bytes_in += frame.data().len() as u64;
+            progress.add(frame.data().len() as u64);
+            Ok(())
+        },
+        |data| output.write(data),
+    )?;
+    if let Some(whole) = &whole {
+        whole.check().map_err(|e| format!("--box: {from}: {e}"))?;
+    }
+    head.check(&last, &from)?;
+    output.finish()?;
+    let time = progress.finish();
+    if !args.verbosity.quiet {
+        tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes by which files of other programs are known.
+const FOREIGN_BYTES: usize = 6;
+
+/// What a file of another program is that begins so, and what helps.
+fn foreign(first: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 6] = [
+        (b"PK\x03\x04", "a ZIP file, as .npz, .keras and .pt are: unzip it, then restore what is in it"),
+        (b"\x1f\x8b", "a gzip file: gunzip it first"),
+        (b"\x28\xb5\x2f\xfd", "a Zstandard file: unzstd it first"),
+        (b"\x93NUMPY", "an NPY file, which is not compressed; sleek compress does that"),
+        (b"\x89HDF", "an HDF5 file, which cannot be read from a pipe: name the file"),
+        (b"CDF", "a classic netCDF file, which has no filters"),
+    ];
+    known.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what)
+}
+
+impl Args {
+    /// Whether an NPY file is to be written.
+    fn is_npy(&self) -> bool {
+        self.npy || self.npy_type.is_some() || npy::is_name(&self.output)
+    }
+}
+
+/// The header of an NPY file, which goes before all elements and tells how many there are.
+enum Head {
+    /// Plain bytes have none, and this one was written.
+    None,
+    /// The dimensions of the whole array are known.
+    Known(Dims),
+    /// The first stream will tell them.
+    Unknown,
+    /// It was written for an array of these dimensions.
+    Written(Dims),
+}
+
+impl Head {
+    fn new(args: &Args, input: &Input) -> Result<Head, String> {
+        match (args.is_npy(), input.bytes) {
+            (false, _) => Ok(Head::None),
+            (true, None) => Ok(Head::Unknown),
+            // A regular file is there to be read twice.
+            (true, Some(_)) => FrameReader::new(Input::open(&args.input)?).survey().map(|(_, dims)| Head::Known(dims)),
+        }
+    }
+
+    /// The header, before the first stream's elements.
+    fn bytes(&mut self, args: &Args, first: &Header, from: &str) -> Result<Option<Vec<u8>>, String> {
+        let dims = match self {
+            Head::None | Head::Written(_) => return Ok(None),
+            Head::Known(dims) => *dims,
+            Head::Unknown if first.more => {
+                return Err(format!(
+                    "{from}: has several streams, and the header of an NPY file tells how long they are together: \
+                     a file is needed that can be read twice"
+                ));
+            }
+            Head::Unknown => first.layout.shape.dims,
+        };
+        *self = Head::Written(dims);
+        let lens = match &args.slice {
+            None => dims.lens().to_vec(),
+            Some(slice) => slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?.lens().to_vec(),
+        };
+        let (dtype, big_endian) = (first.layout.dtype, first.big_endian);
+        match &args.npy_type {
+            Some(kind) => kind.header(dtype, big_endian, &lens).map(Some),
+            None => Ok(Some(npy::header(dtype, big_endian, &lens))),
+        }
+    }
+
+    /// Refuses what came to other dimensions than the header says.
+    fn check(&self, found: &Dims, from: &str) -> Result<(), String> {
+        match self {
+            Head::Written(dims) if dims != found => {
+                Err(format!("{from}: changed from {dims} to {found} while it was read"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn tensors(args: &Args, input: Input) -> Outcome {
+    if args.is_npy() && args.tensor.is_none() {
+        return Err(format!("{}: has many arrays, an NPY file one; --tensor NAME restores it", input.name));
+    }
+    if let Some(name) = args.tensor.as_ref().filter(|_| args.npy_type.is_some()) {
+        return Err(format!("--npy-type: tensor '{name}' has a type of its own"));
+    }
+    if args.slice.is_some() {
+        return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));
+    }
+    let output = |input: &Input| Output::create(&args.output, args.force, input.rights.as_ref());
+    tensors::decompress(input, args.tensor.as_deref(), args.is_npy(), args.verbosity.quiet, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A box of the whole array, of which each frame has a part.
+struct Whole<'a> {
+    slice: &'a Slice,
+    /// The dimensions of all frames so far.
+    lens: Vec<u64>,
+    axis: usize,
+}
+
+/// A box of a frame.
+struct Part {
+    start: Vec<u64>,
+    lens: Vec<u64>,
+    size: usize,
+}
+
+impl Whole<'_> {
+    fn new(slice: &Slice) -> Whole<'_> {
+        Whole { slice, lens: Vec::new(), axis: 0 }
+    }
+
+    /// What the next frame has of the box. Nothing where the box lies beyond the array, for which `check` has the
+    /// words.
+    fn part_of(&mut self, header: &Header) -> Option<Part> {
+        let dims = header.layout.shape.dims;
+        if self.lens.is_empty() {
+            (self.lens, self.axis) = (dims.lens().to_vec(), frames::axis_of(header));
+            self.lens[self.axis] = 0;
+        }
+        let before = self.lens[self.axis];
+        let here = dims.lens()[self.axis];
+        self.lens[self.axis] = before.saturating_add(here);
+        if self.slice.start.len() != dims.rank() {
+            return None;
+        }
+        let (mut start, mut lens) = self.slice.resolved(dims.lens());
+        // Along the axis of the frames the box is cut to what the frame has.
+        let first = self.slice.start[self.axis];
+        let end = self.slice.lens[self.axis].map_or(u64::MAX, |len| first.saturating_add(len));
+        let (from, to) = (first.max(before), end.min(self.lens[self.axis]));
+        (start[self.axis], lens[self.axis]) = (from.saturating_sub(before), to.saturating_sub(from));
+        let region = Region::new(&dims, &start, &lens).ok()?;
+        (region.count() > 0).then(|| Part { start, lens, size: header.layout.dtype.size() })
+    }
+
+    /// Refuses a box that does not lie in the whole array.
+    fn check(&self) -> Result<(), String> {
+        let dims = Dims::new(&self.lens).map_err(|e| e.message)?;
+        self.slice.region_in(&dims).map(drop)
+    }
+}
+
+impl Slice {
+    /// Where it starts and how long it is in an array of these dimensions, of which there are as many.
+    fn resolved(&self, dims: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let rest = |k: usize| dims[k].saturating_sub(self.start[k]);
+        (self.start.clone(), self.lens.iter().enumerate().map(|(k, len)| len.unwrap_or_else(|| rest(k))).collect())
+    }
+
+    /// The box in an array; an error where it does not lie in it.
+    fn region_in(&self, dims: &Dims) -> Result<Region, String> {
+        let (start, lens) = match self.start.len() == dims.rank() {
+            true => self.resolved(dims.lens()),
+            false => (self.start.clone(), Vec::new()),
+        };
+        Region::new(dims, &start, &lens).map_err(|e| e.message)
+    }
+}
+
+impl Part {
+    fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
+        let count: u64 = self.lens.iter().product();
+        let room = block.room(count as usize * self.size);
+        sleek::decompress_box_into(frame.data(), &self.start, &self.lens, room).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,385 @@
+//! A dataset of numbers, read and written block by block as the bytes that the file's type has.
+
+use std::ffi::c_int;
+
+use sleek::hdf5::{Stored, datatype};
+
+use super::abi;
+use super::filters::{filter_name, missing_filter};
+use super::object::{Object, open_object};
+use super::stored::check_room;
+use super::{Id, h5, h5_id};
+use crate::io::reserve;
+
+/// Bytes that are read or written at once, as far as whole chunks allow.
+const BLOCK_BYTES: u64 = 4 << 20;
+/// Chunks of this size at most are made for a dataset that has none: HDF5's cache for chunks takes that much.
+pub const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes,
+/// enumerations.
+const PLAIN: [c_int; 5] = [0, 1, 4, 5, 8];
+
+/// A dataset of plain numbers (or arrays of them) that can be read.
+pub struct Field<'a> {
+    pub dataset: Id<'a>,
+    pub file_type: Id<'a>,
+    pub properties: Id<'a>,
+    pub name: String,
+    pub stored: Stored,
+    pub dims: Vec<u64>,
+    /// The chunk that it has, or would get.
+    pub chunk: Vec<u64>,
+    pub is_chunked: bool,
+    /// The chunk that its copy gets instead, if it is another.
+    pub new_chunk: Option<Vec<u64>>,
+    /// Bytes of an element of the dataset: an array of numbers counts as one.
+    pub size: u64,
+}
+
+/// A part of a dataset: where it starts and how long it is, in each dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    pub start: Vec<u64>,
+    pub count: Vec<u64>,
+}
+
+impl<'a> Field<'a> {
+    /// Opens an object that is a dataset; in its place the reason if it is no field, in words that follow "kept: ".
+    pub fn open(file: &Id<'a>, object: &Object) -> Result<Result<Field<'a>, String>, String> {
+        let hdf5 = file.hdf5;
+        let dataset = open_object(file, &object.path)?;
+        let file_type = h5_id!(hdf5, H5Dget_type(dataset.id))?;
+        let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
+        let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
+        let unfit = |why: String| Ok(Err(why));
+        let stored = match datatype(&encoded(&file_type)?) {
+            Ok(stored) => stored,
+            Err(e) => return unfit(e.message),
+        };
+        let class = h5!(hdf5, H5Tget_class(file_type.id))?;
+        // Compounds without references are their bytes, as long as nothing of them lies elsewhere.
+        let is_plain = match class {
+            abi::COMPOUND => {
+                h5!(hdf5, H5Tdetect_class(file_type.id, abi::REFERENCE))? == 0
+                    && h5!(hdf5, H5Tdetect_class(file_type.id, abi::VARIABLE))? == 0
+                    && h5!(hdf5, H5Tdetect_class(file_type.id, abi::STRING))? == 0
+            }
+            class => PLAIN.contains(&class),
+        };
+        if !stored.dtype.is_float() && !is_plain {
+            let text = class == abi::STRING && h5!(hdf5, H5Tis_variable_str(file_type.id))? > 0;
+            return unfit(if text { "strings of variable length".into() } else { stored.what });
+        }
+        match h5!(hdf5, H5Sget_simple_extent_type(space.id))? {
+            abi::SIMPLE_SPACE => {}
+            abi::SCALAR_SPACE => return unfit("a single value".into()),
+            _ => return unfit("without values".into()),
+        }
+        let layout = h5!(hdf5, H5Pget_layout(properties.id))?;
+        if layout == abi::VIRTUAL {
+            return unfit("a view of other datasets".into());
+        }
+        if h5!(hdf5, H5Pget_external_count(properties.id))? > 0 {
+            return unfit("stored in another file".into());
+        }
+        if let Some(id) = missing_filter(hdf5, &properties)? {
+            let name = filter_name(id);
+            let name = if name.starts_with("filter") { String::new() } else { format!(" ({name})") };
+            return unfit(format!("needs filter {id}{name}, which HDF5 does not find"));
+        }
+        let dims = lengths(&space)?;
+        let size = size_of_type(&file_type)? as u64;
+        let is_chunked = layout == abi::CHUNKED;
+        let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
+        let name = object.name();
+        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk: None, size }))
+    }
+
+    /// Whether each element is a number, rather than several of them, or some bytes.
+    pub fn is_of_numbers(&self) -> bool {
+        self.stored.scalar && self.size == self.stored.dtype.size() as u64
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        self.dims.iter().fold(self.size, |n, len| n.saturating_mul(*len))
+    }
+
+    /// Bytes in the file.
+    pub fn stored_bytes(&self) -> u64 {
+        // SAFETY: the id is alive; the answer 0 stands for an error too, and then nothing is stored.
+        unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
+    }
+
+    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were
+    /// never written, each block is one chunk and those are left out.
+    pub fn blocks(&self) -> Result<Vec<Block>, String> {
+        match self.space_status()? {
+            abi::NOT_STORED => Ok(Vec::new()),
+            abi::WHOLLY_STORED => self.all_blocks().listed(),
+            _ if !self.is_chunked || self.new_chunk.is_some() => self.all_blocks().listed(),
+            _ => self.stored_chunks()?.map_or_else(|| self.all_blocks().listed(), Ok),
+        }
+    }
+
+    /// The same in single chunks.
+    pub fn blocks_in_chunks(&self) -> Result<Vec<Block>, String> {
+        match self.space_status()? {
+            abi::NOT_STORED => Ok(Vec::new()),
+            abi::WHOLLY_STORED => self.blocks_of_all_chunks().listed(),
+            _ if !self.is_chunked => self.blocks_of_all_chunks().listed(),
+            _ => self.stored_chunks()?.map_or_else(|| self.blocks_of_all_chunks().listed(), Ok),
+        }
+    }
+
+    /// The same with what was never written.
+    pub fn all_blocks(&self) -> Cut {
+        let step = self.new_chunk.as_ref().map(|new| self.whole_chunks(new));
+        cut(&self.dims, &enlarged(&self.dims, step.as_ref().unwrap_or(&self.chunk), self.size))
+    }
+
+    /// Whole new chunks, in which a chunk has room: so each chunk is read few times, and each new one written once.
+    fn whole_chunks(&self, new: &[u64]) -> Vec<u64> {
+        if !self.is_chunked {
+            return new.to_vec();
+        }
+        let steps = self.chunk.iter().zip(new).zip(&self.dims);
+        steps.map(|((old, new), len)| old.next_multiple_of(*new).min((*len).max(1).next_multiple_of(*new))).collect()
+    }
+
+    /// Bytes of that, for new chunks of this shape.
+    pub fn together(&self, new: &[u64]) -> u64 {
+        self.whole_chunks(new).iter().product::<u64>().saturating_mul(self.size)
+    }
+
+    /// The chunk that its copy gets.
+    pub fn chunk_to_be(&self) -> &[u64] {
+        self.new_chunk.as_ref().unwrap_or(&self.chunk)
+    }
+
+    /// All chunks, written or not.
+    pub fn blocks_of_all_chunks(&self) -> Cut {
+        cut(&self.dims, &self.chunk)
+    }
+
+    /// Bytes of a block.
+    pub fn block_bytes(&self, block: &Block) -> usize {
+        let bytes = block.count.iter().fold(self.size, |n, len| n.saturating_mul(*len));
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// A block's bytes.
+    pub fn bytes_of(&self, block: &Block) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        self.read_into(block, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same in the place of what `bytes` has.
+    pub fn read_into(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), String> {
+        let size = self.block_bytes(block);
+        reserve(bytes, size.saturating_sub(bytes.len())).map_err(|e| format!("{}: {e}", self.name))?;
+        bytes.resize(size, 0);
+        self.read(block, bytes)
+    }
+
+    /// Reads a block into `bytes`, which has its size.
+    pub fn read(&self, block: &Block, bytes: &mut [u8]) -> Result<(), String> {
+        assert_eq!(bytes.len(), self.block_bytes(block));
+        let (memory, file) = self.spaces(block)?;
+        let (dataset, file_type) = (self.dataset.id, self.file_type.id);
+        let out = bytes.as_mut_ptr().cast();
+        h5!(self.dataset.hdf5, H5Dread(dataset, file_type, memory.id, file.id, abi::DEFAULT, out))
+            .map(drop)
+            .map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Writes a block to a dataset of the same type and shape.
+    pub fn write_to(&self, other: &Id, block: &Block, bytes: &[u8]) -> Result<(), String> {
+        assert_eq!(bytes.len(), self.block_bytes(block));
+        let (memory, file) = self.spaces(block)?;
+        let data = bytes.as_ptr().cast();
+        h5!(self.dataset.hdf5, H5Dwrite(other.id, self.file_type.id, memory.id, file.id, abi::DEFAULT, data))
+            .map(drop)
+            .map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// The block in memory and in the dataset.
+    fn spaces(&self, block: &Block) -> Result<(Id<'a>, Id<'a>), String> {
+        let hdf5 = self.dataset.hdf5;
+        let none = std::ptr::null();
+        let memory = h5_id!(hdf5, H5Screate_simple(block.count.len() as c_int, block.count.as_ptr(), none))?;
+        let file = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
+        let (start, count) = (block.start.as_ptr(), block.count.as_ptr());
+        h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
+        Ok((memory, file))
+    }
+
+    /// Whether it is a dimension scale: the coordinates of other datasets.
+    pub fn is_scale(&self) -> Result<bool, String> {
+        let hdf5 = self.dataset.hdf5;
+        if h5!(hdf5, H5Aexists(self.dataset.id, c"CLASS".as_ptr()))? == 0 {
+            return Ok(false);
+        }
+        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, c"CLASS".as_ptr(), abi::DEFAULT))?;
+        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
+        let plain = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING && h5!(hdf5, H5Tis_variable_str(kind.id))? == 0;
+        let size = size_of_type(&kind)?;
+        if !plain || size > 64 || h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? != 1 {
+            return Ok(false);
+        }
+        let mut text = [0u8; 64];
+        h5!(hdf5, H5Aread(attribute.id, kind.id, text.as_mut_ptr().cast()))?;
+        Ok(text.starts_with(b"DIMENSION_SCALE"))
+    }
+}
+
+/// The datatype as HDF5 writes it.
+pub fn encoded(kind: &Id) -> Result<Vec<u8>, String> {
+    let mut size = 0;
+    h5!(kind.hdf5, H5Tencode(kind.id, std::ptr::null_mut(), &raw mut size))?;
+    let mut bytes = vec![0u8; size];
+    h5!(kind.hdf5, H5Tencode(kind.id, bytes.as_mut_ptr().cast(), &raw mut size))?;
+    Ok(bytes)
+}
+
+/// Bytes of an element.
+pub fn size_of_type(kind: &Id) -> Result<usize, String> {
+    // SAFETY: the id is alive.
+    match unsafe { (kind.hdf5.call.H5Tget_size)(kind.id) } {
+        0 => Err(kind.hdf5.complaint("H5Tget_size")),
+        size => Ok(size),
+    }
+}
+
+/// The lengths of a simple space.
+fn lengths(space: &Id) -> Result<Vec<u64>, String> {
+    let rank = h5!(space.hdf5, H5Sget_simple_extent_ndims(space.id))?;
+    let mut dims = vec![0; rank as usize];
+    h5!(space.hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), std::ptr::null_mut()))?;
+    Ok(dims)
+}
+
+fn stored_chunk(properties: &Id, rank: usize) -> Result<Vec<u64>, String> {
+    let mut chunk = vec![0; rank];
+    h5!(properties.hdf5, H5Pget_chunk(properties.id, rank as c_int, chunk.as_mut_ptr()))?;
+    Ok(chunk)
+}
+
+/// A chunk for a dataset that has none: whole rows of the fastest dimensions, cut along the slowest.
+pub fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
+    let mut chunk: Vec<u64> = dims.iter().map(|d| (*d).max(1)).collect();
+    for i in 0..chunk.len() {
+        let rest: u64 = chunk.iter().skip(i + 1).fold(size, |n, len| n.saturating_mul(*len));
+        let fits = (CHUNK_BYTES / rest.max(1)).max(1);
+        // As many chunks as there must be, and these of one size.
+        chunk[i] = chunk[i].div_ceil(chunk[i].div_ceil(fits));
+        if chunk[i] > 1 {
+            break;
+        }
+    }
+    chunk
+}
+
+/// Blocks of whole chunks: as many along the fastest dimensions as there are, if the block stays small.
+fn enlarged(dims: &[u64], chunk: &[u64], size: u64) -> Vec<u64> {
+    let mut block = chunk.to_vec();
+    for i in (0..dims.len()).rev() {
+        let bytes = block.iter().fold(size, |n, len| n.saturating_mul(*len)).max(1);
+        let chunks = dims[i].div_ceil(chunk[i]).max(1);
+        let times = (BLOCK_BYTES / bytes).clamp(1, chunks);
+        block[i] = chunk[i] * times;
+        if times < chunks {
+            break;
+        }
+    }
+    block
+}
+
+/// Cuts a dataset into blocks of a shape, those at the rim smaller.
+pub fn cut(dims: &[u64], shape: &[u64]) -> Cut {
+    let counts: Vec<u64> = dims.iter().zip(shape).map(|(d, s)| d.div_ceil(*s)).collect();
+    let total = counts.iter().fold(1u64, |n, count| n.saturating_mul(*count));
+    Cut { dims: dims.to_vec(), shape: shape.to_vec(), counts, next: 0, total }
+}
+
+/// The blocks of a dataset, one after the other: there may be more than memory has room for.
+#[derive(Clone)]
+pub struct Cut {
+    dims: Vec<u64>,
+    shape: Vec<u64>,
+    /// Blocks along each dimension.
+    counts: Vec<u64>,
+    next: u64,
+    total: u64,
+}
+
+impl Cut {
+    /// How many there are.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// All of them at once.
+    pub fn listed(self) -> Result<Vec<Block>, String> {
+        check_room(self.total, self.dims.len())?;
+        Ok(self.collect())
+    }
+}
+
+impl Iterator for Cut {
+    type Item = Block;
+
+    fn next(&mut self) -> Option<Block> {
+        if self.next == self.total {
+            return None;
+        }
+        let mut rest = self.next;
+        self.next += 1;
+        let mut start = vec![0; self.dims.len()];
+        for i in (0..self.dims.len()).rev() {
+            start[i] = rest % self.counts[i] * self.shape[i];
+            rest /= self.counts[i];
+        }
+        let count = start.iter().zip(&self.dims).zip(&self.shape).map(|((at, d), s)| (*s).min(d - at)).collect();
+        Some(Block { start, count })
+    }
+}
+
+/// Sets the chunk of a property list.
+pub fn set_chunk(properties: &Id, chunk: &[u64]) -> Result<(), String> {
+    h5!(properties.hdf5, H5Pset_chunk(properties.id, chunk.len() as c_int, chunk.as_ptr())).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_for_what_has_none() {
+        assert_eq!(good_chunk(&[100, 200], 4), [100, 200]);
+        assert_eq!(good_chunk(&[1000, 1000], 4), [250, 1000]);
+        assert_eq!(good_chunk(&[10, 3000, 1000], 8), [1, 131, 1000]);
+        assert_eq!(good_chunk(&[1 << 40], 4), [1 << 18]);
+        assert_eq!(good_chunk(&[7, 0, 3], 4), [7, 1, 3]);
+    }
+
+    #[test]
+    fn blocks_cover_everything_once() {
+        let dims = [5, 7, 11];
+        for shape in [[2, 3, 4], [5, 7, 11], [1, 1, 1]] {
+            let blocks: Vec<Block> = cut(&dims, &shape).collect();
+            let covered: u64 = blocks.iter().map(|b| b.count.iter().product::<u64>()).sum();
+            assert_eq!(covered, 5 * 7 * 11, "{shape:?}");
+            assert!(blocks.iter().all(|b| (0..3).all(|i| b.count[i] > 0 && b.start[i] % shape[i] == 0)));
+        }
+        assert_eq!(cut(&[0, 4], &[1, 4]).count(), 0);
+        // Not listed, and no overflow.
+        let huge = cut(&[u64::MAX, u64::MAX], &[1, 1]);
+        assert!(huge.clone().nth(1).is_some_and(|b| b.start == [0, 1]) && huge.listed().is_err());
+        assert_eq!(enlarged(&[100, 1000, 1000], &[1, 100, 1000], 4), [1, 1000, 1000]);
+        assert_eq!(enlarged(&[100, 10, 10], &[1, 10, 10], 4), [100, 10, 10]);
+    }
+}

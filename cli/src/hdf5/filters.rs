@@ -1,0 +1,94 @@
+//! The filters of a dataset.
+
+use std::ffi::{c_int, c_uint};
+
+use sleek::hdf5::FILTER_ID;
+
+use super::{Hdf5, Id, h5};
+
+/// Words of a filter that are read; SLEEK has fewer.
+const WORDS: usize = 256;
+
+/// A filter of a dataset.
+pub struct Filter {
+    pub id: c_int,
+    /// Its `cd_values`.
+    pub words: Vec<c_uint>,
+}
+
+impl Filter {
+    /// Whether it is ours.
+    pub fn is_sleek(&self) -> bool {
+        self.id == FILTER_ID as c_int
+    }
+}
+
+/// A dataset's filters, of the list of its properties, in the order in which they are written through.
+pub fn pipeline(properties: &Id) -> Result<Vec<Filter>, String> {
+    let hdf5 = properties.hdf5;
+    let count = h5!(hdf5, H5Pget_nfilters(properties.id))?;
+    let filter = |i| {
+        let (mut flags, mut count, mut config, mut words) = (0, WORDS, 0, vec![0; WORDS]);
+        let no_name = std::ptr::null_mut();
+        let (flags, config, values) = (&raw mut flags, &raw mut config, words.as_mut_ptr());
+        let id = h5!(hdf5, H5Pget_filter2(properties.id, i, flags, &raw mut count, values, 0, no_name, config))?;
+        words.truncate(count);
+        Ok(Filter { id, words })
+    };
+    (0..count as u32).map(filter).collect()
+}
+
+/// Their ids.
+pub fn filters(properties: &Id) -> Result<Vec<c_int>, String> {
+    Ok(pipeline(properties)?.into_iter().map(|filter| filter.id).collect())
+}
+
+/// The first filter that the library cannot undo.
+pub fn missing_filter(hdf5: &Hdf5, properties: &Id) -> Result<Option<c_int>, String> {
+    for id in filters(properties)? {
+        if h5!(hdf5, H5Zfilter_avail(id))? == 0 {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// A filter's name, for those that are in use.
+pub fn filter_name(id: c_int) -> String {
+    if id == FILTER_ID as c_int {
+        return "SLEEK".into();
+    }
+    let known = [
+        (1, "deflate"),
+        (2, "shuffle"),
+        (3, "fletcher32"),
+        (4, "szip"),
+        (5, "nbit"),
+        (6, "scaleoffset"),
+        (32000, "LZF"),
+        (32001, "Blosc"),
+        (32004, "LZ4"),
+        (32008, "bitshuffle"),
+        (32013, "ZFP"),
+        (32015, "Zstandard"),
+        (32017, "SZ"),
+        (32018, "FCIDECOMP"),
+        (32019, "JPEG"),
+        (32022, "BitGroom"),
+        (32023, "BitRound"),
+        (32024, "SZ3"),
+        (32026, "Blosc2"),
+        (32028, "SPERR"),
+    ];
+    known.iter().find(|(k, _)| *k == id).map_or_else(|| format!("filter {id}"), |(_, name)| (*name).into())
+}
+
+/// Whether a filter may have changed numbers: those that only do so. (Of SLEEK's the request tells.) Of integers
+/// scaleoffset loses nothing.
+pub fn is_lossy(id: c_int, are_floats: bool) -> bool {
+    match id {
+        6 => are_floats,
+        32013 | 32017 | 32018 | 32019 | 32022 | 32023 | 32024 | 32028 => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,217 @@
+//! Which values of a dataset stand for missing ones, and which are valid: as HDF5 and the conventions of netCDF say it.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+
+use sleek::container::missing::MAX_MISSING;
+use sleek::{DType, MissingValue, MissingValues};
+
+use super::abi::{self, DEFAULT};
+use super::dataset::{Field, size_of_type};
+use super::{Id, h5, h5_id};
+use crate::element;
+
+/// What a dataset says of its values.
+#[derive(Debug, PartialEq)]
+pub struct Declared {
+    pub missing: MissingValues,
+    /// The smallest and the largest valid value; infinite where nothing is said.
+    pub valid: (f64, f64),
+}
+
+/// The missing values of a dataset, each with who named it, before it is known whether there is room for all of them.
+struct Named {
+    dtype: DType,
+    values: Vec<(f64, &'static str)>,
+}
+
+impl Named {
+    /// One more, as the element nearest to it. NaN and infinities come back exactly whether they are named or not.
+    fn add(&mut self, value: f64, by: &'static str) {
+        let element = self.dtype.number(self.dtype.nearest(value));
+        if element.is_finite() && !self.values.iter().any(|(known, _)| *known == element) {
+            self.values.push((element, by));
+        }
+    }
+}
+
+impl Field<'_> {
+    /// The bits of all missing values that a dataset of floats declares, however many there are, of zero both.
+    pub fn marks(&self) -> Result<Vec<u64>, String> {
+        let dtype = self.stored.dtype;
+        if !dtype.is_float() {
+            return Ok(Vec::new());
+        }
+        let minus_zero = 1 << (8 * dtype.size() - 1);
+        let named = self.named(&MissingValues::default())?;
+        let bits = named.values.iter().map(|(value, _)| dtype.nearest(*value));
+        Ok(bits.flat_map(|bits| if bits & !minus_zero == 0 { vec![0, minus_zero] } else { vec![bits] }).collect())
+    }
+
+    /// What the dataset says of its values, and `besides` that: missing values of which it knows nothing.
+    pub fn declared(&self, besides: &MissingValues) -> Result<Declared, String> {
+        let (dtype, named) = (self.stored.dtype, self.named(besides)?);
+        let mut missing = MissingValues::default();
+        for (value, _) in &named.values {
+            let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.of_type(dtype));
+            room.map_err(|e| self.too_many(&named, &e.message))?;
+        }
+        Ok(Declared { missing, valid: self.valid()? })
+    }
+
+    fn named(&self, besides: &MissingValues) -> Result<Named, String> {
+        let dtype = self.stored.dtype;
+        let mut named = Named { dtype, values: Vec::new() };
+        for value in besides.numbers(dtype).map_err(|e| format!("{}: --fill: {}", self.name, e.message))? {
+            named.add(value, "--fill");
+        }
+        for value in self.numbers_of(c"_FillValue")? {
+            named.add(value, "_FillValue");
+        }
+        for value in self.numbers_of(c"missing_value")? {
+            named.add(value, "missing_value");
+        }
+        let own = self.fill_values()?;
+        // Where its parts are too many for a stream the filter keeps all of the dataset.
+        if self.stored.scalar || named.values.len() + own.len() <= MAX_MISSING {
+            own.into_iter().for_each(|value| named.add(value, "HDF5's fill value"));
+        }
+        Ok(named)
+    }
+
+    fn too_many(&self, named: &Named, why: &str) -> String {
+        let list: Vec<String> = named.values.iter().map(|(value, by)| format!("{value:e} ({by})")).collect();
+        format!("{}: {why}: {}; a dataset can have up to 4", self.name, list.join(", "))
+    }
+
+    /// The fill value that the dataset was given.
+    pub fn fill_value(&self) -> Result<Option<f64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut defined = 0;
+        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
+        if defined != abi::FILL_USER_DEFINED || !self.stored.scalar {
+            return Ok(None);
+        }
+        let mut value = 0f64;
+        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
+        h5!(hdf5, H5Pget_fill_value(self.properties.id, double, (&raw mut value).cast()))?;
+        Ok(Some(value))
+    }
+
+    /// The same, and of arrays and complex numbers the fill values of their parts, each once.
+    pub fn fill_values(&self) -> Result<Vec<f64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut defined = 0;
+        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
+        let is_given = defined == abi::FILL_USER_DEFINED;
+        if self.stored.scalar || !is_given || !self.stored.dtype.is_float() {
+            return Ok(self.fill_value()?.into_iter().collect());
+        }
+        let (dtype, bytes) = (self.stored.dtype, self.fill_bytes());
+        let mut values: Vec<f64> = Vec::new();
+        element::for_each_pair(dtype, self.stored.big_endian, &bytes, &bytes, |(_, value), _| {
+            if !values.iter().any(|known| known.to_bits() == value.to_bits()) {
+                values.push(value);
+            }
+        });
+        Ok(values)
+    }
+
+    /// The bytes of an element that was never written.
+    pub fn fill_bytes(&self) -> Vec<u8> {
+        let hdf5 = self.dataset.hdf5;
+        let mut bytes = vec![0u8; self.size as usize];
+        let filled = h5!(hdf5, H5Pget_fill_value(self.properties.id, self.file_type.id, bytes.as_mut_ptr().cast()));
+        if hdf5.forgive(filled).is_none() {
+            bytes.fill(0); // there is none, and HDF5 writes zeros
+        }
+        bytes
+    }
+
+    /// The valid range: `valid_range`, else `valid_min` and `valid_max`, in the dataset's precision.
+    fn valid(&self) -> Result<(f64, f64), String> {
+        let in_type = |v: f64| self.stored.dtype.number(self.stored.dtype.nearest(v));
+        if let [low, high] = self.numbers_of(c"valid_range")?[..]
+            && low <= high
+        {
+            return Ok((in_type(low), in_type(high)));
+        }
+        let one = |name| Ok::<_, String>(self.numbers_of(name)?.first().copied().filter(|v| !v.is_nan()));
+        let low = one(c"valid_min")?.map_or(f64::NEG_INFINITY, in_type);
+        let high = one(c"valid_max")?.map_or(f64::INFINITY, in_type);
+        Ok((low, high))
+    }
+
+    /// The numbers that an attribute holds, whatever their type; a text counts if it is a number.
+    pub fn numbers_of(&self, name: &CStr) -> Result<Vec<f64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        if h5!(hdf5, H5Aexists(self.dataset.id, name.as_ptr()))? == 0 {
+            return Ok(Vec::new());
+        }
+        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, name.as_ptr(), DEFAULT))?;
+        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
+        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+        let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))?;
+        let count = usize::try_from(count).unwrap_or(0);
+        match h5!(hdf5, H5Tget_class(kind.id))? {
+            0 | 1 if count > 0 => {
+                let mut values = vec![0f64; count];
+                let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
+                h5!(hdf5, H5Aread(attribute.id, double, values.as_mut_ptr().cast()))?;
+                Ok(values)
+            }
+            abi::STRING if count == 1 => {
+                Ok(text(&attribute, &kind, &space)?.as_deref().and_then(number).into_iter().collect())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The text of an attribute of one string.
+pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
+    let hdf5 = attribute.hdf5;
+    // A copy of a type of a file is a type in memory.
+    let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
+    if h5!(hdf5, H5Tis_variable_str(kind.id))? == 0 {
+        let mut bytes = vec![0u8; size_of_type(kind)?];
+        h5!(hdf5, H5Aread(attribute.id, memory.id, bytes.as_mut_ptr().cast()))?;
+        bytes.push(0);
+        return Ok(CStr::from_bytes_until_nul(&bytes).ok().map(|s| s.to_string_lossy().into_owned()));
+    }
+    let mut start: *mut c_char = std::ptr::null_mut();
+    let place: *mut c_void = (&raw mut start).cast();
+    h5!(hdf5, H5Aread(attribute.id, memory.id, place))?;
+    // SAFETY: HDF5 has written null or the address of a string that it allocated.
+    let text: Option<CString> = (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) }.to_owned());
+    // SAFETY: the place is as H5Aread filled it.
+    unsafe { (hdf5.call.H5Dvlen_reclaim)(memory.id, space.id, DEFAULT, place) };
+    Ok(text.map(|s| s.to_string_lossy().into_owned()))
+}
+
+/// A number as people and programs write it into a text: -9999, 1.e20, -999.f, 1e20f.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    text.parse().ok().or_else(|| text.trim_end_matches(['f', 'F', 'd', 'D', 'L']).parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_texts() {
+        for (text, value) in [("-9999", -9999.0), (" 1.e20 ", 1e20), ("-999.f", -999.0), ("1e20f", 1e20), ("5", 5.0)] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        assert_eq!((number("none"), number("")), (None, None));
+    }
+
+    #[test]
+    fn the_same_value_in_two_types_is_one() {
+        let mut named = Named { dtype: DType::F32, values: Vec::new() };
+        for (value, by) in [(1e20, "a"), (f64::from(1e20f32), "b"), (-999.9, "c"), (f64::NAN, "d"), (1e300, "e")] {
+            named.add(value, by);
+        }
+        assert_eq!(named.values, [(f64::from(1e20f32), "a"), (f64::from(-999.9f32), "c")]);
+    }
+}

@@ -1,0 +1,415 @@
+//! HDF5 files, through a libhdf5 that is looked up when it is needed: the command is built and starts without one.
+
+pub mod abi;
+pub mod about;
+mod chunk;
+pub mod coordinates;
+pub mod dataset;
+pub mod filters;
+pub mod h5z_zfp;
+pub mod libraries;
+mod missing;
+pub mod object;
+pub mod parallel;
+pub mod rim;
+mod stored;
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+
+use abi::{Functions, Herr, Hid};
+
+/// The oldest HDF5 of which files are rewritten.
+const OLDEST: (u32, u32, u32) = (1, 10, 2);
+
+/// Files that a library may need besides those that the loader finds.
+const NEEDED: usize = 8;
+
+/// An object file that was loaded, and stays so until the process ends.
+pub struct Loaded {
+    handle: *mut c_void,
+    name: String,
+}
+
+impl Loaded {
+    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin. What it needs
+    /// may lie beside it, in a wheel that says so in its modules alone; that is loaded before.
+    pub fn open(file: &Path) -> Result<Loaded, String> {
+        let mut loaded = Loaded::open_alone(file);
+        for _ in 0..NEEDED {
+            let Err(complaint) = &loaded else { break };
+            // The loader's words begin with the name of what it did not find.
+            let name = complaint.split(':').next().unwrap_or_default();
+            let beside = file.with_file_name(name);
+            if name.contains('/') || beside == *file || !beside.is_file() || Loaded::open(&beside).is_err() {
+                break;
+            }
+            loaded = Loaded::open_alone(file);
+        }
+        loaded
+    }
+
+    fn open_alone(file: &Path) -> Result<Loaded, String> {
+        let path = c_string(file.as_os_str().as_bytes())?;
+        // SAFETY: initialisers of the library run, as in every program that is linked to it.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            // SAFETY: after a failure dlerror returns a string.
+            return Err(unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned());
+        }
+        Ok(Loaded { handle, name: file.display().to_string() })
+    }
+
+    pub fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
+        // SAFETY: the handle is open.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        if address.is_null() { Err(format!("{} has no {}", self.name, name.to_string_lossy())) } else { Ok(address) }
+    }
+
+    /// # Safety
+    /// The function of this name has type `F`, a function pointer.
+    pub unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+        let address = self.symbol(name)?;
+        // SAFETY: same size by the assertion, right type by the contract.
+        Ok(unsafe { std::mem::transmute_copy(&address) })
+    }
+
+    /// Starts the library; its version.
+    pub fn hdf5_version(&self) -> Result<(u32, u32, u32), String> {
+        // SAFETY: these functions have these types in every HDF5, and write three integers.
+        unsafe {
+            let open: unsafe extern "C" fn() -> c_int = self.function(c"H5open")?;
+            let version: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int =
+                self.function(c"H5get_libversion")?;
+            let mut v = [0; 3];
+            let [major, minor, release] = v.each_mut().map(|x| x as *mut c_uint);
+            if open() < 0 || version(major, minor, release) < 0 {
+                return Err(format!("{}: HDF5 does not start", self.name));
+            }
+            Ok((v[0], v[1], v[2]))
+        }
+    }
+}
+
+/// Functions that changed their names, or came late.
+type GetInfo3 = unsafe extern "C" fn(Hid, *mut c_void, c_uint) -> Herr;
+type GetInfo = unsafe extern "C" fn(Hid, *mut c_void) -> Herr;
+type LinkInfo = unsafe extern "C" fn(Hid, *const c_char, *mut c_void, Hid) -> Herr;
+type Iterate = unsafe extern "C" fn(Hid, c_int, c_int, *mut u64, abi::NameVisit, *mut c_void) -> Herr;
+type ChunkInfo = unsafe extern "C" fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+type WriteChunk = unsafe extern "C" fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
+type ReadChunk = unsafe extern "C" fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
+
+/// One libhdf5, with our filter registered in it.
+pub struct Hdf5 {
+    /// Its functions by their names.
+    pub call: Functions,
+    object_info_by_token: Option<GetInfo3>,
+    object_info: Option<GetInfo>,
+    link_info: LinkInfo,
+    iterate_links: Iterate,
+    /// Where a chunk is stored, if this HDF5 (1.10.5 and newer) tells.
+    chunk_info: Option<ChunkInfo>,
+    /// Visits the chunks that are stored (1.12.3, 1.14 and newer).
+    iterate_chunks: Option<stored::IterateChunks>,
+    /// How many there are, and each by its number (1.10.5 and newer).
+    count_chunks: Option<stored::CountChunks>,
+    chunk_at: Option<stored::ChunkAt>,
+    /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
+    read_chunk: Option<ReadChunk>,
+    /// Writes one so, where there is such a function.
+    write_chunk: Option<WriteChunk>,
+    loaded: Loaded,
+    version: (u32, u32, u32),
+    /// The last error, unless it was forgiven.
+    failure: RefCell<Option<String>>,
+}
+
+/// Calls a function of HDF5; a negative answer is an error with HDF5's own words.
+macro_rules! h5 {
+    ($hdf5:expr, $name:ident($($arg:expr),* $(,)?)) => {{
+        // SAFETY: ids are alive, names end with a zero, pointers lead to as much memory as the function takes.
+        let answer = unsafe { ($hdf5.call.$name)($($arg),*) };
+        if answer < 0 { Err($hdf5.complaint(stringify!($name))) } else { Ok(answer) }
+    }};
+}
+pub(crate) use h5;
+
+/// The same for an answer that is a new id.
+macro_rules! h5_id {
+    ($hdf5:expr, $name:ident($($arg:expr),* $(,)?)) => {
+        $crate::hdf5::h5!($hdf5, $name($($arg),*)).map(|id| $crate::hdf5::Id::new($hdf5, id))
+    };
+}
+pub(crate) use h5_id;
+
+/// An id of HDF5 that is given back when it goes out of scope. After an error it is not: HDF5 would try to write what
+/// it could not write before, and crash.
+pub struct Id<'a> {
+    pub hdf5: &'a Hdf5,
+    pub id: Hid,
+}
+
+impl<'a> Id<'a> {
+    pub fn new(hdf5: &'a Hdf5, id: Hid) -> Id<'a> {
+        Id { hdf5, id }
+    }
+
+    /// Gives the id back; an error if HDF5 cannot, say because a full disk keeps it from writing what it held back.
+    pub fn close(self) -> Result<(), String> {
+        let (hdf5, id) = (self.hdf5, self.id);
+        std::mem::forget(self);
+        if let Some(failure) = hdf5.failure.borrow().clone() {
+            return Err(failure); // of an id that went out of scope
+        }
+        h5!(hdf5, H5Idec_ref(id)).map(drop)
+    }
+}
+
+impl Drop for Id<'_> {
+    fn drop(&mut self) {
+        if self.hdf5.failure.borrow().is_none() {
+            let _ = h5!(self.hdf5, H5Idec_ref(self.id)); // `close` of the file will tell
+        }
+    }
+}
+
+impl Hdf5 {
+    /// The library that is named, else the first that serves.
+    pub fn find(named: Option<&Path>) -> Result<Hdf5, String> {
+        if let Some(file) = named {
+            return Hdf5::load(file).map_err(|e| format!("--library {}: {e}", file.display()));
+        }
+        let mut reasons = Vec::new();
+        for file in libraries::by_preference() {
+            match Hdf5::load(&file) {
+                Ok(hdf5) => return Ok(hdf5),
+                Err(e) => reasons.push(format!("{}: {e}", file.display())),
+            }
+        }
+        let advice =
+            "install one (Debian, Ubuntu: hdf5-tools; Fedora: hdf5; conda, brew: hdf5), or name it with --library FILE";
+        Err(match reasons.first() {
+            None => format!("an HDF5 file needs libhdf5, and none was found: {advice}"),
+            Some(first) => format!("an HDF5 file needs libhdf5 1.10.2 or newer, and none serves ({first}): {advice}"),
+        })
+    }
+
+    /// The library that is named, else the first that can read all objects of this file: one that was made by a newer
+    /// HDF5 may have what an older one does not know.
+    pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, String> {
+        let first = Hdf5::find(named)?;
+        let Err(complaint) = first.can_read(path) else { return Ok(first) };
+        let mut tried = vec![dotted(first.version)];
+        for file in libraries::by_preference().filter(|_| named.is_none()) {
+            let Ok(hdf5) = Hdf5::load(&file) else { continue };
+            if hdf5.version > first.version && hdf5.can_read(path).is_ok() {
+                return Ok(hdf5);
+            }
+            tried.push(dotted(hdf5.version));
+        }
+        tried.sort();
+        tried.dedup();
+        Err(format!(
+            "{complaint}; if the file is whole it needs a newer HDF5 than {}: name its libhdf5 with --library FILE",
+            tried.join(", ")
+        ))
+    }
+
+    /// Opens the file and every object in it.
+    pub fn can_read(&self, path: &Path) -> Result<(), String> {
+        let file = self.open(path)?;
+        object::Contents::read(&file).map(drop).map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
+    }
+
+    fn load(file: &Path) -> Result<Hdf5, String> {
+        let loaded = Loaded::open(file)?;
+        let version = loaded.hdf5_version()?;
+        if version < OLDEST {
+            return Err(format!("is HDF5 {}; 1.10.2 or newer is needed", dotted(version)));
+        }
+        // SAFETY: these are HDF5's functions, of a version that has them in this form.
+        let hdf5 = unsafe {
+            Hdf5 {
+                call: Functions::load(|name| loaded.symbol(name))?,
+                object_info_by_token: loaded.function(c"H5Oget_info3").ok(),
+                object_info: loaded.function(c"H5Oget_info1").or_else(|_| loaded.function(c"H5Oget_info")).ok(),
+                link_info: loaded.function(c"H5Lget_info2").or_else(|_| loaded.function(c"H5Lget_info"))?,
+                iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
+                chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
+                iterate_chunks: loaded.function(c"H5Dchunk_iter").ok(),
+                count_chunks: loaded.function(c"H5Dget_num_chunks").ok(),
+                chunk_at: loaded.function(c"H5Dget_chunk_info").ok(),
+                read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
+                write_chunk: loaded.function(c"H5Dwrite_chunk").ok(),
+                loaded,
+                version,
+                failure: RefCell::new(None),
+            }
+        };
+        // Errors are told in our own words, not printed by HDF5.
+        h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
+        h5!(hdf5, H5Zregister(sleek::hdf5::class()))?;
+        // The plugin's own comes first, where there is one.
+        if h5!(hdf5, H5Zfilter_avail(h5z_zfp::ID))? == 0 {
+            h5!(hdf5, H5Zregister((&raw const h5z_zfp::CLASS).cast()))?;
+        }
+        Ok(hdf5)
+    }
+
+    /// Has our own code for filter 32013 in the place of any plugin: that would read the `cd_values` of a new dataset
+    /// as a user's request.
+    pub fn own_h5z_zfp(&self) -> Result<(), String> {
+        h5!(self, H5Zregister((&raw const h5z_zfp::CLASS).cast())).map(drop)
+    }
+
+    /// Version and place, for messages.
+    pub fn name(&self) -> String {
+        format!("HDF5 {}, {}", dotted(self.version), self.loaded.name)
+    }
+
+    /// An id that the library keeps in a variable.
+    pub fn constant(&self, name: &CStr) -> Result<Hid, String> {
+        // SAFETY: H5open has set these variables, which are of type hid_t.
+        Ok(unsafe { self.loaded.symbol(name)?.cast::<Hid>().read() })
+    }
+
+    /// A property list of a class.
+    pub fn properties(&self, class: &CStr) -> Result<Id<'_>, String> {
+        h5_id!(self, H5Pcreate(self.constant(class)?))
+    }
+
+    /// Opens a file to read.
+    pub fn open(&self, path: &Path) -> Result<Id<'_>, String> {
+        let name = c_string(path.as_os_str().as_bytes())?;
+        h5_id!(self, H5Fopen(name.as_ptr(), 0, abi::DEFAULT))
+            .map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
+    }
+
+    /// What went wrong in `function`. From here on nothing is given back or closed, unless that is forgiven.
+    pub fn complaint(&self, function: &str) -> String {
+        let message = self.last_error(function);
+        self.failure.replace(Some(message.clone()));
+        message
+    }
+
+    /// What came of a call that may fail without harm.
+    pub fn forgive<T>(&self, result: Result<T, String>) -> Option<T> {
+        if result.is_err() {
+            self.failure.replace(None);
+        }
+        result.ok()
+    }
+
+    /// HDF5's innermost sentence is the cause.
+    fn last_error(&self, function: &str) -> String {
+        unsafe extern "C" fn take(_: c_uint, record: *const abi::ErrorRecord, out: *mut c_void) -> Herr {
+            // SAFETY: `out` is the vector below; HDF5 gives a record with a sentence or null.
+            unsafe {
+                if !(*record).sentence.is_null() {
+                    let sentence = CStr::from_ptr((*record).sentence).to_string_lossy().into_owned();
+                    (*out.cast::<Vec<String>>()).push(sentence);
+                }
+            }
+            0
+        }
+        let mut sentences: Vec<String> = Vec::new();
+        // SAFETY: `take` has the required type, and the vector outlives the call.
+        unsafe { (self.call.H5Ewalk2)(abi::DEFAULT, 0, take, (&raw mut sentences).cast()) };
+        let Some(cause) = sentences.first() else { return format!("{function} failed") };
+        match (system_says(cause), sentences.last()) {
+            (Some(said), _) => format!("{function}: {said}"),
+            (None, Some(effect)) if cause != effect => format!("{function}: {effect}: {cause}"),
+            _ => format!("{function}: {cause}"),
+        }
+    }
+}
+
+/// What the system says in HDF5's sentence on a failed call of it, which also has time and addresses, on two lines.
+fn system_says(sentence: &str) -> Option<&str> {
+    let (_, rest) = sentence.split_once("error message = '")?;
+    rest.split_once('\'').map(|(said, _)| said)
+}
+
+fn dotted((major, minor, release): (u32, u32, u32)) -> String {
+    format!("{major}.{minor}.{release}")
+}
+
+/// A name for HDF5.
+pub fn c_string(bytes: &[u8]) -> Result<CString, String> {
+    CString::new(bytes).map_err(|_| format!("'{}' holds a zero byte", String::from_utf8_lossy(bytes)))
+}
+
+/// What kind of file this is, as far as it matters here.
+pub enum FileKind {
+    Hdf5,
+    /// The older netCDF, which is another format.
+    NetcdfClassic,
+    Other,
+}
+
+/// What kind of file this is.
+pub fn kind_of(path: &Path) -> Result<FileKind, String> {
+    let mut file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let kind = signature(&mut file).map(|found| found.0);
+    kind.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Whether a path leads to an HDF5 file. A pipe is not looked into: what was read of it would be gone.
+pub fn is_hdf5(path: &Path) -> bool {
+    path.is_file() && matches!(kind_of(path), Ok(FileKind::Hdf5 | FileKind::NetcdfClassic))
+}
+
+/// The version of the superblock of an HDF5 file.
+pub fn superblock_version(path: &Path) -> Result<u8, String> {
+    let mut file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut version = [0];
+    let read = signature(&mut file).and_then(|(_, at)| {
+        file.seek(SeekFrom::Start(at + 8))?;
+        file.read_exact(&mut version)
+    });
+    read.map(|_| version[0]).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Looks for the signatures: HDF5's stands at the start, or behind a block of the user's own of 512, 1024, 2048 …
+/// bytes.
+fn signature(file: &mut std::fs::File) -> std::io::Result<(FileKind, u64)> {
+    let size = file.metadata()?.len();
+    let mut at = 0;
+    while at + 8 <= size {
+        let mut head = [0; 8];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut head)?;
+        match &head {
+            b"\x89HDF\r\n\x1a\n" => return Ok((FileKind::Hdf5, at)),
+            [b'C', b'D', b'F', 1 | 2 | 5, ..] if at == 0 => return Ok((FileKind::NetcdfClassic, 0)),
+            _ => at = if at == 0 { 512 } else { 2 * at },
+        }
+    }
+    Ok((FileKind::Other, 0))
+}
+
+/// Refuses what is no HDF5 file, with a way out where there is one.
+pub fn expect_hdf5(path: &Path) -> Result<(), String> {
+    let name = path.display();
+    match kind_of(path)? {
+        FileKind::Hdf5 => Ok(()),
+        FileKind::NetcdfClassic => {
+            Err(format!("{name}: is classic netCDF, without HDF5; first: nccopy -k nc4 {name} new.nc"))
+        }
+        FileKind::Other => Err(format!("{name}: is not an HDF5 file")),
+    }
+}
+
+/// A libhdf5 by `--library`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct LibraryArg {
+    /// The libhdf5 to use [default: one of this machine]
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+}

@@ -1,0 +1,190 @@
+//! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
+
+#[cfg(unix)]
+mod analyze;
+mod args;
+mod auto;
+mod completions;
+mod compress;
+mod decompress;
+#[cfg(unix)]
+mod diff;
+#[cfg(unix)]
+mod doctor;
+mod element;
+#[cfg(unix)]
+mod fourier;
+mod frames;
+mod h5args;
+#[cfg(unix)]
+mod hdf5;
+mod inspect;
+mod io;
+mod npy;
+mod pipeline;
+#[cfg(unix)]
+mod plot;
+mod progress;
+#[cfg(unix)]
+mod repack;
+#[cfg(test)]
+mod rooms;
+mod sentinel;
+mod ssim;
+mod targets;
+mod tensors;
+mod test;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+/// Error-bounded and lossless compression of floating-point arrays.
+#[derive(Parser)]
+#[command(name = "sleek", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[allow(clippy::large_enum_variant)] // there is one
+#[derive(Subcommand)]
+enum Command {
+    Compress(compress::Args),
+    Decompress(decompress::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    Test(test::Args),
+    H5args(h5args::Args),
+    #[cfg(unix)]
+    Analyze(analyze::Args),
+    #[cfg(unix)]
+    Repack(repack::Args),
+    #[cfg(unix)]
+    Diff(diff::Args),
+    #[cfg(unix)]
+    Doctor(doctor::Args),
+    #[command(hide = true)]
+    Completions(completions::Args),
+}
+
+/// Exit code of every error: of usage, of input and output, of data that cannot be read.
+const ERROR: u8 = 2;
+
+/// A message for a person, or how the command ends.
+type Outcome = Result<ExitCode, String>;
+
+fn main() -> ExitCode {
+    io::settle_signals();
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        Err(e) => usage(&e),
+    };
+    outcome.and_then(|code| io::said().map(|()| code)).unwrap_or_else(|message| {
+        io::tell_error(&message);
+        ExitCode::from(ERROR)
+    })
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Compress(args) => compress::run(&args),
+        Command::Decompress(args) => decompress::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Test(args) => test::run(&args),
+        Command::H5args(args) => h5args::run(&args),
+        #[cfg(unix)]
+        Command::Analyze(args) => analyze::run(&args),
+        #[cfg(unix)]
+        Command::Repack(args) => repack::run(&args),
+        #[cfg(unix)]
+        Command::Diff(args) => diff::run(&args),
+        #[cfg(unix)]
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}
+
+/// Prints what clap has to say: help and version as they are, errors in the form of all others.
+fn usage(e: &clap::Error) -> Outcome {
+    let is_error = e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_error {
+        io::tell_lines(&format!("sleek: {}", e.render().to_string().trim_end()));
+    } else {
+        e.print().map_err(|e| format!("standard output: {e}"))?;
+    }
+    Ok(if e.use_stderr() { ExitCode::from(ERROR) } else { ExitCode::SUCCESS })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    const MANUAL: &str = include_str!("../../packaging/sleek.1");
+    const PAGE: &str = include_str!("../../docs/cli.md");
+    /// Sections of the manual that several subcommands share.
+    const SHARED: [&str; 2] = [".SH BOUND\n", ".SH COMMON OPTIONS\n"];
+
+    /// The part of a text that a heading begins.
+    fn section<'a>(text: &'a str, heading: &str, next: &[&str]) -> &'a str {
+        let start = text.find(heading).unwrap_or_else(|| panic!("there is no {heading}")) + heading.len();
+        let rest = &text[start..];
+        let end = next.iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Whether an option stands in a text, and no other one that begins with its name.
+    fn names(text: &str, option: &str) -> bool {
+        let mut places = text.match_indices(option).map(|(at, _)| &text[at + option.len()..]);
+        places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !rest.starts_with("\\-"))
+    }
+
+    /// Every option of every subcommand, as `--help` has it, is in the manual and in docs/cli.md.
+    #[test]
+    fn the_manual_knows_every_option() {
+        let shared = SHARED.map(|heading| section(MANUAL, heading, &["\n.SH "])).concat();
+        let mut count = 0;
+        for command in Cli::command().get_subcommands() {
+            let own = section(MANUAL, &format!(".SS {}\n", command.get_name()), &["\n.SS ", "\n.SH "]);
+            for argument in command.get_arguments().filter(|a| !a.is_hide_set()) {
+                let Some(long) = argument.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
+                    continue;
+                };
+                let option = format!("\\-\\-{}", long.replace('-', "\\-"));
+                let of = format!("--{long} of {}", command.get_name());
+                assert!(names(own, &option) || names(&shared, &option), "packaging/sleek.1 has no {of}");
+                assert!(names(PAGE, &format!("--{long}")), "docs/cli.md has no {of}");
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count}");
+    }
+
+    /// What stands in the manual is an option of some subcommand.
+    #[test]
+    fn the_manual_has_no_option_that_is_none() {
+        let command = Cli::command();
+        let known: Vec<&str> =
+            command.get_subcommands().flat_map(|c| c.get_arguments()).filter_map(|a| a.get_long()).collect();
+        let plain = MANUAL.replace("\\-", "-");
+        for (at, _) in plain.match_indices("--") {
+            let name: String = plain[at + 2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            assert!(known.contains(&name.as_str()) || name == "help", "packaging/sleek.1: there is no --{name}");
+        }
+    }
+
+    /// The completions are made of the same arguments.
+    #[test]
+    fn completions_know_every_option() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "sleek", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        for option in ["--plot", "--no-attributes", "--auto", "--ssim", "--report", "--variables"] {
+            assert!(script.contains(option), "{option}");
+        }
+    }
+}

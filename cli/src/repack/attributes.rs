@@ -1,0 +1,284 @@
+//! Attributes, and data that consists of references. A reference is the address of an object, which is another one in
+//! the new file: netCDF's dimensions hang on such attributes.
+
+use std::ffi::{CStr, c_void};
+
+use super::copy::Copy;
+use crate::hdf5::abi::{self, DEFAULT};
+use crate::hdf5::dataset::size_of_type;
+use crate::hdf5::object::{Kind, attribute_names, open_object};
+use crate::hdf5::{Id, h5, h5_id};
+
+/// Gives every object of the new file what the old one's has: attributes, comment, and data with references.
+pub fn copy_all(copy: &Copy) -> Result<(), String> {
+    for object in &copy.contents.objects {
+        let old = open_object(copy.from, &object.path)?;
+        let new = open_object(&copy.to, &object.path)?;
+        let blame = |e: String| format!("{}: {e}", object.name());
+        comment(&old, &new).map_err(blame)?;
+        if object.kind == Kind::Dataset {
+            data(copy, &old, &new).map_err(blame)?;
+        }
+        for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
+            attribute(copy, &old, &new, &name)
+                .map_err(|e| format!("{}: attribute '{}': {e}", object.name(), name.to_string_lossy()))?;
+        }
+    }
+    Ok(())
+}
+
+fn tracks_order(object: &Id, kind: Kind) -> Result<bool, String> {
+    let hdf5 = object.hdf5;
+    let properties = match kind {
+        Kind::Group => h5_id!(hdf5, H5Gget_create_plist(object.id))?,
+        Kind::Dataset => h5_id!(hdf5, H5Dget_create_plist(object.id))?,
+        Kind::NamedType => h5_id!(hdf5, H5Tget_create_plist(object.id))?,
+    };
+    let mut order = 0;
+    h5!(hdf5, H5Pget_attr_creation_order(properties.id, &raw mut order))?;
+    Ok(order & abi::ORDER_TRACKED != 0)
+}
+
+fn comment(old: &Id, new: &Id) -> Result<(), String> {
+    let hdf5 = old.hdf5;
+    let len = h5!(hdf5, H5Oget_comment(old.id, std::ptr::null_mut(), 0))?;
+    if len == 0 {
+        return Ok(());
+    }
+    let mut text = vec![0u8; len as usize + 1];
+    h5!(hdf5, H5Oget_comment(old.id, text.as_mut_ptr().cast(), text.len()))?;
+    h5!(hdf5, H5Oset_comment(new.id, text.as_ptr().cast())).map(drop)
+}
+
+fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String> {
+    let hdf5 = copy.hdf5;
+    let from = h5_id!(hdf5, H5Aopen(old.id, name.as_ptr(), DEFAULT))?;
+    let old_type = h5_id!(hdf5, H5Aget_type(from.id))?;
+    let space = h5_id!(hdf5, H5Aget_space(from.id))?;
+    let creation = h5_id!(hdf5, H5Aget_create_plist(from.id))?;
+    let file_type = copy.type_for(&old_type)?;
+    let to = h5_id!(hdf5, H5Acreate2(new.id, name.as_ptr(), file_type.id, space.id, creation.id, DEFAULT))?;
+    let mut values = Values::new(&old_type, &space)?;
+    if values.count == 0 {
+        return Ok(());
+    }
+    h5!(hdf5, H5Aread(from.id, values.memory_type.id, values.start()))?;
+    values.are_read = true;
+    values.translate(copy)?;
+    h5!(hdf5, H5Awrite(to.id, values.memory_type.id, values.start())).map(drop)
+}
+
+/// Writes the data of a dataset anew where HDF5's copy will not do.
+fn data(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
+    let hdf5 = copy.hdf5;
+    let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+    if h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)? {
+        return Ok(());
+    }
+    let space = h5_id!(hdf5, H5Dget_space(old.id))?;
+    let mut values = Values::new(&kind, &space)?;
+    // SAFETY: the id is alive. Where nothing was written there is nothing to read.
+    if values.count == 0 || unsafe { (hdf5.call.H5Dget_storage_size)(old.id) } == 0 {
+        return Ok(());
+    }
+    let (everything, memory) = (abi::ALL, values.memory_type.id);
+    h5!(hdf5, H5Dread(old.id, memory, everything, everything, DEFAULT, values.start()))?;
+    values.are_read = true;
+    values.translate(copy)?;
+    h5!(hdf5, H5Dwrite(new.id, memory, everything, everything, DEFAULT, values.start())).map(drop)
+}
+
+/// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the
+/// fill value still lies in the old file.
+pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
+    let hdf5 = dataset.hdf5;
+    let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
+    let mut defined = 0;
+    h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut defined))?;
+    Ok(defined == abi::FILL_USER_DEFINED && has_variable_parts(kind)?)
+}
+
+fn has_variable_parts(kind: &Id) -> Result<bool, String> {
+    let hdf5 = kind.hdf5;
+    match h5!(hdf5, H5Tget_class(kind.id))? {
+        abi::VARIABLE => Ok(true),
+        abi::STRING => Ok(h5!(hdf5, H5Tis_variable_str(kind.id))? > 0),
+        abi::ARRAY => has_variable_parts(&h5_id!(hdf5, H5Tget_super(kind.id))?),
+        abi::COMPOUND => {
+            let members = h5!(hdf5, H5Tget_nmembers(kind.id))? as u32;
+            for i in 0..members {
+                if has_variable_parts(&h5_id!(hdf5, H5Tget_member_type(kind.id, i))?)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Elements of any type as HDF5 puts them into memory.
+struct Values<'a> {
+    memory_type: Id<'a>,
+    space: &'a Id<'a>,
+    count: usize,
+    size: usize,
+    /// In words of 8 bytes, since there may be pointers among them.
+    words: Vec<u64>,
+    are_read: bool,
+}
+
+impl<'a> Values<'a> {
+    fn new(kind: &Id<'a>, space: &'a Id<'a>) -> Result<Values<'a>, String> {
+        let hdf5 = kind.hdf5;
+        // A copy of a type of a file is a type in memory, of the same fields.
+        let memory_type = h5_id!(hdf5, H5Tcopy(kind.id))?;
+        let size = size_of_type(&memory_type)?;
+        let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
+        let bytes = count.checked_mul(size).ok_or_else(|| format!("{count} elements of {size} bytes"))?;
+        Ok(Values { memory_type, space, count, size, words: vec![0; bytes.div_ceil(8)], are_read: false })
+    }
+
+    fn start(&mut self) -> *mut c_void {
+        self.words.as_mut_ptr().cast()
+    }
+
+    /// Makes references to objects of the old file such to those of the new one.
+    fn translate(&mut self, copy: &Copy) -> Result<(), String> {
+        let shape = Shape::of(&self.memory_type)?;
+        if matches!(shape, Shape::Plain) {
+            return Ok(());
+        }
+        for i in 0..self.count {
+            // SAFETY: the buffer holds `count` elements of the type, as HDF5 has read them.
+            unsafe { shape.translate(copy, self.start().byte_add(i * self.size))? };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Values<'_> {
+    /// Frees what HDF5 allocated for sequences and strings.
+    fn drop(&mut self) {
+        if self.are_read {
+            let (kind, space, start) = (self.memory_type.id, self.space.id, self.start());
+            // SAFETY: the buffer is as H5Aread or H5Dread filled it, with references changed at most.
+            unsafe { (self.memory_type.hdf5.call.H5Dvlen_reclaim)(kind, space, DEFAULT, start) };
+        }
+    }
+}
+
+/// Where the references of an element are.
+enum Shape {
+    /// There are none.
+    Plain,
+    Object,
+    Region,
+    /// Parts at offsets.
+    Parts(Vec<(usize, Shape)>),
+    /// A sequence of variable length, with the size of an element of it.
+    Sequence(Box<Shape>, usize),
+}
+
+impl Shape {
+    fn of(kind: &Id) -> Result<Shape, String> {
+        let hdf5 = kind.hdf5;
+        match h5!(hdf5, H5Tget_class(kind.id))? {
+            abi::REFERENCE => Shape::of_reference(kind),
+            abi::COMPOUND => {
+                let members = h5!(hdf5, H5Tget_nmembers(kind.id))? as u32;
+                let mut parts = Vec::new();
+                for i in 0..members {
+                    let member = h5_id!(hdf5, H5Tget_member_type(kind.id, i))?;
+                    // SAFETY: the type is alive and has this member.
+                    let offset = unsafe { (hdf5.call.H5Tget_member_offset)(kind.id, i) };
+                    parts.push((offset, Shape::of(&member)?));
+                }
+                Ok(Shape::parts(parts))
+            }
+            abi::ARRAY => {
+                let base = h5_id!(hdf5, H5Tget_super(kind.id))?;
+                let size = size_of_type(&base)?;
+                if matches!(Shape::of(&base)?, Shape::Plain) {
+                    return Ok(Shape::Plain);
+                }
+                let offsets = (0..size_of_type(kind)? / size).map(|i| i * size);
+                Ok(Shape::parts(offsets.map(|at| Ok((at, Shape::of(&base)?))).collect::<Result<_, String>>()?))
+            }
+            abi::VARIABLE => {
+                let base = h5_id!(hdf5, H5Tget_super(kind.id))?;
+                match Shape::of(&base)? {
+                    Shape::Plain => Ok(Shape::Plain),
+                    shape => Ok(Shape::Sequence(Box::new(shape), size_of_type(&base)?)),
+                }
+            }
+            _ => Ok(Shape::Plain),
+        }
+    }
+
+    fn parts(mut parts: Vec<(usize, Shape)>) -> Shape {
+        parts.retain(|(_, shape)| !matches!(shape, Shape::Plain));
+        if parts.is_empty() { Shape::Plain } else { Shape::Parts(parts) }
+    }
+
+    fn of_reference(kind: &Id) -> Result<Shape, String> {
+        let hdf5 = kind.hdf5;
+        let is = |name: &CStr| Ok::<bool, String>(h5!(hdf5, H5Tequal(kind.id, hdf5.constant(name)?))? > 0);
+        if is(c"H5T_STD_REF_OBJ_g")? {
+            Ok(Shape::Object)
+        } else if is(c"H5T_STD_REF_DSETREG_g")? {
+            Ok(Shape::Region)
+        } else {
+            Err("holds references of the kind that came with HDF5 1.12, which cannot be carried over".into())
+        }
+    }
+
+    /// # Safety
+    /// At `at` is an element of this shape, as HDF5 reads it.
+    unsafe fn translate(&self, copy: &Copy, at: *mut c_void) -> Result<(), String> {
+        match self {
+            Shape::Plain => Ok(()),
+            // SAFETY: the contract.
+            Shape::Object => unsafe { reference(copy, at, abi::TO_OBJECT, 8) },
+            // SAFETY: the contract.
+            Shape::Region => unsafe { reference(copy, at, abi::TO_REGION, 12) },
+            Shape::Parts(parts) => parts.iter().try_for_each(|(offset, shape)| {
+                // SAFETY: the parts of such an element are at these offsets.
+                unsafe { shape.translate(copy, at.byte_add(*offset)) }
+            }),
+            Shape::Sequence(shape, size) => {
+                // SAFETY: HDF5 reads a sequence as a length and a pointer to as many elements.
+                let sequence = unsafe { at.cast::<abi::Sequence>().read_unaligned() };
+                (0..sequence.len).try_for_each(|i| {
+                    // SAFETY: as above.
+                    unsafe { shape.translate(copy, sequence.start.byte_add(i * size)) }
+                })
+            }
+        }
+    }
+}
+
+/// Rewrites a reference of `size` bytes. One that leads to nothing, as after its object was deleted, becomes null.
+///
+/// # Safety
+/// At `at` is a reference of this kind.
+unsafe fn reference(copy: &Copy, at: *mut c_void, kind: i32, size: usize) -> Result<(), String> {
+    let hdf5 = copy.hdf5;
+    // SAFETY: the contract.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(at.cast::<u8>(), size) };
+    if bytes.iter().all(|b| *b == 0) {
+        return Ok(());
+    }
+    let object = hdf5.forgive(h5_id!(hdf5, H5Rdereference2(copy.from.id, DEFAULT, kind, at)));
+    let place = object.map(|o| copy.contents.place_of(&o)).transpose()?.flatten();
+    let Some(place) = place else {
+        bytes.fill(0);
+        return Ok(());
+    };
+    let path = copy.contents.objects[place].path.as_ptr();
+    let region = match kind {
+        abi::TO_REGION => Some(h5_id!(hdf5, H5Rget_region(copy.from.id, kind, at))?),
+        _ => None,
+    };
+    h5!(hdf5, H5Rcreate(at, copy.to.id, path, kind, region.as_ref().map_or(-1, |r| r.id))).map(drop)
+}

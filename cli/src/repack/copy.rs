@@ -1,0 +1,413 @@
+//! Writes the new file: groups, links and objects in their order, converted datasets block by block, everything else by
+//! HDF5's own copy. Attributes come last, when every object that they may refer to has its new place.
+
+use std::ffi::{CString, c_int};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use sleek::Params;
+use sleek::hdf5::{FILTER_ID, cd_values_of, stream_of_chunk};
+
+use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
+use super::plan::{Decision, Item};
+use super::zfp::{Maker, Way};
+use super::{attributes, provenance};
+use crate::hdf5::abi::{self, DEFAULT};
+use crate::hdf5::dataset::{Block, Field, set_chunk};
+use crate::hdf5::filters::{Filter, pipeline};
+use crate::hdf5::h5z_zfp;
+use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
+use crate::hdf5::rim::Rim;
+use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
+use crate::progress::Progress;
+
+/// The old file, the new one, and what is in them.
+pub struct Copy<'a> {
+    pub hdf5: &'a Hdf5,
+    pub from: &'a Id<'a>,
+    pub to: Id<'a>,
+    pub contents: &'a Contents,
+    /// Whether the object has its place in the new file.
+    made: Vec<bool>,
+    /// Where named types wait for their first link: datasets need them before.
+    waiting_types: CString,
+    /// What becomes of names of other files.
+    elsewhere: Elsewhere,
+}
+
+/// Chunks smaller than this are written many at once, by HDF5.
+const FEW_BYTES: usize = 1024;
+
+/// How the new file is written.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// Whether attributes of it say what was done.
+    pub say_what_was_done: bool,
+    pub quiet: bool,
+}
+
+/// Writes the new file over the empty one at `path`.
+pub fn file(
+    from: &Id,
+    input: &Path,
+    path: &Path,
+    contents: &Contents,
+    items: &mut [Option<Item>],
+    how: How,
+) -> Result<(), String> {
+    let hdf5 = from.hdf5;
+    let creation = creation_properties(from)?;
+    let access = access_properties(hdf5, input)?;
+    let name = c_string(path.as_os_str().as_bytes())?;
+    let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
+    let mut made = vec![false; contents.objects.len()];
+    made[0] = true;
+    let (waiting_types, elsewhere) = (unused_name(contents)?, Elsewhere::new(input, path));
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, elsewhere };
+    copy.types()?;
+    let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
+    let mut progress = Progress::new("writing", Some(total), how.quiet);
+    for place in 0..contents.objects.len() {
+        for link in &contents.links[place] {
+            copy.link(place, link, items, &mut progress).map_err(|e| {
+                let (group, name) = (contents.objects[place].name(), link.name.to_string_lossy());
+                format!("'{name}' in group {group}: {e}")
+            })?;
+        }
+    }
+    attributes::copy_all(&copy)?;
+    if how.say_what_was_done {
+        provenance::tell(&copy, items)?;
+    }
+    copy.forget_waiting_types()?;
+    copy.to.close()?;
+    let mut block = 0;
+    h5!(hdf5, H5Pget_userblock(creation.id, &raw mut block))?;
+    copy_user_block(input, path, block).map_err(|e| format!("user block: {e}"))
+}
+
+/// How the old file was made. What concerns the root as a group is not in the file's own list.
+fn creation_properties<'a>(from: &Id<'a>) -> Result<Id<'a>, String> {
+    let properties = h5_id!(from.hdf5, H5Fget_create_plist(from.id))?;
+    group_properties(&open_object(from, c"/")?, &properties)?;
+    Ok(properties)
+}
+
+/// Takes over how a group was made. Not by a copy of its list: that has the addresses of the links in the old file too,
+/// where a new group would look for its own.
+fn group_properties(group: &Id, to: &Id) -> Result<(), String> {
+    let hdf5 = group.hdf5;
+    let from = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
+    let (mut a, mut b) = (0, 0);
+    h5!(hdf5, H5Pget_link_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_link_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_attr_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_attr_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_link_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_link_phase_change(to.id, a, b))?;
+    h5!(hdf5, H5Pget_attr_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_attr_phase_change(to.id, a, b)).map(drop)
+}
+
+/// Lets HDF5 use what the old file's format has: its superblock tells whether that is 1.8's or 1.10's.
+fn access_properties<'a>(hdf5: &'a Hdf5, input: &Path) -> Result<Id<'a>, String> {
+    let access = hdf5.properties(c"H5P_CLS_FILE_ACCESS_ID_g")?;
+    let (mut low, mut high) = (0, 0);
+    h5!(hdf5, H5Pget_libver_bounds(access.id, &raw mut low, &raw mut high))?;
+    let format = match crate::hdf5::superblock_version(input)? {
+        0 | 1 => 0,
+        2 => 1,
+        _ => 2,
+    };
+    h5!(hdf5, H5Pset_libver_bounds(access.id, low.max(format), high))?;
+    Ok(access)
+}
+
+/// A name that the root has not.
+fn unused_name(contents: &Contents) -> Result<CString, String> {
+    let mut name = b".sleek-types".to_vec();
+    while contents.links[0].iter().any(|l| l.name.as_bytes() == name) {
+        name.push(b'_');
+    }
+    c_string(&name)
+}
+
+/// What HDF5 keeps before its own part of the file belongs to the user.
+fn copy_user_block(input: &Path, path: &Path, bytes: u64) -> std::io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let mut block = Vec::new();
+    File::open(input)?.take(bytes).read_to_end(&mut block)?;
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&block)
+}
+
+impl<'a> Copy<'a> {
+    fn has_types(&self) -> bool {
+        self.contents.objects.iter().any(|o| o.kind == Kind::NamedType)
+    }
+
+    /// Copies all named types into a group of their own.
+    fn types(&mut self) -> Result<(), String> {
+        if !self.has_types() {
+            return Ok(());
+        }
+        let name = self.waiting_types.as_ptr();
+        let group = h5_id!(self.hdf5, H5Gcreate2(self.to.id, name, DEFAULT, DEFAULT, DEFAULT))?;
+        for (place, object) in self.contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::NamedType) {
+            let old = open_object(self.from, &object.path)?;
+            let new = h5_id!(self.hdf5, H5Tcopy(old.id))?;
+            let creation = h5_id!(self.hdf5, H5Tget_create_plist(old.id))?;
+            let name = c_string(place.to_string().as_bytes())?;
+            h5!(self.hdf5, H5Tcommit2(group.id, name.as_ptr(), new.id, DEFAULT, creation.id, DEFAULT))?;
+        }
+        Ok(())
+    }
+
+    fn waiting_type(&self, place: usize) -> Result<CString, String> {
+        c_string(&[b"/", self.waiting_types.as_bytes(), b"/", place.to_string().as_bytes()].concat())
+    }
+
+    /// The types have their links by now.
+    fn forget_waiting_types(&self) -> Result<(), String> {
+        match self.has_types() {
+            true => h5!(self.hdf5, H5Ldelete(self.to.id, self.waiting_types.as_ptr(), DEFAULT)).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// The named type in the new file that stands for one of the old; `None` if this is no named type, or one without a
+    /// name.
+    pub fn new_type(&self, old: &Id) -> Result<Option<(Id<'a>, CString)>, String> {
+        if h5!(self.hdf5, H5Tcommitted(old.id))? == 0 {
+            return Ok(None);
+        }
+        let Some(place) = self.contents.place_of(old)? else { return Ok(None) };
+        let path = self.waiting_type(place)?;
+        Ok(Some((open_object(&self.to, &path)?, path)))
+    }
+
+    /// A type for a new dataset or attribute: the named one, else a copy.
+    pub fn type_for(&self, old: &Id) -> Result<Id<'a>, String> {
+        match self.new_type(old)? {
+            Some((kind, _)) => Ok(kind),
+            None => h5_id!(self.hdf5, H5Tcopy(old.id)),
+        }
+    }
+
+    fn link(
+        &mut self,
+        group: usize,
+        link: &Link,
+        items: &mut [Option<Item>],
+        progress: &mut Progress,
+    ) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let at = open_object(&self.to, &self.contents.objects[group].path)?;
+        let properties = hdf5.properties(c"H5P_CLS_LINK_CREATE_ID_g")?;
+        h5!(hdf5, H5Pset_char_encoding(properties.id, link.encoding))?;
+        let name = link.name.as_ptr();
+        match &link.to {
+            Target::Soft(value) => {
+                let target = c_string(value.strip_suffix(b"\0").unwrap_or(value))?;
+                h5!(hdf5, H5Lcreate_soft(target.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
+            }
+            Target::Other(class, value) => {
+                let led = Some(value).filter(|_| *class == EXTERNAL_LINK).and_then(|value| self.elsewhere.link(value));
+                let value = led.as_ref().unwrap_or(value);
+                let (start, len) = (value.as_ptr().cast(), value.len());
+                h5!(hdf5, H5Lcreate_ud(at.id, name, *class, start, len, properties.id, DEFAULT)).map(drop)
+            }
+            Target::Object(place) => {
+                let object = &self.contents.objects[*place];
+                if self.made[*place] {
+                    let path = object.path.as_ptr();
+                    return h5!(hdf5, H5Lcreate_hard(self.to.id, path, at.id, name, properties.id, DEFAULT)).map(drop);
+                }
+                self.made[*place] = true;
+                self.object(*place, &at, link, &properties, items, progress)
+            }
+        }
+    }
+
+    /// Makes an object at its first name.
+    fn object(
+        &self,
+        place: usize,
+        at: &Id,
+        link: &Link,
+        properties: &Id,
+        items: &mut [Option<Item>],
+        progress: &mut Progress,
+    ) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let object = &self.contents.objects[place];
+        let name = link.name.as_ptr();
+        match (object.kind, &mut items[place]) {
+            (Kind::Group, _) => {
+                let old = open_object(self.from, &object.path)?;
+                let creation = hdf5.properties(c"H5P_CLS_GROUP_CREATE_ID_g")?;
+                group_properties(&old, &creation)?;
+                h5_id!(hdf5, H5Gcreate2(at.id, name, properties.id, creation.id, DEFAULT)).map(drop)
+            }
+            (Kind::NamedType, _) => {
+                let waiting = self.waiting_type(place)?;
+                h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
+            }
+            (Kind::Dataset, Some(item))
+                if matches!((&item.field, &item.decision), (Some(_), Decision::Compress(_))) =>
+            {
+                let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
+                let place = Place { at, link, properties };
+                let (bytes, unfiltered) = self.convert(field, params, item.way, &place, progress)?;
+                let chunks = if unfiltered > 0 { field.blocks_in_chunks()?.len() } else { 0 };
+                item.new_bytes = bytes;
+                item.tell_unfiltered(unfiltered, chunks);
+                Ok(())
+            }
+            (Kind::Dataset, item) => {
+                progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
+                self.keep(object, at, link, properties)
+            }
+        }
+    }
+
+    /// Copies a dataset as it is stored, without its attributes.
+    fn keep(&self, object: &Object, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let old = open_object(self.from, &object.path)?;
+        let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+        if let Some(creation) = self.elsewhere.view(&old)? {
+            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
+        }
+        if attributes::has_variable_fill(&old, &kind)? {
+            let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
+            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
+        }
+        let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
+        let mut flags = abi::WITHOUT_ATTRIBUTES;
+        if let Some((_, path)) = self.new_type(&kind)? {
+            flags |= abi::MERGE_NAMED_TYPES;
+            h5!(hdf5, H5Padd_merge_committed_dtype_path(how.id, path.as_ptr()))?;
+        }
+        h5!(hdf5, H5Pset_copy_object(how.id, flags))?;
+        let (from, path, name) = (self.from.id, object.path.as_ptr(), link.name.as_ptr());
+        h5!(hdf5, H5Ocopy(from, path, at.id, name, how.id, properties.id)).map(drop)
+    }
+
+    /// Makes a dataset of an old one's type and shape, without its data.
+    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Place) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let space = h5_id!(hdf5, H5Dget_space(old.id))?;
+        let (kind, name, at, by) = (self.type_for(kind)?, place.link.name.as_ptr(), place.at.id, place.properties.id);
+        h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT)).map(drop)
+    }
+
+    /// Writes a dataset anew; the bytes that it takes, and the chunks that its filter could not have.
+    fn convert(
+        &self,
+        field: &Field,
+        params: &Params,
+        way: Way,
+        place: &Place,
+        progress: &mut Progress,
+    ) -> Result<(u64, usize), String> {
+        let hdf5 = self.hdf5;
+        let creation = converted_properties(field, params, way)?;
+        let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
+        let kind = self.type_for(&field.file_type)?;
+        let Place { at, link, properties } = place;
+        let name = link.name.as_ptr();
+        let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
+        let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
+        let unfiltered = match way {
+            Way::Filter if by_threads => write_chunks(field, &new, progress).map(|()| 0),
+            Way::Filter | Way::Restored => write_blocks(field, &new, progress).map(|()| 0),
+            _ => chunk_by_chunk(&Maker::new(field, params, way)?, field, &new, progress),
+        }?;
+        // The last chunks pass the filter only now.
+        new.close()?;
+        let new = open_object(at, &link.name)?;
+        // SAFETY: the id is alive.
+        Ok((unsafe { (hdf5.call.H5Dget_storage_size)(new.id) }, unfiltered))
+    }
+}
+
+/// Where an object is made: in a group, under a name, with the properties of its link.
+struct Place<'a> {
+    at: &'a Id<'a>,
+    link: &'a Link,
+    properties: &'a Id<'a>,
+}
+
+/// Has threads make the streams, and writes them as they are.
+fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let creation = h5_id!(new.hdf5, H5Dget_create_plist(new.id))?;
+    // With what the filter has added to them.
+    let filter = pipeline(&creation)?.into_iter().find(Filter::is_sleek).ok_or("the filter is not there")?;
+    let (rim, chunks) = (Rim::of(field), field.blocks_in_chunks()?);
+    let threads = u32::from(Field::threads(chunks.len()) > 1);
+    let work = |block: &Block, bytes: Vec<u8>| {
+        let raw = bytes.len() as u64;
+        let stream = stream_of_chunk(&filter.words, &rim.filled_up(block, bytes)?, threads);
+        stream.map(|stream| (raw, stream)).map_err(|e| e.to_string())
+    };
+    field.each_chunk(&chunks, work, |block, (raw, stream)| {
+        progress.add(raw);
+        field.write_chunk_to(new, block, &stream, 0)
+    })
+}
+
+/// Has HDF5 call the filter.
+fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    for block in field.blocks()? {
+        field.read_into(&block, &mut bytes)?;
+        field.write_to(new, &block, &bytes)?;
+        progress.add(bytes.len() as u64);
+    }
+    Ok(())
+}
+
+/// Writes chunks as they are to be stored; how many of them without the filter.
+fn chunk_by_chunk(maker: &Maker, field: &Field, new: &Id, progress: &mut Progress) -> Result<usize, String> {
+    let mut unfiltered = 0;
+    for block in field.blocks_in_chunks()? {
+        let (bytes, skipped) = maker.chunk(&block)?;
+        field.write_chunk_to(new, &block, &bytes, skipped)?;
+        unfiltered += usize::from(skipped != 0);
+        progress.add(field.block_bytes(&block) as u64);
+    }
+    Ok(unfiltered)
+}
+
+/// The old dataset's properties with one filter in the place of all others, or without ours.
+fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Result<Id<'a>, String> {
+    let hdf5 = field.dataset.hdf5;
+    let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
+    if matches!(way, Way::Restored) {
+        h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
+        return Ok(creation);
+    }
+    if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
+        h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
+    }
+    if !field.is_chunked || field.new_chunk.is_some() {
+        set_chunk(&creation, field.chunk_to_be())?;
+    }
+    if !field.is_chunked {
+        h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
+    }
+    let (mandatory, optional) = (0, 1);
+    let (id, flags, words) = match way {
+        // Some chunks may be without it.
+        Way::H5z(chunks) => (h5z_zfp::ID, optional, chunks.words().map_err(|e| e.message)?),
+        _ => (FILTER_ID as c_int, mandatory, cd_values_of(params)),
+    };
+    h5!(hdf5, H5Pset_filter(creation.id, id, flags, words.len(), words.as_ptr()))?;
+    Ok(creation)
+}

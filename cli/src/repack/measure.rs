@@ -1,0 +1,220 @@
+//! What the chunks of a dataset would take, and what errors they would have.
+
+use sleek::container::missing::MAX_MISSING;
+use sleek::{Dims, MissingValue, Mode, Params};
+
+use crate::hdf5::dataset::{Block, Field, cut};
+use crate::hdf5::rim::Rim;
+use crate::targets::{Measured, restored};
+
+/// Chunks that are compressed for an estimate.
+const SAMPLES: usize = 8;
+/// A dataset smaller than this is compressed as a whole for an estimate.
+const FEW_BYTES: u64 = 64 << 20;
+/// Bytes that are looked at where a rough estimate will do; smaller datasets are compressed as a whole then.
+const ROUGH_BYTES: u64 = 4 << 20;
+/// So is one of which the chunks that were tried come this near to what is stored.
+const CLOSE: f64 = 0.75;
+
+/// The chunks of a dataset, as HDF5 would hand them to the filter.
+pub struct Chunks<'a> {
+    field: &'a Field<'a>,
+    /// Each a chunk, or several where they are to have another shape.
+    blocks: Vec<Block>,
+    rim: Rim,
+    /// Whether a rough estimate will do.
+    is_rough: bool,
+}
+
+impl<'a> Chunks<'a> {
+    /// Of those that its copy will have.
+    pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
+        let blocks = if field.new_chunk.is_some() { field.all_blocks().listed()? } else { field.blocks_in_chunks()? };
+        Ok(Chunks { field, blocks, rim: Rim::of(field), is_rough: false })
+    }
+
+    /// The same, of which some tell enough.
+    pub fn rough(self, is_rough: bool) -> Chunks<'a> {
+        Chunks { is_rough, ..self }
+    }
+
+    /// The step from one chunk to the next that is looked at where all of them tell most.
+    pub fn whole_step(&self) -> usize {
+        rough_step(self.is_rough, self.field.bytes(), self.blocks.len())
+    }
+
+    /// The bytes that they take: of all of them where there are few, or where some do not tell on which side of
+    /// `stored` it is.
+    pub fn estimated_bytes(&self, params: &Params, stored: u64) -> Result<u64, String> {
+        if self.is_rough {
+            return self.bytes(params, self.whole_step());
+        }
+        let some = self.blocks.len().div_ceil(SAMPLES).max(1);
+        let estimate = self.bytes(params, some)?;
+        let is_close = estimate as f64 > CLOSE * stored as f64 && (estimate as f64) < stored as f64 / CLOSE;
+        match some > 1 && (is_close || self.field.bytes() < FEW_BYTES) {
+            true => self.bytes(params, 1),
+            false => Ok(estimate),
+        }
+    }
+
+    /// What every `step`th chunk takes, for all of them.
+    fn bytes(&self, params: &Params, step: usize) -> Result<u64, String> {
+        let measured = self.measure(params, step, Measured::default(), None)?;
+        if self.field.new_chunk.is_some() {
+            // They are of unlike sizes.
+            return Ok((measured.packed as f64 * self.field.bytes() as f64 / measured.raw.max(1) as f64) as u64);
+        }
+        let taken = self.blocks.iter().skip(step / 2).step_by(step).count();
+        Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
+    }
+
+    /// The bytes that all chunks take, as `bytes_of` some says.
+    pub fn estimated_by(&self, bytes_of: impl Fn(&Block) -> Result<u64, String>) -> Result<u64, String> {
+        let step = match self.field.bytes() {
+            _ if self.is_rough => self.whole_step(),
+            bytes if bytes < FEW_BYTES => 1,
+            _ => self.blocks.len().div_ceil(SAMPLES).max(1),
+        };
+        let some = self.blocks.iter().skip(step / 2).step_by(step);
+        let bytes = some.clone().map(bytes_of).sum::<Result<u64, String>>()?;
+        Ok((bytes as f64 * self.blocks.len() as f64 / some.count().max(1) as f64) as u64)
+    }
+
+    /// The parameters with the dimensions of a chunk, as the filter would have them.
+    pub fn shaped(&self, params: &Params) -> Result<Params, String> {
+        let mut params = params.clone();
+        if sleek::codec::uses_dims(&params) {
+            // Of arrays and complex numbers the parts are the fastest dimension.
+            let inner = self.field.size / params.dtype.size() as u64;
+            let lens = self.field.chunk_to_be().iter().copied().chain((inner > 1).then_some(inner));
+            params.dims = Dims::new(&lens.collect::<Vec<_>>()).unwrap_or(Dims::NONE);
+        }
+        // The filter takes them for some by itself.
+        if params.dtype.is_float() && params.missing.is_empty() {
+            let fills = self.field.fill_values()?;
+            if fills.len() > MAX_MISSING {
+                return Ok(params.with_bound(Mode::Lossless, 0.0));
+            }
+            for fill in fills {
+                params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// Whole chunks from all over the dataset, of so many bytes together.
+    pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
+        let step = self.step_for(bytes);
+        let blocks = self.blocks.iter().skip(step / 2).step_by(step);
+        blocks.map(|block| self.rim.filled_up(block, self.field.bytes_of(block)?)).collect()
+    }
+
+    /// How many steps there may be between chunks that have so many bytes together.
+    pub fn step_for(&self, bytes: u64) -> usize {
+        (self.field.bytes() / bytes).clamp(1, self.blocks.len().max(1) as u64) as usize
+    }
+
+    /// Compresses every `step`th chunk; errors count where the missing values are given.
+    pub fn measure(
+        &self,
+        params: &Params,
+        step: usize,
+        mut m: Measured,
+        fills: Option<&[f64]>,
+    ) -> Result<Measured, String> {
+        if self.field.new_chunk.is_some() {
+            return self.measure_parts(params, step, m);
+        }
+        let blocks: Vec<Block> = self.blocks.iter().skip(step / 2).step_by(step).cloned().collect();
+        let mut params = self.shaped(params)?;
+        if Field::threads(blocks.len()) > 1 {
+            params.threads = 1; // each of them has a chunk
+        }
+        let rim = &self.rim;
+        let work = |block: &Block, bytes: Vec<u8>| {
+            let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
+            let chunk = rim.filled_up(block, bytes)?;
+            let stream = sleek::compress(&params, &chunk).map_err(|e| e.to_string())?;
+            // What fills up a chunk does not count.
+            let both = kept.map(|kept| Ok::<_, String>((kept, rim.cut_out(block, restored(&stream, chunk.len())?))));
+            Ok((raw, stream.len(), both.transpose()?))
+        };
+        self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
+            m.add(raw, packed);
+            if let (Some(fills), Some((bytes, back))) = (fills, both) {
+                m.add_errors(&params, fills, &self.dims_of(block), &bytes, &back);
+            }
+            Ok(())
+        })?;
+        Ok(m)
+    }
+
+    /// What every `step`th block takes in chunks of another shape.
+    fn measure_parts(&self, params: &Params, step: usize, mut m: Measured) -> Result<Measured, String> {
+        let params = self.shaped(params)?;
+        for block in self.blocks.iter().skip(step / 2).step_by(step) {
+            let bytes = self.field.bytes_of(block)?;
+            for part in parts(block, self.field.chunk_to_be()) {
+                let (raw, bytes) = (self.field.block_bytes(&part), self.chunk(block, &part, &bytes));
+                m.add(raw, sleek::compress(&params, &bytes).map_err(|e| e.to_string())?.len());
+            }
+        }
+        Ok(m)
+    }
+
+    /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        self.rim.filled_up(block, bytes)
+    }
+
+    /// The whole chunk of which a part of a block is what the dataset has: the fill value stands where it has nothing.
+    fn chunk(&self, block: &Block, part: &Block, bytes: &[u8]) -> Vec<u8> {
+        let shape = self.field.chunk_to_be();
+        if part == block && part.count == *shape {
+            return bytes.to_vec();
+        }
+        let elements = shape.iter().product::<u64>() as usize;
+        let fill = self.field.fill_bytes();
+        let mut chunk = fill.repeat(elements);
+        let size = fill.len();
+        let row = *part.count.last().unwrap_or(&1) as usize * size;
+        let rows: u64 = part.count.iter().rev().skip(1).product();
+        for n in 0..rows {
+            let (mut rest, mut to, mut from) = (n, 0, 0);
+            let (mut to_stride, mut from_stride) = (1, 1);
+            for k in (0..shape.len()).rev() {
+                // The row itself is along the last dimension.
+                let at = if k + 1 == shape.len() { 0 } else { rest % part.count[k] };
+                rest = if k + 1 == shape.len() { rest } else { rest / part.count[k] };
+                to += at * to_stride;
+                from += (part.start[k] - block.start[k] + at) * from_stride;
+                (to_stride, from_stride) = (to_stride * shape[k], from_stride * block.count[k]);
+            }
+            let (to, from) = (to as usize * size, from as usize * size);
+            chunk[to..to + row].copy_from_slice(&bytes[from..from + row]);
+        }
+        chunk
+    }
+
+    /// The dimensions of a block in numbers: an array in each element is one more.
+    fn dims_of(&self, block: &Block) -> Vec<u64> {
+        let inner = self.field.size / self.field.stored.dtype.size() as u64;
+        block.count.iter().copied().chain((inner > 1).then_some(inner)).collect()
+    }
+}
+
+/// The step from one to the next of so many chunks, of `bytes` together, that a rough estimate looks at: two at least.
+pub fn rough_step(is_rough: bool, bytes: u64, chunks: usize) -> usize {
+    match is_rough && bytes > ROUGH_BYTES {
+        true => usize::try_from(bytes.div_ceil(ROUGH_BYTES)).unwrap_or(usize::MAX).clamp(1, (chunks / 2).max(1)),
+        false => 1,
+    }
+}
+
+/// The parts of a block that lie in one chunk each; the block begins with one.
+fn parts(block: &Block, chunk: &[u64]) -> Vec<Block> {
+    let mut parts: Vec<Block> = cut(&block.count, chunk).collect();
+    parts.iter_mut().for_each(|part| part.start.iter_mut().zip(&block.start).for_each(|(at, first)| *at += first));
+    parts
+}

@@ -1,0 +1,267 @@
+//! `sleek repack`
+
+mod attributes;
+mod batch;
+mod check;
+mod child;
+mod copy;
+mod elsewhere;
+mod measure;
+mod plan;
+mod provenance;
+mod rechunk;
+mod request;
+mod rules;
+mod size;
+mod table;
+mod work;
+mod zfp;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use sleek::{DType, Params};
+
+use crate::Outcome;
+use crate::args::{Quality, Sentinels, Threads, Verbosity};
+use crate::hdf5::{LibraryArg, expect_hdf5};
+use crate::io::{Model, Staging, check_place, say, tell};
+use crate::progress::{Array, bytes, summary};
+use request::{Request, Wish};
+use rules::{Pattern, Rules};
+
+/// Exit code when the new file does not keep what was promised; there is none then.
+const BROKEN: u8 = 1;
+
+const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min) of each whole dataset";
+
+const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other \
+datasets are \
+carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
+Several files, and folders with -r, go to the folder --to; started again, that goes on where it was ended.\n\n\
+Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
+
+/// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
+#[derive(clap::Args, Clone)]
+#[command(
+    after_help = AFTER_HELP,
+    mut_group("Bound", |group| group.required(false)),
+    mut_arg("noa", |noa| noa.help(NOA_HELP))
+)]
+pub struct Args {
+    #[command(flatten)]
+    quality: Quality,
+    #[command(flatten)]
+    sentinels: Sentinels,
+    /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
+    #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
+    dataset: Vec<(String, Request)>,
+    /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
+    /// number, the smallest of those that take so many MB/s both ways
+    #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
+    auto: Option<crate::auto::Auto>,
+    /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
+    variables: Vec<String>,
+    /// Datasets that stay as they are, by a pattern of their names (repeatable): 'lat*', '/grid/**'
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::new)]
+    exclude: Vec<Pattern>,
+    /// Rules for datasets by patterns of their names and by their types: a TOML file
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Convert datasets also where what they are stored as is as small; without this they stay as they are
+    #[arg(long)]
+    even_if_larger: bool,
+    /// The filter that the datasets get
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    filter: zfp::Filter,
+    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the
+    /// codec, up to 1 MiB
+    #[arg(long)]
+    rechunk: bool,
+    /// Write no attributes that say what was done (sleek_mode, sleek_bound, …), and no line into netCDF's history
+    #[arg(long)]
+    no_attributes: bool,
+    /// Show what would be done, with ratios estimated from samples, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Read the new file and compare its values with the old one's before it takes its place; what lies in other files
+    /// is named instead
+    #[arg(long)]
+    verify: bool,
+    /// Of several files: the folder that the new ones go to. What is finished there is not done again
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Take the HDF5 files in folders, and in those below
+    #[arg(short, long)]
+    recursive: bool,
+    /// Of several files: how many at once
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// Of several files: what was done with each and its datasets, as .json, .csv or .html (a page with pictures)
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the table of datasets as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    library: LibraryArg,
+    #[command(flatten)]
+    threads: Threads,
+    /// Replace OUT if it exists
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// In the child process: do the work, with this empty file for the result
+    #[arg(long, hide = true)]
+    child: Option<PathBuf>,
+    /// In the child process: aim at so many bytes less than --size says
+    #[arg(long, hide = true, default_value_t = 0)]
+    less: u64,
+    /// Of several files: do this one
+    #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
+    only: Vec<PathBuf>,
+    /// The file as it is
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The file as it shall be; with --to another one as it is
+    #[arg(value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// With --to: more files
+    #[arg(value_name = "IN", hide_short_help = true)]
+    more: Vec<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply()?;
+    let general = general_request(args)?;
+    let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
+    let args = &match &args.only[..] {
+        [input, output] => Args { input: input.clone(), output: Some(output.clone()), ..args.clone() },
+        _ => args.clone(),
+    };
+    if let Some(new) = &args.child {
+        work::run(args, general, &rules, new);
+    }
+    let is_single = !args.only.is_empty() || (args.to.is_none() && !args.recursive && args.more.is_empty());
+    if args.dry_run && args.input.is_dir() && !args.recursive {
+        return batch::run(&Args { recursive: true, ..args.clone() });
+    }
+    if !is_single {
+        return batch::run(args);
+    }
+    one(args)
+}
+
+/// Repacks a single file.
+fn one(args: &Args) -> Outcome {
+    let for_several = [("--jobs", args.jobs.is_some()), ("--report", args.report.is_some())];
+    if let Some((name, _)) = for_several.iter().find(|(_, given)| *given && args.only.is_empty()) {
+        return Err(format!("{name} goes with --to DIR, for several files"));
+    }
+    if args.output.is_none() && !args.dry_run {
+        return Err("the required arguments were not provided: <OUT>, or --to DIR, or --dry-run".into());
+    }
+    [Some(&args.input), args.output.as_ref()].into_iter().flatten().try_for_each(|path| expect_name(path))?;
+    expect_hdf5(&args.input)?;
+    match &args.output {
+        Some(output) if !args.dry_run => repack(args, output),
+        _ => {
+            // Nothing is written, so any name will do.
+            let table = child::run(Path::new("-"), &args.input, 0)?.unwrap_or_default();
+            table.lines().for_each(|line| say!("{line}"));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Refuses `-`, which is a stream everywhere else.
+fn expect_name(path: &Path) -> Result<(), String> {
+    match path.as_os_str() == "-" {
+        true => Err("-: an HDF5 file cannot be read from or written to a stream; name a file".into()),
+        false => Ok(()),
+    }
+}
+
+/// What is asked for all datasets that are not named.
+fn general_request(args: &Args) -> Result<Option<Wish>, String> {
+    if args.filter == zfp::Filter::None {
+        if args.quality.is_given() || !args.dataset.is_empty() || args.rules.is_some() || args.rechunk {
+            return Err("--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into());
+        }
+        return Ok(Some(Wish { params: Params::new(DType::F64), target: None }));
+    }
+    // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
+    let is_h5z = args.filter == zfp::Filter::H5zZfp;
+    let params = if is_h5z { args.quality.of_zfp() } else { args.quality.clone() }.params(DType::F64)?;
+    let target = args.quality.target()?;
+    args.quality.check_share(args.force)?;
+    if is_h5z {
+        zfp::check(&params, target.is_some())?;
+        if args.rechunk {
+            return Err("--rechunk: goes with our own filter, not with --filter h5z-zfp".into());
+        }
+    }
+    if let (Some(target), true) = (&target, args.rechunk) {
+        let name = target.name();
+        return Err(format!(
+            "--rechunk: goes with a bound or --lossless, not with {name}, for which chunks are measured"
+        ));
+    }
+    if !args.quality.is_given() && !args.variables.is_empty() {
+        return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());
+    }
+    if !args.quality.is_given() && args.dataset.is_empty() && args.rules.is_none() {
+        return Err(
+            "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some, \
+             or --rules"
+                .into(),
+        );
+    }
+    Ok(args.quality.is_given().then_some(Wish { params, target }))
+}
+
+/// Has the new file written beside its place and puts it there.
+fn repack(args: &Args, output: &Path) -> Outcome {
+    let start = Instant::now();
+    let blame = |e: std::io::Error| format!("{}: {e}", output.display());
+    let target = check_place(output, args.force)?;
+    let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
+    let name = output.display().to_string();
+    let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
+    let Some((table, after)) = written(args, output, &new, staging.file())? else {
+        return Ok(ExitCode::from(BROKEN));
+    };
+    size::check(args, output, after)?;
+    staging.finish()?;
+    table.lines().for_each(|line| say!("{line}"));
+    if !args.verbosity.quiet && args.only.is_empty() {
+        let (from, to) = (args.input.display().to_string(), output.display().to_string());
+        tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
+        if after > before && args.filter != zfp::Filter::None {
+            let words = |n| if bytes(after) == bytes(before) { format!("{n} bytes") } else { bytes(n) };
+            tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", words(after), words(before)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has the new file written, once more where it is larger than it is to be; the table and its bytes.
+fn written(args: &Args, output: &Path, new: &Path, file: &fs::File) -> Result<Option<(String, u64)>, String> {
+    let blame = |e: std::io::Error| format!("{}: {e}", output.display());
+    let (mut less, mut tries) = (0, 1);
+    loop {
+        let Some(table) = child::run(new, output, less)? else { return Ok(None) };
+        let after = file.metadata().map_err(blame)?.len();
+        let excess = size::excess(args, after)?;
+        if excess == 0 || tries == size::TRIES {
+            return Ok(Some((table, after)));
+        }
+        file.set_len(0).map_err(blame)?;
+        (less, tries) = (less + excess, tries + 1);
+    }
+}

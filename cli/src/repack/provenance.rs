@@ -1,0 +1,197 @@
+//! What the new file says was done to it: attributes of each dataset that lost something, and a line in netCDF's
+//! history.
+
+use std::ffi::{CStr, CString};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sleek::bound::mul_down;
+use sleek::hdf5::CdValues;
+use sleek::printable::printable;
+use sleek::{Mode, Params};
+
+use super::copy::Copy;
+use super::plan::{Decision, Item};
+use crate::hdf5::abi::{self, DEFAULT};
+use crate::hdf5::coordinates::text_of;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::filters::{Filter, is_lossy, pipeline};
+use crate::hdf5::object::open_object;
+use crate::hdf5::{Id, c_string, h5, h5_id};
+
+/// Attributes of a dataset, each of which takes the place of one of an earlier time.
+const MODE: &CStr = c"sleek_mode";
+const BOUND: &CStr = c"sleek_bound";
+const ABS_BOUND: &CStr = c"sleek_abs_bound";
+const VERSION: &CStr = c"sleek_version";
+/// netCDF's attribute of a file.
+const HISTORY: &CStr = c"history";
+/// A text of more bytes may not fit into an object's header.
+const LONG: usize = 60_000;
+/// Arguments of the processes that work for the one that was started; so many words follow.
+const OWN: [(&str, usize); 3] = [("--child", 1), ("--less", 1), ("--only", 2)];
+
+/// Says it in the new file.
+pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
+    let mut any = false;
+    for (object, item) in copy.contents.objects.iter().zip(items) {
+        let Some(Item { field: Some(field), decision: Decision::Compress(params), .. }) = item else { continue };
+        any = true;
+        if params.mode != Mode::Lossless {
+            let new = open_object(&copy.to, &object.path)?;
+            dataset(field, params, &new).map_err(|e| format!("{}: {e}", object.name()))?;
+        }
+    }
+    let root = open_object(&copy.to, c"/")?;
+    if any && is_netcdf(&root)? { history(&root) } else { Ok(()) }
+}
+
+fn dataset(old: &Field, params: &Params, new: &Id) -> Result<(), String> {
+    put_text(new, MODE, params.mode.name())?;
+    put_number(new, BOUND, params.bound)?;
+    match abs_bound(old, params)? {
+        Some(bound) => put_number(new, ABS_BOUND, bound)?,
+        None => remove(new, ABS_BOUND)?,
+    }
+    put_text(new, VERSION, sleek::VERSION)
+}
+
+/// How far values may be from those that the dataset had before anything was lost, as far as that is known.
+fn abs_bound(old: &Field, params: &Params) -> Result<Option<f64>, String> {
+    let bound = match (params.mode, params.range) {
+        (Mode::Abs, _) => params.bound,
+        (Mode::Noa, Some(range)) => mul_down(params.bound, range),
+        _ => return Ok(None),
+    };
+    let was_lossy = pipeline(&old.properties)?.iter().any(|filter| match CdValues::decode(&filter.words) {
+        Ok(said) if Filter::is_sleek(filter) => said.request.mode != Mode::Lossless,
+        _ => old.stored.dtype.is_float() && is_lossy(filter.id, true),
+    });
+    Ok(match old.numbers_of(ABS_BOUND)?[..] {
+        // Errors add up, and the sum is rounded.
+        [before] => Some((before + bound).next_up()),
+        _ if was_lossy => None,
+        _ => Some(bound),
+    })
+}
+
+/// Whether the file is one of netCDF, or follows its conventions.
+fn is_netcdf(root: &Id) -> Result<bool, String> {
+    for name in [c"_NCProperties", c"Conventions", HISTORY] {
+        if exists(root, name)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A line before those that are there, as NCO and CDO write theirs. What is no single text is left alone.
+fn history(root: &Id) -> Result<(), String> {
+    let line = format!(
+        "{}: {}",
+        date(now()),
+        printable(&command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())))
+    );
+    let text = match (exists(root, HISTORY)?, text_of(root, HISTORY)?) {
+        (true, None) => return Ok(()),
+        (_, Some(before)) if !before.is_empty() => format!("{line}\n{before}"),
+        _ => line,
+    };
+    if text.len() > LONG { Ok(()) } else { put_text(root, HISTORY, &text) }
+}
+
+/// The command as it was given.
+fn command(words: impl Iterator<Item = String>) -> String {
+    let mut words = words.skip(1);
+    let mut kept = vec![format!("sleek {}", sleek::VERSION)];
+    while let Some(word) = words.next() {
+        match OWN.iter().find(|(own, _)| *own == word) {
+            Some((_, follow)) => drop(words.nth(follow - 1)),
+            None => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
+/// Seconds since 1970; SOURCE_DATE_EPOCH, for files that are to be the same again, goes before the clock.
+fn now() -> u64 {
+    let said = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
+    said.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+}
+
+/// A time in UTC, as ISO 8601 has it.
+fn date(seconds: u64) -> String {
+    let (mut days, rest) = (seconds / 86400, seconds % 86400);
+    let is_leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", month + 1, days + 1)
+}
+
+fn exists(object: &Id, name: &CStr) -> Result<bool, String> {
+    Ok(h5!(object.hdf5, H5Aexists(object.id, name.as_ptr()))? != 0)
+}
+
+fn remove(object: &Id, name: &CStr) -> Result<(), String> {
+    match exists(object, name)? {
+        true => h5!(object.hdf5, H5Adelete(object.id, name.as_ptr())).map(drop),
+        false => Ok(()),
+    }
+}
+
+/// One number of 64 bits, as netCDF's programs write theirs.
+fn put_number(object: &Id, name: &CStr, value: f64) -> Result<(), String> {
+    let hdf5 = object.hdf5;
+    remove(object, name)?;
+    let one = 1;
+    let space = h5_id!(hdf5, H5Screate_simple(1, &raw const one, std::ptr::null()))?;
+    let (file, memory) = (hdf5.constant(c"H5T_IEEE_F64LE_g")?, hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?);
+    let attribute = h5_id!(hdf5, H5Acreate2(object.id, name.as_ptr(), file, space.id, DEFAULT, DEFAULT))?;
+    h5!(hdf5, H5Awrite(attribute.id, memory, (&raw const value).cast())).map(drop)
+}
+
+/// One text of a fixed length, as netCDF's programs write theirs.
+fn put_text(object: &Id, name: &CStr, text: &str) -> Result<(), String> {
+    let hdf5 = object.hdf5;
+    remove(object, name)?;
+    let bytes: CString = c_string(text.as_bytes())?;
+    let kind = h5_id!(hdf5, H5Tcopy(hdf5.constant(c"H5T_C_S1_g")?))?;
+    h5!(hdf5, H5Tset_size(kind.id, text.len().max(1)))?;
+    h5!(hdf5, H5Tset_cset(kind.id, if text.is_ascii() { abi::ASCII } else { abi::UTF8 }))?;
+    let space = h5_id!(hdf5, H5Screate(abi::SCALAR_SPACE))?;
+    let attribute = h5_id!(hdf5, H5Acreate2(object.id, name.as_ptr(), kind.id, space.id, DEFAULT, DEFAULT))?;
+    h5!(hdf5, H5Awrite(attribute.id, kind.id, bytes.as_ptr().cast())).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_798_761_599, "2026-12-31T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(date(seconds), text);
+        }
+    }
+
+    #[test]
+    fn the_command_as_it_was_given() {
+        let words = "sleek repack --less 0 --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
+        assert_eq!(command(words), format!("sleek {} repack --abs 1 -r in", sleek::VERSION));
+    }
+}

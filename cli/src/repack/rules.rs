@@ -1,0 +1,233 @@
+//! Rule files: what becomes of datasets, by patterns of their names and by their types.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use sleek::DType;
+
+use super::request::{self, Request};
+
+/// The rules of a file, in their order: the first that matches a dataset decides.
+#[derive(Clone, Debug, Default)]
+pub struct Rules(Vec<Rule>);
+
+/// A pattern of datasets' names.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// Where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every other character is
+    /// itself. Names are matched in linear time.
+    pub fn new(text: &str) -> Result<Pattern, String> {
+        let mut escaped = String::new();
+        for letter in text.chars() {
+            if matches!(letter, '[' | ']' | '{' | '}' | '\\') {
+                escaped.push('\\');
+            }
+            escaped.push(letter);
+        }
+        let glob = GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build();
+        let glob = glob.map_err(|e| format!("dataset '{text}' is no pattern: {}", e.kind()))?;
+        Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
+    pub fn holds(&self, path: &str) -> bool {
+        let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
+        self.matcher.is_match(name)
+    }
+
+    /// Whether it is the name of one dataset.
+    fn is_exact(&self) -> bool {
+        !self.text.contains(['*', '?'])
+    }
+}
+
+/// `[[rule]]`
+#[derive(Clone, Debug)]
+struct Rule {
+    dataset: Pattern,
+    kind: Option<Type>,
+    request: Request,
+}
+
+/// Types that a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Type {
+    Float,
+    Integer,
+    One(DType),
+}
+
+impl Type {
+    fn of(name: &str) -> Option<Type> {
+        match name {
+            "float" => Some(Type::Float),
+            "integer" => Some(Type::Integer),
+            name => DType::from_name(name).map(Type::One),
+        }
+    }
+
+    fn holds(self, dtype: DType) -> bool {
+        match self {
+            Type::Float => dtype.is_float(),
+            Type::Integer => !dtype.is_float(),
+            Type::One(one) => one == dtype,
+        }
+    }
+}
+
+impl Rules {
+    /// Reads a rule file.
+    pub fn read(path: &Path) -> Result<Rules, String> {
+        let blame = |e: String| format!("--rules {}: {e}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|e| blame(e.to_string()))?;
+        Rules::parse(&text).map_err(blame)
+    }
+
+    fn parse(text: &str) -> Result<Rules, String> {
+        let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string().trim().to_owned())?;
+        let Some(toml::Value::Array(rules)) = file.remove("rule") else {
+            return Err("[[rule]] is needed, once or several times".into());
+        };
+        if let Some(key) = file.keys().next() {
+            return Err(format!("'{key}' is unknown; there are [[rule]] only"));
+        }
+        let each = rules.iter().enumerate();
+        each.map(|(i, rule)| Rule::of(rule).map_err(|e| format!("rule {}: {e}", i + 1)))
+            .collect::<Result<_, _>>()
+            .map(Rules)
+    }
+
+    /// What is to become of a dataset, and whether a rule has its very name.
+    pub fn of(&self, path: &str, dtype: DType) -> Option<(Request, bool)> {
+        let rule = self.0.iter().find(|rule| rule.holds(path, dtype))?;
+        Some((rule.request.clone(), rule.dataset.is_exact()))
+    }
+}
+
+impl Rule {
+    fn of(value: &toml::Value) -> Result<Rule, String> {
+        let table = value.as_table().ok_or("is no table")?;
+        let (mut dataset, mut kind, mut items) = ("*".to_owned(), None, Vec::new());
+        for (key, value) in table {
+            match (key.as_str(), value) {
+                ("dataset", toml::Value::String(pattern)) => dataset = pattern.clone(),
+                ("type", toml::Value::String(name)) => {
+                    let known = "float, integer, f32, f64, f16, bf16, i8 … u64";
+                    kind = Some(Type::of(name).ok_or_else(|| format!("type '{name}' is unknown; there are {known}"))?);
+                }
+                ("missing", toml::Value::Array(values)) => {
+                    for value in values {
+                        items.push(format!("fill={}", word("missing", value)?));
+                    }
+                }
+                ("missing", value) => items.push(format!("fill={}", word("missing", value)?)),
+                ("lossless" | "keep", toml::Value::Boolean(true)) => items.push(key.clone()),
+                ("abs" | "noa" | "rel" | "ratio" | "psnr" | "ssim" | "bits" | "range" | "profile" | "codec", value) => {
+                    items.push(format!("{key}={}", word(key, value)?));
+                }
+                _ => {
+                    return Err(format!(
+                        "{key}, a {}, is unknown; there are dataset, type, abs, noa, rel, lossless = true, keep = \
+                        true, \
+                         ratio, psnr, ssim, bits, range, profile, codec, missing",
+                        value.type_str()
+                    ));
+                }
+            }
+        }
+        Ok(Rule { dataset: Pattern::new(&dataset)?, kind, request: request::parse(&items.join(","))? })
+    }
+
+    fn holds(&self, path: &str, dtype: DType) -> bool {
+        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.dataset.holds(path)
+    }
+}
+
+/// A number or a word for a request.
+fn word(key: &str, value: &toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text.clone()),
+        toml::Value::Integer(n) => Ok(n.to_string()),
+        toml::Value::Float(x) => Ok(format!("{x:e}")),
+        other => Err(format!("{key}: a number or a text is needed, not a {}", other.type_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::Wish;
+    use super::*;
+    use crate::targets::Target;
+    use sleek::{Mode, Profile};
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        let rules = Rules::parse(
+            "# ocean\n[[rule]]\ndataset = 'temp*'\nabs = 0.001\nprofile = 'small'\nmissing = [-9999, 1e20]\n\
+             [[rule]]\ndataset = '/grid/*'\nkeep = true\n[[rule]]\ntype = 'integer'\nlossless = true\n\
+             [[rule]]\ndataset = 'salt'\nratio = 10\n",
+        )
+        .unwrap();
+        let wish = |path: &str, dtype| match rules.of(path, dtype) {
+            Some((Request::Compress(Wish { params, target }), exact)) => (params, target, exact),
+            other => panic!("{path}: {other:?}"),
+        };
+        let (params, _, exact) = wish("/a/temperature", DType::F32);
+        assert_eq!((params.mode, params.bound, params.profile, exact), (Mode::Abs, 1e-3, Profile::Small, false));
+        assert_eq!(params.missing.numbers(DType::F64).unwrap(), [-9999.0, 1e20]);
+        assert_eq!(rules.of("/grid/salt", DType::F32).unwrap().0, Request::Keep);
+        assert_eq!(wish("/n", DType::I16).0.mode, Mode::Lossless);
+        let (_, target, exact) = wish("/salt", DType::F64);
+        assert_eq!((target, exact), (Some(Target::Ratio(10.0)), true));
+        assert!(rules.of("/other", DType::F32).is_none());
+    }
+
+    #[test]
+    fn what_is_no_rule() {
+        for (text, part) in [
+            ("", "[[rule]] is needed"),
+            ("[[rule]]\ndataset = 't'\n", "rule 1"),
+            ("[[rule]]\nabs = 1e-3\n[[rule]]\nabs = 'x'\n", "rule 2"),
+            ("[[rule]]\nabs = 1\nname = 't'\n", "name, a string, is unknown"),
+            ("[[rule]]\nabs = 1\ntype = 'double'\n", "type 'double' is unknown"),
+            ("[[rule]]\nabs = \n", "TOML"),
+            ("[[rules]]\nabs = 1\n[[rule]]\nabs = 1\n", "'rules' is unknown"),
+        ] {
+            let message = Rules::parse(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn patterns() {
+        for (text, name, does) in [
+            ("*", "", true),
+            ("t?s", "tas", true),
+            ("t?s", "ts", false),
+            ("*_bnds", "time_bnds", true),
+            ("a*b*c", "axxbyy", false),
+            ("/grid/*", "/grid/t", true),
+            ("/grid/*", "/grid/deep/t", false),
+            ("/grid/**", "/grid/deep/t", true),
+            ("/**/t", "/grid/deep/t", true),
+            ("/**/t", "/t", true),
+            ("/g?t", "/g/t", false),
+            ("{a,b}[0]*\\", "{a,b}[0]!\\", true),
+            ("{a,b}*", "a", false),
+        ] {
+            assert_eq!(Pattern::new(text).unwrap().matcher.is_match(name), does, "{text} {name}");
+        }
+    }
+
+    /// Stars one after the other are no work without end.
+    #[test]
+    fn many_stars() {
+        let many = Pattern::new(&"*a".repeat(40)).unwrap().matcher;
+        assert!(!many.is_match(format!("{}b", "a".repeat(2000))) && many.is_match("a".repeat(2000)));
+    }
+}

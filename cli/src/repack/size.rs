@@ -1,0 +1,88 @@
+//! `sleek repack --size`: the size of the whole file, shared out among the datasets that take a bound.
+
+use std::fs;
+use std::path::Path;
+
+use super::Args;
+use super::plan::{By, Requests};
+use crate::hdf5::Id;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Kind};
+use crate::targets::{Failed, Target};
+
+/// How often a file is written until it has the size.
+pub const TRIES: u32 = 12;
+/// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
+const AIM: f64 = 0.995;
+
+/// The size of a file, and what it is shared out to.
+#[derive(Clone, Copy)]
+pub struct Share {
+    size: u64,
+    /// Bytes of all that takes no bound.
+    rest: u64,
+    /// Bytes of the data that do.
+    raw: u64,
+}
+
+impl Share {
+    /// What is to be said where a dataset cannot have its part.
+    pub fn unmet(&self, name: &str, failed: Failed) -> String {
+        let Some(ratio) = failed.ratio else { return format!("{name}: {}", failed.why) };
+        let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
+        let size = self.size;
+        format!(
+            "--size {size}: cannot be met: {name} has a ratio of {ratio:.2} at most, with which all of the file has \
+             {nearest} bytes; the nearest that can be met is --size {nearest}"
+        )
+    }
+}
+
+/// Puts the ratio that all these datasets need in the place of the size of the file.
+pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Contents) -> Result<(), String> {
+    let Some(Target::Size(size)) = requests.general.as_ref().and_then(|wish| wish.target) else { return Ok(()) };
+    let (mut raw, mut stored) = (0, 0);
+    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
+        let Some(params) = requests.general_params(place) else { continue };
+        let Ok(field) = Field::open(file, object)? else { continue };
+        if requests.reason_to_keep(place, &field, params, By::All)?.is_none() {
+            // Of a dataset that is stored in part only that part takes anything.
+            let written = field.blocks_in_chunks()?;
+            raw += written.iter().map(|chunk| field.block_bytes(chunk) as u64).sum::<u64>();
+            stored += field.stored_bytes();
+        }
+    }
+    let whole = fs::metadata(&args.input).map_err(|e| e.to_string())?.len();
+    let rest = whole.saturating_sub(stored);
+    let room = size.saturating_sub(rest).saturating_sub(args.less);
+    requests.share = Some(Share { size, rest, raw });
+    if room == 0 {
+        return Err(format!("--size {size}: all that takes no bound has {rest} bytes; more are needed"));
+    }
+    // No more digits than anyone reads, and rather too much than too little.
+    let ratio = (1000.0 * raw as f64 / (AIM * room as f64)).ceil() / 1000.0;
+    if let Some(wish) = &mut requests.general {
+        wish.target = Some(Target::Ratio(ratio));
+    }
+    Ok(())
+}
+
+/// Bytes by which a new file is too large, and some of what steps in the ratio may add to them.
+pub fn excess(args: &Args, after: u64) -> Result<u64, String> {
+    match args.quality.target()? {
+        Some(Target::Size(size)) if after > size => Ok((after - size) + (after - size) / 4 + 64),
+        _ => Ok(0),
+    }
+}
+
+/// Refuses a new file that came out too large.
+pub fn check(args: &Args, output: &Path, after: u64) -> Result<(), String> {
+    match args.quality.target()? {
+        Some(target @ Target::Size(size)) if after > size => Err(format!(
+            "{}: {}: the file would have {after} bytes; the nearest that can be met is --size {after}",
+            output.display(),
+            target.name()
+        )),
+        _ => Ok(()),
+    }
+}

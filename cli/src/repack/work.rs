@@ -1,0 +1,122 @@
+//! What the child process of `sleek repack` does: all that is done through HDF5.
+
+use std::fs;
+use std::path::Path;
+
+use super::check::Checked;
+use super::plan::{Item, Requests};
+use super::request::Wish;
+use super::rules::Rules;
+use super::zfp::Filter;
+use super::{Args, BROKEN, check, child, copy, size, table};
+use crate::ERROR;
+use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::{Hdf5, Id};
+use crate::io::{say, tell};
+use crate::progress::Progress;
+
+/// Prints the table, or as a single line what went wrong, for the parent process to read.
+pub fn run(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> ! {
+    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, rules, new));
+    let code = done.unwrap_or_else(|message| {
+        say!("{message}");
+        ERROR
+    });
+    // SAFETY: ends the process at once. The usual end would run HDF5's own, which crashes after some errors.
+    unsafe { libc::_exit(code.into()) }
+}
+
+/// The exit code.
+fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result<u8, String> {
+    let blame = |e: String| format!("{}: {e}", args.input.display());
+    let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
+    let file = hdf5.open(&args.input)?;
+    let contents = Contents::read(&file).map_err(blame)?;
+    let fill = (args.quality.missing()?, args.sentinels.no_fill);
+    let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
+    requests.restrict(&args.variables, &contents).map_err(blame)?;
+    requests.rules = rules.clone();
+    requests.excluded.clone_from(&args.exclude);
+    requests.auto = args.auto;
+    requests.even_if_larger = args.even_if_larger;
+    requests.is_rough = args.dry_run;
+    requests.filter = args.filter;
+    if args.filter == Filter::H5zZfp {
+        hdf5.own_h5z_zfp()?;
+    }
+    requests.rechunk = args.rechunk;
+    size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
+    let mut items = decide(args, &requests, &file, &contents)?;
+    let quiet = args.verbosity.quiet;
+    match &args.output {
+        Some(output) if !args.dry_run => {
+            let checked = write(args, output, new, &file, &contents, &mut items)?;
+            if checked.as_ref().is_some_and(|checked| !checked.violations.is_empty()) {
+                return Ok(BROKEN);
+            }
+            show(args, &items, "ratio");
+            match checked {
+                Some(checked) if !quiet && !args.json => say!("{}", checked.words()),
+                Some(checked) if !checked.others.is_empty() => tell(&format!("sleek: {}", checked.words())),
+                _ => {}
+            }
+        }
+        _ => show(args, &items, "estimate"),
+    }
+    Ok(0)
+}
+
+fn show(args: &Args, items: &[Option<Item>], ratio_label: &str) {
+    match (args.json, args.verbosity.quiet) {
+        (true, _) => table::print_json(items),
+        (false, true) => {}
+        (false, false) => table::print(items, ratio_label),
+    }
+}
+
+/// Decides on every dataset.
+fn decide<'a>(
+    args: &Args,
+    requests: &Requests,
+    file: &Id<'a>,
+    contents: &Contents,
+) -> Result<Vec<Option<Item<'a>>>, String> {
+    let quiet = args.verbosity.quiet;
+    let total = fs::metadata(&args.input).map(|m| m.len()).ok();
+    let mut progress = Progress::new("looking", total, quiet);
+    let mut items = Vec::new();
+    for (place, object) in contents.objects.iter().enumerate() {
+        let item = match object.kind {
+            Kind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
+            _ => None,
+        };
+        progress.add(item.as_ref().map_or(0, |i| i.stored_bytes));
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// Writes the new file; what came of its comparison with the old one, if that is asked for.
+fn write(
+    args: &Args,
+    output: &Path,
+    new: &Path,
+    file: &Id,
+    contents: &Contents,
+    items: &mut [Option<Item>],
+) -> Result<Option<Checked>, String> {
+    let quiet = args.verbosity.quiet;
+    let how = copy::How { say_what_was_done: !args.no_attributes, quiet };
+    copy::file(file, &args.input, new, contents, items, how)
+        .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
+    if !args.verify {
+        return Ok(None);
+    }
+    let checked =
+        check::compare(file, new, contents, items, quiet).map_err(|e| format!("{}: {e}", output.display()))?;
+    checked.violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
+    if !checked.violations.is_empty() {
+        tell(&format!("sleek: {} was not written", output.display()));
+    }
+    Ok(Some(checked))
+}

@@ -1,0 +1,195 @@
+//! `sleek test`: every checksum, without the originals.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::Outcome;
+use crate::args::{Threads, Verbosity};
+use crate::frames::{self, FrameReader};
+#[cfg(unix)]
+use crate::hdf5::object::{Contents, Kind};
+#[cfg(unix)]
+use crate::hdf5::{Hdf5, dataset::Field, is_hdf5};
+use crate::io::{Block, Input, say};
+use crate::tensors;
+use sleek::container::constants::MAGIC;
+
+/// Exit code where there is damage.
+const DAMAGED: u8 = 1;
+
+/// Restore everything in compressed and HDF5 files, and say where damage is
+#[derive(clap::Args)]
+#[command(after_help = "Exit code: 0 all is whole, 1 something is damaged, 2 an error.")]
+pub struct Args {
+    /// Take the compressed and HDF5 files in folders, and in those below
+    #[arg(short, long)]
+    recursive: bool,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// Compressed files, compressed safetensors files, HDF5 or netCDF-4 files; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// What was found in a file.
+#[derive(Default)]
+struct Findings {
+    /// Streams or datasets that are whole.
+    whole: usize,
+    /// Where damage is, and what.
+    damage: Vec<String>,
+    /// What was not read, and why.
+    others: Vec<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply()?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        match (path.is_dir(), args.recursive) {
+            (true, true) => walk(path, &mut files)?,
+            (true, false) => return Err(format!("{}: is a folder; -r takes what is in it", path.display())),
+            _ => files.push(path.clone()),
+        }
+    }
+    let mut is_whole = true;
+    for path in &files {
+        let findings = test(path)?;
+        is_whole &= findings.damage.is_empty();
+        tell(path, &findings, args.verbosity.quiet);
+    }
+    if files.is_empty() {
+        return Err("no compressed or HDF5 file is there".into());
+    }
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) })
+}
+
+/// Prints what was found in a file.
+fn tell(path: &Path, findings: &Findings, quiet: bool) {
+    let path = path.display().to_string();
+    let name = sleek::printable::printable(&path);
+    findings.damage.iter().for_each(|damage| say!("{name}: DAMAGED: {damage}"));
+    if quiet {
+        return;
+    }
+    findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
+    if findings.damage.is_empty() {
+        say!("{name}: whole, {} tested", findings.whole);
+    }
+}
+
+/// The compressed and HDF5 files below a folder, in the order of their names.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let blame = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(blame)?.collect();
+    let mut entries = entries.map_err(blame)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_type().map_err(blame)?.is_dir() {
+            walk(&path, files)?;
+        } else if path.is_file() && is_ours(&path)? {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is one that can be tested.
+fn is_ours(path: &Path) -> Result<bool, String> {
+    #[cfg(unix)]
+    if is_hdf5(path) {
+        return Ok(true);
+    }
+    let mut input = Input::open(path)?;
+    let first = input.peek(tensors::FIRST_BYTES)?;
+    Ok(first.starts_with(&MAGIC) || tensors::is_packed(first))
+}
+
+fn test(path: &Path) -> Result<Findings, String> {
+    #[cfg(unix)]
+    if is_hdf5(path) {
+        return datasets(path);
+    }
+    let mut input = Input::open(path)?;
+    let mut findings = Findings::default();
+    let tested = match tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
+        true => of_tensors(input, &mut findings.whole),
+        false => streams(input, &mut findings.whole),
+    };
+    if let Err(damage) = tested {
+        findings.damage.push(damage);
+    }
+    Ok(findings)
+}
+
+/// Restores all streams of a file, and counts them.
+fn streams(input: Input, whole: &mut usize) -> Result<(), String> {
+    let prefix = format!("{}: ", input.name);
+    let mut reader = FrameReader::new(input);
+    let (mut frame, mut room, mut at) = (Block::default(), Block::default(), 0);
+    while reader.next(&mut frame).map_err(|e| e.strip_prefix(&prefix).unwrap_or(&e).to_owned())? {
+        restore(&frame, &mut room).map_err(|e| format!("stream {} at byte {at}: {e}", *whole + 1))?;
+        at += frame.data().len() as u64;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+/// Restores all tensors of a file, and counts their streams.
+fn of_tensors(input: Input, whole: &mut usize) -> Result<(), String> {
+    let mut reader = tensors::Reader::new(input)?;
+    let (mut frame, mut room) = (Block::default(), Block::default());
+    while reader.next(&mut frame)? {
+        restore(&frame, &mut room).map_err(|e| format!("tensor '{}': {e}", reader.tensor().name))?;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+fn restore(frame: &Block, room: &mut Block) -> Result<(), String> {
+    frames::pieces(&frames::header(frame)?).try_for_each(|piece| piece.restore(frame, room))
+}
+
+/// Reads all datasets of an HDF5 file, chunk by chunk.
+#[cfg(unix)]
+fn datasets(path: &Path) -> Result<Findings, String> {
+    crate::hdf5::expect_hdf5(path)?;
+    let mut findings = Findings::default();
+    let hdf5 = match Hdf5::for_file(None, path) {
+        Ok(hdf5) => hdf5,
+        Err(damage) => {
+            findings.damage.push(damage);
+            return Ok(findings);
+        }
+    };
+    let file = hdf5.open(path)?;
+    let contents = Contents::read(&file)?;
+    for object in contents.objects.iter().filter(|object| object.kind == Kind::Dataset) {
+        match Field::open(&file, object)? {
+            Ok(field) => dataset(&field, &mut findings)?,
+            Err(why) => findings.others.push(format!("{}: {why}", object.name())),
+        }
+    }
+    Ok(findings)
+}
+
+#[cfg(unix)]
+fn dataset(field: &Field, findings: &mut Findings) -> Result<(), String> {
+    let hdf5 = field.dataset.hdf5;
+    let (mut bytes, before) = (Vec::new(), findings.damage.len());
+    for block in field.blocks_in_chunks()? {
+        let read = field.read_into(&block, &mut bytes);
+        if let Err(damage) = &read {
+            let damage = damage.strip_prefix(&format!("{}: ", field.name)).unwrap_or(damage);
+            findings.damage.push(format!("{}, chunk at {:?}: {damage}", field.name, block.start));
+        }
+        hdf5.forgive(read);
+    }
+    findings.whole += usize::from(findings.damage.len() == before);
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! What `sleek analyze` advises: for digits, a bound under which rounding brings them back; for all else nothing, with
+//! a word of caution where one bound may not suit all values. And docs/advice.md says what it does.
+
+use serde_json::Value;
+
+use crate::{Bench, common};
+
+/// Numbers between 0 and 1, the same ones each time.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Of standard deviation 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+const COUNT: usize = 60_000;
+
+fn smooth(i: usize) -> f64 {
+    5.0 * (i as f64 * 0.01).sin() + 2.0 * (i as f64 * 0.0013).cos()
+}
+
+fn field(value: impl FnMut(usize) -> f64) -> Vec<f64> {
+    (0..COUNT).map(value).collect()
+}
+
+fn advice(bench: &Bench, values: &[f64], single: bool) -> Value {
+    let name = if single { "field.f32" } else { "field.f64" };
+    let bytes = |v: &f64| if single { (*v as f32).to_le_bytes().to_vec() } else { v.to_le_bytes().to_vec() };
+    bench.put(name, &values.iter().flat_map(bytes).collect::<Vec<u8>>());
+    bench.json(&format!("analyze --brief --json {name}"))
+}
+
+fn none(report: &Value, caution: &str) {
+    let verdict = report["verdict"].as_str().unwrap();
+    assert!(report["advice"].is_null() && report["digits"].is_null(), "{report}");
+    assert!(verdict.starts_with("No bound is advised") && verdict.contains(caution), "{report}");
+    // The words of `cd_values` for lossless: no line that is printed loses anything.
+    assert_eq!(report["cd_values"][1], 0, "{report}");
+}
+
+#[test]
+fn fields_without_digits() {
+    let bench = Bench::new();
+    let mut random = Random(5);
+    let noisy = advice(&bench, &field(|i| smooth(i) + 1e-3 * random.normal()), false);
+    none(&noisy, "advised. Choose one by what the data is for.");
+    assert_eq!(noisy["seen"][0], "an ordered field");
+    let two = field(|i| if i < COUNT / 2 { 1.0 } else { 1e3 } * (smooth(i) + 1e-3 * random.normal()));
+    none(&advice(&bench, &two, false), "an absolute bound that suits these ruins those");
+    none(&advice(&bench, &field(smooth), true), "advised. Choose");
+}
+
+#[test]
+fn a_catalogue() {
+    let bench = Bench::new();
+    let mut random = Random(7);
+    let mut column = |c: usize| match c {
+        0 => 360.0 * random.uniform(),
+        1 => (2.0 * random.uniform() - 1.0).asin().to_degrees(),
+        2 => -0.3 * random.uniform().ln(),
+        _ => 21.0 + 2.0 * random.normal(),
+    };
+    // Rows of records, and whole columns one after another.
+    let rows = advice(&bench, &field(|i| column(i % 4)), false);
+    none(&rows, "4 columns lie side by side");
+    let columns = advice(&bench, &field(|i| column(4 * i / COUNT)), false);
+    none(&columns, "");
+    let one = advice(&bench, &field(|_| column(0)), true);
+    assert!(one["advice"].is_null() && one["seen"][0] == "unordered records", "{one}");
+    // Coefficients of a series that decays.
+    let series = field(|i| column(0) * 10f64.powi(-(i as i32 % 13)));
+    let report = advice(&bench, &series, false);
+    let verdict = report["verdict"].as_str().unwrap();
+    assert!(report["advice"].is_null() && report["seen"].to_string().contains("decades"), "{verdict}");
+}
+
+#[test]
+fn decimals() {
+    let bench = Bench::new();
+    for k in 1..=6 {
+        let scale = 10f64.powi(k);
+        let mut random = Random(9);
+        let rounded = field(|i| ((smooth(i) + 0.3 * random.normal() / scale) * scale).round() / scale);
+        for single in [false, true] {
+            let report = advice(&bench, &rounded, single);
+            // Their rounding is noise of 0.29 of the last digit; under this bound rounding again brings them back.
+            let expected: f64 = format!("4e-{}", k + 1).parse().unwrap();
+            assert_eq!(report["advice"], expected, "{k}: {report}");
+            let digits = if k == 1 { "decimals of 1 digit".into() } else { format!("decimals of {k} digits") };
+            assert_eq!(report["seen"][1], digits);
+        }
+    }
+    let mut random = Random(11);
+    let table = field(|i| (random.uniform() * [360.0, 2.0, 1e4][i % 3] * 100.0).round() / 100.0);
+    let report = advice(&bench, &table, false);
+    assert_eq!(report["advice"], 4e-3, "{report}");
+    bench.ok("compress --abs 4e-3 --no-fill field.f64 --dtype f64 field.sleek");
+    bench.ok("decompress field.sleek back.f64");
+    let back = bench.get("back.f64");
+    for (v, r) in table.iter().zip(back.as_chunks::<8>().0) {
+        assert_eq!((f64::from_le_bytes(*r) * 100.0).round() / 100.0, *v);
+    }
+}
+
+/// The picture says what the text says.
+#[test]
+fn the_plot_without_advice() {
+    let bench = Bench::new();
+    let mut random = Random(13);
+    let values: Vec<f64> = (0..8000).map(|_| 360.0 * random.uniform()).collect();
+    bench.put("ra.f32", &values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect::<Vec<u8>>());
+    let table = String::from_utf8(bench.ok("analyze ra.f32 --dims 80,100 --plot ra.svg")).unwrap();
+    assert!(table.contains("No bound is advised") && table.contains("smallest"), "{table}");
+    assert!(table.contains("  sleek compress --dtype f32 --lossless ra.f32 ra.f32.sleek"), "{table}");
+    let svg = String::from_utf8(bench.get("ra.svg")).unwrap();
+    assert!(svg.contains("no bound is advised") && !svg.contains("digits"), "{svg}");
+    bench.fails("analyze ra.f32 --dims 80,99", "holds 8000 f32 elements; --dims 80x99 says 7920");
+}
+
+/// The original would be lost.
+#[test]
+fn the_output_is_not_the_input() {
+    let bench = Bench::new();
+    bench.put("x.f32", &[0; 4000]);
+    bench.fails("compress --dtype f32 --abs 1e-3 -f x.f32 ./x.f32", "is the input");
+    assert_eq!(bench.get("x.f32"), [0; 4000]);
+}
+
+/// Each field of docs/advice.md that is here: those of the repository, and those of SLEEK_DATA.
+#[test]
+fn the_page_is_right() {
+    let bench = Bench::new();
+    let page = std::fs::read_to_string(common::root().join("docs/advice.md")).unwrap();
+    let mut seen = 0;
+    for row in page.lines().filter(|l| l.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let words: Vec<&str> = cells[0].trim_matches('`').split(' ').collect();
+        let places = [Some(common::root().join("tests/data")), common::data_dir()];
+        let Some(file) = places.iter().flatten().map(|p| p.join(words[0])).find(|p| p.is_file()) else { continue };
+        let report = bench.json(&format!("analyze -q --brief --json {} {}", words[1..].join(" "), file.display()));
+        let listed = report["seen"].as_array().unwrap().iter().map(|s| s.as_str().unwrap());
+        assert_eq!(listed.collect::<Vec<_>>().join(", "), cells[1], "{row}");
+        assert_eq!(report["verdict"].as_str().unwrap(), cells[2], "{row}");
+        seen += 1;
+    }
+    let expected = common::sample_fields().len();
+    assert!(seen >= expected, "{seen} of {expected} fields; tests/advice.py makes the page");
+}

@@ -1,0 +1,842 @@
+//! `sleek repack` on files of everything that HDF5 and netCDF-4 have.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output};
+use std::time::Duration;
+
+use crate::{Place, common, source, venv_python};
+
+pub const PYTHON: &str = "venv-h5py-1.14";
+/// Floats that keep every bit: scales.
+const EXACT: [&str; 3] = ["/x", "/y", "/long"];
+
+/// `sleek` without any plugin path: it brings the filter along.
+pub fn sleek(place: &Place, arguments: &[&str]) -> Output {
+    let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+    common::output(command.env_remove("HDF5_PLUGIN_PATH").args(arguments))
+}
+
+pub fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
+    let out = sleek(place, arguments);
+    assert!(out.status.success(), "sleek {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+pub fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
+    let before = files(place);
+    let out = sleek(place, arguments);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{message}");
+    assert!(message.starts_with("sleek: error: ") && message.contains(part), "no '{part}' in {message}");
+    assert_eq!(files(place), before, "sleek {arguments:?} changed files");
+}
+
+fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
+    let mut files: Vec<_> = entries
+        .filter(|e| e.path().is_file())
+        .map(|e| (e.file_name().to_string_lossy().into_owned(), fs::read(e.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+pub fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
+    let script = source("repack.py");
+    place.run(&venv_python(venv), &[&[script.as_str()], arguments].concat())
+}
+
+#[test]
+fn everything_but_the_floats_is_kept() {
+    let Some(place) = Place::with(&["h5dump", &venv_python(PYTHON)]) else { return };
+    for libver in ["earliest", "v108", "v110"] {
+        python(&place, PYTHON, &["make", "old.h5", libver]);
+        let table = sleek_ok(&place, &["repack", "--noa", "1e-3", "--verify", "--force", "old.h5", "new.h5"]);
+        assert!(table.contains("verified"), "{table}");
+        for line in ["/x ", "/compound ", "/virtual "] {
+            let line = table.lines().find(|l| l.starts_with(line)).unwrap();
+            assert!(line.contains("kept: "), "{line}");
+        }
+        for venv in [PYTHON, "venv-h5py-2"] {
+            let said = python(&place, venv, &[&["same", "old.h5", "new.h5", "1e-3"], &EXACT[..]].concat());
+            assert!(said.contains("12 datasets compressed"), "{said}");
+        }
+        python(&place, PYTHON, &["scales", "new.h5"]);
+        assert!(place.run("h5dump", &["-H", "-g", "/group", "new.h5"]).contains("COMMENT \"a comment\""));
+        let version = |file| fs::read(place.path(file)).unwrap()[1024 + 8];
+        assert_eq!(version("old.h5"), version("new.h5"), "superblock, {libver}");
+        let sizes = ["old.h5", "new.h5"].map(|f| fs::metadata(place.path(f)).unwrap().len());
+        assert!(sizes[1] * 4 < sizes[0], "{sizes:?}");
+        // What is repacked can be repacked; the result needs no more.
+        sleek_ok(&place, &["repack", "--lossless", "--verify", "--force", "new.h5", "again.h5"]);
+        python(&place, PYTHON, &[&["same", "old.h5", "again.h5", "1e-3"], &EXACT[..]].concat());
+    }
+}
+
+/// Fill value and attributes may name different values, several, in another type, as text, and what is valid.
+#[test]
+fn missing_values_as_a_dataset_declares_them() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["gaps", "old.h5"]);
+    for bound in [["--noa", "1e-3"], ["--abs", "2e-3"], ["--rel", "1e-4"]] {
+        sleek_ok(&place, &["repack", "-q", bound[0], bound[1], "--verify", "--force", "old.h5", "new.h5"]);
+        let said = python(&place, PYTHON, &["same_gaps", "old.h5", "new.h5"]);
+        assert!(said.contains("6 datasets agree"), "{bound:?}: {said}");
+    }
+    python(&place, PYTHON, &["too_many", "many.h5"]);
+    sleek_fails(
+        &place,
+        &["repack", "--noa", "1e-3", "many.h5", "new.h5", "--force"],
+        "-9e0 (HDF5's fill value); a dataset can have up to 4",
+    );
+}
+
+/// What lies in other files is found from another folder too, and --verify says that it was not compared.
+#[test]
+fn parts_in_other_files_are_found_again() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["others", "in"]);
+    fs::create_dir_all(place.path("out/deep")).unwrap();
+    for new in ["in/new.h5", "out/deep/new.h5"] {
+        let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(!table.contains("every value"), "{table}");
+        let said = table.lines().last().unwrap();
+        assert!(said.starts_with("verified, but for what was not compared: "), "{table}");
+        for name in ["/view (a view", "/own (a view", "/blocks (a view", "/link (a link to", "/nowhere (a link to"] {
+            assert!(said.contains(name), "{said}");
+        }
+        assert!(!said.contains("/t ") && !said.contains("/outside"), "{said}");
+        for venv in [PYTHON, "venv-h5py-2"] {
+            python(&place, venv, &["same_others", "in/old.h5", new]);
+        }
+        let out = sleek(&place, &["repack", "-f", "--json", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(String::from_utf8_lossy(&out.stderr).contains("not compared: "), "{:?}", out.stderr);
+    }
+    python(&place, PYTHON, &["hundred", "plain.h5"]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "plain.h5", "new.h5"]);
+    assert!(table.ends_with("verified: every value of the new file was compared with the old one\n"), "{table}");
+}
+
+/// A mark that nobody declared would be blurred, and would stretch the range: it is found, and named in the new file.
+#[test]
+fn undeclared_missing_values_are_kept() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    for (value, shown) in [("-9999", "-9999"), ("1e20", "1e20"), ("-1e34", "-1e34"), ("9.96921e36", "9.96921e36")] {
+        python(&place, PYTHON, &["undeclared", "old.h5", value]);
+        for bound in [["--noa", "1e-3"], ["--abs", "1e-2"], ["--rel", "1e-5"]] {
+            let table = sleek_ok(&place, &["repack", bound[0], bound[1], "--verify", "--force", "old.h5", "new.h5"]);
+            assert!(table.contains(&format!("{shown} taken for missing, which nobody declared")), "{table}");
+            python(&place, PYTHON, &["same_gaps", "old.h5", "new.h5"]);
+            let arguments =
+                ["repack", "-q", bound[0], bound[1], "--verify", "--force", "--no-fill", "old.h5", "new.h5"];
+            sleek_ok(&place, &arguments);
+        }
+        let request = ["repack", "-q", "--dataset", "/t=abs=1e-2", "--verify", "--force", "old.h5", "new.h5"];
+        sleek_ok(&place, &request);
+        python(&place, PYTHON, &["same_gaps", "old.h5", "new.h5"]);
+        sleek_ok(&place, &["repack", "-q", "--lossless", "--force", "old.h5", "new.h5"]);
+        fs::remove_file(place.path("new.h5")).unwrap();
+    }
+}
+
+/// A bound that leaves nothing of the data is taken, with a word; marks do not count.
+#[test]
+fn absurd_bounds_are_told() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["hundred", "old.h5"]);
+    let told = |request: &[&str]| {
+        let out = sleek(&place, &[&["repack", "--force", "--even-if-larger"], request].concat());
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success(), "{request:?}: {message}");
+        message
+    };
+    let said = "sleek: warning: /t: the values seen are from 0 to 99; a bound of 9.9e1 may make one of all";
+    for absurd in [&["--abs", "99", "old.h5", "new.h5"][..], &["-q", "--dataset", "/t=abs=99", "old.h5", "new.h5"]] {
+        assert!(told(absurd).contains(said), "{absurd:?}: {}", told(absurd));
+    }
+    assert!(told(&["--abs", "99", "--dry-run", "old.h5"]).contains(said));
+    for sound in [["--abs", "98"], ["--noa", "0.5"], ["--rel", "0.5"]] {
+        let said = told(&[&sound[..], &["old.h5", "new.h5"]].concat());
+        assert!(!said.contains("may make one of all"), "{sound:?}: {said}");
+    }
+}
+
+#[test]
+fn in_place_and_by_name() {
+    let Some(place) = Place::with(&["h5diff", "h5dump", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    fs::copy(place.path("old.h5"), place.path("same.h5")).unwrap();
+    sleek_ok(
+        &place,
+        &[
+            "repack",
+            "-q",
+            "--force",
+            "--abs",
+            "1e-3",
+            "--no-attributes",
+            "--dataset",
+            "half=keep",
+            "same.h5",
+            "same.h5",
+        ],
+    );
+    place.run("h5diff", &["-d", "0.001", "old.h5", "same.h5", "/zz_t"]);
+    assert_eq!(place.attempt("h5diff", &["old.h5", "same.h5", "/zz_t"]).status.code(), Some(1));
+    place.run("h5diff", &["old.h5", "same.h5", "/half"]);
+
+    let table = sleek_ok(
+        &place,
+        &[
+            "repack",
+            "--no-attributes",
+            "--dataset",
+            "/group/inner/x=rel=1e-2",
+            "--dataset",
+            "x=lossless",
+            "old.h5",
+            "two.h5",
+        ],
+    );
+    assert!(table.matches("kept: not named").count() > 5, "{table}");
+    let filtered = |file: &str| place.run("h5dump", &["-pH", file]).matches("FILTER_ID 47474").count();
+    // The first has a second name, under which h5dump shows it too.
+    assert_eq!((filtered("two.h5"), filtered("old.h5")), (2, 0), "{table}");
+    place.run("h5diff", &["old.h5", "two.h5", "/x"]);
+    place.run("h5diff", &["-p", "0.01", "old.h5", "two.h5", "/group/inner/x"]);
+}
+
+#[test]
+fn netcdf_stays_netcdf() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    python(&place, "venv-python", &["netcdf", "old.nc"]);
+    sleek_ok(&place, &["repack", "-q", "--noa", "1e-3", "--verify", "old.nc", "new.nc"]);
+    for group in ["/", "deeper"] {
+        python(&place, "venv-python", &["xarray", "old.nc", "new.nc", group, "1e-3"]);
+    }
+    assert_eq!(header(&place, "old.nc"), header(&place, "new.nc"));
+    // h5diff counts attributes that one side alone has.
+    sleek_ok(&place, &["repack", "-q", "--noa", "1e-3", "--no-attributes", "old.nc", "plain.nc"]);
+    place.run("h5diff", &["-d", "0.01", "old.nc", "plain.nc", "/t"]);
+    // The files of SLEEK_DATA, whatever is in them.
+    let Some(folder) = common::data_dir() else { return };
+    let real: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    for file in
+        real.iter().filter(|p| p.extension().is_some_and(|e| e == "nc" || e == "nc4" || e == "h5" || e == "hdf5"))
+    {
+        let file = file.to_str().unwrap();
+        sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-4", "--verify", file, "real.h5"]);
+        if file.ends_with("nc") || file.ends_with("nc4") {
+            assert_eq!(header(&place, file), header(&place, "real.h5"));
+        }
+    }
+}
+
+/// What ncdump shows of a file, without its name and what repack says it did.
+pub fn header(place: &Place, file: &str) -> String {
+    let all = place.run("ncdump", &["-h", file]);
+    let added = [":sleek_", ": sleek ", "\t\t:history", "// global attributes:"];
+    let lines = all.lines().skip(1).filter(|l| !l.is_empty() && !added.iter().any(|part| l.contains(part)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The new file says what was done to it, and none of its readers is misled by that.
+#[test]
+fn attributes_say_what_was_done() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   f.Conventions, f.history = 'CF-1.8', '2020: made'\n\
+        \x20   f.createDimension('y', 60), f.createDimension('x', 80)\n\
+        \x20   y, x = np.mgrid[0:60, 0:80]\n\
+        \x20   for name in 't', 'u', 'whole':\n\
+        \x20       v = f.createVariable(name, 'f4', ('y', 'x'))\n\
+        \x20       v[:] = np.sin(x / 9) + np.cos(y / 7) if name != 'whole' else x\n\
+        \x20       v.units = 'K'\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    let say = |arguments: &[&str]| {
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        common::run(command.env_remove("SLEEK_LOG").env("SOURCE_DATE_EPOCH", "86400").arg("repack").args(arguments))
+    };
+    let attributes = |file: &str, of: &str| {
+        let all = place.run("ncdump", &["-p", "9,17", "-h", file]);
+        let lines = all.lines().filter_map(|l| l.trim().strip_prefix(of)?.strip_prefix(':'));
+        lines.filter(|l| l.starts_with("sleek_") || l.starts_with("history")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    say(&["-q", "--noa", "1e-3", "--verify", "--dataset", "whole=lossless", "old.nc", "new.nc"]);
+    let version = format!("sleek_version = \"{}\" ;", sleek::VERSION);
+    let of_t = attributes("new.nc", "t");
+    assert_eq!((&of_t[0][..], &of_t[1][..], &of_t[3]), ("sleek_mode = \"noa\" ;", "sleek_bound = 0.001 ;", &version));
+    let number = |line: &str| line.split(" = ").nth(1).unwrap().trim_end_matches(" ;").parse::<f64>().unwrap();
+    let (bound, first) = ("sleek_abs_bound = ", number(&of_t[2]));
+    assert!(of_t[2].starts_with(bound) && (0.0039..0.0041).contains(&first), "{of_t:?}");
+    assert!(attributes("new.nc", "whole").is_empty(), "nothing was lost of it");
+    let history = attributes("new.nc", "").into_iter().find(|l| l.starts_with("history")).unwrap();
+    let line = format!("1970-01-02T00:00:00Z: sleek {} repack -q --noa 1e-3 --verify", sleek::VERSION);
+    assert!(history.contains(&line) && history.ends_with("old.nc new.nc\\n2020: made\" ;"), "{history}");
+    assert_eq!(header(&place, "old.nc"), header(&place, "new.nc").replace("\n\t\t\t\"2020: made\" ;", ""));
+    sleek_ok(&place, &["verify", "old.nc", "new.nc"]);
+    // Lossy twice: the errors add up, where that is known.
+    say(&["-q", "--abs", "0.01", "-v", "t", "new.nc", "twice.nc"]);
+    let of_t = attributes("twice.nc", "t");
+    assert_eq!((&of_t[0][..], &of_t[1][..]), ("sleek_mode = \"abs\" ;", "sleek_bound = 0.01 ;"));
+    assert!((number(&of_t[2]) - first - 0.01).abs() < 1e-8, "{of_t:?}");
+    assert!(attributes("twice.nc", "u").iter().any(|l| l == "sleek_bound = 0.001 ;"), "kept as it was");
+    say(&["-q", "--rel", "0.1", "--even-if-larger", "new.nc", "rel.nc"]);
+    assert!(!attributes("rel.nc", "t").iter().any(|l| l.starts_with(bound)));
+    say(&["-q", "--noa", "1e-3", "--no-attributes", "old.nc", "plain.nc"]);
+    say(&["-q", "--abs", "0.01", "plain.nc", "unknown.nc"]);
+    assert!(!attributes("unknown.nc", "t").iter().any(|l| l.starts_with(bound)), "it was lossy before, who knows how");
+    // Without them nothing is added.
+    assert!(attributes("plain.nc", "t").is_empty());
+    let history = attributes("plain.nc", "");
+    assert_eq!(history, ["history = \"2020: made\" ;"]);
+    place.run("h5diff", &["-d", "0.01", "old.nc", "plain.nc", "/t"]);
+}
+
+#[test]
+fn a_dry_run_estimates_and_writes_nothing() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let before = files(&place);
+    let dry = sleek_ok(&place, &["repack", "--dry-run", "--noa", "1e-3", "old.h5"]);
+    assert_eq!(files(&place), before);
+    let done = sleek_ok(&place, &["repack", "--noa", "1e-3", "old.h5", "new.h5"]);
+    let ratio = |table: &str| -> f64 {
+        let line = table.lines().find(|l| l.starts_with("/aa_big ")).unwrap();
+        line.split_whitespace().nth(4).unwrap().parse().unwrap()
+    };
+    assert!((ratio(&dry) / ratio(&done) - 1.0).abs() < 0.1, "{dry}\n{done}");
+}
+
+/// A dry run looks at a part of each large dataset: one chunk of it that cannot be read is not missed, and what the
+/// rest would take is about right.
+#[test]
+fn a_dry_run_reads_a_part() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["many_chunks", "old.h5"]);
+    let requests = [
+        &["--noa", "1e-4"][..],
+        &["--noa", "1e-4", "--profile", "small", "--rechunk"],
+        &["--abs", "1e-3"],
+        &["--lossless"],
+        &["--ratio", "12"],
+    ];
+    let sizes: Vec<u64> = requests.iter().map(|request| taken(&place, request, &["--dry-run"])).collect();
+    let done: Vec<u64> = requests.iter().map(|request| taken(&place, request, &["--force"])).collect();
+    for ((request, size), done) in requests.iter().zip(&sizes).zip(&done) {
+        assert!((*size as f64 / *done as f64 - 1.0).abs() < 0.1, "{request:?}: {size} estimated, {done} taken");
+    }
+    let table = sleek_ok(&place, &["repack", "--dry-run", "--noa", "1e-4", "old.h5"]);
+    assert!(table.contains("the range is that of a sample"), "{table}");
+    python(&place, PYTHON, &["spoil", "old.h5"]);
+    // For other chunks more of the old ones are read together.
+    for (request, size) in requests.iter().zip(&sizes).filter(|(request, _)| !request.contains(&"--rechunk")) {
+        assert_eq!(taken(&place, request, &["--dry-run"]), *size, "{request:?}");
+    }
+    sleek_fails(&place, &["repack", "--noa", "1e-4", "old.h5", "new2.h5"], "/field");
+}
+
+/// The bytes that the dataset of `many_chunks` takes, or would take.
+fn taken(place: &Place, request: &[&str], more: &[&str]) -> u64 {
+    let out = sleek_ok(place, &[&["repack", "--json"], request, more, &["old.h5", "new.h5"]].concat());
+    let table: serde_json::Value = serde_json::from_str(&out).unwrap();
+    table[0]["stored_after"].as_u64().unwrap()
+}
+
+/// A limit on file sizes is met as a full disk is: HDF5 fails to write anywhere, or crashes.
+#[test]
+fn a_full_disk_leaves_everything_as_it_was() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let before = files(&place);
+    for limit in [0, 2000, 8000, 20_000, 50_000, 100_000, 200_000] {
+        for new in ["new.h5", "old.h5"] {
+            let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+            // SAFETY: `setrlimit` may be called between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+                    libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+                    Ok(())
+                })
+            };
+            command.env_remove("SLEEK_LOG").args(["repack", "-q", "--force", "--lossless", "old.h5", new]);
+            let out = common::output(&mut command);
+            let message = String::from_utf8_lossy(&out.stderr).into_owned();
+            assert_eq!(out.status.code(), Some(2), "{limit}: {message}");
+            assert!(message.starts_with("sleek: error: ") && message.contains(new), "{limit}: {message}");
+            assert!(message.contains("File too large") || message.contains("HDF5 crashed"), "{limit}: {message}");
+            assert_eq!(message.lines().count(), 1, "{limit}: {message}");
+            assert_eq!(files(&place), before, "{limit}");
+        }
+    }
+}
+
+/// `sleek repack` while its child writes the new file, with this disposition of SIGTERM; what the file is called.
+#[allow(clippy::zombie_processes)] // the caller waits for it
+fn working(place: &Place, terminate: libc::sighandler_t) -> (Child, PathBuf) {
+    let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+    // SAFETY: `signal` and `umask` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            libc::signal(libc::SIGTERM, terminate);
+            libc::umask(0o022);
+            Ok(())
+        })
+    };
+    // What is compared once more is at work long enough to be met there.
+    let child = command.args(["repack", "-q", "--lossless", "--verify", "old.h5", "new.h5"]).spawn().unwrap();
+    let patience = std::time::Instant::now();
+    loop {
+        let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
+        let grows = |e: &fs::DirEntry| e.file_name() != "old.h5" && e.metadata().is_ok_and(|m| m.len() > 0);
+        if let Some(new) = entries.into_iter().find(grows) {
+            return (child, new.path());
+        }
+        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn names(place: &Place) -> Vec<String> {
+    let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap().file_name());
+    entries.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
+/// Processes that have the file's name among their arguments.
+pub fn at_work(new: &Path) -> usize {
+    let name = new.as_os_str().as_encoded_bytes();
+    let arguments =
+        fs::read_dir("/proc").unwrap().map(|e| fs::read(e.unwrap().path().join("cmdline")).unwrap_or_default());
+    arguments.filter(|a| a.windows(name.len()).any(|w| w == name)).count()
+}
+
+#[test]
+fn an_interruption_ends_the_work() {
+    use libc::{SIGALRM, SIGHUP, SIGINT, SIGKILL, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["large", "old.h5"]);
+    let signals = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPROF, SIGKILL];
+    // The kernel tells the child of its parent's end by SIGTERM. Where that is ignored, a pipe does.
+    let ways = signals.map(|s| (s, libc::SIG_DFL)).into_iter().chain([(SIGKILL, libc::SIG_IGN)]);
+    for (signal, terminate) in ways {
+        let (mut child, new) = working(&place, terminate);
+        // SAFETY: signals a child that is ours and not yet waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        assert!(!child.wait().unwrap().success());
+        // What `kill -9` ends cannot wait for its child, which ends by itself.
+        let patience = std::time::Instant::now();
+        while signal == SIGKILL
+            && (at_work(&new) > 0 || new.exists())
+            && patience.elapsed() < Duration::from_millis(200)
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(at_work(&new), 0, "signal {signal}: the work goes on");
+        assert_eq!(names(&place), ["old.h5"], "signal {signal}");
+    }
+}
+
+/// `SLEEK_KILLS` says how many times.
+#[test]
+fn killed_at_any_moment() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "before.h5"]);
+    let before = fs::read(place.path("before.h5")).unwrap();
+    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
+    let arguments = ["repack", "-q", "--force", "--no-attributes", "--abs", "1e-3", "before.h5", "after.h5"];
+    let start = std::time::Instant::now();
+    sleek_ok(&place, &arguments);
+    let lasts = start.elapsed();
+    let (mut whole, mut hidden) = (0, 0);
+    let right = |file: &str| place.run("h5diff", &["-d", "0.001", "before.h5", file, "/zz_t"]);
+    for i in 0..rounds {
+        fs::write(place.path("after.h5"), "old").unwrap();
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        let mut child = command.args(arguments).env_remove("SLEEK_LOG").spawn().unwrap();
+        std::thread::sleep(lasts * i / rounds);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let patience = std::time::Instant::now();
+        // By names that no other test has: a child that has only been forked has the arguments of its parent.
+        while at_work(Path::new("before.h5\0after.h5")) > 0 {
+            assert!(patience.elapsed() < Duration::from_secs(2), "round {i}: the work goes on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if fs::read(place.path("after.h5")).unwrap() != b"old" {
+            right("after.h5");
+            whole += 1;
+        }
+        assert_eq!(fs::read(place.path("before.h5")).unwrap(), before);
+        for name in names(&place).into_iter().filter(|name| name.starts_with('.')) {
+            // Of the moment before the child listens for its parent's end, or of that between its own end and the new
+            // name.
+            if fs::metadata(place.path(&name)).unwrap().len() > 0 {
+                right(&name);
+                hidden += 1;
+            }
+            fs::remove_file(place.path(&name)).unwrap();
+        }
+    }
+    println!("killed {rounds} times: the new file was there {whole} times, under its hidden name {hidden} times");
+}
+
+#[test]
+fn private_files_stay_private_and_their_owners() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let set = |name: &str, mode| fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().mode() & 0o7777;
+    python(&place, PYTHON, &["large", "old.h5"]);
+    set("old.h5", 0o600);
+    let (mut child, new) = working(&place, libc::SIG_DFL);
+    assert_eq!(fs::metadata(&new).unwrap().mode() & 0o7777, 0o600);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(mode("new.h5"), 0o600);
+    python(&place, PYTHON, &["make", "old.h5"]);
+    set("old.h5", 0o640);
+    set("new.h5", 0o604);
+    sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-3", "old.h5", "new.h5"]);
+    assert_eq!(mode("new.h5"), 0o604);
+    // SAFETY: a plain call.
+    if unsafe { libc::geteuid() } == 0 {
+        std::os::unix::fs::chown(place.path("old.h5"), Some(4321), Some(4322)).unwrap();
+        sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-3", "old.h5", "old.h5"]);
+        let meta = fs::metadata(place.path("old.h5")).unwrap();
+        assert_eq!((meta.uid(), meta.gid(), meta.mode() & 0o7777), (4321, 4322, 0o640));
+    }
+}
+
+#[test]
+fn long_names_and_streams() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let long = "x".repeat(255);
+    sleek_ok(&place, &["repack", "-q", "--noa", "1e-3", "old.h5", &long]);
+    assert!(place.path(&long).is_file());
+    fs::write(place.path("file"), "what was there").unwrap();
+    let text = format!("{} repack -q --force --noa 1e-3 old.h5 /dev/stdout >> file", env!("CARGO_BIN_EXE_sleek"));
+    let out = common::output(place.command("sh").args(["-c", &text]));
+    assert_eq!(out.status.code(), Some(2));
+    assert_eq!(fs::read(place.path("file")).unwrap(), b"what was there");
+}
+
+#[test]
+fn a_larger_file_is_called_so() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["large", "old.h5"]);
+    let kept = sleek_ok(&place, &["repack", "--lossless", "old.h5", "kept.h5"]);
+    assert!(kept.contains("kept: as small as it is"), "{kept}");
+    let size = |file: &str| fs::metadata(place.path(file)).unwrap().len();
+    assert!(size("kept.h5") <= size("old.h5"));
+    let out = sleek(&place, &["repack", "--lossless", "--even-if-larger", "old.h5", "new.h5"]);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(message.contains("ratio 1.00") && message.contains("new.h5 is larger than old.h5 was"), "{message}");
+}
+
+/// What is as small as it is stays so; integers are compressed where that loses nothing, and the table says why not.
+#[test]
+fn the_table_tells_what_is_gained() {
+    let Some(place) = Place::with(&["h5diff", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(name)).unwrap().to_owned();
+    let lossy = sleek_ok(&place, &["repack", "--noa", "1e-3", "old.h5", "lossy.h5"]);
+    assert!(line(&lossy, "dataset").contains("before") && line(&lossy, "dataset").contains("after"), "{lossy}");
+    let integers = line(&lossy, "/group/inner/i ");
+    assert!(integers.contains("kept: integers of 8 bytes: bounds are for floats; /group/inner/i=lossless"), "{lossy}");
+    for file in ["old.h5", "lossy.h5"] {
+        let table = sleek_ok(&place, &["repack", "--lossless", "--verify", "--force", file, "new.h5"]);
+        assert!(line(&table, "/group/inner/i ").ends_with("  lossless"), "{table}");
+        place.run("h5diff", &[file, "new.h5", "/group/inner/i"]);
+        let size = |file: &str| fs::metadata(place.path(file)).unwrap().len() as f64;
+        assert!(size("new.h5") <= 1.01 * size(file), "{file}: {table}");
+    }
+    let again = sleek_ok(&place, &["repack", "--lossless", "--dry-run", "new.h5"]);
+    assert!(line(&again, "/aa_big ").contains("kept: as small as it is (SLEEK)"), "{again}");
+    assert!(!again.contains("  lossless"), "{again}");
+}
+
+#[test]
+fn what_is_refused() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    fs::write(place.path("text.h5"), "not HDF5").unwrap();
+    fs::write(place.path("classic.nc"), b"CDF\x01 and what follows").unwrap();
+    fs::write(place.path("cut.h5"), &fs::read(place.path("old.h5")).unwrap()[..100_000]).unwrap();
+    for (arguments, part) in [
+        (&["old.h5", "new.h5"][..], "a bound is needed"),
+        (&["--noa", "1e-3", "old.h5"], "<OUT>"),
+        (&["--noa", "1e-3", "old.h5", "text.h5"], "--force"),
+        (&["--noa", "1e-3", "old.h5", "old.h5"], "--force"),
+        (&["--noa", "1e-3", "text.h5", "new.h5"], "not an HDF5 file"),
+        (&["--noa", "1e-3", "classic.nc", "new.h5"], "nccopy -k nc4"),
+        (&["--noa", "1e-3", "cut.h5", "new.h5"], "cut.h5: H5Fopen"),
+        (&["--noa", "1e-3", "missing.h5", "new.h5"], "missing.h5"),
+        (&["--noa", "1e-3", "old.h5", "nowhere/new.h5"], "nowhere/new.h5"),
+        (&["--noa", "1e-3", "--dataset", "/t=keep", "old.h5", "new.h5"], "no such dataset; there are /zz_t"),
+        (&["--dataset", "/zz_t", "old.h5", "new.h5"], "/t=abs=1e-3"),
+        (
+            &["--dataset", "/texts=lossless", "old.h5", "new.h5"],
+            "/texts: cannot be compressed: strings of variable length",
+        ),
+        (&["--dataset", "/references=lossless", "old.h5", "new.h5"], "cannot be compressed: references"),
+        (&["--dataset", "/group/inner/i=abs=1", "old.h5", "new.h5"], "bounds are for floats, and these are integers"),
+        (&["--dataset", "/zz_t=abs=x", "old.h5", "new.h5"], "abs=x"),
+        (&["--noa", "1e-3", "--library", "text.h5", "old.h5", "new.h5"], "--library text.h5"),
+    ] {
+        sleek_fails(&place, &[&["repack"], arguments].concat(), part);
+    }
+}
+
+/// The line of a dataset in the table.
+fn line_of(table: &str, name: &str) -> String {
+    table.lines().find(|l| l.starts_with(name)).unwrap().to_owned()
+}
+
+/// A ratio, a size, a PSNR in the place of a bound: the table has the bound that it came to, and the file what was
+/// asked for.
+#[test]
+fn targets_in_the_place_of_a_bound() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let table = sleek_ok(&place, &["repack", "--ratio", "8", "--verify", "old.h5", "new.h5"]);
+    let value = |line: &str, column: usize| line.split_whitespace().nth(column).unwrap().parse::<f64>().unwrap();
+    for name in ["/zz_t ", "/aa_big ", "/whole ", "/unlimited "] {
+        let line = line_of(&table, name);
+        let (words, ratio) = (line.split("  abs ").nth(1).unwrap(), value(&line, 4));
+        assert!((8.0..8.8).contains(&ratio) && words.ends_with(": for --ratio 8"), "{line}");
+        // The bound by itself gives the same dataset.
+        let request = format!("{}=abs={}", name.trim(), words.split(':').next().unwrap());
+        let again = sleek_ok(&place, &["repack", "--force", "--dataset", &request, "old.h5", "again.h5"]);
+        assert_eq!(value(&line_of(&again, name), 4), ratio, "{request}");
+    }
+    sleek_ok(&place, &["repack", "-q", "--size", "600000", "old.h5", "sized.h5"]);
+    let size = fs::metadata(place.path("sized.h5")).unwrap().len();
+    assert!((500_000..=600_000).contains(&size), "{size}");
+    let requests =
+        ["--dataset", "zz_t=psnr=60", "--dataset", "aa_big=profile=small,ratio=30", "--dataset", "whole=bits=8"];
+    let table = sleek_ok(&place, &[&["repack", "--verify"], &requests[..], &["old.h5", "three.h5"]].concat());
+    assert!(line_of(&table, "/whole ").contains("rel 0.0039"), "{table}");
+    let psnr =
+        line_of(&table, "/zz_t ").split("PSNR ").nth(1).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
+    assert!((60.0..61.0).contains(&psnr), "{table}");
+    assert!((30.0..33.0).contains(&value(&line_of(&table, "/aa_big "), 4)), "{table}");
+    sleek_fails(&place, &["repack", "--ratio", "1e9", "old.h5", "none.h5"], "cannot be met");
+    sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: all that takes no bound has");
+    sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
+}
+
+/// The first try at a size may miss it by little: then it is tried again. What cannot be met names the nearest.
+#[test]
+fn sizes_are_met() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    for size in (200_000..620_000).step_by(if common::short() { 90_000 } else { 30_000 }) {
+        sleek_ok(&place, &["repack", "-qf", "--size", &size.to_string(), "old.h5", "sized.h5"]);
+        let found = fs::metadata(place.path("sized.h5")).unwrap().len();
+        assert!((size * 8 / 10..=size).contains(&found), "{size}: {found}");
+    }
+    let out = sleek(&place, &["repack", "-qf", "--size", "78000", "old.h5", "none.h5"]);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{message}");
+    let nearest = message.trim_end().rsplit("the nearest that can be met is --size ").next().unwrap();
+    assert!(message.contains("--size 78000: cannot be met: /") && nearest.parse::<u64>().is_ok(), "{message}");
+}
+
+/// Chunks of another shape where that takes less, which the table says before and after; nothing else changes.
+#[test]
+fn chunks_that_compress_well() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["shapes", "old.h5"]);
+    let repack = |arguments: &[&str]| sleek_ok(&place, &[&["repack", "--lossless", "--force"], arguments].concat());
+    let ratio = ["--profile", "small", "old.h5"];
+    let json = |arguments: &[&str]| -> Vec<serde_json::Value> { serde_json::from_str(&repack(arguments)).unwrap() };
+    let before = json(&[&["--json"], &ratio[..], &["plain.h5"]].concat());
+    let after = json(&[&["--json", "--rechunk", "--verify"], &ratio[..], &["new.h5"]].concat());
+    let estimated = json(&[&["--json", "--rechunk", "--dry-run"], &ratio[..]].concat());
+    python(&place, PYTHON, &["rechunked", "old.h5", "new.h5", "sparse"]);
+    for ((before, after), estimated) in before.iter().zip(&after).zip(&estimated) {
+        let bytes = |of: &serde_json::Value| of["stored_after"].as_f64().unwrap();
+        let what = after["what"].as_str().unwrap();
+        assert_eq!(what, estimated["what"]);
+        assert!((bytes(estimated) / bytes(after) - 1.0).abs() < 0.01, "{after} {estimated}");
+        let gain = bytes(before) / bytes(after);
+        match after["dataset"].as_str().unwrap() {
+            "/sparse" => assert!(what.contains("some were never written") && gain == 1.0, "{after}"),
+            "/contiguous" => assert!(gain >= 1.0, "{after}"),
+            name => assert!(what.contains(" -> ") && gain > 1.05, "{name} {gain} {what}"),
+        }
+    }
+    // What has such chunks keeps them, and what would gain nothing.
+    let again = repack(&["--rechunk", "--even-if-larger", "--profile", "small", "--dry-run", "new.h5"]);
+    assert!(!again.contains(" -> "), "{again}");
+    let lines = repack(&["--rechunk", "--dry-run", "old.h5"]);
+    assert!(line_of(&lines, "/sparse ").contains("chunks 1x80x110 kept"), "{lines}");
+    sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: goes with a bound");
+}
+
+/// Files that other filters wrote: whatever is asked for, with and without their plugins, nothing gets larger by more
+/// than 1 %, nothing is lost that was not asked for, and the table has each dataset with a reason.
+#[test]
+fn files_of_other_filters_are_not_harmed() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let plugins = "import hdf5plugin; print(hdf5plugin.PLUGINS_PATH)";
+    let plugins = place.run(&venv_python(PYTHON), &["-c", plugins]);
+    // What only the newest HDF5 reads is read by that of the Python on the path.
+    let programs = Path::new(&venv_python(PYTHON)).parent().unwrap().to_owned();
+    let programs = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    for (libver, request, path) in [
+        ("earliest", "--lossless", ""),
+        ("earliest", "--lossless", plugins.trim()),
+        ("earliest", "--noa 1e-3", plugins.trim()),
+        ("latest", "--lossless --profile small --rechunk", plugins.trim()),
+    ] {
+        python(&place, PYTHON, &["filters", "old.h5", libver]);
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        command.env("HDF5_PLUGIN_PATH", path).env("PATH", &programs).args(["repack", "--json", "--force", "--no-fill"]);
+        let out = common::output(command.args(request.split(' ')).args(["old.h5", "new.h5"]));
+        assert!(out.status.success(), "{request}: {}", String::from_utf8_lossy(&out.stderr));
+        fs::write(place.path("table.json"), &out.stdout).unwrap();
+        python(&place, PYTHON, &["unharmed", "old.h5", "new.h5", "table.json", "1e-3"]);
+    }
+}
+
+/// A bound is for both parts of complex numbers; compounds of two floats that are called otherwise are kept.
+#[test]
+fn complex_numbers_by_their_parts() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["complex_numbers", "old.h5"]);
+    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "small", "--rechunk"]] {
+        let table = sleek_ok(&place, &[&["repack", "--verify", "--force"], how, &["old.h5", "new.h5"]].concat());
+        let line = table.lines().find(|line| line.starts_with("/pairs ")).unwrap();
+        assert!(line.contains("kept: compounds of 8 bytes: bounds are for floats"), "{table}");
+        let of_line = table.contains("--profile small is for numbers whose parts alternate");
+        assert_eq!(of_line, !how.contains(&"small"), "{table}");
+        python(&place, PYTHON, &["complex_parts", "old.h5", "new.h5", "1e-4"]);
+        sleek_ok(&place, &["verify", "old.h5", "new.h5"]);
+    }
+    let tree = sleek_ok(&place, &["inspect", "new.h5"]);
+    assert!(tree.contains("complex numbers of f64"), "{tree}");
+    let seen = sleek_ok(&place, &["inspect", "--json", "new.h5"]);
+    assert!(seen.contains("-9999"), "{seen}");
+    // All else that takes datasets of floats.
+    sleek_ok(&place, &["diff", "old.h5:c8", "new.h5:c8"]);
+    sleek_ok(&place, &["analyze", "--brief", "old.h5:gaps"]);
+    sleek_ok(
+        &place,
+        &["repack", "--auto", "ratio", "--dataset", "c16=psnr=70", "--dataset", "gaps=abs=1e-2", "old.h5", "c.h5"],
+    );
+    let table = sleek_ok(&place, &["verify", "--json", "old.h5", "c.h5"]);
+    assert!(table.contains("within bound") && !table.contains("BROKEN"), "{table}");
+}
+
+/// Filters behind one another, each of which makes noise a little longer.
+#[test]
+fn chains_of_filters_are_undone() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = source("chains.py");
+    place.run(&venv_python(PYTHON), &[&script, "make", "old.h5"]);
+    sleek_ok(&place, &["repack", "--lossless", "--even-if-larger", "--verify", "old.h5", "new.h5"]);
+    place.run(&venv_python(PYTHON), &[&script, "same", "old.h5", "new.h5"]);
+}
+
+/// Latitudes, longitudes and times that nothing names as coordinates.
+#[test]
+fn coordinates_by_their_own_attributes() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = "import h5py, numpy as np\n\
+        x = np.linspace(0, 90, 6000)\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   for name, units, standard in [\n\
+        \x20       ('lat', 'degrees_north', ''), ('lon', 'degree_E', ''), ('time', 'hours since 1900-01-01', ''),\n\
+        \x20       ('y', 'rad', 'latitude'), ('x', '', 'longitude'), ('t', 'd', 'time'), ('z', 'm', 'axis'),\n\
+        \x20       ('data', 'degrees', ''), ('days', 'days', 'time_bounds')]:\n\
+        \x20       f[name] = x.astype('f4')\n\
+        \x20       f[name].attrs['units'] = units\n\
+        \x20       if standard:\n\
+        \x20           is_axis = standard == 'axis'\n\
+         \x20           f[name].attrs['axis' if is_axis else 'standard_name'] = 'Z' if is_axis else standard\n\
+        \x20   f['lat'].attrs['units'] = np.bytes_('degrees_north')\n";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "old.h5", "new.h5"]);
+    for name in ["lat", "lon", "time", "y", "x", "t", "z"] {
+        assert!(line_of(&table, &format!("/{name}")).contains("kept: coordinates ("), "{name}: {table}");
+    }
+    assert!(line_of(&table, "/time").contains("units hours since 1900-01-01"), "{table}");
+    for name in ["data", "days"] {
+        assert!(line_of(&table, &format!("/{name}")).contains("abs 0.001"), "{name}: {table}");
+    }
+    // By name they are compressed all the same.
+    let table = sleek_ok(&place, &["repack", "--dataset", "lat=abs=1e-3", "--force", "old.h5", "new.h5"]);
+    assert!(line_of(&table, "/lat").contains("abs 0.001"), "{table}");
+}
+
+/// What the filter has compressed is undone, all else stays: the file is read without the plugin then.
+#[test]
+fn the_filter_is_undone() {
+    let Some(place) = Place::with(&["h5dump", "h5diff", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5", "v110"]);
+    sleek_ok(&place, &["repack", "--lossless", "old.h5", "packed.h5"]);
+    let table = sleek_ok(&place, &["repack", "--filter", "none", "--verify", "packed.h5", "new.h5"]);
+    assert!(table.contains("restored, without SLEEK") && table.contains("verified"), "{table}");
+    sleek_ok(&place, &["decompress", "-q", "packed.h5", "again.h5"]);
+    for file in ["new.h5", "again.h5"] {
+        let bare = |program: &str| {
+            let mut command = place.command(program);
+            command.env_remove("HDF5_PLUGIN_PATH");
+            command
+        };
+        let dump = common::run(bare("h5dump").args(["-pH", file]));
+        assert!(!dump.contains("47474"), "{dump}");
+        common::run(bare("h5diff").args(["old.h5", file]));
+    }
+    sleek_fails(&place, &["repack", "--filter", "none", "--abs", "1", "packed.h5", "x.h5"], "no bound");
+    sleek_fails(&place, &["decompress", "packed.h5", "x.npy"], "is an HDF5 file; one variable of it is");
+}
+
+/// One variable of a file, or a box of it, as NumPy reads it.
+#[test]
+fn a_variable_is_extracted() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np; a = np.arange(40*50*60, dtype='>f4').reshape(40, 50, 60); \
+                f = h5py.File('a.h5', 'w'); f.create_dataset('g/t', data=a, chunks=(7, 20, 60)); f['n'] = np.arange(5)";
+    place.run(&python, &["-c", make]);
+    sleek_ok(&place, &["repack", "--lossless", "a.h5", "b.h5"]);
+    sleek_ok(&place, &["decompress", "-q", "b.h5:t", "t.npy"]);
+    sleek_ok(&place, &["decompress", "-q", "--box", "3:11,:,5:2", "b.h5:/g/t", "part.npy"]);
+    sleek_ok(&place, &["decompress", "-q", "b.h5:n", "n.bin"]);
+    let check = "import numpy as np; a = np.arange(40*50*60, dtype='>f4').reshape(40, 50, 60); \
+                 t, p, n = np.load('t.npy'), np.load('part.npy'), np.fromfile('n.bin', 'i8'); \
+                 assert t.dtype == a.dtype and (t == a).all(); \
+                 assert (p == a[3:14, :, 5:7]).all() and (n == range(5)).all()";
+    place.run(&python, &["-c", check]);
+    sleek_fails(&place, &["decompress", "b.h5:u", "u.npy"], "u: there is no such variable; there are /");
+    sleek_fails(&place, &["decompress", "--box", "0:50,:,:", "b.h5:t", "u.npy"], "--box: /g/t");
+}
+
+/// Every chunk is read, and damage is told with its place.
+#[test]
+fn damaged_chunks_are_found() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np; a = np.random.default_rng(1).random((64, 64)).astype('f4'); \
+                f = h5py.File('a.h5', 'w'); f.create_dataset('t', data=a, chunks=(32, 64)); f['u'] = a";
+    place.run(&python, &["-c", make]);
+    sleek_ok(&place, &["repack", "--abs", "1e-3", "--exclude", "u", "a.h5", "b.h5"]);
+    assert_eq!(sleek_ok(&place, &["test", "b.h5"]), "b.h5: whole, 2 tested\n");
+    let spoil = "import h5py; d = h5py.File('b.h5')['t']; i = d.id.get_chunk_info_by_coord((32, 0)); \
+                 f = open('b.h5', 'r+b'); f.seek(i.byte_offset + i.size // 2); c = f.read(1); \
+                 f.seek(-1, 1); f.write(bytes([c[0] ^ 1]))";
+    place.run(&python, &["-c", spoil]);
+    let out = sleek(&place, &["test", "b.h5"]);
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("b.h5: DAMAGED: /t, chunk at [32, 0]: ") && said.lines().count() == 1, "{said}");
+}

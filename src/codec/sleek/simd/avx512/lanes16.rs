@@ -1,0 +1,251 @@
+//! Lanes of 16 bits for AVX-512, of which there are second_difference as many as of 32. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
+
+use std::arch::x86_64::*;
+
+use super::unpack::{Unpack, unpack_table};
+use super::vec::{Lanes, optimisation_barrier};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
+use crate::exec::Avx512;
+
+const LANES: usize = 32;
+
+static UNPACK16: [Unpack; 17] = unpack_table(2);
+
+/// The values of `n` bits that are packed at `packed`, as many as lanes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `packed` are readable.
+#[inline(always)]
+pub unsafe fn unpack16(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK16[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let x = _mm512_loadu_si512(packed.cast());
+        let low = _mm512_permutexvar_epi8(row.low.load(), x);
+        let high = _mm512_permutexvar_epi8(row.high.load(), x);
+        let keep = _mm512_set1_epi16((u32::MAX >> (32 - n)) as i16);
+        _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep)
+    }
+}
+
+/// See `Simd::unpack`.
+#[inline(always)]
+pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u16; S]) {
+    const { assert!(S.is_multiple_of(LANES)) };
+    room(S / 8 * n as usize, packed);
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 4n·i on are in `packed`.
+    unsafe {
+        for i in 0..S / LANES {
+            let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
+            _mm512_storeu_si512(codes.as_mut_ptr().add(LANES * i).cast(), v);
+        }
+    }
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag16(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
+        let turned = optimisation_barrier(_mm512_shrdi_epi16::<1>(v, v));
+        let rest = _mm512_set1_epi16(i16::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
+    }
+}
+
+/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of
+/// the second half.
+const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
+    let mut from = [0; 64];
+    let mut lane = 0;
+    while lane < LANES {
+        let last = lane / reach * reach + reach / 2 - 1;
+        from[2 * lane] = 2 * last as u8;
+        from[2 * lane + 1] = 2 * last as u8 + 1;
+        lane += 1;
+    }
+    Lanes(from)
+}
+
+/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the
+/// bytes of these.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The compiler would make two instructions of the masked one if it knew the lanes.
+        let from = optimisation_barrier(const { &last_of_halves(REACH) }.load());
+        _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
+    }
+}
+
+/// Running sums of 16-bit lanes, behind the sum `carry` in all lanes, which goes on.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let v = _mm512_add_epi16(v, _mm512_slli_epi32::<16>(v));
+        let v = add_halves::<4, 0xf0f0_f0f0_f0f0_f0f0>(v);
+        let v = add_halves::<8, 0xff00_ff00_ff00_ff00>(v);
+        let v = add_halves::<16, 0xffff_0000_ffff_0000>(v);
+        let v = add_halves::<32, 0xffff_ffff_0000_0000>(v);
+        let sums = _mm512_add_epi16(v, *carry);
+        *carry = _mm512_add_epi16(*carry, _mm512_permutexvar_epi8(const { &last_of_halves(64) }.load(), v));
+        sums
+    }
+}
+
+/// See `SimdLevel::running_sums`.
+#[inline(always)]
+pub fn running_sums(_: Avx512, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+    const { assert!(SUBCHUNKS == LANES) };
+    let mut sums = [0; SUBCHUNKS];
+    // SAFETY: the processor has the level, as the token says; `numbers` and `sums` have as many bytes as a vector.
+    unsafe {
+        let v = _mm512_loadu_si512(numbers.as_ptr().cast());
+        let up_to = sums16(v, &mut _mm512_set1_epi16(start as i16));
+        _mm512_storeu_si512(sums.as_mut_ptr().cast(), _mm512_sub_epi16(up_to, v));
+    }
+    sums
+}
+
+/// See `Simd::try_zigzag_delta_decode`.
+#[inline(always)]
+pub fn try_zigzag_delta_decode<const S: usize>(_: Avx512, second_difference: bool, codes: &mut [u16; S]) -> bool {
+    // SAFETY: the processor has the level, as the token says; each access is to 32 of the codes.
+    unsafe {
+        let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
+        let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        for i in 0..S / LANES {
+            let at = codes.as_mut_ptr().add(LANES * i).cast();
+            let mut v = unzigzag16(_mm512_loadu_si512(at));
+            if second_difference {
+                v = sums16(v, &mut slope);
+                beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
+            }
+            let v = sums16(v, &mut carry);
+            beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
+            _mm512_storeu_si512(at, v);
+        }
+        _mm512_movepi16_mask(beyond) == 0
+    }
+}
+
+/// See `Simd::width`.
+#[inline(always)]
+pub fn width<const S: usize>(_: Avx512, codes: &[u16; S]) -> u32 {
+    const { assert!(S.is_multiple_of(LANES)) };
+    let mut any = [0u64; 8];
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
+    unsafe {
+        let mut all = _mm512_setzero_si512();
+        for i in 0..S / LANES {
+            all = _mm512_or_si512(all, _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast()));
+        }
+        _mm512_storeu_si512(any.as_mut_ptr().cast(), all);
+    }
+    portable::width16(&any)
+}
+
+/// See `Simd::widths`.
+#[inline(always)]
+pub fn widths<const S: usize>(_: Avx512, codes: &[u16; S], widths: &mut [u8; S]) {
+    const { assert!(SAMPLE == 4 && S.is_multiple_of(2 * LANES)) };
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time, 16 widths stored.
+    unsafe {
+        let high = _mm512_set1_epi64(0xffff << 32);
+        for i in 0..S / (2 * LANES) {
+            let v = |k: usize| _mm512_loadu_si512(codes.as_ptr().add((2 * i + k) * LANES).cast());
+            // Each fourth of the first vector in the low halves of 64-bit lanes, of the second one in the high halves.
+            let sample =
+                _mm512_ternarylogic_epi64::<0xF8>(_mm512_srli_epi64::<48>(v(0)), _mm512_srli_epi64::<16>(v(1)), high);
+            let w = _mm512_cvtepi32_epi8(_mm512_sub_epi32(_mm512_set1_epi32(32), _mm512_lzcnt_epi32(sample)));
+            _mm_storeu_si128(widths.as_mut_ptr().add(16 * i).cast(), w);
+        }
+    }
+}
+
+/// See `Simd::extract_exceptions`.
+#[inline(always)]
+pub fn extract_exceptions<const S: usize>(_: Avx512, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+    const { assert!(S.is_multiple_of(2 * LANES) && HIGHS >= MAX_EXCEPTIONS + LANES) };
+    let mut masks: Masks = [0; _];
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from
+    // `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    unsafe {
+        let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
+        let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
+        for i in 0..S / LANES {
+            masks[i / 2] |= u64::from(_mm512_cmpgt_epu16_mask(v(i), limit)) << (i % 2 * LANES);
+        }
+        if count_of::<S>(&masks) > MAX_EXCEPTIONS {
+            return masks;
+        }
+        let shift = _mm512_set1_epi16(width as i16);
+        let mut at = 0;
+        // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
+        for i in 0..S / LANES {
+            let wide = (masks[i / 2] >> (i % 2 * LANES)) as u32;
+            let parts = _mm512_maskz_compress_epi16(wide, optimisation_barrier(_mm512_srlv_epi16(v(i), shift)));
+            _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
+            at += wide.count_ones() as usize;
+        }
+        _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), _mm512_setzero_si512());
+        masks
+    }
+}
+
+/// The numbers 0, 1, 2, …, of which `LANES` from any exception on are looked up.
+static ASCENDING: [u16; MAX_EXCEPTIONS + LANES] = {
+    let mut numbers = [0; MAX_EXCEPTIONS + LANES];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i] = i as u16;
+        i += 1;
+    }
+    numbers
+};
+
+/// See `Simd::apply_exceptions`.
+#[inline(always)]
+pub fn apply_exceptions<const S: usize>(
+    _: Avx512,
+    codes: &mut [u16; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
+    // One vector holds the high parts; more are rare.
+    if count_of::<S>(masks) > LANES {
+        return portable::apply_exceptions(codes, width, masks, highs, high_width);
+    }
+    room(64, highs);
+    let mut before = 0;
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in
+    // `ASCENDING`; codes are accessed 32 at a time.
+    unsafe {
+        let parts = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
+        for i in 0..S / LANES {
+            assert!(before <= MAX_EXCEPTIONS);
+            let mask = (masks[i / 2] >> (i % 2 * LANES)) as __mmask32;
+            let rest = _mm512_permutexvar_epi16(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), parts);
+            let at = codes.as_mut_ptr().add(LANES * i).cast();
+            _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), _mm512_maskz_expand_epi16(mask, rest)));
+            before += mask.count_ones() as usize;
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and
+//! 64 bits.
+
+mod choose;
+mod ends;
+mod exceptions;
+mod lanes16;
+mod lanes8;
+mod pack;
+mod unpack;
+mod vec;
+mod warp_tile;
+
+use std::arch::x86_64::*;
+
+use super::avx2::choose::{transpose, wider};
+use super::avx2::prefetchw;
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
+use crate::exec::Avx512;
+use crate::primitives::quantize::Arithmetic;
+use crate::primitives::stream::{self, Line, bytes};
+use choose::{lanes32, lanes64};
+use pack::{pack_u8, pack_u16, pack_u32, pack_u64};
+use unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
+use vec::optimisation_barrier;
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag32(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
+        let turned = optimisation_barrier(_mm512_ror_epi32::<1>(v));
+        let rest = _mm512_set1_epi32(i32::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
+    }
+}
+
+/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+        let sums = _mm512_add_epi32(v, *carry);
+        // The carry waits for one addition a vector, not for the vector's own sums.
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(optimisation_barrier(_mm512_set1_epi32(15)), v));
+        sums
+    }
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag64(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
+        let turned = optimisation_barrier(_mm512_ror_epi64::<1>(v));
+        let rest = _mm512_set1_epi64(i64::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
+    }
+}
+
+/// The same for lanes of 64 bits.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+        let sums = _mm512_add_epi64(v, *carry);
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(optimisation_barrier(_mm512_set1_epi64(7)), v));
+        sums
+    }
+}
+
+/// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last`
+/// are the last 64 bytes of the one before.
+#[inline(always)]
+fn stream_lines(_: Avx512, staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
+    static LANES: [u32; 32] = {
+        let mut lanes = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            lanes[i] = i as u32;
+            i += 1;
+        }
+        lanes
+    };
+    assert!(shared < 64 && at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
+    if at == 0 && shared > 0 {
+        stream::copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
+    }
+    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one
+    // before on, if there is one, else from the next one on, end before the subchunk does, and are aligned; lanes from
+    // 16 − shared / 4 ≥ 1 on are 16 of 32.
+    unsafe {
+        let lanes = _mm512_loadu_si512(LANES.as_ptr().add(16 - shared / 4).cast());
+        let mut before = _mm512_load_si512(last.0.as_ptr().cast());
+        for (k, line) in staged.iter().enumerate() {
+            let this = _mm512_load_si512(line.0.as_ptr().cast());
+            if at + 64 * k >= shared {
+                let to = chunk.as_mut_ptr().add(at + 64 * k - shared);
+                _mm512_stream_si512(to.cast(), _mm512_permutex2var_epi32(before, lanes, this));
+            }
+            before = this;
+        }
+        _mm512_store_si512(last.0.as_mut_ptr().cast(), before);
+    }
+    let end = at + SUBCHUNK_BYTES;
+    if end == chunk.len() {
+        stream::copy_piece(&last.0[64 - shared..], &mut chunk[end - shared..]);
+    }
+}
+
+/// The same where no element of 32 bits may begin. Not inlined: what is computed for it alone would be computed always.
+#[cold]
+#[inline(never)]
+fn stream_apart(staged: &Staged, out: &mut [u8]) {
+    stream::copy(bytes(staged), out);
+}
+
+impl Arithmetic for Avx512 {
+    const HAS_FMA: bool = true;
+}
+
+impl SimdLevel for Avx512 {
+    const PREFERS_SMALL: bool = true;
+    const PREFERS_BYTES: bool = true;
+    const JOINS_LINES: bool = true;
+
+    #[inline(always)]
+    fn zigzag_delta_decode_bytes<const S: usize>(
+        self,
+        start: u32,
+        second_difference: bool,
+        codes: &[u8; S],
+        sums: &mut [u32; S],
+    ) {
+        lanes8::zigzag_delta_decode(self, start, second_difference, codes, sums);
+    }
+
+    #[inline(always)]
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        transpose(self.avx2(), widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(self.avx2(), rows, limits)
+    }
+
+    #[inline(always)]
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        const { assert!(SUBCHUNKS == 32) };
+        let count = of.count_ones();
+        assert!(list.len() >= count as usize);
+        let mut all = [0; SUBCHUNKS];
+        // SAFETY: the processor has the level, as the token says; the masked load touches what is asserted, and as many
+        // bytes as `all` has are stored.
+        unsafe {
+            let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        lanes16::running_sums(self, numbers, start)
+    }
+
+    #[inline(always)]
+    fn flags(self, masks: &Masks) -> u32 {
+        // SAFETY: the processor has the level, as the token says; masks are 32 bytes.
+        unsafe {
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_test_epi8_mask(masks, masks)
+        }
+    }
+
+    #[inline(always)]
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
+        // SAFETY: the processor has the level, as the token says; masks are 32 bytes, and as many are stored.
+        unsafe {
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
+        }
+    }
+
+    // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for
+    // both to arrive in the cache, and so for all copies before them. What a subchunk has of its last line waits for
+    // the next one.
+    #[inline(always)]
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        let shared = chunk.as_ptr().addr() % 64;
+        if shared.is_multiple_of(4) {
+            stream_lines(self, staged, chunk, at, shared, last);
+        } else {
+            stream_apart(staged, &mut chunk[at..at + SUBCHUNK_BYTES]);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetchw(self, at: *const u8) {
+        prefetchw(self.avx2(), at);
+    }
+}
+
+impl Simd<u32, 128> for Avx512 {
+    #[inline(always)]
+    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
+        ends::ends32(self, words, ends)
+    }
+
+    #[inline(always)]
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`, and 16
+            // values are stored.
+            unsafe {
+                let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
+                _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn extremes(self, x: &[[u32; 128]; WARP_TILE]) -> ([u32; WARP_TILE], [u32; WARP_TILE]) {
+        warp_tile::extremes32(self, x)
+    }
+
+    #[inline(always)]
+    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals32(self, x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        pack_u32::<8>(self, codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+        unpack_u32(self, packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 16 of the codes.
+        unsafe {
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
+            for i in 0..8 {
+                let at = codes.as_mut_ptr().add(16 * i).cast();
+                let mut v = unzigzag32(_mm512_loadu_si512(at));
+                if second_difference {
+                    v = sums32(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums32(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(self, codes: &[u32; 128]) -> u32 {
+        lanes32::width(self, codes)
+    }
+
+    #[inline(always)]
+    fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
+        lanes32::widths(self, codes, widths);
+    }
+
+    #[inline(always)]
+    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::extract_exceptions(self, codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u32::<{ MAX_EXCEPTIONS / 16 }>(self, highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions32(self, codes, width, masks, highs, high_width);
+    }
+}
+
+impl Simd<u64, 64> for Avx512 {
+    #[inline(always)]
+    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
+        ends::ends64(self, words, ends)
+    }
+
+    #[inline(always)]
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`, and eight
+            // values are stored.
+            unsafe {
+                let v = unpack64(packed.as_ptr().add(n as usize * i), n);
+                _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn extremes(self, x: &[[u64; 64]; WARP_TILE]) -> ([u64; WARP_TILE], [u64; WARP_TILE]) {
+        warp_tile::extremes64(self, x)
+    }
+
+    #[inline(always)]
+    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals64(self, x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        pack_u64::<8>(self, codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+        unpack_u64(self, packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
+        unsafe {
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
+            for i in 0..8 {
+                let at = codes.as_mut_ptr().add(8 * i).cast();
+                let mut v = unzigzag64(_mm512_loadu_si512(at));
+                if second_difference {
+                    v = sums64(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums64(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(self, codes: &[u64; 64]) -> u32 {
+        lanes64::width(self, codes)
+    }
+
+    #[inline(always)]
+    fn widths(self, codes: &[u64; 64], widths: &mut [u8; 64]) {
+        lanes64::widths(self, codes, widths);
+    }
+
+    #[inline(always)]
+    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::extract_exceptions(self, codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u64::<{ MAX_EXCEPTIONS / 8 }>(self, highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions64(self, codes, width, masks, highs, high_width);
+    }
+}
+
+impl<const S: usize> Simd<u16, S> for Avx512 {
+    #[inline(always)]
+    fn ends(self, words: &[u16; S], ends: &mut Ends<u16>) -> u16 {
+        ends::ends16(self, words, ends)
+    }
+
+    #[inline(always)]
+    fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
+        warp_tile::extremes16(self, x)
+    }
+
+    #[inline(always)]
+    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals16(self, x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
+        pack_u16(self, codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(self, packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::try_zigzag_delta_decode(self, second_difference, codes)
+    }
+
+    #[inline(always)]
+    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
+    }
+
+    #[inline(always)]
+    fn width(self, codes: &[u16; S]) -> u32 {
+        lanes16::width(self, codes)
+    }
+
+    #[inline(always)]
+    fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(self, codes, widths);
+    }
+
+    #[inline(always)]
+    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::extract_exceptions(self, codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u16(self, &highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
+    }
+}
+
+impl<const S: usize> Simd<u8, S> for Avx512 {
+    #[inline(always)]
+    fn pack(self, codes: &[u8; S], n: u32, out: &mut [u8]) {
+        pack_u8(self, codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u8; S]) {
+        lanes8::unpack(self, packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn apply_exceptions(self, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes8::apply_exceptions(self, codes, width, masks, highs, high_width);
+    }
+}

@@ -1,0 +1,64 @@
+//! What the loops take and give: masks, lists of exceptions, transposed rows, and how far they may touch memory.
+
+use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::primitives::stream::{self, Line};
+
+/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two
+/// vectors of high parts, as wide as lanes.
+pub const READ_SLACK: usize = 64 + 2 * 64;
+/// The most mask bytes of a subchunk: those of words of 16 bits.
+pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
+/// Mask bytes, and what may be written behind them.
+pub type MaskBytes = [u8; MASK_BYTES + 8];
+/// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
+pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
+/// Room for a list of high parts, and what is written behind it.
+pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
+/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of
+/// them.
+pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
+/// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
+pub const SLACK: usize = 64;
+
+/// How many exceptions there are among S values.
+#[inline(always)]
+pub fn count_of<const S: usize>(masks: &Masks) -> usize {
+    masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
+}
+
+/// For each set of eight lanes their numbers, a byte each; zeros follow.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub const fn listed() -> [[u8; 8]; 256] {
+    let mut table = [[0; 8]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut count, mut lane) = (0, 0);
+        while lane < 8 {
+            if set >> lane & 1 == 1 {
+                table[set][count] = lane as u8;
+                count += 1;
+            }
+            lane += 1;
+        }
+        set += 1;
+    }
+    table
+}
+
+/// Checks that there are `packed` bytes and the slack.
+#[inline(always)]
+pub fn room(packed: usize, bytes: &[u8]) {
+    assert!(bytes.len() >= packed + SLACK);
+}
+
+/// In each row a byte for each subchunk of a chunk.
+pub type Transposed<const S: usize> = [[u8; SUBCHUNKS]; S];
+
+/// A subchunk on its way to its place.
+pub type Staged = [Line; SUBCHUNK_BYTES / 64];
+
+/// The bytes of a subchunk on its way.
+#[inline(always)]
+pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
+    stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
+}

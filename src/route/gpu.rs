@@ -1,0 +1,53 @@
+//! What GPUs have to do with a call, in a library that has them; `absent.rs` says the same for one that has not.
+
+use std::ffi::c_void;
+
+pub use crate::codec::gpu::{batch, compress, compress_async, decompress, decompress_async, decompress_box, prepare};
+use crate::codec::gpu::{restored_alone, without_kernels};
+use crate::error::Result;
+use crate::params::Device;
+pub use crate::runtime::cuda::place;
+use crate::runtime::cuda::{self, Session};
+
+/// The GPU to use where no pointer names one.
+pub fn default_for(asked: Device) -> Result<i32> {
+    match asked {
+        Device::Cuda => cuda::usable().map(|()| cuda::default_ordinal()),
+        _ => Ok(0),
+    }
+}
+
+/// Copies bytes from or to memory of GPU `ordinal`, behind what is on the stream, and waits for it.
+///
+/// # Safety
+/// Both ranges are valid, and do not overlap.
+pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<()> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract; what is copied is waited for.
+    unsafe { session.copy(to, from, bytes) }?;
+    session.wait()
+}
+
+/// A copy of bytes in the memory of GPU `ordinal`.
+///
+/// # Safety
+/// `src` is readable for `bytes` there.
+pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32) -> Result<Vec<u8>> {
+    // SAFETY: the contract.
+    unsafe { cuda::download(src, bytes, ordinal, std::ptr::null_mut()) }
+}
+
+/// A sentence on GPU `ordinal`, which was chosen for a reason.
+pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
+    let (name, major, minor) = cuda::describe(ordinal)?;
+    let missing = without_kernels();
+    let mut but = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
+    };
+    let restored = restored_alone();
+    if !restored.is_empty() {
+        but += &format!("; kernels of {} restore, and the CPU compresses", restored.join(", "));
+    }
+    Ok(format!("cuda device {ordinal} ({name}, compute capability {major}.{minor}): {reason}{but}"))
+}
