@@ -50,11 +50,10 @@ pub fn compress(
 ) -> Result<usize> {
     let _fpu = fpu::Guard::standard();
     let measures = params.mode == Mode::Noa && params.range.is_none();
-    let glance = if measures { None } else { glance(params, src)? };
-    let Some(watched) = glance else {
+    if measures || looks_like_it(params, src)? {
         return encode(&with_range(params, measures, src)?[0], options.into());
-    };
-    let watch = &watched[0];
+    }
+    let watch = &Mutex::new(Watched::new(params.dtype, params.big_endian));
     let encoded = encode(params, cpu::Encoding { options, watch: Some(watch) });
     let verdict = match &encoded {
         Ok(_) => watch.lock().unwrap_or_else(PoisonError::into_inner).verdict(),
@@ -96,33 +95,27 @@ fn behind(params: &Params, verdict: Verdict, src: &[u8]) -> Result<Option<Box<[P
     }
 }
 
-/// Looks at a part of an array, which is watched from then on; `None` where that makes one expect that all of it has
-/// something. Whatever it says, the result is the same.
+/// Whether there seems to be a usual mark, or nothing but two values, in some parts of a large array. Whatever they say,
+/// the result is the same.
 #[inline(never)]
-fn glance(params: &Params, src: &[u8]) -> Result<Option<Box<[Mutex<Watched>]>>> {
-    let (numbers, n) = numbers(params)?;
-    let mut watch = Watch::new(Isa::best(), params.dtype, params.big_endian, &numbers[..n]);
-    src.chunks(GLANCED_OF).for_each(|part| watch.see(&part[..part.len().min(GLANCED)]));
-    let ends = watch.ends();
-    if let Some(ends) = ends.filter(|ends| marks::suspects(params.dtype, ends))
-        && looks_like_it(params, &numbers[..n], &ends, src)
-    {
-        return Ok(None);
+fn looks_like_it(params: &Params, src: &[u8]) -> Result<bool> {
+    if src.len() < GLANCED_OF {
+        return Ok(false);
     }
-    on_heap(Mutex::new(Watched::new(params.dtype, params.big_endian, watch, ends))).map(Some)
-}
-
-/// Whether there seems to be a usual mark, or nothing but two values, in an array of which some parts have these ends.
-fn looks_like_it(params: &Params, known: &[f64], ends: &Ends, src: &[u8]) -> bool {
-    let are_few = marks::are_few(ends);
-    if !are_few && marks::may_be(params.dtype, ends, [false; 2]) == [false; 2] {
-        return false;
+    let (numbers, n) = numbers(params)?;
+    let known = &numbers[..n];
+    let mut watch = Watch::new(Isa::best(), params.dtype, params.big_endian, known);
+    src.chunks(GLANCED_OF).for_each(|part| watch.see(&part[..part.len().min(GLANCED)]));
+    let Some(ends) = watch.ends() else { return Ok(false) };
+    let are_few = marks::are_few(&ends);
+    if !are_few && marks::may_be(params.dtype, &ends, [false; 2]) == [false; 2] {
+        return Ok(false);
     }
     let (mut fills, n) = ([0.0; MOST_KNOWN + 2], known.len());
     fills[..n].copy_from_slice(known);
     fills[n..n + 2].copy_from_slice(&[ends.low, ends.high]);
     let others = cpu::sample_without(params, &fills[..n + 2], src);
-    others.is_none_or(|others| !are_few && !marks::are_none(params.dtype, [ends.low, ends.high], others))
+    Ok(others.is_none_or(|others| !are_few && !marks::are_none(params.dtype, [ends.low, ends.high], others)))
 }
 
 /// The missing values that are known, as numbers, and how many there are.

@@ -144,15 +144,20 @@ pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
     [is(low, above_low - low, repeats[0]), is(high, high - below_high, repeats[1])]
 }
 
-/// Whether what nobody has seen has no mark: some elements of an array have these ends, all others lie within `hull`.
-/// They may be ends of the array, but are too near to what was seen.
-pub fn clears(dtype: DType, ends: &Ends, hull: (f64, f64)) -> bool {
+/// Whether an array has no mark and more than two values: its smallest and largest elements are within `reach` of `low`
+/// and `high`, and so are others of what lies next to these, which is farther away than twice that, or none of them.
+pub fn clears(dtype: DType, ends: &Ends, reach: f64) -> bool {
     let Ends { low, high, above_low, below_high } = *ends;
-    // An end that nobody has seen is no farther away from the others than this, and these spread that far at least.
-    let is_near = |distance: f64, others: f64, between: (f64, f64)| {
-        distance <= 0.0 || distance <= others && (distance <= others / GAP || !has_usual(dtype, between))
+    // How far apart the others are at least, and how far away from them an end is at most.
+    let others = (below_high - reach) - (above_low + reach);
+    // What is rounded is less than the slack.
+    let slack = if reach > 0.0 { 1e-15 * low.abs().max(high.abs()) } else { 0.0 };
+    let farthest = |distance: f64| distance + 2.0 * reach + slack;
+    let is_near = |end: f64, distance: f64| {
+        let usual = || has_usual(dtype, ((end - reach).next_down(), (end + reach).next_up()));
+        distance > 2.0 * reach && farthest(distance) <= others && (farthest(distance) <= others / GAP || !usual())
     };
-    is_near(hull.1 - high, high - above_low, (high, hull.1)) && is_near(low - hull.0, below_high - low, (hull.0, low))
+    others > 0.0 && is_near(low, above_low - low) && is_near(high, high - below_high)
 }
 
 /// Whether a value that people use to mark missing ones may lie within a range.

@@ -10,7 +10,7 @@ mod watched;
 use besides::Besides;
 pub use chunk::raw;
 use chunk::{ChunkDecoder, ChunkEncoder};
-pub use watched::{Verdict, Watched};
+pub use watched::{Span, Verdict, Watched};
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -55,9 +55,9 @@ pub trait ChunkCodec: Sync {
     /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
-    /// Between which numbers all elements of the chunk lie that an encoder encoded last, if that is known and they are
+    /// The smallest and the largest element of the chunk that an encoder encoded last, if they are known and all are
     /// finite; asked where the chunk's data were `watched`.
-    fn span(&self, _: &Self::Encoder) -> Option<(f64, f64)> {
+    fn span(&self, _: &Self::Encoder) -> Option<Span> {
         None
     }
     /// Whether elements may be restored as a missing value that they are within the bound of; the next larger number

@@ -18,7 +18,7 @@ use crate::primitives::range::by_halves;
 use crate::primitives::round;
 use crate::primitives::stream::{Line, MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::primitives::word::Word;
-use crate::runtime::cpu::{Data, raw};
+use crate::runtime::cpu::{Data, Span, raw};
 
 /// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]
@@ -28,8 +28,8 @@ pub struct Buffers {
     scratch: Scratch,
     /// Chunks to come that are not tried with small integers, after one that did not fit them.
     too_wide: u8,
-    /// Between which numbers the last chunk lies whose data were watched, if that is known.
-    pub span: Option<(f64, f64)>,
+    /// Smallest and largest element of the last chunk whose data were watched, if they are known.
+    pub span: Option<Span>,
 }
 
 /// Where a chunk's codes are made.
@@ -140,6 +140,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
 ) -> (Kind, usize, Verdict) {
     let src = data.bytes();
     let mut may_be_smaller = may_be_smaller::<E, S>(plan, src);
+    if data.watched {
+        *span = None;
+    }
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
     let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
@@ -193,23 +196,19 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// Between which numbers elements with bins of these extremes lie, if all are finite.
+/// Smallest and largest of elements with bins of these extremes, if all are finite.
 #[inline(always)]
 fn span_of_bins<E: Element, X: Word>(
     plan: &Plan,
     domain: &Domain<E::Word>,
     Extremes { least, most }: &Extremes<X>,
-) -> Option<(f64, f64)> {
+) -> Option<Span> {
     let q = plan.quantizer.as_ref()?;
     let low = by_halves(*least, |a, b| if a.biased() < b.biased() { a } else { b });
     let high = by_halves(*most, |a, b| if a.biased() > b.biased() { a } else { b });
     let number = |x: X| number_of(plan.dtype, quantize::decode::<E, Scalar>(q, domain.word(x)).to_u64());
-    finite((number(low) - q.reach()).next_down(), (number(high) + q.reach()).next_up())
-}
-
-#[inline(always)]
-fn finite(least: f64, most: f64) -> Option<(f64, f64)> {
-    (least.is_finite() && most.is_finite()).then_some((least, most))
+    let (least, most) = (number(low), number(high));
+    (least.is_finite() && most.is_finite()).then_some(Span { least, most, reach: q.reach() })
 }
 
 /// The exponent of the distance of neighbours of a number of this magnitude.

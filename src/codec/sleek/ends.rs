@@ -6,6 +6,7 @@ use crate::dtype::DType;
 use crate::primitives::range::by_halves;
 use crate::primitives::stream::Line;
 use crate::primitives::word::Word;
+use crate::runtime::cpu::Span;
 
 /// Some of the floats that were seen, as bits, among them the smallest and the largest one and a NaN if there was any:
 /// lines of lanes, so that vectors of them are one instruction. Levels differ in which they keep besides.
@@ -80,9 +81,9 @@ impl<W: Word> Ends<W> {
         of(most).max(of(most_signed))
     }
 
-    /// Between which numbers all elements lie, if they are finite.
+    /// The smallest and the largest element, if all are finite.
     #[inline(always)]
-    pub fn span(&self, dtype: DType) -> Option<(f64, f64)> {
+    pub fn span(&self, dtype: DType) -> Option<Span> {
         match size_of::<W>() {
             2 => self.span_of::<32>(dtype),
             4 => self.span_of::<16>(dtype),
@@ -91,7 +92,7 @@ impl<W: Word> Ends<W> {
     }
 
     #[inline(always)]
-    fn span_of<const N: usize>(&self, dtype: DType) -> Option<(f64, f64)> {
+    fn span_of<const N: usize>(&self, dtype: DType) -> Option<Span> {
         assert!(N * size_of::<W>() <= 64);
         // SAFETY: a line is as long or longer, aligned to more, and any bytes are words.
         let [a, b, c] = self.lines.each_ref().map(|line| unsafe { *std::ptr::from_ref(line).cast::<[W; N]>() });
@@ -102,7 +103,7 @@ impl<W: Word> Ends<W> {
         let low = if is_negative(most) { most } else { least };
         let high = if is_negative(most_signed) { least } else { most_signed };
         let [low, high] = [low, high].map(|w| number_of(dtype, w.to_u64()));
-        (low.is_finite() && high.is_finite()).then_some((low, high))
+        (low.is_finite() && high.is_finite()).then_some(Span { least: low, most: high, reach: 0.0 })
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
     use crate::exec::{Avx2, Avx512};
 
     /// The largest magnitude of three subchunks so far, and the span of all.
-    type Told = (Vec<u64>, Option<(f64, f64)>);
+    type Told = (Vec<u64>, Option<Span>);
 
     fn told<W: Word, const S: usize>(p: impl Simd<W, S>, dtype: DType, subchunks: &[[W; S]]) -> Told {
         let mut ends = Ends::of(subchunks[0][0]);
@@ -135,7 +136,7 @@ mod tests {
         let numbers: Vec<f64> = subchunks.as_flattened().iter().map(|w| dtype.number(w.to_u64())).collect();
         let finite = numbers.iter().all(|v| v.is_finite());
         let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-        let span = finite.then_some((low, high));
+        let span = finite.then_some(Span { least: low, most: high, reach: 0.0 });
         let expected = told(Scalar, dtype, subchunks);
         assert_eq!(expected.1, span);
         let magnitude = |w: &W| (*w & !W::SIGN).to_u64();

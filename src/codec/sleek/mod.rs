@@ -158,7 +158,7 @@ impl ChunkCodec for Chunks {
         Ok(Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new()? })
     }
 
-    fn span(&self, encoder: &Encoder) -> Option<(f64, f64)> {
+    fn span(&self, encoder: &Encoder) -> Option<cpu::Span> {
         encoder.buffers.span
     }
 

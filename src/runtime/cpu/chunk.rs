@@ -11,7 +11,7 @@ use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::fpu;
-use crate::host::memory::{Scratch, filled, on_heap, reserve};
+use crate::host::memory::{Scratch, filled, reserve};
 use crate::primitives::stream::{self, StreamingStores};
 use crate::primitives::{equal, gaps};
 
@@ -31,15 +31,13 @@ pub struct ChunkEncoder<'a, C: ChunkCodec> {
 
 /// A thread's watch, and that of all, to which it is added in the end.
 struct Watcher<'a> {
-    own: Box<[Watched]>,
+    own: Watched,
     whole: &'a Mutex<Watched>,
 }
 
 impl<'a> Watcher<'a> {
-    /// Never inlined: what it copies is not to lie on the stack while a codec allocates its buffers.
-    #[inline(never)]
-    fn new(whole: &'a Mutex<Watched>) -> Result<Watcher<'a>> {
-        Ok(Watcher { own: on_heap(whole.lock().unwrap_or_else(PoisonError::into_inner).clone())?, whole })
+    fn new(whole: &'a Mutex<Watched>) -> Watcher<'a> {
+        Watcher { own: whole.lock().unwrap_or_else(PoisonError::into_inner).anew(), whole }
     }
 }
 
@@ -47,7 +45,7 @@ impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         // The encoder's is gone by now, and subnormal numbers are compared.
         let _fpu = fpu::Guard::standard();
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&mut self.own[0]);
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&mut self.own);
     }
 }
 
@@ -60,7 +58,7 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         watch: Option<&'a Mutex<Watched>>,
         besides: &'a Besides,
     ) -> Result<Self> {
-        let watcher = watch.map(Watcher::new).transpose()?;
+        let watcher = watch.map(Watcher::new);
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
         let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
         let isa = Isa::best();
@@ -102,7 +100,7 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
         }
         if let Some(watcher) = &mut self.watcher {
-            watcher.own[0].note(self.codec.span(&self.encoder), data.bytes());
+            watcher.own.note(self.codec.span(&self.encoder), data.bytes());
         }
         (kind, bytes)
     }
@@ -220,7 +218,7 @@ impl Masker {
         if let Some(watcher) = watcher
             && !is_full(&self.any, n)
         {
-            watcher.own[0].note(codec.span(encoder), &self.filled[BEFORE..BEFORE + len]);
+            watcher.own.note(codec.span(encoder), &self.filled[BEFORE..BEFORE + len]);
         }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {

@@ -1,153 +1,131 @@
-//! What an array is known to have while it is encoded: a codec that tells between which numbers a chunk lies spares one
-//! from looking at it, unless marks could hide there (`primitives::marks`).
+//! What an array is known to have while it is encoded: where a codec tells between which numbers each chunk lies, nobody
+//! looks at the elements, unless these tell that there may be marks (`primitives::marks`).
 
 use crate::dtype::DType;
+use crate::exec::Isa;
+use crate::host::memory::on_heap;
 use crate::primitives::marks;
 use crate::primitives::range::{Ends, Watch};
 
-/// Of a chunk that must be looked at every eighth piece may be enough.
-const PIECE: usize = 1024;
-const PIECES_OF: usize = 8 * PIECE;
+/// Smallest and largest element of a chunk, each as far off as `reach` at most; no element is farther away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// How far off they may be.
+    pub reach: f64,
+}
 
-/// Elements that were looked at, and others of which only the range is known.
-#[derive(Clone)]
+/// Smallest and largest elements of an array's chunks.
 pub struct Watched {
     dtype: DType,
     big_endian: bool,
-    seen: Watch,
+    /// The ends of what spans told, each as far off as `reach`. Elements next to them are farther away than twice that.
     ends: Option<Ends>,
-    /// How often the smallest and the largest element seen are among those seen, up to twice, if that is known.
-    counts: [Option<usize>; 2],
-    /// Whether more was seen than `ends` tells.
-    is_behind: bool,
-    /// Whether another thread has told what it knows.
-    is_whole: bool,
-    /// All elements but those seen lie within this.
-    hull: (f64, f64),
+    reach: f64,
+    /// What was looked at.
+    seen: Option<Box<[Watch]>>,
+    /// There was no memory to look at a chunk.
+    lacks: bool,
 }
 
 impl Watched {
-    /// Some elements were seen that will be seen again.
-    pub fn new(dtype: DType, big_endian: bool, seen: Watch, ends: Option<Ends>) -> Watched {
-        let hull = (f64::INFINITY, f64::NEG_INFINITY);
-        Watched { dtype, big_endian, seen, ends, counts: [Some(0); 2], is_behind: false, is_whole: false, hull }
+    /// Nothing is known of an array of floats.
+    pub fn new(dtype: DType, big_endian: bool) -> Watched {
+        Watched { dtype, big_endian, ends: None, reach: 0.0, seen: None, lacks: false }
     }
 
-    /// Takes note of a chunk, all of whose numbers lie within `span` if that is known.
+    /// For another thread of the same array.
+    pub fn anew(&self) -> Watched {
+        Watched::new(self.dtype, self.big_endian)
+    }
+
+    /// Takes note of a chunk, of which a codec knows the span or not.
     #[inline]
-    pub fn note(&mut self, span: Option<(f64, f64)>, bytes: &[u8]) {
-        let Some((least, most)) = span else { return self.look_alone(bytes) };
-        if least < self.hull.0 || most > self.hull.1 {
-            self.widen((least.min(self.hull.0), most.max(self.hull.1)), bytes);
+    pub fn note(&mut self, span: Option<Span>, bytes: &[u8]) {
+        match span {
+            Some(Span { least, most, reach }) => {
+                self.reach = self.reach.max(reach);
+                self.add(least);
+                self.add(most);
+            }
+            None => self.look(bytes),
         }
     }
 
-    /// Takes `hull` if no mark can hide there, and looks at the chunk otherwise.
-    #[inline(never)]
-    fn widen(&mut self, hull: (f64, f64), bytes: &[u8]) {
-        self.catch_up();
-        if self.allows(hull) {
-            self.hull = hull;
+    /// Takes an element, which may be `reach` off.
+    #[inline]
+    fn add(&mut self, v: f64) {
+        let apart = 2.0 * self.reach;
+        let Some(Ends { low, high, above_low, below_high }) = &mut self.ends else {
+            self.ends = Some(Ends { low: v, high: v, above_low: v, below_high: v });
             return;
+        };
+        // Where there is none the end itself stands for what is next to it.
+        if v < *low {
+            if v + apart < *low {
+                *above_low = *low;
+            }
+            *low = v;
+        } else if v > *low + apart && (v < *above_low || *above_low <= *low + apart) {
+            *above_low = v;
         }
-        let before = self.ends;
-        bytes.chunks(PIECES_OF).for_each(|part| self.seen.see(&part[..part.len().min(PIECE)]));
-        self.set_ends(before);
-        if self.allows(hull) {
-            self.hull = hull;
-        } else {
-            self.look(bytes, before);
+        if v > *high {
+            if v - apart > *high {
+                *below_high = *high;
+            }
+            *high = v;
+        } else if v < *high - apart && (v > *below_high || *below_high >= *high - apart) {
+            *below_high = v;
         }
     }
 
-    /// Whether no mark can hide within `hull`, nor another one of what may be one.
-    fn allows(&self, hull: (f64, f64)) -> bool {
-        self.ends.is_some_and(|ends| {
-            let [low, high] = marks::may_be(self.dtype, &ends, [true; 2]);
-            let hides = low && hull.0 <= ends.low || high && hull.1 >= ends.high;
-            !hides && marks::clears(self.dtype, &ends, hull)
-        })
-    }
-
-    /// Looks at a chunk of which nothing is known, and leaves it for later what that says.
     #[inline(never)]
-    fn look_alone(&mut self, bytes: &[u8]) {
-        self.seen.see(bytes);
-        self.counts = [None; 2];
-        self.is_behind = true;
-    }
-
-    /// Looks at all of a chunk, some of which may be seen already: before it the elements seen had these ends.
-    #[inline(never)]
-    fn look(&mut self, bytes: &[u8], before: Option<Ends>) {
-        self.seen.see(bytes);
-        self.set_ends(before);
-        let Some(ends) = self.ends else { return };
-        let may_be = marks::may_be(self.dtype, &ends, [true; 2]);
-        for (end, value) in [ends.low, ends.high].into_iter().enumerate() {
-            // Nobody counts what is too near to the others.
-            let known = self.counts[end].filter(|_| may_be[end]);
-            let count = |known| known + marks::count(self.dtype, self.big_endian, value, bytes);
-            self.counts[end] = known.map(|known| if known < 2 { count(known) } else { known });
+    fn look(&mut self, bytes: &[u8]) {
+        if self.seen.is_none() {
+            self.seen = on_heap(Watch::new(Isa::best(), self.dtype, self.big_endian, &[])).ok();
         }
-    }
-
-    /// Ends that are others than before have not been counted yet, and are nowhere else but within the hull.
-    fn set_ends(&mut self, before: Option<Ends>) {
-        self.ends = self.seen.ends();
-        let same = |value: fn(&Ends) -> f64| before.as_ref().map(value) == self.ends.as_ref().map(value);
-        let keep = [same(|ends| ends.low), same(|ends| ends.high)];
-        (0..2).filter(|end| !keep[*end]).for_each(|end| self.counts[end] = Some(0));
-    }
-
-    fn catch_up(&mut self) {
-        if self.is_behind {
-            (self.ends, self.is_behind) = (self.seen.ends(), false);
+        match &mut self.seen {
+            Some(seen) => seen[0].see(bytes),
+            None => self.lacks = true,
         }
-    }
-
-    fn clears(&self, hull: (f64, f64)) -> bool {
-        self.ends.is_some_and(|ends| marks::clears(self.dtype, &ends, hull))
     }
 
     /// Adds what another thread knows of the same array.
     pub fn join(&mut self, other: &mut Watched) {
-        other.catch_up();
-        if !self.is_whole {
-            // It knows what that did.
-            std::mem::swap(self, other);
-            self.is_whole = true;
-            return;
+        self.lacks |= other.lacks;
+        self.reach = self.reach.max(other.reach);
+        match (&mut self.seen, &mut other.seen) {
+            (Some(own), Some(other)) => own[0].join(&other[0]),
+            (own, other) => *own = own.take().or_else(|| other.take()),
         }
-        let own = (self.ends, self.counts);
-        self.seen.join(&other.seen);
-        self.ends = self.seen.ends();
-        self.hull = (self.hull.0.min(other.hull.0), self.hull.1.max(other.hull.1));
-        for end in 0..2 {
-            let value = |ends: &Option<Ends>| ends.map(|ends| [ends.low, ends.high][end]);
-            let of = |(ends, counts): (Option<Ends>, [Option<usize>; 2])| match value(&ends) == value(&self.ends) {
-                true => counts[end],
-                false => Some(0),
-            };
-            self.counts[end] = of(own).zip(of((other.ends, other.counts))).map(|(a, b)| (a + b).min(2));
+        if let Some(ends) = other.ends {
+            self.add_all(ends);
         }
     }
 
+    fn add_all(&mut self, ends: Ends) {
+        [ends.low, ends.high, ends.above_low, ends.below_high].into_iter().for_each(|v| self.add(v));
+    }
+
     /// What is to be thought of the array.
-    pub fn verdict(&self) -> Verdict {
-        let saw_all = self.hull.0 > self.hull.1;
-        let Some(ends) = &self.ends else { return if saw_all { Verdict::NoMarks } else { Verdict::Unknown } };
-        let is_finite = ends.low.is_finite() && ends.high.is_finite();
-        // Where an end may be among what nobody has seen it may be there twice.
-        let is_once = [(self.hull.0 > ends.low, 0), (self.hull.1 < ends.high, 1)]
-            .map(|(is_beyond, end)| is_beyond && self.counts[end] == Some(1));
-        let has_none =
-            !marks::are_few(ends) && marks::may_be(self.dtype, ends, is_once.map(|once| !once)) == [false; 2];
-        match saw_all || self.clears(self.hull) {
-            true if is_finite && has_none => Verdict::NoMarks,
-            // Whatever nobody has seen lies between these.
-            _ if saw_all || self.hull.0 >= ends.low && self.hull.1 <= ends.high => Verdict::Ends(*ends),
-            _ => Verdict::Unknown,
+    pub fn verdict(&mut self) -> Verdict {
+        if self.lacks {
+            return Verdict::Unknown;
+        }
+        if let Some(ends) = self.seen.as_ref().and_then(|seen| seen[0].ends()) {
+            if !ends.low.is_finite() || !ends.high.is_finite() {
+                return if self.ends.is_none() { Verdict::Ends(ends) } else { Verdict::Unknown };
+            }
+            self.add_all(ends);
+        }
+        let Some(ends) = self.ends else { return Verdict::NoMarks };
+        match marks::clears(self.dtype, &ends, self.reach) {
+            true => Verdict::NoMarks,
+            false if self.reach == 0.0 => Verdict::Ends(ends),
+            false => Verdict::Unknown,
         }
     }
 }
