@@ -165,7 +165,7 @@ deny: ## licences, sources and known weaknesses of what the library is built fro
 sbom: ## build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
 	$(CARGO) cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx
 	mkdir -p build && sed "s#file://$(CURDIR)#file:///sleek#" cli/sleek.cdx.json >build/sleek.cdx.json
-	rm sleek.cdx.json cli/sleek.cdx.json
+	rm -f sleek.cdx.json cli/sleek.cdx.json
 
 reproducible: ## builds the release twice, in folders of different names, and compares the bytes; minutes
 	@bash packaging/reproducible.sh

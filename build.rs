@@ -20,8 +20,11 @@ fn main() {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR");
     // The package as it is published has the feature, but not the codecs of tests.
     println!("cargo::rustc-check-cfg=cfg(test_codecs)");
-    if std::env::var_os("CARGO_FEATURE_TEST_CODECS").is_some() && Path::new(&manifest).join("tests/codecs").is_dir() {
-        println!("cargo::rustc-cfg=test_codecs");
+    if std::env::var_os("CARGO_FEATURE_TEST_CODECS").is_some() {
+        println!("cargo::rerun-if-changed=tests/codecs");
+        if Path::new(&manifest).join("tests/codecs").is_dir() {
+            println!("cargo::rustc-cfg=test_codecs");
+        }
     }
     println!("cargo::rerun-if-changed=kernels/modules.toml");
     println!("cargo::rerun-if-changed=kernels/modules.rs");

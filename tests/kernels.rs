@@ -14,7 +14,7 @@ use modules::Row;
 
 use sleek::bound::step_range;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
-use sleek::codec::predict::{gpu_limits, tables};
+use sleek::codec::predict::{gpu_limits, tables, token_costs};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
@@ -229,10 +229,16 @@ fn predict_tables_h() -> String {
          CONSTANT u16 FIRSTS{}\n\n// Frequencies of all tables, one behind the other.\n\
          CONSTANT u16 FREQUENCIES{}\n\n\
          // Of the classes behind each class, and of the first ones, where their slots begin, and the last one's end.\n\
-         CONSTANT u16 CLASS_STARTS{}\n\n}}    // namespace predict",
+         CONSTANT u16 CLASS_STARTS{}\n\n\
+         // What their symbols cost, one table behind the other.\n\
+         CONSTANT u16 TOKEN_COSTS{}\n\n\
+         // The classes that an encoder gives a group: see src/codec/predict/tables.rs.\n\
+         CONSTANT u16 CLASSES{}\n\n}}    // namespace predict",
         list(&firsts),
         list(&frequencies),
-        list(&starts)
+        list(&starts),
+        list(&token_costs()),
+        list(&tables::CLASSES.concat())
     )
     .unwrap();
     h
@@ -255,6 +261,8 @@ fn headers_are_fresh() {
         ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
         ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),
         ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
+        ("PREDICT_DESK_WORDS", PREDICT_DESK_WORDS as u64),
+        ("PREDICT_DESK_BYTES", PREDICT_DESK_BYTES as u64),
     ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),

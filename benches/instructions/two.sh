@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Instructions that a value takes at two commits, as the emulator of x86-64 counts them: what a machine that is not quiet cannot tell.
-# BEFORE and AFTER are folders with include/sleek.h and libsleek.so, the latter as `cargo rustc -p sleek-compress --release --lib --crate-type cdylib
-# --no-default-features` makes it. REQUESTS and LEVELS: others than those below. Needs SLEEK_DATA. Minutes.
+# BEFORE and AFTER are folders with include/sleek.h and libsleek.so, the latter as `cargo rustc -p sleek-compress --release --lib
+# --crate-type cdylib --no-default-features` makes it. REQUESTS and LEVELS: others than those below. Needs SLEEK_DATA. Minutes.
 #     benches/instructions/two.sh BEFORE AFTER
 set -euo pipefail
 before=$(realpath "$1") after=$(realpath "$2")

@@ -20,6 +20,17 @@ pub enum Auto {
     AtLeast(f64),
 }
 
+impl Auto {
+    /// As the argument says it.
+    pub fn words(self) -> String {
+        match self {
+            Auto::Ratio => "ratio".into(),
+            Auto::Speed => "speed".into(),
+            Auto::AtLeast(speed) => speed.to_string(),
+        }
+    }
+}
+
 /// Reads the argument.
 pub fn parse(text: &str) -> Result<Auto, String> {
     match (text, text.parse::<f64>()) {

@@ -1,12 +1,13 @@
-//! The command's place in the house: it uses of the library what is published.
+//! The command's place in the house: it uses of the library what is published, and its folders do not use each other.
 
+#[path = "../../src/rooms/imports.rs"]
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
-}
+use imports::Module;
 
 /// The library's modules that its documentation does not show.
 fn hidden(library: &str) -> Vec<String> {
@@ -20,13 +21,26 @@ fn the_command_uses_what_is_published() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let hidden = hidden(&fs::read_to_string(package.join("../src/lib.rs")).unwrap());
     assert!(["api", "host", "primitives", "runtime"].iter().all(|name| hidden.iter().any(|h| h == name)), "{hidden:?}");
-    let sources = sources(&package.join("src"));
+    let sources = imports::sources(&package.join("src"));
     assert!(sources.len() > 80);
-    for source in sources.iter().filter(|source| !source.ends_with("rooms.rs")) {
-        let text = fs::read_to_string(source).unwrap();
+    for (module, text) in &sources {
         for name in &hidden {
-            assert!(!text.contains(&format!("sleek::{name}")), "{} uses sleek::{name}", source.display());
-            assert!(!text.contains(&format!("sleek::{{{name}")), "{} uses sleek::{name}", source.display());
+            let ways = [format!("sleek::{name}"), format!("sleek::{{{name}")];
+            assert!(!ways.iter().any(|way| text.contains(way)), "{} uses sleek::{name}", module.join("/"));
         }
     }
+}
+
+#[test]
+fn no_folders_use_each_other() {
+    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let mut folders: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, uses) in imports::uses(&sources) {
+        let others = uses.iter().map(|other| other[..1].to_vec()).filter(|other| *other != module[..1]);
+        folders.entry(module[..1].to_vec()).or_default().extend(others);
+    }
+    let links: usize = folders.values().map(BTreeSet::len).sum();
+    assert!(folders.len() > 20 && links > 80, "{} folders, {links} links", folders.len());
+    let circles = imports::circles(&folders);
+    assert!(circles.is_empty(), "folders that use each other: {circles:#?}");
 }

@@ -9,6 +9,31 @@
 #define PREDICT_WARP_BYTES 5120u
 #define PREDICT_RING_BYTES 1024u
 #define PREDICT_ERRORS 10240u
+#define PREDICT_DESK_WORDS 17u
+#define PREDICT_DESK_BYTES 131072u
+
+// Of the kernels that compress.
+struct PredictCompressArgs {
+    // What is said of every codec's arrays, but for the header's extension.
+    CompressArgs common;
+    // The lengths of the dimensions; of a line each array has its own.
+    u64 lens[MAX_RANK];
+    // The sides of a tile, as powers of two; of a line they follow from its length.
+    u8 sides_log2[MAX_RANK];
+    // Where each block keeps what it knows of its tile.
+    u8* scratch;
+    // Dimensions.
+    u32 rank;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(PredictCompressArgs) == 1608, "PredictCompressArgs");
+static_assert(OFFSET_OF(PredictCompressArgs, common) == 0, "PredictCompressArgs.common");
+static_assert(OFFSET_OF(PredictCompressArgs, lens) == 1304, "PredictCompressArgs.lens");
+static_assert(OFFSET_OF(PredictCompressArgs, sides_log2) == 1560, "PredictCompressArgs.sides_log2");
+static_assert(OFFSET_OF(PredictCompressArgs, scratch) == 1592, "PredictCompressArgs.scratch");
+static_assert(OFFSET_OF(PredictCompressArgs, rank) == 1600, "PredictCompressArgs.rank");
+static_assert(OFFSET_OF(PredictCompressArgs, zero) == 1604, "PredictCompressArgs.zero");
 
 // Of the kernel that decompresses.
 struct PredictDecompressArgs {

@@ -28,11 +28,6 @@ pub trait GpuCodec: Sync {
     /// too.
     fn prepare(&self, session: &Session, params: &Params) -> Result<()>;
 
-    /// Whether it has kernels that compress.
-    fn compresses(&self) -> bool {
-        true
-    }
-
     /// Why there are no kernels for what `params` ask for and an array of `layout`, if there are none: the CPU then
     /// compresses it.
     fn refuses(&self, params: &Params, layout: &Layout) -> Option<String>;
@@ -112,12 +107,6 @@ fn decompressor(header: &Header, part: &Part) -> Result<Worker> {
 /// The names of the codecs without kernels.
 pub fn without_kernels() -> Vec<&'static str> {
     super::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
-}
-
-/// The names of the codecs whose kernels restore streams and compress nothing.
-pub fn restored_alone() -> Vec<&'static str> {
-    let restores = |codec: &&&'static dyn Codec| codec.gpu().is_some_and(|gpu| !gpu.compresses());
-    super::REGISTRY.iter().filter(restores).map(|codec| codec.name()).collect()
 }
 
 /// Why no kernels restore streams of the codec that `params` name, if none do.

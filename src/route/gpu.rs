@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use crate::codec::gpu::without_kernels;
 pub use crate::codec::gpu::{batch, compress, compress_async, decompress, decompress_async, decompress_box, prepare};
-use crate::codec::gpu::{restored_alone, without_kernels};
 use crate::error::Result;
 use crate::params::Device;
 pub use crate::runtime::cuda::place;
@@ -41,13 +41,9 @@ pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32) -> Result<Vec
 pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
     let (name, major, minor) = cuda::describe(ordinal)?;
     let missing = without_kernels();
-    let mut but = match missing.is_empty() {
+    let but = match missing.is_empty() {
         true => String::new(),
         false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
     };
-    let restored = restored_alone();
-    if !restored.is_empty() {
-        but += &format!("; kernels of {} restore, and the CPU compresses", restored.join(", "));
-    }
     Ok(format!("cuda device {ordinal} ({name}, compute capability {major}.{minor}): {reason}{but}"))
 }

@@ -165,7 +165,7 @@ fn the_c_interface_takes_device_pointers() {
         let rest =
             said.strip_prefix("cuda device 0 (shim, compute capability 9.0): the source is in GPU memory").unwrap();
         for codec in sleek::codec::REGISTRY {
-            let does_all = codec.gpu().is_some_and(|gpu| gpu.compresses());
+            let does_all = codec.gpu().is_some();
             assert_eq!(rest.contains(codec.name()), !does_all, "{said}");
         }
         assert_eq!(sleek_device_info(0, null, null, text.as_mut_ptr(), 3), Kind::BufferTooSmall.code());

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route};
+use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, Search, route};
 
+use crate::bytes::compare;
 use crate::common;
 use crate::forms::{self, form_name};
 use crate::inputs::{self, swap};
@@ -40,7 +41,8 @@ const SHAPES: [&[u64]; 22] = [
 ];
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
-    Params { profile: Profile::Small, dims: dims(lens), ..Params::new(dtype).with_bound(mode, bound) }
+    let search = Search::Off; // There are no kernels for it.
+    Params { profile: Profile::Small, dims: dims(lens), search, ..Params::new(dtype).with_bound(mode, bound) }
 }
 
 /// A field that is smooth along its axes but for noise, around a level that a base has to hold.
@@ -62,6 +64,23 @@ fn field(p: &Params, noise: f64, apart: u32, seed: u64) -> Vec<u8> {
     };
     let words: Vec<u64> = (0..p.dims.count()).map(|n| p.dtype.nearest(value(n, random))).collect();
     vectors::to_bytes(p.dtype, &words, p.big_endian)
+}
+
+/// Data of a kind, another one for each round.
+fn made(kind: &str, p: &Params, round: usize) -> Vec<u8> {
+    let count = p.dims.count() as usize;
+    match kind {
+        "field" => field(p, 0.0, round as u32 / 4 % 8, round as u64),
+        "rough field" => field(p, [0.01, 0.3, 2.0][round % 3], round as u32 % 8, round as u64),
+        kind if vectors::GENERATORS.contains(&kind) => vectors::bytes(kind, p.dtype, round as u64, count, p.big_endian),
+        kind => {
+            let mut bytes = inputs::data(kind, p.dtype, count, &mut inputs::Random(round as u64 + 99));
+            if p.big_endian {
+                swap(&mut bytes, p.dtype.size());
+            }
+            bytes
+        }
+    }
 }
 
 /// Restores a stream on the stand-in, to a place with this offset, and compares every byte with what the CPU restores.
@@ -140,21 +159,7 @@ fn tiles_of_every_type_mode_and_shape_come_back() {
                 let (mode, bound) = modes[if dtype.is_float() { (k + 3 * i + round / 7) % modes.len() } else { 7 }];
                 let shape = SHAPES[(round + k * 5) % SHAPES.len()];
                 let p = Params { big_endian: round % 5 == 3, ..params(dtype, mode, bound, shape) };
-                let count = p.dims.count() as usize;
-                let bytes = match *kind {
-                    "field" => field(&p, 0.0, round as u32 / 4 % 8, round as u64),
-                    "rough field" => field(&p, [0.01, 0.3, 2.0][round % 3], round as u32 % 8, round as u64),
-                    kind if vectors::GENERATORS.contains(&kind) => {
-                        vectors::bytes(kind, dtype, round as u64, count, p.big_endian)
-                    }
-                    kind => {
-                        let mut bytes = inputs::data(kind, dtype, count, &mut inputs::Random(round as u64 + 99));
-                        if p.big_endian {
-                            swap(&mut bytes, dtype.size());
-                        }
-                        bytes
-                    }
-                };
+                let bytes = made(kind, &p, round);
                 let stream = sleek::compress(&p, &bytes).unwrap();
                 shim.set([2, 1, 3][round % 3], round as u32 % 5);
                 let offset = [0, dtype.size(), 0, 1][round % 4];
@@ -313,6 +318,142 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     assert!(taken > 10 && refused > 300, "{taken} taken, {refused} refused");
 }
 
+/// Compresses on the stand-in, from a place with this offset, and compares with what the CPU makes.
+fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
+    let p = &Params { search: Search::Off, ..p.clone() };
+    let has_bins = matches!(p.mode, Mode::Abs | Mode::Noa);
+    if has_bins && p.missing.iter().next().is_some() {
+        // Numbers next to missing values are the CPU's, which `Auto` says.
+        return compare(shim, &Params { device: Device::Auto, ..p.clone() }, bytes, offset, what);
+    }
+    let before = shim.number("shim_launches");
+    compare(shim, &Params { device: Device::Cuda, ..p.clone() }, bytes, offset, what);
+    assert!(shim.number("shim_launches") > before + 2, "{what}: the CPU did it");
+}
+
+/// What the kernels compress to: the bytes of the CPU, of smooth fields and other data, in shapes that change with both.
+#[test]
+fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let modes = [
+        (Mode::Noa, 1e-3),
+        (Mode::Abs, 0.01),
+        (Mode::Rel, 1e-2),
+        (Mode::Noa, 1e-1),
+        (Mode::Abs, 1e-5),
+        (Mode::Noa, 1e-6),
+        (Mode::Abs, 3.0),
+    ];
+    let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
+    let rounds = if common::short() { 1 } else { 3 };
+    let (mut round, mut met) = (0usize, BTreeSet::new());
+    for dtype in [DType::F32, DType::F64] {
+        for (k, kind) in kinds.iter().enumerate() {
+            for i in 0..rounds * if kind.ends_with("field") { 8 } else { 1 } {
+                round += 1;
+                let (mode, bound) = modes[(k + 3 * i + round / 7) % modes.len()];
+                let shape = SHAPES[(round + k * 5) % SHAPES.len()];
+                let p = Params { big_endian: round % 5 == 3, ..params(dtype, mode, bound, shape) };
+                let bytes = made(kind, &p, round);
+                shim.set([2, 1, 3][round % 3], round as u32 % 5);
+                let offset = [0, dtype.size(), 0, 1][round % 4];
+                compresses(shim, &p, &bytes, offset, kind);
+                met.extend(features(&sleek::compress(&p, &bytes).unwrap()));
+            }
+        }
+    }
+    for feature in ["lattice", "bins", "bits", "exact", "axes", "smooth", "rough", "raw", "constant", "sparse", "table"]
+    {
+        assert!(met.contains(&format!("predict: {feature}")), "no {feature} among {met:?}");
+    }
+}
+
+/// What was restored is compressed again, alone and with new data beside it: multiples, corrections and exceptions.
+#[test]
+fn arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut met = BTreeSet::new();
+    let shapes = [&[40u64, 33, 35][..], &[130, 131], &[20000], &[3, 5, 7, 40], &[33, 32, 16]];
+    for (k, shape) in shapes.into_iter().enumerate() {
+        for dtype in [DType::F32, DType::F64] {
+            let p = Params { big_endian: k == 2, ..params(dtype, Mode::Abs, [0.01, 0.3][k % 2], shape) };
+            let fresh = field(&p, 0.02, 0, 5);
+            let mut again = sleek::decompress(&sleek::compress(&p, &fresh).unwrap()).unwrap();
+            let half = again.len() / 16 * 8;
+            for part in [0, half / 8, half] {
+                again[..part].copy_from_slice(&fresh[..part]);
+                let size = dtype.size();
+                let odd = [dtype.nearest(f64::NAN), dtype.nearest(1e30)];
+                for (i, at) in (0..again.len() / size).step_by(1571).enumerate().skip(k % 2) {
+                    let element = vectors::to_bytes(dtype, &odd[i * (part % 3) % 2..][..1], p.big_endian);
+                    again[at * size..][..size].copy_from_slice(&element);
+                }
+                shim.set(1 + k as u32 % 3, k as u32);
+                compresses(shim, &p, &again, 0, &format!("{part}"));
+                let stream = sleek::compress(&p, &again).unwrap();
+                again = sleek::decompress(&stream).unwrap();
+                met.extend(features(&stream));
+            }
+        }
+    }
+    for feature in ["patches", "multiples", "lattice"] {
+        assert!(met.contains(&format!("predict: {feature}")), "no {feature} among {met:?}");
+    }
+}
+
+/// Tiles of every form bit for bit.
+#[test]
+fn every_form_gives_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut met = BTreeSet::new();
+    for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
+        for (k, kind) in forms::KINDS.into_iter().enumerate() {
+            let at = 5 * d + k;
+            let p = Params { big_endian: at % 3 == 0, ..forms::params(dtype, SHAPES[at % SHAPES.len()]) };
+            let words = forms::words(kind, dtype, p.dims.count() as usize);
+            let bytes = vectors::to_bytes(dtype, &words, p.big_endian);
+            shim.set([2, 1, 3][at % 3], at as u32 % 5);
+            compresses(shim, &p, &bytes, 0, kind);
+            met.extend(features(&sleek::compress(&p, &bytes).unwrap()));
+        }
+    }
+    for form in ["symbols", "lags", "decimals", "ranks", "magnitudes", "low", "table"] {
+        assert!(met.iter().any(|name| name.starts_with("form") && name.contains(form)), "no {form} among {met:?}");
+    }
+}
+
+/// Missing values of all rates, alone and in runs; at last nothing else.
+#[test]
+fn tiles_with_missing_values_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut masked = 0;
+    for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
+        for round in 0..if common::short() { 12 } else { 48 } {
+            let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
+            let (mode, bound) =
+                [(Mode::Noa, 1e-3), (Mode::Lossless, 0.0), (Mode::Abs, 0.5), (Mode::Rel, 1e-3), (Mode::Abs, 0.01)]
+                    [round % 5];
+            let marks = [dtype.nearest(-999.0), dtype.nearest(f64::NAN), dtype.nearest(300.0)];
+            let missing =
+                MissingValues::of(&marks[..2 + round % 2].iter().copied().map(MissingValue::Bits).collect::<Vec<_>>());
+            let p =
+                Params { missing: missing.unwrap(), big_endian: round % 5 == 1, ..params(dtype, mode, bound, shape) };
+            let data = field(&Params { big_endian: false, ..p.clone() }, 0.01, 0, 3);
+            let mut words = vectors::to_words(dtype, &data);
+            vectors::strew(&mut words, &marks[..1 + round % 2], [1, 40, 900, 5000][round / 4 % 4], round as u64);
+            if round % 7 == 6 {
+                let half = words.len() / 2;
+                words[half..].fill(marks[round % 2]);
+            }
+            let bytes = vectors::to_bytes(dtype, &words, p.big_endian);
+            shim.set(1 + round as u32 % 3, round as u32 % 5);
+            compresses(shim, &p, &bytes, 0, "missing");
+            masked += usize::from(features(&sleek::compress(&p, &bytes).unwrap()).contains("predict: masked"));
+        }
+    }
+    assert!(masked > 10, "{masked} arrays with masked tiles");
+}
+
 /// Ranges and boxes of arrays of many tiles, and streams that restore without the host having seen them.
 #[test]
 fn parts_of_large_arrays() {
@@ -348,13 +489,4 @@ fn parts_of_large_arrays() {
             assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "{p:?}: written beyond the box");
         }
     }
-}
-
-/// What a call that asks about the device is told.
-#[test]
-fn the_device_says_who_does_what() {
-    let (shim, _turn) = Shim::get();
-    let there = shim.allocate(0, 64);
-    let told = route::describe(Device::Auto, there.at(0).cast(), null_mut());
-    assert!(told.ends_with("; kernels of predict restore, and the CPU compresses"), "{told}");
 }

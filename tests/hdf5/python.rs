@@ -29,8 +29,17 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 8] =
-    ["libhdf5", "libnetcdf", "make_marked", "make_months", "make_sample", "read_file", "same_masks", "same_results"];
+const HELPERS: [&str; 9] = [
+    "libhdf5",
+    "libnetcdf",
+    "make_marked",
+    "make_months",
+    "make_sample",
+    "months_by_steps",
+    "read_file",
+    "same_masks",
+    "same_results",
+];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {
@@ -70,8 +79,8 @@ macro_rules! bounds {
             fill_values_are_exact
             fills_of_arrays
             growing_datasets
-            small_grows_by_steps
             chunks_written_again
+            small_grows_by_steps
             random_datasets
             trees_take_one_request
             single_words_are_lossless

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod dataset;
 mod stream;
+mod tensors;
 #[cfg(unix)]
 mod tree;
 
@@ -14,9 +15,7 @@ use crate::args::check_variables;
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
-use crate::tensors;
-
-pub use stream::{add, bound, codec_name};
+use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Show what a compressed file holds and how, without restoring it: streams, tensors, or an HDF5 or netCDF-4
 /// file as a tree
@@ -41,7 +40,7 @@ pub fn run(args: &Args) -> Outcome {
         return tree::run(args);
     }
     let mut input = Input::open(&args.input)?;
-    if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
+    if is_packed(input.peek(FIRST_BYTES)?) {
         return tensors::inspect(input, args.json).map(|()| ExitCode::SUCCESS);
     }
     stream::run(input, args.json)

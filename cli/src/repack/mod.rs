@@ -195,13 +195,11 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
         }
         return Ok(Some(Wish { params: Params::new(DType::F64), target: None }));
     }
-    // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
-    let is_h5z = args.filter == zfp::Filter::H5zZfp;
-    let params = if is_h5z { args.quality.of_zfp() } else { args.quality.clone() }.params(DType::F64)?;
-    let target = args.quality.target()?;
+    let wish = wish(args)?;
+    let target = wish.target;
     args.quality.check_share(args.force)?;
-    if is_h5z {
-        zfp::check(&params, target.is_some())?;
+    if args.filter == zfp::Filter::H5zZfp {
+        zfp::check(&wish.params, target.is_some())?;
         if args.rechunk {
             return Err("--rechunk: goes with our own filter, not with --filter h5z-zfp".into());
         }
@@ -222,7 +220,15 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
                 .into(),
         );
     }
-    Ok(args.quality.is_given().then_some(Wish { params, target }))
+    Ok(args.quality.is_given().then_some(wish))
+}
+
+/// How all datasets are to be compressed, or losslessly where nothing says how.
+fn wish(args: &Args) -> Result<Wish, String> {
+    let of_zfp = args.filter == zfp::Filter::H5zZfp;
+    // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
+    let params = if of_zfp { args.quality.of_zfp() } else { args.quality.clone() }.params(DType::F64)?;
+    Ok(Wish { params, target: args.quality.target()? })
 }
 
 /// Has the new file written beside its place and puts it there.

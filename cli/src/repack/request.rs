@@ -21,6 +21,24 @@ pub struct Wish {
     pub target: Option<Target>,
 }
 
+impl Request {
+    /// In words that say all of it.
+    pub fn words(&self) -> String {
+        match self {
+            Request::Keep => "keep".into(),
+            Request::Compress(wish) => wish.words(),
+        }
+    }
+}
+
+impl Wish {
+    /// In words that say all of it.
+    pub fn words(&self) -> String {
+        let target = self.target.map_or(String::new(), |target| format!(",{}", target.name()));
+        text::format(&self.params) + &target
+    }
+}
+
 /// Reads `PATH=REQUEST`.
 pub fn named(argument: &str) -> Result<(String, Request), String> {
     let Some((path, request)) = argument.split_once('=') else {
@@ -29,38 +47,31 @@ pub fn named(argument: &str) -> Result<(String, Request), String> {
     Ok((format!("/{}", path.trim_start_matches('/')), parse(request)?))
 }
 
-/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=`, `ssim=` or `bits=` in the place of the
-/// bound.
+/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=` or `ssim=` in the place of the bound.
 pub fn parse(request: &str) -> Result<Request, String> {
     if request == "keep" {
         return Ok(Request::Keep);
     }
-    let (mut target, mut bits, mut others) = (None, None, Vec::new());
+    let (mut target, mut others) = (None, Vec::new());
     for item in request.split(',') {
         let number = |value: &str| value.parse::<f64>().map_err(|_| format!("'{item}' needs a number"));
         match item.split_once('=') {
             Some(("ratio", value)) => target = Some(Target::Ratio(number(value)?)),
             Some(("psnr", value)) => target = Some(Target::Psnr(number(value)?)),
             Some(("ssim", value)) => target = Some(Target::Ssim(number(value)?)),
-            Some(("bits", value)) => bits = Some(number(value)?),
             _ => others.push(item),
         }
     }
-    if target.is_none() && bits.is_none() {
+    let Some(target) = target else {
         let params = text::parse(request).map_err(|e| e.message)?;
         return Ok(Request::Compress(Wish { params, target: None }));
-    }
+    };
     // The bound is found later; until then the text needs one.
     others.push("abs=1");
     let params = text::parse(&others.join(",")).map_err(|e| format!("{request}: {}", e.message))?;
-    let (mode, bound) = match (bits, &target) {
-        (Some(_), Some(_)) => return Err(format!("{request}: bits and another target; one of them is possible")),
-        (Some(n), None) if !(1.0..=64.0).contains(&n) => return Err(format!("bits={n}: 1 to 64 are possible")),
-        (Some(n), None) => (Mode::Rel, 0.5f64.powf(n)),
-        (None, _) => (Mode::Abs, f64::MIN_POSITIVE),
-    };
-    target.iter().try_for_each(Target::check)?;
-    Ok(Request::Compress(Wish { params: params.with_bound(mode, bound), target }))
+    target.check()?;
+    let params = params.with_bound(Mode::Abs, f64::MIN_POSITIVE);
+    Ok(Request::Compress(Wish { params, target: Some(target) }))
 }
 
 #[cfg(test)]
@@ -78,10 +89,9 @@ mod tests {
         assert_eq!((wish("abs=1e-3").params.bound, wish("abs=1e-3").target), (1e-3, None));
         let best = wish("profile=small,ratio=10");
         assert_eq!((best.params.profile, best.target), (Profile::Small, Some(Target::Ratio(10.0))));
-        assert_eq!((wish("bits=10").params.mode, wish("bits=10").params.bound), (Mode::Rel, 1.0 / 1024.0));
         assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));
         assert_eq!(wish("ssim=0.999").target, Some(Target::Ssim(0.999)));
-        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=0", "bits=3,psnr=5", "ssim=1", "nothing"] {
+        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=3", "ssim=1", "nothing"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

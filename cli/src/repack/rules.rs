@@ -34,6 +34,11 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
+    /// As it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
     pub fn holds(&self, path: &str) -> bool {
         let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
@@ -127,14 +132,14 @@ impl Rule {
                 }
                 ("missing", value) => items.push(format!("fill={}", word("missing", value)?)),
                 ("lossless" | "keep", toml::Value::Boolean(true)) => items.push(key.clone()),
-                ("abs" | "noa" | "rel" | "ratio" | "psnr" | "ssim" | "bits" | "range" | "profile" | "codec", value) => {
+                ("abs" | "noa" | "rel" | "ratio" | "psnr" | "ssim" | "range" | "profile" | "codec", value) => {
                     items.push(format!("{key}={}", word(key, value)?));
                 }
                 _ => {
                     return Err(format!(
                         "{key}, a {}, is unknown; there are dataset, type, abs, noa, rel, lossless = true, keep = \
                         true, \
-                         ratio, psnr, ssim, bits, range, profile, codec, missing",
+                         ratio, psnr, ssim, range, profile, codec, missing",
                         value.type_str()
                     ));
                 }

@@ -3,17 +3,13 @@
 mod compress;
 mod decompress;
 mod head;
-mod inspect;
 mod packed;
 mod side_by_side;
-mod verify;
 
 pub use compress::{Wish, compress};
 pub use decompress::decompress;
-pub use head::may_be_safetensors;
-pub use inspect::inspect;
+pub use head::{Tensor, may_be_safetensors};
 pub use packed::{Reader, is_packed};
-pub use verify::verify;
 
 /// Bytes of a file's beginning by which these files are known.
 pub const FIRST_BYTES: usize = head::LENGTH_BYTES + 1;

@@ -6,6 +6,7 @@ pub mod files;
 #[cfg(unix)]
 pub mod report;
 pub mod stream;
+mod tensors;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,9 +16,7 @@ use crate::args::{Threads, Verbosity};
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
-use crate::tensors;
-
-pub use stream::Report;
+use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Exit code when the bound does not hold.
 pub const BROKEN: u8 = 1;
@@ -77,7 +76,7 @@ fn streams(args: &Args) -> Result<bool, String> {
     let original = Input::open(&args.original)?;
     let mut compressed = Input::open(&args.compressed)?;
     let quiet = args.verbosity.quiet;
-    match tensors::is_packed(compressed.peek(tensors::FIRST_BYTES)?) {
+    match is_packed(compressed.peek(FIRST_BYTES)?) {
         true => tensors::verify(original, compressed, args.json, quiet),
         false => stream::run(original, compressed, args.json, quiet),
     }

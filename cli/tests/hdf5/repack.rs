@@ -619,8 +619,14 @@ fn targets_in_the_place_of_a_bound() {
     sleek_ok(&place, &["repack", "-q", "--size", "600000", "old.h5", "sized.h5"]);
     let size = fs::metadata(place.path("sized.h5")).unwrap().len();
     assert!((500_000..=600_000).contains(&size), "{size}");
-    let requests =
-        ["--dataset", "zz_t=psnr=60", "--dataset", "aa_big=profile=small,ratio=30", "--dataset", "whole=bits=8"];
+    let requests = [
+        "--dataset",
+        "zz_t=psnr=60",
+        "--dataset",
+        "aa_big=profile=small,ratio=30",
+        "--dataset",
+        "whole=rel=0.00390625",
+    ];
     let table = sleek_ok(&place, &[&["repack", "--verify"], &requests[..], &["old.h5", "three.h5"]].concat());
     assert!(line_of(&table, "/whole ").contains("rel 0.0039"), "{table}");
     let psnr =

@@ -1,4 +1,4 @@
-"""The bound that meets a ratio, a size, a PSNR, an SSIM or a number of bits."""
+"""The bound that meets a ratio, a size, a PSNR or an SSIM."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def find_bound(
     size: int | None = None,
     psnr: float | None = None,
     ssim: float | None = None,
-    bits: int | None = None,
     fill: float | None = None,
     profile: str = "adaptive",
 ) -> dict[str, Any]:
@@ -41,8 +40,7 @@ def find_bound(
     - ``ratio=R``: at least so many times smaller, and at most 2 % more if there is a bound that gives it,
     - ``size=N``: at most so many bytes, and at most 2 % less,
     - ``psnr=P``: at least so many dB, 20 log10(value range / RMS error) of the values that count,
-    - ``ssim=S``: at least this structural similarity, the mean over windows of 8 x 8 values of the two fastest dimensions,
-    - ``bits=N``: so many significant bits of every value: a relative bound of 2**-N.
+    - ``ssim=S``: at least this structural similarity, the mean over windows of 8 x 8 values of the two fastest dimensions.
 
     The bound is searched for on a sample and then tried on the whole array, in memory. NaN, infinities and `fill` do not count.
     A ratio or a size that no bound gives is a ValueError, which names the nearest that can be met.
@@ -52,19 +50,15 @@ def find_bound(
     >>> bound = sleek.find_bound(wave, ratio=6)
     >>> 6 <= wave.nbytes / len(sleek.compress(wave, **bound)) <= 6.2
     True
-    >>> sleek.find_bound(wave, bits=10)
-    {'rel': 0.0009765625}
     """
-    targets = {"ratio": ratio, "size": size, "psnr": psnr, "ssim": ssim, "bits": bits}
+    targets = {"ratio": ratio, "size": size, "psnr": psnr, "ssim": ssim}
     given = {name: value for name, value in targets.items() if value is not None}
     if len(given) != 1:
-        raise ValueError(f"one of ratio, size, psnr, ssim, bits is needed, not {', '.join(given) or 'none'}")
+        raise ValueError(f"one of ratio, size, psnr, ssim is needed, not {', '.join(given) or 'none'}")
     if not next(iter(given.values())) > 0:
         raise ValueError(f"{given}: a number above 0 is needed")
     if ssim is not None and ssim >= 1:
         raise ValueError(f"{given}: a number between 0 and 1 is needed")
-    if bits is not None:
-        return {"rel": 0.5**bits}
     a = np.ascontiguousarray(array)
     if size is not None:
         ratio = a.nbytes / size

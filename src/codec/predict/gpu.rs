@@ -3,15 +3,18 @@
 use super::Predict;
 use super::format::{CODEC_PREDICT, TILE_LOG2};
 use super::plan::Plan;
+use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
-use crate::container::{Header, Layout, MAX_RANK};
+use crate::codec::search;
+use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::Params;
+use crate::params::{Mode, Params};
+use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::*;
-use crate::runtime::cuda::module::{Kernel, Loaded, need};
+use crate::runtime::cuda::module::{Kernel, Loaded, find, need};
 
 /// Bytes that a block shares.
 const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WARP_BYTES;
@@ -34,6 +37,36 @@ impl Base {
     }
 }
 
+/// The kernels that compress elements of a type.
+#[derive(Clone, Copy)]
+struct Encoder {
+    compress: Kernel,
+    begin: Kernel,
+    range: Kernel,
+}
+
+impl Encoder {
+    fn load(session: &Session, dtype: DType) -> Result<Encoder> {
+        static LOADED: Loaded<Encoder> = Loaded::none();
+        LOADED.get(session, need(CODEC_PREDICT, dtype, "encoder")?, |module| {
+            Ok(Encoder {
+                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
+                begin: module.kernel("begin_compress")?,
+                range: module.kernel("range")?,
+            })
+        })
+    }
+}
+
+/// Mantissa bits that mode rel rounds off.
+fn mantissa_bits_to_drop(params: &Params) -> u32 {
+    let mantissa = mantissa_and_bias(params.dtype).0;
+    match params.mode {
+        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
+        _ => 0,
+    }
+}
+
 /// Tiles of an array of which `count` elements are known, at least.
 fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2).max(1)
@@ -41,24 +74,83 @@ fn tiles(count: u64) -> u64 {
 
 impl GpuCodec for Predict {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
+        if find(CODEC_PREDICT, params.dtype, "encoder").is_some() {
+            Encoder::load(session, params.dtype)?;
+        }
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    fn compresses(&self) -> bool {
-        false
+    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
+        if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
+            return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
+        }
+        if search::is_wanted(self, params).unwrap_or(true) {
+            return Some("codec predict has no kernels that search for missing values; 'no-fill' needs none".into());
+        }
+        let has_bins = matches!(params.mode, Mode::Abs | Mode::Noa) && params.bound > 0.0;
+        let comes_beside = has_bins && !layout.shape.missing.is_empty();
+        comes_beside.then(|| "codec predict has no kernels that keep numbers apart from missing values".into())
     }
 
-    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
-        Some("codec predict has no kernels that compress".into())
-    }
-
-    /// There are kernels for all that the codec has.
+    /// There are kernels to restore all that the codec has.
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
         Plan::for_decoding(header).err().map(|e| e.message)
     }
 
-    unsafe fn compress(&self, _: &Arrays, _: &Params, _: &Layout) -> Result<()> {
-        fail!(Internal, "codec predict is to compress on a GPU")
+    unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
+        let Geometry::Tile { sides_log2 } = layout.shape.geometry else {
+            return fail!(Internal, "codec predict is to compress an array in runs");
+        };
+        let session = arrays.session;
+        let Encoder { compress, begin, range } = Encoder::load(session, params.dtype)?;
+        let list = Base::load(session, params.dtype)?.list;
+        let drop = mantissa_bits_to_drop(params);
+        let missing = layout.shape.missing.bits();
+        let dims = layout.shape.dims.lens();
+        let mut lens = [0; MAX_RANK];
+        lens[..dims.len()].copy_from_slice(dims);
+        // Of an array alone all tiles are known, however the array's edges cut them.
+        let tiles_of = |item: &Item| if arrays.is_batch() { tiles(item.count) } else { layout.chunks as u64 };
+        // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
+        unsafe {
+            let batch = arrays.tell(list, compress, tiles_of)?;
+            let blocks = compress.blocks(batch.work_slots);
+            let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
+            let scratch = session.allocate(blocks as usize * desk)?;
+            let common = CompressArgs {
+                batch,
+                bound: params.bound,
+                range: params.range.unwrap_or(0.0),
+                missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
+                extension: [0; EXTENSION_WORDS],
+                dtype: params.dtype as u32,
+                mode: params.mode as u32,
+                fast: 0,
+                big_endian: params.big_endian.into(),
+                has_range: params.range.is_some().into(),
+                values: missing.len() as u32,
+                rounded: (drop > 0).into(),
+                drop,
+                extension_bytes: 0,
+                usual: [0.0; USUAL],
+                search: 0,
+                turn: 0,
+                zero: 0,
+            };
+            let rank = dims.len() as u32;
+            let args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
+            if params.mode == Mode::Noa && params.range.is_none() {
+                batch.clear_slots(session)?;
+                let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
+                range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
+            }
+            let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
+            begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
+            if batch.work_slots > 0 {
+                compress.launch(session, blocks, &args)?;
+            }
+            Ok(())
+        }
     }
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {

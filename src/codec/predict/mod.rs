@@ -103,6 +103,13 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
     ]
 }
 
+/// What tokens cost in the tables that are always there, as kernels have it: those of all tables, one behind the other.
+#[doc(hidden)]
+pub fn token_costs() -> Vec<u16> {
+    let costs = own_table::TOKEN_COSTS.iter().zip(tables::FREQUENCIES);
+    costs.flat_map(|(costs, frequencies)| &costs[..frequencies.len()]).copied().collect()
+}
+
 /// Evaluates an expression for the token of a level.
 macro_rules! by_level {
     ($isa:expr, $p:ident => $body:expr) => {{

@@ -316,6 +316,22 @@ launch_structs! {
     /// Of the kernels of codec predict.
     PREDICT:
 
+    /// Of the kernels that compress.
+    struct PredictCompressArgs {
+        /// What is said of every codec's arrays, but for the header's extension.
+        common: CompressArgs,
+        /// The lengths of the dimensions; of a line each array has its own.
+        lens: [u64; MAX_RANK],
+        /// The sides of a tile, as powers of two; of a line they follow from its length.
+        sides_log2: [u8; MAX_RANK],
+        /// Where each block keeps what it knows of its tile.
+        scratch: *mut u8,
+        /// Dimensions.
+        rank: u32,
+        /// 0.
+        zero: u32,
+    }
+
     /// Of the kernel that decompresses.
     struct PredictDecompressArgs {
         /// What is said of every codec's streams.
@@ -345,6 +361,10 @@ pub const PREDICT_WARP_BYTES: usize = PREDICT_RING_BYTES + (4 << 10);
 pub const PREDICT_RING_BYTES: usize = 1024;
 /// Errors of nodes that stand in the place of all of these, while tiles are restored.
 pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
+/// What a block that compresses keeps of its tile: so many times its words, and other things of so many bytes.
+pub const PREDICT_DESK_WORDS: usize = 17;
+/// See there.
+pub const PREDICT_DESK_BYTES: usize = 128 << 10;
 
 launch_structs! {
     /// Of the kernels of codec zfp.

@@ -14,9 +14,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Args, BROKEN};
+use super::rules::Pattern;
+use super::{Args, BROKEN, wish};
+use crate::auto::Auto;
 use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
@@ -45,7 +48,7 @@ pub fn run(args: &Args) -> Outcome {
         false => {
             fs::create_dir_all(&to).map_err(|e| format!("{}: {e}", to.display()))?;
             list::expect_inside(&jobs, &to)?;
-            Some(Record::open(&to, request_of(args), like.as_ref())?)
+            Some(Record::open(&to, request_of(args)?, like.as_ref())?)
         }
     };
     let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
@@ -68,15 +71,34 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// What the results depend on, besides the files.
-fn request_of(args: &Args) -> String {
-    let Args { quality, sentinels, dataset, variables, rules, auto, verify, .. } = args;
-    let Args { even_if_larger, filter, rechunk, no_attributes, .. } = args;
-    let rules = rules.as_deref().map(fs::read_to_string);
-    let asked = (quality, sentinels, dataset, variables, rules, auto);
-    let all = (asked, even_if_larger, filter, rechunk, no_attributes, verify, sleek::VERSION);
-    let mut text = format!("{all:?}").into_bytes();
+fn request_of(args: &Args) -> Result<String, String> {
+    // No argument is left out by `..`, so that none is forgotten.
+    #[rustfmt::skip]
+    let Args {
+        quality, sentinels, dataset, auto, variables, exclude, rules, even_if_larger, filter, rechunk, no_attributes,
+        verify, dry_run: _, to: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _, force: _,
+        verbosity: _, child: _, less: _, only: _, input: _, output: _, more: _,
+    } = args;
+    let text_of = |file: &PathBuf| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
+    let asked = json!({
+        "version": sleek::VERSION,
+        "all": wish(args)?.words(),
+        "has_bound": quality.is_given(),
+        "no_fill": sentinels.no_fill,
+        "datasets": dataset.iter().map(|(path, request)| json!([path, request.words()])).collect::<Vec<_>>(),
+        "auto": auto.map(Auto::words),
+        "variables": variables,
+        "exclude": exclude.iter().map(Pattern::text).collect::<Vec<_>>(),
+        "rules": rules.as_ref().map(text_of).transpose()?,
+        "even_if_larger": even_if_larger,
+        "filter": filter.to_possible_value().map(|value| value.get_name().to_owned()),
+        "rechunk": rechunk,
+        "no_attributes": no_attributes,
+        "verify": verify,
+    });
+    let mut text = asked.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), 0);
-    format!("{:016x}", sleek::container::checksum::keyed_sum(&text))
+    Ok(format!("{:016x}", sleek::container::checksum::keyed_sum(&text)))
 }
 
 /// Files that are on their way.

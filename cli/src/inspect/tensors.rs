@@ -4,11 +4,10 @@ use serde_json::{Value, json};
 use sleek::printable::printable;
 use sleek::{Info, Mode};
 
-use super::head::Tensor;
-use super::packed::Reader;
-use crate::inspect::{add, bound, codec_name};
+use super::stream::{add, bound, codec_name};
 use crate::io::{Block, Input, say, say_json};
 use crate::progress::{bytes, ratio};
+use crate::tensors::{Reader, Tensor};
 
 /// Lists the tensors with what they take.
 pub fn inspect(input: Input, as_json: bool) -> Result<(), String> {

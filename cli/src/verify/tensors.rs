@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 use sleek::printable::printable;
 
-use super::head::Tensor;
-use super::packed::Reader;
+use super::stream::Report;
 use crate::frames;
 use crate::io::{Block, Input, say, say_json};
 use crate::pipeline;
 use crate::progress::{Progress, bytes, figure, ratio};
-use crate::verify::Report;
+use crate::tensors::{Reader, Tensor};
 
 /// What became of a tensor.
 struct Verdict {

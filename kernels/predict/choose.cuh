@@ -1,0 +1,310 @@
+// How a tile of multiples, or of other numbers, is predicted: by what a part of it costs in each way.
+// src/codec/predict/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
+#pragma once
+#include "costs.cuh"
+#include "survey.cuh"
+
+namespace predict {
+
+enum : u32 { FEWEST = 8, SAMPLE_ELEMENTS = 1 << 12, CORRECTION_COST = 16 * BIT, FAR = 256, MOST_BIN = 1 << 22 };
+
+struct Way {
+    u32 interpolated;
+    Rule rule;
+    u64 cost;
+};
+
+// What a block has of shared memory: numbers of a tile, and errors of nodes.
+struct Shelf {
+    u32 *v, *e;
+};
+
+// A part of a tile, to be tried.
+struct Part {
+    Places box, whole;
+    u32 x, y, z;    // where it begins
+    u32 n;
+    bool is_masked, corrected;
+    i32 base;
+    u32 step;    // what bins are apart
+    u64 share;
+    const u32* numbers;
+
+    DEV u32 place(u32 i) const {
+        u32 dx, dy, dz;
+        box.of(i, dx, dy, dz);
+        return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx;
+    }
+    DEV u32 number(u32 i) const { return numbers[n == whole.count() ? i : place(i)]; }
+    DEV bool is_on(const u32* on, u32 i) const { return has_bit(on, n == whole.count() ? i : place(i)); }
+};
+
+DEV Places sample_of(const Places& box) {
+    Places s = box;
+#pragma unroll 1
+    while (s.count() > SAMPLE_ELEMENTS) {
+        if (s.lz >= s.lx && s.lz >= s.ly)
+            s.lz = (s.lz + 1) / 2;
+        else if (s.ly >= s.lx)
+            s.ly = (s.ly + 1) / 2;
+        else
+            s.lx = (s.lx + 1) / 2;
+    }
+    return s;
+}
+
+// The bin of a number.
+DEV u32 bin_of_number(u32 number, i32 base, u32 step) {
+    const u32 x = number + (u32)base;
+    if (step == 1) return x;
+    // The nearest one: halves do not occur, as the step is odd.
+    enum : u32 { MORE = 1u << 26 };
+    return (x + LATTICE_STEP / 2 + MORE * LATTICE_STEP) / LATTICE_STEP - MORE;
+}
+
+template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact, const u32* numbers) {
+    Part p;
+    p.whole = d.box;
+    p.box = sides;
+    p.x = (d.box.lx - sides.lx) / 2;
+    p.y = (d.box.ly - sides.ly) / 2;
+    p.z = (d.box.lz - sides.lz) / 2;
+    p.n = sides.count();
+    p.is_masked = !exact && is_masked(d);
+    p.corrected = !exact && d.survey.on > d.n / 64;
+    p.base = exact ? 0 : d.survey.base;
+    p.step = exact ? 1 : (u32)LATTICE_STEP;
+    p.share = d.n / p.n;
+    p.numbers = numbers;
+    return p;
+}
+
+// Encodes numbers at `v` by a rule; false where it cannot be. For a whole block; a barrier before and behind.
+template <class T>
+SELDOM bool encode_numbers(Desk<T>& d, const Shelf& shelf, const Places& box, const Rule& rule, const u32* not_counted,
+                           u32* codes) {
+    Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
+    Partial<u32>* const none = nullptr;
+    Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
+    if (rule.rough)
+        interpolate<true, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
+                                levels, *none, &encoding);
+    else
+        interpolate<false, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
+                                 levels, *none, &encoding);
+    const u32 any = block_or(encoding.any, d.part);
+    return any < (rule.coarse ? 1u << 20 : 1u << 22);
+}
+
+// What interpolation by a rule costs, and its corrections alone; its codes are there then. False where it cannot be.
+// For a whole block; a barrier before and behind.
+template <class T>
+SELDOM bool cost_of_rule(Desk<T>& d, const Shelf& shelf, const Part& p, const Rule& rule, u32* codes, u64& cost,
+                         u64& corrections) {
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.number(i);
+    __syncthreads();
+    if (!encode_numbers(d, shelf, p.box, rule, p.is_masked ? d.part_not_counted() : nullptr, codes)) return false;
+    corrections = 0;
+    if (p.corrected && rule.coarse) {
+        u32 count = 0;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
+            count += shelf.v[i] != p.number(i) && p.is_on(d.on(), i);
+        corrections = (u64)CORRECTION_COST * block_sum(count, d.part);
+    }
+    cost = corrections + fixed_cost(d, codes, p.n);
+    return true;
+}
+
+// The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
+// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and behind.
+template <class Sum, class T, class Word, class At>
+DEV u32 shortest_set(Desk<T>& d, const Places& box, At value, u64& cost) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
+    __syncthreads();
+    const u32 allowed = (box.lx > 1) | (box.ly > 1) << 1 | (box.lz > 1) << 2;
+    u32 best = 0;
+#pragma unroll 1
+    for (u32 s = 1; s < SETS; s++)
+        if (!(s & ~allowed) && d.costs[s] < d.costs[best]) best = s;
+    cost = d.costs[best];
+    __syncthreads();    // all have seen them
+    return best;
+}
+
+// Bins of a part at `v`, less the first one. For a whole block; a barrier before and behind.
+template <class T> DEV u32 make_bins(Desk<T>& d, const Shelf& shelf, const Part& p) {
+    const u32 first = bin_of_number(p.number(0), p.base, p.step);
+    u32 any = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
+        const u32 bin = bin_of_number(p.number(i), p.base, p.step) - first;
+        shelf.v[i] = bin;
+        any |= bin ^ (u32)((i32)bin >> 31);
+    }
+    return block_or(any, d.part);
+}
+
+// What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole block; a
+// barrier before and behind.
+template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, const Shelf& shelf, const Part& p, u32 set, u32* codes) {
+    make_bins(d, shelf, p);
+    const u32* const v = shelf.v;
+    i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
+        codes[i] = code_of(lorenzo<u32>(p.box, set, i, [=](u32 k) { return v[k]; }));
+        least = (i32)v[i] < least ? (i32)v[i] : least;
+        most = (i32)v[i] > most ? (i32)v[i] : most;
+    }
+    __syncthreads();
+    u64 cost = code_cost(d, codes, p.n, p.share, shelf.e);
+    if (set == 0) {
+        least = block_min(least, d.part);
+        most = block_max(most, d.part);
+        const u32 middle = (u32)least + (u32)((i32)((u32)most - (u32)least) / 2);
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) codes[i] = code_of(v[i] - middle);
+        __syncthreads();
+        const u64 other = code_cost(d, codes, p.n, p.share, shelf.e);
+        cost = other < cost ? other : cost;
+    }
+    if (p.corrected) {
+        u32 count = 0;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
+            count += (i32)(p.number(i) + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
+        cost += (u64)CORRECTION_COST * block_sum(count, d.part);
+    }
+    __syncthreads();
+    return cost;
+}
+
+// The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.
+template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, const Places& box, const u32* codes) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    const u32 len[3] = {box.lx, box.ly, box.lz};
+    u32 coarse[3];
+    for (u32 a = 0; a < 3; a++) coarse[a] = nodes_of(len[a], 1);
+    u32 at = coarse[0] * coarse[1] * coarse[2];
+#pragma unroll 1
+    for (u32 a = 0; a < 3; a++) {
+        const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
+                            a == 2 ? len[2] - coarse[2] : coarse[2]};
+        if (cls.count() == 0) continue;
+        const u32* const from = codes + at;
+        add_costs_of_sets<false, u32, T, u32>(d, cls, 1 << a, [=](u32 i) { return difference_of(from[i]); });
+        at += cls.count();
+    }
+    __syncthreads();
+    u32 best = 0;
+    for (u32 s = 1; s < SETS; s++)
+        if (d.costs[s] < d.costs[best]) best = s;
+    __syncthreads();
+    return best;
+}
+
+// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block; a
+// barrier before and behind.
+template <class T> SELDOM void differ(Desk<T>& d, const Places& box, u32 set, const u32* codes, u32* to) {
+    const u32 n = box.count();
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) to[i] = codes[i];
+    u32 len[3] = {box.lx, box.ly, box.lz};
+#pragma unroll 1
+    for (u32 level = 0; level < DIFFERENCE_LEVELS; level++) {
+        __syncthreads();
+        u32 coarse[3];
+        for (u32 a = 0; a < 3; a++) coarse[a] = nodes_of(len[a], 1);
+        u32 at = coarse[0] * coarse[1] * coarse[2];
+#pragma unroll 1
+        for (u32 a = 0; a < 3; a++) {
+            const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
+                                a == 2 ? len[2] - coarse[2] : coarse[2]};
+            const u32 count = cls.count(), along = set & ~(1u << a);
+            const u32* const from = codes + at;
+            if (along)
+#pragma unroll 1
+                for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+                    u32 x, y, z;
+                    cls.of(i, x, y, z);
+                    // Two axes at most.
+                    const u32 by_x = along & 1 && x, by_y = along & 2 && y ? cls.lx : 0,
+                              by_z = along & 4 && z ? cls.lx * cls.ly : 0, one = along & 1 ? by_x : by_y,
+                              other = along & 1 && along & 2 ? by_y : by_z;
+                    to[at + i] = code_of(
+                        difference_along<u32>(i, one, other, [=](u32 k) { return difference_of(from[k]); }));
+                }
+            at += count;
+        }
+        if (coarse[0] <= 2 && coarse[1] <= 2 && coarse[2] <= 2) break;
+        for (u32 a = 0; a < 3; a++) len[a] = coarse[a];
+    }
+    __syncthreads();
+}
+
+// The way that costs least; differences of codes are along `set`, where that is known, that is, below SETS. For a whole
+// block; a barrier before and behind.
+template <class T> SELDOM Way least_way(Desk<T>& d, const Shelf& shelf, const Part& p, u32 set) {
+    const bool known = set < SETS;
+    u32 *const codes = (u32*)d.trial(), *const other = (u32*)d.best();
+    if (p.is_masked) {
+        const u32 whole = (p.n + 31) / 32 * 32;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < whole; i += blockDim.x)
+            put_bit(d.part_not_counted(), i, i < p.n && p.is_on(d.not_counted(), i));
+    }
+    const u32 any = make_bins(d, shelf, p);
+    const u32* const v = shelf.v;
+    u64 about_bins;
+    const auto bin = [=](u32 i) { return v[i]; };
+    const u32 of_bins = any < MOST_BIN ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
+                                       : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
+    if (any >= MOST_BIN) about_bins = ~0ull / 2;
+    Rule rule = {0, p.step > 1, known ? set : 0};
+    u64 plain, corrections;
+    if (!cost_of_rule(d, shelf, p, rule, codes, plain, corrections)) return {0, {}, cost_of_bins(d, shelf, p, of_bins, other)};
+    Way best = {1, rule, plain};
+    const u64 far = (u64)FAR * (p.n / GROUP), about_codes = cost_of_sums(d, codes, p.n),
+              bins = cost_of_bins(d, shelf, p, of_bins, other);
+    if (bins <= plain) {
+        best = {0, {}, bins};
+        if (!known && about_bins + far < about_codes) return best;
+    }
+    if (!known) set = axes_of_codes(d, p.box, codes);
+    if (set != rule.set) {
+        differ(d, p.box, set, codes, other);
+        const u64 cost = corrections + fixed_cost(d, other, p.n);
+        rule.set = set;
+        if (cost < best.cost) best = {1, rule, cost};
+    }
+    rule.set = set;
+#pragma unroll 1
+    for (u32 k = 0; k < (p.corrected ? 2 : 1); k++) {
+        const Rule one = {k == 0, k == 0 ? rule.coarse : 0, set};
+        u64 cost;
+        if (cost_of_rule(d, shelf, p, one, codes, cost, corrections) && cost < best.cost) best = {1, one, cost};
+    }
+    return best;
+}
+
+// Chooses for a tile of multiples how it is predicted. For a whole block; a barrier before and behind.
+template <class T> DEV Way choose(Desk<T>& d, const Shelf& shelf) {
+    if (d.n < FEWEST || !d.survey.near || !has_few_wide(d)) return {0, {}, 0};
+    const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
+    const Way way = least_way(d, shelf, part_of(d, sides, false, d.numbers()), SETS);
+    const u32 samples = sides.count();
+    if (samples == d.n || way.cost >= (u64)LOW_COST * samples) return way;
+    return least_way(d, shelf, part_of(d, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
+}
+
+// The same for numbers that must not change.
+template <class T> DEV Way choose_exact(Desk<T>& d, const Shelf& shelf, const u32* numbers) {
+    if (d.n < FEWEST) return {0, {}, 0};
+    return least_way(d, shelf, part_of(d, sample_of(d.box), true, numbers), SETS);
+}
+
+}    // namespace predict

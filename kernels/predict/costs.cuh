@@ -1,0 +1,240 @@
+// What codes cost about, and which class a group gets: src/codec/predict/costs.rs, own_table.rs and tables.rs in CUDA.
+#pragma once
+#include "desk.cuh"
+
+namespace predict {
+
+enum : u32 {
+    CLASS_COST = BIT,
+    LOW_COST = BIT / 8,
+    TABLE_COST = 10 * BIT,
+    PARTS = 16,
+    MOST_MAGNITUDE = 1 << 23,
+    NO_COST = 0xffff,
+};
+
+// The token of a code, and its raw bits.
+DEV u32 token_of_code(u64 code, u32& raw) {
+    raw = 0;
+    if (code < DIRECT) return (u32)code;
+    const u32 octave = top_bit(code);
+    raw = octave - 1;
+    return DIRECT + (octave - 6) * 2 + (u32)(code >> raw & 1);
+}
+DEV u32 token_of_code(u32 code, u32& raw) {
+    raw = 0;
+    if (code < DIRECT) return code;
+    const u32 octave = top_bit(code);
+    raw = octave - 1;
+    return DIRECT + (octave - 6) * 2 + (code >> raw & 1);
+}
+
+// What a symbol costs by its frequency.
+DEV u32 cost_of(u32 frequency) { return frequency ? TABLE_BITS * BIT - log2_of(frequency) : (u32)NO_COST; }
+// What a token costs in a table that is always there.
+DEV u32 token_cost(u32 cls, u32 token) {
+    const u32 at = FIRSTS[cls] + token;
+    return at < FIRSTS[cls + 1] ? TOKEN_COSTS[at] : (u32)NO_COST;
+}
+// The same of a token that is a code, in PARTS of a bit.
+DEV u32 direct_cost(u32 cls, u32 token) {
+    const u32 at = FIRSTS[cls] + token;
+    return at < FIRSTS[cls + 1] ? TOKEN_COSTS[at] * PARTS / BIT : 255;
+}
+
+// The class of a group by its codes, and maybe another one to be taken if its table costs less; else the same.
+struct Classes {
+    u32 first, second;
+};
+DEV Classes classes_of(u32 sum, u32 nonzeros, u64 most) {
+    const u32 octave = nonzeros ? top_bit(nonzeros) : 0;
+    const u32 half = nonzeros ? 2 * octave + ((nonzeros * nonzeros) >> (2 * octave + 1) != 0) : 0;
+    u32 quarter = 0;
+    if (sum) {
+        const u32 of_sum = top_bit(sum);
+        quarter = 1 + 4 * of_sum + (u32)(((u64)sum << 2) >> of_sum & 3);
+    }
+    const u32 all = CLASSES[half * 128 + quarter], first = all & 15, second = all >> 4 & 15, widest = all >> 8;
+    u32 raw;
+    const u32 token = token_of_code(most, raw);
+    const bool by_first = token < (u32)FIRSTS[first + 1] - FIRSTS[first],
+               by_second = token < (u32)FIRSTS[second + 1] - FIRSTS[second];
+    if (by_first && by_second) return {first, most < DIRECT ? second : first};
+    const u32 one = by_first ? first : by_second ? second : widest;
+    return {one, one};
+}
+
+// What a warp knows of a group of codes, of which each lane has four; those that there are not are 0.
+struct GroupSums {
+    u32 sum, nonzeros;
+    u64 most;
+};
+DEV u32 warp_max(u32 x) { return __reduce_max_sync(FULL, x); }
+DEV u64 warp_most(u64 x) {
+    const u32 high = __reduce_max_sync(FULL, (u32)(x >> 32));
+    return (u64)high << 32 | __reduce_max_sync(FULL, (u32)(x >> 32) == high ? (u32)x : 0);
+}
+template <class Word> DEV GroupSums sums_of(const Word (&code)[QUAD]) {
+    u32 sum = 0, nonzeros = 0;
+    Word most = 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        const Word magnitude = (code[j] >> 1) + (code[j] & 1);
+        sum += magnitude < MOST_MAGNITUDE ? (u32)magnitude : (u32)MOST_MAGNITUDE;
+        nonzeros += code[j] != 0;
+        most = code[j] > most ? code[j] : most;
+    }
+    sum = __reduce_add_sync(FULL, sum);
+    if (!uniform(sum)) return {0, 0, 0};
+    const u64 greatest = sizeof(Word) == 8 ? warp_most(most) : (u64)warp_max((u32)most);
+    return {sum, __reduce_add_sync(FULL, nonzeros), greatest};
+}
+
+// The class that a group gets among the tables that are always there. For a whole warp.
+template <class Word> DEV u32 class_of(const Word (&code)[QUAD]) {
+    const GroupSums sums = sums_of(code);
+    if (!uniform(sums.sum)) return 0;
+    const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
+    if (uniform(cls.first == cls.second)) return cls.first;
+    u32 cost = 0, other = 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        cost += direct_cost(cls.first, (u32)code[j] & (DIRECT - 1));
+        other += direct_cost(cls.second, (u32)code[j] & (DIRECT - 1));
+    }
+    return __reduce_add_sync(FULL, other) < __reduce_add_sync(FULL, cost) ? cls.second : cls.first;
+}
+
+// What a group costs in the tables that are always there; `has`: a bit for each of the lane's codes. For a whole warp.
+DEV u64 group_cost(const u32 (&code)[QUAD], u32 has) {
+    const GroupSums sums = sums_of(code);
+    if (!uniform(sums.sum)) return BIT / 4;
+    const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
+    u32 cost = 0, other = 0;
+    if (uniform(sums.most < DIRECT)) {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            if (!(has >> j & 1)) continue;
+            cost += direct_cost(cls.first, code[j]);
+            other += direct_cost(cls.second, code[j]);
+        }
+        cost = __reduce_add_sync(FULL, cost);
+        other = __reduce_add_sync(FULL, other);
+        cost = other < cost ? other : cost;
+        return CLASS_COST + (u64)(cost ? cost : 1) * (BIT / PARTS);
+    }
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        if (!(has >> j & 1)) continue;
+        u32 raw;
+        const u32 token = token_of_code(code[j], raw);
+        cost += token_cost(cls.first, token) + BIT * raw;
+    }
+    return CLASS_COST + __reduce_add_sync(FULL, cost);
+}
+
+// A lane's codes of a group of n; those that there are not are 0.
+template <class Word> DEV u32 take_codes(const Word* codes, u32 n, u32 group, u32 lane, Word (&code)[QUAD]) {
+    const u32 has = codes_there(n, group, lane), first = group * GROUP + lane * QUAD;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
+    return has;
+}
+
+// What n codes cost in the tables that are always there. For a whole block; a barrier before.
+template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    u64 cost = 0;
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        u32 code[QUAD];
+        const u32 has = take_codes(codes, n, g, lane, code);
+        cost += group_cost(code, has);
+    }
+    return block_sum(lane ? 0 : cost, d.part);
+}
+
+// What n codes cost, of which each stands for `share`: in these tables, or in one of their own. `counts`: room for as
+// many as there are symbols, in shared memory. For a whole block; a barrier before.
+template <class T> SELDOM u64 code_cost(Desk<T>& d, const u32* codes, u32 n, u64 share, u32* counts) {
+    const u64 fixed = fixed_cost(d, codes, n);
+    if (fixed < (u64)LOW_COST * n) return fixed;
+    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) counts[s] = 0;
+    __syncthreads();
+    u64 own = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        u32 raw;
+        atomicAdd(counts + token_of_code(codes[i], raw), 1u);
+        own += BIT * raw;
+    }
+    __syncthreads();
+    const u32 total = log2_of(n), s = threadIdx.x, count = s < SYMBOLS ? counts[s] : 0;
+    if (count) own += (u64)count * (total - log2_of(count));
+    own = block_sum(own, d.part);
+    const u64 symbols = block_sum((u64)(count != 0), d.part);
+    const u64 cost = own + own / 32 + symbols * TABLE_COST / share;
+    return cost < fixed ? cost : fixed;
+}
+
+// Of n codes the sum of the logarithms of what the magnitudes of groups add up to. For a whole block; a barrier before.
+template <class T> SELDOM u64 cost_of_sums(Desk<T>& d, const u32* codes, u32 n) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    u64 cost = 0;
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        u32 code[QUAD], sum = 0;
+        take_codes(codes, n, g, lane, code);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) sum += (code[j] >> 1) + (code[j] & 1);
+        cost += logarithm(__reduce_add_sync(FULL, sum));
+    }
+    return block_sum(lane ? 0 : cost, d.part);
+}
+
+// Adds to the costs of sets of axes what the differences along each cost about: the sum of the logarithms of what the
+// magnitudes of groups of a box add up to. FACES: those of a face are along all axes. `without`: axes that mean nothing.
+// `group_of`: which groups are looked at. `Sum` holds the sum of the magnitudes of a group. For a whole block, which finds the costs behind the next barrier.
+DEV u64 sum_of_warp(u32 x) { return __reduce_add_sync(FULL, x); }
+DEV u64 sum_of_warp(u64 x) { return warp_sum(x); }
+struct AllGroups {
+    DEV u32 operator()(u32 k) const { return k; }
+};
+template <bool FACES, class Sum, class T, class Word, class At, class GroupOf = AllGroups>
+DEV void add_costs_of_sets(Desk<T>& d, const Places& box, u32 without, At value, u32 looked_at = ~0u,
+                           GroupOf group_of = GroupOf()) {
+    const u32 lane = threadIdx.x & 31, n = box.count(), groups = min_of((n + GROUP - 1) / GROUP, looked_at);
+    u64 costs[SETS];
+#pragma unroll
+    for (u32 s = 0; s < SETS; s++) costs[s] = 0;
+#pragma unroll 1
+    for (u32 k = threadIdx.x / 32; uniform(k < groups); k += blockDim.x / 32) {
+        const u32 g = group_of(k);
+        Sum sums[SETS];
+#pragma unroll
+        for (u32 s = 0; s < SETS; s++) sums[s] = 0;
+#pragma unroll 1
+        for (u32 i = g * GROUP + lane; i < min_of(n, (g + 1) * GROUP); i += 32) {
+            u32 x, y, z;
+            box.of(i, x, y, z);
+            Corners<Word> corners(box, x, y, z, value);
+            corners.differ();
+#pragma unroll
+            for (u32 s = 0; s < SETS; s++) {
+                const Word of_set = FACES && on_face(s, x, y, z) ? corners.at[SETS - 1] : corners.at[s];
+                sums[s] += (Sum)magnitude_limited(magnitude_of(of_set));
+            }
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 s = 0; s < SETS; s++) costs[s] += logarithm(sum_of_warp(sums[s]));
+    }
+    __syncthreads();
+    if (lane == 0)
+#pragma unroll
+        for (u32 s = 0; s < SETS; s++)
+            for (u32 of = 0; of < SETS; of++)
+                if ((of & ~without) == s) atomicAdd(&d.costs[of], costs[s]);
+}
+
+}    // namespace predict

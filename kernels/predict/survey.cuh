@@ -1,0 +1,263 @@
+// The elements of a tile, and what they are as multiples of the fine lattice: src/codec/predict/survey.rs, lattice.rs
+// and closed_loop.rs in CUDA.
+#pragma once
+#include "desk.cuh"
+
+namespace predict {
+
+enum : u32 { BORDER_WIDTH = 17, MOST_NUMBER = 1 << 24, ONE_EXCEPTION_OF = 64 };
+
+// An element of the array, wherever it lies.
+template <class T> SELDOM typename T::Word joined(const u8* p) {
+    typename T::Word word = 0;
+#pragma unroll 1
+    for (u32 i = 0; i < T::BITS / 8; i++) word |= (typename T::Word)p[i] << (8 * i);
+    return word;
+}
+
+// Copies the elements of a tile. For a whole block; a barrier before and behind.
+template <class T> DEV void gather(Desk<T>& d) {
+    typedef typename T::Word Word;
+    const Tile& t = d.t;
+    const Grid& g = d.head.grid;
+    const u64 x_step = g.stride[g.x], y_step = g.y < MAX_RANK ? g.stride[g.y] : 0;
+    Word* const to = d.elements();
+    const bool turn = d.head.big_endian;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        u32 x, y, z;
+        d.box.of(i, x, y, z);
+        const u64 at = t.origin + x * x_step + y * y_step + z_offset(g, g.stride, t.chunk, z);
+        const u8* const p = d.item.src + at * (T::BITS / 8);
+        const Word word = d.aligned ? *(const Word*)p : joined<T>(p);
+        to[i] = turn ? swapped<T>(word) : word;
+    }
+}
+
+// Rounding to whole numbers by a sum, of both float types.
+DEV float magic_of(float) { return 12582912.0f; }
+DEV double magic_of(double) { return 6755399441055744.0; }
+
+// The bin of any element, of the lattice or beyond.
+template <class T> DEV typename T::Word bin_of(const Desk<T>& d, typename T::Word bits) {
+    typedef typename T::Word Word;
+    typedef typename T::Float Float;
+    const Lattice<T>& lattice = d.meaning.lattice;
+    const Float quotient = Quantizer<T>::number_of_element(bits) * lattice.inverse, magic = magic_of(quotient);
+    if (lattice.first && Quantizer<T>::magnitude_of(quotient) < d.border) {
+        const Float number = (quotient + magic) - magic;
+        return bits_of(number * ((Float)1 / (Float)LATTICE_STEP) + magic) - bits_of(magic);
+    }
+    const Word bin = d.meaning.quantizer.bin_of(bits);
+    if (!lattice.first) return bin;
+    return negative<T>(bin) ? bin - lattice.shift : bin + lattice.shift;
+}
+
+// The multiple that an element is equal to, on the border too, if there is one.
+template <class T> DEV bool multiple_of(const Desk<T>& d, typename T::Word bits, i32& number) {
+    typedef typename T::Word Word;
+    const Lattice<T>& lattice = d.meaning.lattice;
+    if (!lattice.first || !lattice.number_of(bits, number)) return false;
+    const Word sign = (Word)1 << (T::BITS - 1);
+    return lattice.multiple(number) == bits || (number == 0 && (bits & ~sign) == 0);
+}
+
+// Finds what the elements have in common. For a whole block; a barrier before.
+template <class T> DEV void look(Desk<T>& d, const typename T::Word* elements) {
+    typedef typename T::Word Word;
+    const Word sign = (Word)1 << (T::BITS - 1);
+    Word any = 0, largest = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        const Word bits = elements[i], magnitude = bits & ~sign;
+        any |= bits;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    any = block_or(any, d.part);
+    largest = block_max(largest, d.part);
+    if (threadIdx.x == 0) {
+        d.any = any;
+        d.largest = largest;
+    }
+    __syncthreads();
+}
+
+// Makes multiples of the elements. For a whole block; a barrier before and behind.
+template <class T> SELDOM void survey(Desk<T>& d) {
+    typedef typename T::Word Word;
+    typedef typename T::Float Float;
+    const Lattice<T> lattice = d.meaning.lattice;
+    const u32 n = d.n, whole = (n + 31) / 32 * 32;
+    const Float border = d.border, near = border - (Float)BORDER_WIDTH, far = border + (Float)BORDER_WIDTH;
+    const Word* const elements = d.elements();
+    u32* const numbers = d.numbers();
+    const bool has_missing = d.masked;
+    u32 first = ~0u, on = 0, beyond = 0;
+    bool restored = true;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
+        const Float v = Quantizer<T>::number_of_element(i < n ? elements[i] : 0);
+        const Float quotient = v * lattice.inverse, magnitude = Quantizer<T>::magnitude_of(quotient);
+        const bool within = magnitude < near, counted = i < n && !(has_missing && has_bit(d.missing(), i));
+        const i32 number = within ? Lattice<T>::rounded(quotient) : 0;
+        const bool is_on = within && (Float)number * lattice.fine == v;
+        if (i < n) numbers[i] = (u32)number;
+        put_bit(d.on(), i, counted && is_on);
+        put_bit(d.wide(), i, counted && !within);
+        put_bit(d.near_border(), i, counted && !within && magnitude < far);
+        put_bit(d.not_counted(), i, i < n && (!counted || !within));
+        on += counted && is_on;
+        beyond += counted && !within;
+        restored &= !counted || !within || is_on;
+        if (counted && within && first == ~0u) first = i;
+    }
+    first = block_min(first, d.part);
+    on = block_sum(on, d.part);
+    beyond = block_sum(beyond, d.part);
+    const bool all_restored = block_sum((u32)!restored, d.part) == 0;
+    const u32 base = first == ~0u ? 0 : numbers[first];
+    __syncthreads();    // all have the base
+    u32 any = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        const u32 number = numbers[i] - base;
+        numbers[i] = number;
+        if (!has_bit(d.not_counted(), i)) any |= number ^ (u32)((i32)number >> 31);
+    }
+    any = block_or(any, d.part);
+    if (threadIdx.x == 0)
+        d.survey = {(i32)base, on, beyond, has_missing, any < MOST_NUMBER, all_restored && any != 0};
+    __syncthreads();
+}
+
+template <class T> DEV bool has_few_wide(const Desk<T>& d) { return d.survey.wide <= d.n / ONE_EXCEPTION_OF; }
+template <class T> DEV bool is_masked(const Desk<T>& d) { return d.survey.has_missing || d.survey.wide; }
+
+// Finds the exceptions of a tile, of which `wide` alone tells then; false if they are too many. For a whole block; a
+// barrier before and behind.
+template <class T> DEV bool find_exceptions(Desk<T>& d) {
+    u32 count = 0;
+    if (d.survey.wide) {
+        const bool few = has_few_wide(d);
+        for (u32 w = threadIdx.x; 32 * w < d.n; w += blockDim.x) {
+            if (!few) d.wide()[w] = d.near_border()[w];
+            count += __popc(d.wide()[w]);
+        }
+    }
+    count = block_sum(count, d.part);
+    if (threadIdx.x == 0) d.exceptions = count;
+    __syncthreads();
+    return count <= MOST_EXCEPTIONS;
+}
+
+// The elements with others in the places of those that have no multiple, which are few. For a whole block; a barrier
+// before and behind.
+template <class T> SELDOM void fill_exceptions(Desk<T>& d, typename T::Word* to) {
+    const u32 n = d.n;
+    u32 first = ~0u;
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+        if (!has_bit(d.wide(), i) && first == ~0u) first = i;
+    first = block_min(first, d.part);
+    // Where all are such they stay as they are.
+    u32* const there = d.spare_mask();
+    for (u32 w = threadIdx.x; w < MASK_WORDS; w += blockDim.x) there[w] = ~d.wide()[w];
+    __syncthreads();
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        u32 from = i;
+        if (has_bit(d.wide(), i)) {
+            from = bit_before(there, i);
+            if (from == ~0u) from = first == ~0u ? 0 : first;
+        }
+        to[i] = d.elements()[from];
+    }
+    __syncthreads();
+}
+
+// Keeps a correction of an element. For threads that have the elements of a word of the mask. For a whole warp.
+template <class T> DEV bool put_correction(Desk<T>& d, u32 i, bool there, i32 by) {
+    const bool has = there && by != 0;
+    put_bit(d.corrected(), i, has);
+    if (has) d.by()[i] = (signed char)by;
+    return has;
+}
+
+// The corrections of multiples that `restored` says are restored as others; false if they are too many. For a whole
+// block; a barrier before and behind.
+template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restored restored) {
+    const u32 n = d.n, whole = (n + 31) / 32 * 32;
+    u32 count = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
+        const bool there = i < n && has_bit(d.on(), i);
+        count += put_correction(d, i, there, there ? (i32)(d.numbers()[i] - restored(i)) : 0);
+    }
+    count = block_sum(count, d.part);
+    if (threadIdx.x == 0) d.corrections = count;
+    __syncthreads();
+    return count <= MOST_CORRECTIONS;
+}
+
+// Numbers of elements by how many are between them, one after the other; where they end. By one thread.
+DEV u32 write_gaps(const u32* mask, u32 n, u8* to) {
+    u32 at = 0, next = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < n; first += 32) {
+#pragma unroll 1
+        for (u32 bits = mask[first / 32]; bits; bits &= bits - 1) {
+            const u32 number = first + __ffs((i32)bits) - 1;
+            u32 gap = number - next;
+#pragma unroll 1
+            for (; gap >= 255; gap -= 255) to[at++] = 255;
+            to[at++] = (u8)gap;
+            next = number + 1;
+        }
+    }
+    return at;
+}
+
+// Writes the patches of a tile, if there are any, and how long they are. For a whole block; a barrier before and
+// behind.
+template <class T> SELDOM void write_patches(Desk<T>& d) {
+    if (threadIdx.x == 0) {
+        u8* const to = d.patches();
+        u32 at = 0;
+        if (d.corrections | d.exceptions) {
+            ((u16*)to)[0] = (u16)d.corrections;
+            ((u16*)to)[1] = (u16)d.exceptions;
+            at = 4;
+            if (d.corrections) {
+                at += write_gaps(d.corrected(), d.n, to + at);
+#pragma unroll 1
+                for (u32 i = 0; i < d.n; i++)
+                    if (has_bit(d.corrected(), i)) to[at++] = (u8)d.by()[i];
+            }
+            if (d.exceptions) {
+                at += write_gaps(d.wide(), d.n, to + at);
+                const u32 differ_at = at++;
+                u32 differ = 0, count = 0;
+                typename T::Word one = 0;
+                for (u32 pass = 0; pass < 2; pass++) {
+#pragma unroll 1
+                    for (u32 i = 0; i < d.n; i++) {
+                        if (!has_bit(d.wide(), i)) continue;
+                        const typename T::Word bits = d.elements()[i];
+                        if (pass == 0) {
+                            if (count++ == 0) one = bits;
+                            differ |= bits != one;
+                        } else if (differ || count) {
+                            for (u32 b = 0; b < T::BITS / 8; b++) to[at++] = (u8)(bits >> (8 * b));
+                            count = 0;
+                        }
+                    }
+                }
+                to[differ_at] = (u8)differ;
+            }
+            if (at % 2) to[at++] = 0;
+        }
+        d.patch_halves = at / 2;
+    }
+    __syncthreads();
+}
+
+}    // namespace predict
