@@ -324,7 +324,7 @@ fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what
     assert!(shim.number("shim_launches") > before + 2, "{what}: the CPU did it");
 }
 
-/// What the kernels compress to: the bytes of the CPU, of smooth fields and other data, in shapes that change with both.
+/// What the kernels compress to: the bytes of the CPU, of smooth fields and others, in shapes that change with both.
 #[test]
 fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();

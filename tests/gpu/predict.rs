@@ -1,4 +1,4 @@
-//! Codec predict: what kernels compress and restore against what the CPU does, and times beside a device-to-device copy.
+//! Codec predict: what kernels compress and restore against what the CPU does, and times beside a copy on the device.
 
 use super::*;
 use sleek::Dims;
@@ -200,7 +200,8 @@ fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
 /// One table: all fields at each bound, and the geometric means; 0 stands for lossless.
 pub fn bench(mib: usize, reps: usize, bounds: &[f64]) {
     println!(
-        "\n| {mib} MiB | bound | ratio | compress × memcpy | µs | decompress × memcpy | µs |\n|---|---|---|---|---|---|---|"
+        "\n| {mib} MiB | bound | ratio | compress × memcpy | µs | decompress × memcpy | µs |\n\
+         |---|---|---|---|---|---|---|"
     );
     let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
     for field in fields::load() {
