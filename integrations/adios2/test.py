@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "tests/data"
 FIELDS = [  # name, type, shape, bound
     ("navy_uwnd_12x73x144.f32", "<f4", (12, 73, 144), 0.01),
     ("levitus_temp_2x180x360.f32", "<f4", (2, 180, 360), 1e-3),
