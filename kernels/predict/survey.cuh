@@ -166,7 +166,7 @@ template <class T> SELDOM void fill_exceptions(Desk<T>& d, typename T::Word* to)
     first = block_min(first, d.part);
     // Where all are such they stay as they are.
     u32* const there = d.spare_mask();
-    for (u32 w = threadIdx.x; w < MASK_WORDS; w += blockDim.x) there[w] = ~d.wide()[w];
+    for (u32 w = threadIdx.x; w < (n + 31) / 32; w += blockDim.x) there[w] = ~d.wide()[w];
     __syncthreads();
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
