@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let analysis = Analysis { sample, seen, ladder, brief: args.brief };
     if let Some(plot) = &args.plot {
-        let like = Model::at(&sample::split(&args.field).0);
+        let like = Model::at(&crate::hdf5::split(&args.field).0);
         plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;
     }
     match args.json {

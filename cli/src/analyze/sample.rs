@@ -81,7 +81,7 @@ impl Sample {
         library: Option<&Path>,
         quiet: bool,
     ) -> Result<Sample, String> {
-        let (file, dataset) = split(argument);
+        let (file, dataset) = crate::hdf5::split(argument);
         let name = file.display();
         if let Some((input, array)) = plain(&file, given)? {
             if !array.dtype.is_float() {
@@ -254,19 +254,6 @@ fn plain(file: &Path, given: Given) -> Result<Option<(Input, Array)>, String> {
         None => given.dtype.or_else(of_name).map(|dtype| Array { dtype, big_endian, dims, head: None }),
     };
     Ok(array.map(|array| (input, array)))
-}
-
-/// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.
-pub fn split(argument: &Path) -> (PathBuf, Option<String>) {
-    let text = argument.to_string_lossy();
-    if !argument.exists() {
-        for (at, _) in text.match_indices(':') {
-            if Path::new(&text[..at]).is_file() {
-                return (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned()));
-            }
-        }
-    }
-    (argument.to_path_buf(), None)
 }
 
 /// The dataset that is named, or the only one that there is to choose a bound for.

@@ -10,8 +10,8 @@ use sleek::Dims;
 use super::Args;
 use crate::Outcome;
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind, Object};
-use crate::hdf5::{Hdf5, Id, is_hdf5};
+use crate::hdf5::object::Contents;
+use crate::hdf5::{Hdf5, Id, is_hdf5, split};
 use crate::io::{Model, Output, tell};
 use crate::npy;
 use crate::progress::{Array, Progress, summary};
@@ -28,10 +28,9 @@ pub struct Variable {
 impl Variable {
     /// FILE:NAME, where no file has the whole name and FILE is an HDF5 file.
     pub fn named(input: &Path) -> Option<Variable> {
-        let text = input.to_str().filter(|_| !input.exists())?;
-        let mut parts = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
-        let (file, name) = parts.find(|(file, name)| !name.is_empty() && is_hdf5(Path::new(file)))?;
-        Some(Variable { file: file.into(), name: name.into() })
+        let (file, name) = split(input);
+        let name = name.filter(|_| is_hdf5(&file))?;
+        Some(Variable { file, name })
     }
 
     /// Writes its values, or a box of them.
@@ -71,17 +70,12 @@ impl Variable {
     /// The dataset of that path, or the only one whose path ends so.
     fn field<'a>(&self, file: &Id<'a>, contents: &Contents) -> Result<Field<'a>, String> {
         let blame = |e: String| format!("{}: {e}", self.file.display());
-        let path = format!("/{}", self.name.trim_start_matches('/'));
-        let datasets = || contents.objects.iter().filter(|o| o.kind == Kind::Dataset);
-        let found: Vec<&Object> = match datasets().find(|o| o.name() == path) {
-            Some(object) => vec![object],
-            None => datasets().filter(|o| o.name().ends_with(&path)).collect(),
+        let places = contents.variables(&self.name).map_err(blame)?;
+        let [place] = places[..] else {
+            let names: Vec<String> = places.iter().map(|place| contents.objects[*place].name()).collect();
+            return Err(blame(format!("{}: may be {}; name one of them", self.name, names.join(", "))));
         };
-        let [object] = found[..] else {
-            let names: Vec<String> = datasets().map(Object::name).take(10).collect();
-            let how = if found.is_empty() { "no such variable" } else { "more than one such variable" };
-            return Err(blame(format!("{}: there is {how}; there are {}", self.name, names.join(", "))));
-        };
+        let object = &contents.objects[place];
         Field::open(file, object)?.map_err(|why| blame(format!("{}: {why}", object.name())))
     }
 }

@@ -15,11 +15,11 @@ use sleek::printable::printable;
 use sleek::{Dims, Mode};
 
 use crate::Outcome;
-use crate::analyze::sample::split;
 use crate::args::{self, Threads, Verbosity};
 use crate::hdf5::about::About;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::split;
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};

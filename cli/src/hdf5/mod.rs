@@ -345,6 +345,19 @@ pub fn c_string(bytes: &[u8]) -> Result<CString, String> {
     CString::new(bytes).map_err(|_| format!("'{}' holds a zero byte", String::from_utf8_lossy(bytes)))
 }
 
+/// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.
+pub fn split(argument: &Path) -> (PathBuf, Option<String>) {
+    let text = argument.to_string_lossy();
+    if !argument.exists() {
+        for (at, _) in text.match_indices(':') {
+            if Path::new(&text[..at]).is_file() {
+                return (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned()));
+            }
+        }
+    }
+    (argument.to_path_buf(), None)
+}
+
 /// What kind of file this is, as far as it matters here.
 pub enum FileKind {
     Hdf5,

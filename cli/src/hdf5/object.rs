@@ -72,6 +72,22 @@ impl Contents {
         Ok(contents)
     }
 
+    /// The places of the dataset of this path, or else of all whose paths end so; an error where there is none.
+    pub fn variables(&self, name: &str) -> Result<Vec<usize>, String> {
+        let path = format!("/{}", name.trim_start_matches('/'));
+        let datasets = || self.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset);
+        let places = |is_one: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            datasets().filter(|(_, o)| is_one(&o.name())).map(|(place, _)| place).collect()
+        };
+        let by_path = places(&|name| name == path);
+        let found = if by_path.is_empty() { places(&|name| name.ends_with(&path)) } else { by_path };
+        if found.is_empty() {
+            let names: Vec<String> = datasets().map(|(_, o)| o.name()).take(10).collect();
+            return Err(format!("{name}: there is no such variable; there are {}", names.join(", ")));
+        }
+        Ok(found)
+    }
+
     /// The place of an object that is open; `None` if no hard links lead to it.
     pub fn place_of(&self, object: &Id) -> Result<Option<usize>, String> {
         Ok(self.places.get(&identify(object)?.0).copied())

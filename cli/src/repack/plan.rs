@@ -113,16 +113,8 @@ impl Requests {
     /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
     pub fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
         let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
-        let datasets = || contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset);
         for variable in variables {
-            let path = format!("/{}", variable.trim_start_matches('/'));
-            let by_path: Vec<usize> = datasets().filter(|(_, o)| o.name() == path).map(|(place, _)| place).collect();
-            let in_groups = datasets().filter(|(_, o)| o.name().ends_with(&path)).map(|(place, _)| place);
-            let places = if by_path.is_empty() { in_groups.collect() } else { by_path };
-            if places.is_empty() {
-                let names: Vec<String> = datasets().map(|(_, o)| o.name()).take(10).collect();
-                return Err(format!("-v {variable}: there is no such variable; there are {}", names.join(", ")));
-            }
+            let places = contents.variables(variable).map_err(|e| format!("-v {e}"))?;
             for place in places {
                 self.named.entry(place).or_insert(Request::Compress(wish.clone()));
             }
