@@ -255,10 +255,15 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     typedef typename T::Word Word;
     enum : u32 { SHORT_BITS = 21 };
     Said said = {0, 0, form != NO_FORM && d.head.step_w ? (u32)EXACT : (u32)PLAIN, 0, form, extended_word<T>(base)};
-    Word far = 0;
+    Word far = 0, large = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) far |= (words[i] + ((Word)1 << SHORT_BITS)) >> (SHORT_BITS + 1);
-    if (!block_or((u32)(far != 0), d.part) && d.head.grid.is_smooth()) {
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        far |= (words[i] + ((Word)1 << SHORT_BITS)) >> (SHORT_BITS + 1);
+        large |= (words[i] + (Word)SMALL_NUMBER) / (2 * SMALL_NUMBER);
+    }
+    const u32 size = block_or((u32)(far != 0) | (u32)(large != 0) << 1, d.part);
+    if (threadIdx.x == 0) d.survey.small = size == 0;
+    if (!(size & 1) && d.head.grid.is_smooth()) {
         u32* const numbers = d.numbers();
         u32* const codes = (u32*)d.codes();
 #pragma unroll 1

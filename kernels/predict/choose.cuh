@@ -2,6 +2,7 @@
 // src/codec/predict/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
 #pragma once
 #include "costs.cuh"
+#include "encode.cuh"
 #include "survey.cuh"
 
 namespace predict {
@@ -82,6 +83,16 @@ template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact,
 // Encodes numbers at `v` by a rule; false where it cannot be. For a whole block; a barrier before and behind.
 template <class T>
 SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const u32* not_counted, u32* codes) {
+    if (!not_counted && d.survey.small) {
+        Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
+        const u32 e = PREDICT_NUMBER_BYTES / 4;
+        u32 any = rule.rough ? encode_small<true>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels, codes,
+                                                  d.differences())
+                             : encode_small<false>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels, codes,
+                                                   d.differences());
+        any = block_or(any, d.part);
+        return any < (rule.coarse ? 1u << 20 : 1u << 22);
+    }
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
     Partial<u32>* const none = nullptr;
     Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();

@@ -176,6 +176,7 @@ struct Survey {
     i32 base;
     u32 on, wide;
     u32 has_missing, near, is_restored;
+    u32 small;    // all count, and are near enough for encode.cuh
 };
 
 // A part of a body.

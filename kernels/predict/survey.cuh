@@ -132,7 +132,14 @@ template <class T> SELDOM void survey(Desk<T>& d) {
         if (!has_bit(not_counted, i)) any |= number ^ (u32)((i32)number >> 31);
     }
     any = block_or(any, d.part);
-    if (threadIdx.x == 0) d.survey = {(i32)base, on, beyond, has_missing, any < MOST_NUMBER, all_restored && any != 0};
+    if (threadIdx.x == 0)
+        d.survey = {(i32)base,
+                    on,
+                    beyond,
+                    has_missing,
+                    any < MOST_NUMBER,
+                    all_restored && any != 0,
+                    any < SMALL_NUMBER && !beyond && !has_missing};
     __syncthreads();
 }
 
@@ -204,65 +211,116 @@ template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restore
     return count <= MOST_CORRECTIONS;
 }
 
-// Numbers of elements by how many are between them, one after the other; where they end. By one thread.
-DEV u32 write_gaps(const u32* mask, u32 n, u8* to) {
-    u32 at = 0, next = 0;
-#pragma unroll 1
-    for (u32 first = 0; first < n; first += 32) {
-#pragma unroll 1
-        for (u32 bits = mask[first / 32]; bits; bits &= bits - 1) {
-            const u32 number = first + __ffs((i32)bits) - 1;
-            u32 gap = number - next;
-#pragma unroll 1
-            for (; gap >= 255; gap -= 255) to[at++] = 255;
-            to[at++] = (u8)gap;
-            next = number + 1;
-        }
+// Shows the elements of a mask in order: their ranks, where their gaps begin, and these. Gaps begin at `at`; where they
+// end. `there`: room for two numbers of each warp. For a whole block; a barrier before and behind.
+template <class Show> DEV u32 each_gap(const u32* mask, u32 n, u32 at, u64* there, Show show) {
+    enum : u32 { EACH = MASK_WORDS / PREDICT_THREADS };
+    const u32 lane = threadIdx.x & 31, first = threadIdx.x * EACH, words = (n + 31) / 32;
+    u32 bits[EACH], next = 0;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        bits[k] = first + k < words ? mask[first + k] : 0;
+        if (bits[k]) next = 32 * (first + k) + top_bit(bits[k]) + 1;
     }
-    return at;
+    // The greatest of the threads before.
+    const auto greatest_before = [&](u32 own) {
+        u32 up_to = own;
+        for (u32 distance = 1; distance < 32; distance *= 2) {
+            const u32 other = __shfl_sync(FULL, up_to, lane - min_of(distance, lane));
+            up_to = other > up_to ? other : up_to;
+        }
+        if (lane == 31) ((u32*)there)[threadIdx.x / 32] = up_to;
+        __syncthreads();
+        u32 before = __shfl_sync(FULL, up_to, lane ? lane - 1 : 0);
+        before = lane ? before : 0;
+        for (u32 w = 0; w < threadIdx.x / 32; w++) before = ((u32*)there)[w] > before ? ((u32*)there)[w] : before;
+        __syncthreads();
+        return before;
+    };
+    const u32 behind = greatest_before(next);
+    const auto each = [&](u32 at, u32 rank, auto tell) {
+        u32 from = behind;
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++)
+#pragma unroll 1
+            for (u32 left = bits[k]; left; left &= left - 1) {
+                const u32 number = 32 * (first + k) + __ffs((i32)left) - 1, gap = number - from;
+                tell(rank++, at, number, gap);
+                at += gap / 255 + 1;
+                from = number + 1;
+            }
+        return at;
+    };
+    u32 count = 0;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) count += __popc(bits[k]);
+    const u32 bytes = each(0, 0, [](u32, u32, u32, u32) {}), both = count << 16 | bytes, up_to = warp_running_sum(both);
+    if (lane == 31) ((u32*)there)[threadIdx.x / 32] = up_to;
+    __syncthreads();
+    u32 before = up_to - both, all = 0;
+    for (u32 w = 0; w < blockDim.x / 32; w++) {
+        const u32 of = ((u32*)there)[w];
+        if (w < threadIdx.x / 32) before += of;
+        all += of;
+    }
+    each(at + (before & 0xffff), before >> 16, show);
+    __syncthreads();
+    return at + (all & 0xffff);
+}
+
+// Writes how many elements are between those of a mask from `at` on; where that ends. For a whole block; a barrier
+// before and behind.
+template <class T, class Show> DEV u32 write_gaps(Desk<T>& d, const u32* mask, u8* to, u32 at, Show show) {
+    return each_gap(mask, d.n, at, d.part, [&](u32 rank, u32 at, u32 number, u32 gap) {
+#pragma unroll 1
+        for (; gap >= 255; gap -= 255) to[at++] = 255;
+        to[at] = (u8)gap;
+        show(rank, number);
+    });
 }
 
 // Writes the patches of a tile, if there are any, and how long they are. For a whole block; a barrier before and
 // behind.
 template <class T> SELDOM void write_patches(Desk<T>& d) {
-    if (threadIdx.x == 0) {
-        u8* const to = d.patches();
-        u32 at = 0;
-        if (d.corrections | d.exceptions) {
-            ((u16*)to)[0] = (u16)d.corrections;
-            ((u16*)to)[1] = (u16)d.exceptions;
-            at = 4;
-            if (d.corrections) {
-                at += write_gaps(d.corrected(), d.n, to + at);
-#pragma unroll 1
-                for (u32 i = 0; i < d.n; i++)
-                    if (has_bit(d.corrected(), i)) to[at++] = (u8)d.by()[i];
-            }
-            if (d.exceptions) {
-                at += write_gaps(d.wide(), d.n, to + at);
-                const u32 differ_at = at++;
-                u32 differ = 0, count = 0;
-                typename T::Word one = 0;
-                for (u32 pass = 0; pass < 2; pass++) {
-#pragma unroll 1
-                    for (u32 i = 0; i < d.n; i++) {
-                        if (!has_bit(d.wide(), i)) continue;
-                        const typename T::Word bits = d.elements()[i];
-                        if (pass == 0) {
-                            if (count++ == 0) one = bits;
-                            differ |= bits != one;
-                        } else if (differ || count) {
-                            for (u32 b = 0; b < T::BITS / 8; b++) to[at++] = (u8)(bits >> (8 * b));
-                            count = 0;
-                        }
-                    }
-                }
-                to[differ_at] = (u8)differ;
-            }
-            if (at % 2) to[at++] = 0;
+    typedef typename T::Word Word;
+    u8* const to = d.patches();
+    const u32 corrections = d.corrections, exceptions = d.exceptions;
+    u32 at = 0;
+    if (corrections | exceptions) {
+        if (threadIdx.x == 0) {
+            ((u16*)to)[0] = (u16)corrections;
+            ((u16*)to)[1] = (u16)exceptions;
         }
-        d.patch_halves = at / 2;
+        at = 4;
+        // Numbers stand in order of the elements that they are of, until it is known where they go.
+        u32* const ordered = (u32*)d.trial();
+        if (corrections) {
+            at = write_gaps(d, d.corrected(), to, at, [=](u32 rank, u32 i) { ordered[rank] = i; });
+            for (u32 k = threadIdx.x; k < corrections; k += blockDim.x) to[at + k] = (u8)d.by()[ordered[k]];
+            at += corrections;
+            __syncthreads();
+        }
+        if (exceptions) {
+            at = write_gaps(d, d.wide(), to, at, [=](u32 rank, u32 i) { ordered[rank] = i; });
+            const Word one = d.elements()[ordered[0]];
+            u32 differ = 0;
+            for (u32 k = threadIdx.x; k < exceptions; k += blockDim.x) differ |= d.elements()[ordered[k]] != one;
+            differ = block_or(differ, d.part);
+            if (threadIdx.x == 0) to[at] = (u8)differ;
+            at++;
+            const u32 listed = differ ? exceptions : 1;
+            for (u32 k = threadIdx.x; k < listed; k += blockDim.x) {
+                const Word bits = d.elements()[ordered[k]];
+                for (u32 b = 0; b < T::BITS / 8; b++) to[at + k * (T::BITS / 8) + b] = (u8)(bits >> (8 * b));
+            }
+            at += listed * (T::BITS / 8);
+        }
+        if (at % 2) {
+            if (threadIdx.x == 0) to[at] = 0;
+            at++;
+        }
     }
+    if (threadIdx.x == 0) d.patch_halves = at / 2;
     __syncthreads();
 }
 
