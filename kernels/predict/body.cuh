@@ -118,7 +118,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
     u32* const v = shelf.v;
     u32* const codes = (u32*)d.codes();
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) v[i] = d.numbers()[i];
+    for (u32 i = QUAD * threadIdx.x; i < d.n; i += QUAD * blockDim.x) *(uint4*)(v + i) = *(uint4*)(d.numbers() + i);
     __syncthreads();
     const bool masked = is_masked(d);
     if (!encode_numbers(d, shelf, d.box, rule, masked ? d.not_counted() : nullptr, codes)) return false;
@@ -289,10 +289,12 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     said.base = extended_word<T>(base);
     Word* const codes = d.codes();
     const Places box = d.box;
+    Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x)
-        codes[i] =
-            code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(box, set, i, [=](u32 k) { return words[k]; }));
+    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next())
+        codes[i] = code_of(middle         ? words[i] - (Word)middle
+                           : set == 0 ? words[i]
+                                      : lorenzo<Word>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return words[k]; }));
     __syncthreads();
     if (any_code(d, codes)) {
         code_tile(d, shelf, body, said, codes);
@@ -356,8 +358,10 @@ template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
     if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
     __syncthreads();
     if (!d.head.multiplier) return in_bins(d, shelf, body, d.elements());
-    look(d, d.elements());
-    survey(d);
+    if (!survey_whole(d)) {
+        look(d, d.elements());
+        survey(d);
+    }
     if (!find_exceptions(d)) return false;
     if (d.head.grid.is_smooth()) {
         const Way way = choose(d, shelf);

@@ -29,14 +29,15 @@ struct Part {
     i32 base;
     u32 step;    // what bins are apart
     u64 share;
-    const u32* numbers;
+    const u32* numbers;       // its own
+    u32 *codes, *other;       // room for its codes
 
+    DEV u32 place(u32 dx, u32 dy, u32 dz) const { return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx; }
     DEV u32 place(u32 i) const {
         u32 dx, dy, dz;
         box.of(i, dx, dy, dz);
-        return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx;
+        return place(dx, dy, dz);
     }
-    DEV u32 number(u32 i) const { return numbers[n == whole.count() ? i : place(i)]; }
     DEV bool is_on(const u32* on, u32 i) const { return has_bit(on, n == whole.count() ? i : place(i)); }
 };
 
@@ -63,7 +64,9 @@ DEV u32 bin_of_number(u32 number, i32 base, u32 step) {
     return (x + LATTICE_STEP / 2 + MORE * LATTICE_STEP) / LATTICE_STEP - MORE;
 }
 
-template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact, const u32* numbers) {
+// A small part's numbers and codes stand in shared memory, behind the place where numbers are encoded. For a whole
+// block; a barrier before and behind.
+template <class T> DEV Part part_of(Desk<T>& d, Shelf shelf, const Places& sides, bool exact, const u32* numbers) {
     Part p;
     p.whole = d.box;
     p.box = sides;
@@ -77,6 +80,17 @@ template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact,
     p.step = exact ? 1 : (u32)LATTICE_STEP;
     p.share = d.n / p.n;
     p.numbers = numbers;
+    p.codes = (u32*)d.trial();
+    p.other = (u32*)d.best();
+    if (p.n > SAMPLE_ELEMENTS) return p;
+    u32* const own = shelf.v + SAMPLE_ELEMENTS;
+    p.codes = own + SAMPLE_ELEMENTS;
+    p.other = p.codes + SAMPLE_ELEMENTS;
+    Walk w(p.box, threadIdx.x, blockDim.x);
+#pragma unroll 2
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) own[i] = numbers[p.place(w.x, w.y, w.z)];
+    p.numbers = own;
+    __syncthreads();
     return p;
 }
 
@@ -110,28 +124,24 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
 // For a whole block; a barrier before and behind.
 template <class T>
 SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost, u64& corrections) {
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.number(i);
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.numbers[i];
     __syncthreads();
     if (!encode_numbers(d, shelf, p.box, rule, p.is_masked ? d.part_not_counted() : nullptr, codes)) return false;
     corrections = 0;
     if (p.corrected && rule.coarse) {
         u32 count = 0;
 #pragma unroll 1
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.number(i) && p.is_on(d.on(), i);
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.numbers[i] && p.is_on(d.on(), i);
         corrections = (u64)CORRECTION_COST * block_sum(count, d.part);
     }
     cost = corrections + fixed_cost(d, codes, p.n);
     return true;
 }
 
-// The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
-// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
-// behind.
-template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-    __syncthreads();
-    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
+// The set that costs least, out of those of axes that are longer than one element, and its cost. For a whole block; a
+// barrier behind.
+template <class T> DEV u32 least_of_sets(Desk<T>& d, const Places& box, u64& cost) {
     __syncthreads();
     const u32 allowed = (box.lx > 1) | (box.ly > 1) << 1 | (box.lz > 1) << 2;
     u32 best = 0;
@@ -143,13 +153,30 @@ template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>
     return best;
 }
 
+// The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
+// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
+// behind.
+template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
+    return least_of_sets(d, box, cost);
+}
+// The same as `shortest_set` of u32, of numbers in shared memory. For a whole block; a barrier before and behind.
+template <class T> SELDOM u32 shortest_by_quads(Desk<T>& d, Places box, const u32* numbers, u64& cost) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    add_costs_by_quads(d, box, numbers);
+    return least_of_sets(d, box, cost);
+}
+
 // Bins of a part at `v`, less the first one. For a whole block; a barrier before and behind.
 template <class T> DEV u32 make_bins(Desk<T>& d, Shelf shelf, Part p) {
-    const u32 first = bin_of_number(p.number(0), p.base, p.step);
+    const u32 first = bin_of_number(p.numbers[0], p.base, p.step);
     u32 any = 0;
-#pragma unroll 1
+#pragma unroll 2
     for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
-        const u32 bin = bin_of_number(p.number(i), p.base, p.step) - first;
+        const u32 bin = bin_of_number(p.numbers[i], p.base, p.step) - first;
         shelf.v[i] = bin;
         any |= bin ^ (u32)((i32)bin >> 31);
     }
@@ -162,9 +189,10 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
     make_bins(d, shelf, p);
     const u32* const v = shelf.v;
     i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+    Walk w(p.box, threadIdx.x, blockDim.x);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
-        codes[i] = code_of(lorenzo<u32>(p.box, set, i, [=](u32 k) { return v[k]; }));
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) {
+        codes[i] = code_of(set ? lorenzo<u32>(p.box, set, i, w.x, w.y, w.z, [=](u32 k) { return v[k]; }) : v[i]);
         least = (i32)v[i] < least ? (i32)v[i] : least;
         most = (i32)v[i] > most ? (i32)v[i] : most;
     }
@@ -183,7 +211,7 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
         u32 count = 0;
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
-            count += (i32)(p.number(i) + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
+            count += (i32)(p.numbers[i] + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
         cost += (u64)CORRECTION_COST * block_sum(count, d.part);
     }
     __syncthreads();
@@ -203,8 +231,7 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* c
         const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
                             a == 2 ? len[2] - coarse[2] : coarse[2]};
         if (cls.count() == 0) continue;
-        const u32* const from = codes + at;
-        add_costs_of_sets<false, u32, T, u32>(d, cls, 1 << a, [=](u32 i) { return difference_of(from[i]); });
+        add_costs_of_class(d, cls, a, codes + at);
         at += cls.count();
     }
     __syncthreads();
@@ -258,7 +285,7 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
 // block; a barrier before and behind.
 template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set) {
     const bool known = set < SETS;
-    u32 *const codes = (u32*)d.trial(), *const other = (u32*)d.best();
+    u32 *const codes = p.codes, *const other = p.other;
     if (p.is_masked) {
         const u32 whole = (p.n + 31) / 32 * 32;
 #pragma unroll 1
@@ -269,8 +296,9 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
     const u32* const v = shelf.v;
     u64 about_bins;
     const auto bin = [=](u32 i) { return v[i]; };
-    const u32 of_bins = any < MOST_BIN ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
-                                       : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
+    const u32 of_bins = any < MOST_BIN && has_quads(p.box) ? shortest_by_quads(d, p.box, v, about_bins)
+                        : any < MOST_BIN                   ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
+                                                           : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
     if (any >= MOST_BIN) about_bins = ~0ull / 2;
     Rule rule = {0, p.step > 1, known ? set : 0};
     u64 plain, corrections;
@@ -304,16 +332,16 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
 template <class T> DEV Way choose(Desk<T>& d, Shelf shelf) {
     if (d.n < FEWEST || !d.survey.near || !has_few_wide(d)) return {0, {}, 0};
     const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
-    const Way way = least_way(d, shelf, part_of(d, sides, false, d.numbers()), SETS);
+    const Way way = least_way(d, shelf, part_of(d, shelf, sides, false, d.numbers()), SETS);
     const u32 samples = sides.count();
     if (samples == d.n || way.cost >= (u64)LOW_COST * samples) return way;
-    return least_way(d, shelf, part_of(d, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
+    return least_way(d, shelf, part_of(d, shelf, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
 }
 
 // The same for numbers that must not change.
 template <class T> DEV Way choose_exact(Desk<T>& d, Shelf shelf, const u32* numbers) {
     if (d.n < FEWEST) return {0, {}, 0};
-    return least_way(d, shelf, part_of(d, sample_of(d.box), true, numbers), SETS);
+    return least_way(d, shelf, part_of(d, shelf, sample_of(d.box), true, numbers), SETS);
 }
 
 }    // namespace predict
