@@ -117,8 +117,7 @@ template <class T, class Word> DEV bool any_code(Desk<T>& d, const Word* codes) 
 template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body, Rule rule) {
     u32* const v = shelf.v;
     u32* const codes = (u32*)d.codes();
-#pragma unroll 1
-    for (u32 i = QUAD * threadIdx.x; i < d.n; i += QUAD * blockDim.x) *(uint4*)(v + i) = *(uint4*)(d.numbers() + i);
+    copy_words(v, d.numbers(), d.n);
     __syncthreads();
     const bool masked = is_masked(d);
     if (!encode_numbers(d, shelf, d.box, rule, masked ? d.not_counted() : nullptr, codes)) return false;

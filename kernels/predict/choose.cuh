@@ -82,14 +82,24 @@ template <class T> DEV Part part_of(Desk<T>& d, Shelf shelf, const Places& sides
     p.numbers = numbers;
     p.codes = (u32*)d.trial();
     p.other = (u32*)d.best();
-    if (p.n > SAMPLE_ELEMENTS) return p;
-    u32* const own = shelf.v + SAMPLE_ELEMENTS;
-    p.codes = own + SAMPLE_ELEMENTS;
-    p.other = p.codes + SAMPLE_ELEMENTS;
-    Walk w(p.box, threadIdx.x, blockDim.x);
+    make_direct_costs();
+    if (p.n <= SAMPLE_ELEMENTS) {
+        u32* const own = shelf.v + SAMPLE_ELEMENTS;
+        p.numbers = own;
+        p.codes = own + SAMPLE_ELEMENTS;
+        p.other = p.codes + SAMPLE_ELEMENTS;
+        if ((p.box.lx | p.whole.lx | p.x) % QUAD == 0) {
+            const Places quads = {p.box.lx / QUAD, p.box.ly, p.box.lz};
+            Walk w(quads, threadIdx.x, blockDim.x);
+#pragma unroll 4
+            for (u32 i = threadIdx.x; i < p.n / QUAD; i += blockDim.x, w.next())
+                ((uint4*)own)[i] = *(const uint4*)(numbers + p.place(QUAD * w.x, w.y, w.z));
+        } else {
+            Walk w(p.box, threadIdx.x, blockDim.x);
 #pragma unroll 2
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) own[i] = numbers[p.place(w.x, w.y, w.z)];
-    p.numbers = own;
+            for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) own[i] = numbers[p.place(w.x, w.y, w.z)];
+        }
+    }
     __syncthreads();
     return p;
 }
@@ -124,8 +134,7 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
 // For a whole block; a barrier before and behind.
 template <class T>
 SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost, u64& corrections) {
-#pragma unroll 4
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.numbers[i];
+    copy_words(shelf.v, p.numbers, p.n);
     __syncthreads();
     if (!encode_numbers(d, shelf, p.box, rule, p.is_masked ? d.part_not_counted() : nullptr, codes)) return false;
     corrections = 0;
@@ -183,12 +192,31 @@ template <class T> DEV u32 make_bins(Desk<T>& d, Shelf shelf, Part p) {
     return block_or(any, d.part);
 }
 
+// What corrections of multiples cost that bins do not restore. For a whole block; a barrier behind.
+template <class T> DEV u64 cost_of_corrections(Desk<T>& d, const Part& p) {
+    u32 count = 0;
+    if (p.corrected) {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
+            count += (i32)(p.numbers[i] + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
+        count = block_sum(count, d.part);
+    }
+    __syncthreads();
+    return (u64)CORRECTION_COST * count;
+}
+
 // What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole block; a
 // barrier before and behind.
 template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 set, u32* codes) {
     make_bins(d, shelf, p);
     const u32* const v = shelf.v;
     i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+    if (has_quads(p.box) && set) {
+        codes_by_quads(p.box, set, v, codes);
+        __syncthreads();
+        const u64 cost = code_cost(d, codes, p.n, p.share, shelf.e);
+        return cost + cost_of_corrections(d, p);
+    }
     Walk w(p.box, threadIdx.x, blockDim.x);
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) {
@@ -207,15 +235,7 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
         const u64 other = code_cost(d, codes, p.n, p.share, shelf.e);
         cost = other < cost ? other : cost;
     }
-    if (p.corrected) {
-        u32 count = 0;
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
-            count += (i32)(p.numbers[i] + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
-        cost += (u64)CORRECTION_COST * block_sum(count, d.part);
-    }
-    __syncthreads();
-    return cost;
+    return cost + cost_of_corrections(d, p);
 }
 
 // The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.

@@ -105,26 +105,33 @@ template <class Word> DEV u32 class_of(const Word (&code)[QUAD]) {
     return __reduce_add_sync(FULL, other) < __reduce_add_sync(FULL, cost) ? cls.second : cls.first;
 }
 
+// Where the costs of direct tokens stand in shared memory, behind what errors of nodes take: of each class and each
+// token, in PARTS of a bit.
+enum : u32 { DIRECT_COSTS_AT = PREDICT_NUMBER_BYTES / 4 + PREDICT_ERRORS - TABLES * DIRECT / 4 };
+// For a whole block; a barrier has to follow.
+DEV void make_direct_costs() {
+    SHARED_BYTES(shared);
+    u8* const costs = (u8*)((u32*)shared + DIRECT_COSTS_AT);
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < TABLES * DIRECT; i += blockDim.x) costs[i] = (u8)direct_cost(i / DIRECT, i % DIRECT);
+}
+
 // What codes of a group cost in the better of two classes, or, if not all are direct, in the first one; `has`: a bit
 // for each of the lane's codes. For a whole warp.
-DEV u64 cost_in_classes(const u32 (&code)[QUAD], u32 has, u32 first, u32 second, bool are_direct) {
-    const u32 at = FIRSTS[first], tokens = FIRSTS[first + 1] - at;
+DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, u32 first, u32 second, bool are_direct) {
     u32 cost = 0;
     if (uniform(are_direct)) {
+        SHARED_BYTES(shared);
+        const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+        // Those of both classes, which are below 2^16.
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++)
-            if (has >> j & 1) cost += code[j] < tokens ? TOKEN_COSTS[at + code[j]] * PARTS / BIT : 255;
+            if (has >> j & 1) cost += costs[first * DIRECT + code[j]] | (u32)costs[second * DIRECT + code[j]] << 16;
         cost = __reduce_add_sync(FULL, cost);
-        if (uniform(first != second)) {
-            const u32 at = FIRSTS[second], tokens = FIRSTS[second + 1] - at;
-            u32 other = 0;
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++)
-                if (has >> j & 1) other += code[j] < tokens ? TOKEN_COSTS[at + code[j]] * PARTS / BIT : 255;
-            cost = min_of(cost, (u32)__reduce_add_sync(FULL, other));
-        }
-        return (u64)(cost ? cost : 1) * (BIT / PARTS);
+        cost = min_of(cost & 0xffff, cost >> 16);
+        return (cost ? cost : 1) * (BIT / PARTS);
     }
+    const u32 at = FIRSTS[first], tokens = FIRSTS[first + 1] - at;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) {
         if (!(has >> j & 1)) continue;
@@ -275,48 +282,76 @@ DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 lo
 // Whether a box can be gone through by quads: none has elements of two rows, and all groups are whole.
 DEV bool has_quads(const Places& box) { return box.lx % QUAD == 0 && box.count() % GROUP == 0; }
 
-// The same as `add_costs_of_sets<true>` of u32, for a box that has quads.
-template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32* numbers) {
-    const u32 lane = threadIdx.x & 31, groups = box.count() / GROUP;
-    u32 cost = 0;    // of the set of this lane's number
-    const auto rows = [&](u32 i, bool there, bool behind_first, u32 (&to)[QUAD + 1]) {
-        const uint4 q = there ? *(const uint4*)(numbers + i) : make_uint4(0, 0, 0, 0);
-        to[0] = there && behind_first ? numbers[i - 1] : 0;
-        to[1] = q.x;
-        to[2] = q.y;
-        to[3] = q.z;
-        to[4] = q.w;
-    };
-#pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
-        const u32 i = g * GROUP + lane * QUAD;
-        u32 x, y, z;
+// Four elements of a row with the one before them: as they are, and less those along y, z and both.
+struct Quads {
+    u32 x, y, z;
+    u32 own[QUAD + 1], of_y[QUAD + 1], of_z[QUAD + 1], both[QUAD + 1];
+
+    DEV Quads(const Places& box, u32 i, const u32* numbers) {
         box.of(i, x, y, z);
         const u32 row = box.lx, plane = box.lx * box.ly;
-        // An element and the one before it, less those along y, z and both.
-        u32 own[QUAD + 1], of_y[QUAD + 1], of_z[QUAD + 1], both[QUAD + 1];
-        rows(i, true, x > 0, own);
-        rows(i - row, y > 0, x > 0, of_y);
-        rows(i - plane, z > 0, x > 0, of_z);
-        rows(i - row - plane, y > 0 && z > 0, x > 0, both);
-        u32 sums[SETS] = {0, 0, 0, 0, 0, 0, 0, 0};
+        const auto load = [&](u32 at, bool there, u32 (&to)[QUAD + 1]) {
+            const uint4 q = there ? *(const uint4*)(numbers + at) : make_uint4(0, 0, 0, 0);
+            to[0] = there && x > 0 ? numbers[at - 1] : 0;
+            to[1] = q.x;
+            to[2] = q.y;
+            to[3] = q.z;
+            to[4] = q.w;
+        };
+        load(i, true, own);
+        load(i - row, y > 0, of_y);
+        load(i - plane, z > 0, of_z);
+        load(i - row - plane, y > 0 && z > 0, both);
 #pragma unroll
         for (u32 j = 0; j <= QUAD; j++) {
             both[j] = (own[j] - of_y[j]) - (of_z[j] - both[j]);
             of_y[j] = own[j] - of_y[j];
             of_z[j] = own[j] - of_z[j];
         }
+    }
+};
+
+// The codes of differences of numbers along a set of axes that is not empty, of a box that has quads. For a whole
+// block.
+DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* codes) {
+    const u32 n = box.count();
+#pragma unroll 1
+    for (u32 i = QUAD * threadIdx.x; i < n; i += QUAD * blockDim.x) {
+        const Quads q(box, i, numbers);
+        const bool on_faces = !(set & 2 && q.y) && !(set & 4 && q.z);
+        u32 code[QUAD];
 #pragma unroll
         for (u32 j = 1; j <= QUAD; j++) {
-            const u32 all = both[j] - both[j - 1];
-            const bool first = j == 1 && x == 0;
-            sums[0] += magnitude_of(own[j]);
-            sums[1] += magnitude_of(first ? all : own[j] - own[j - 1]);
-            sums[2] += magnitude_of(y == 0 ? all : of_y[j]);
-            sums[3] += magnitude_of(first && y == 0 ? all : of_y[j] - of_y[j - 1]);
-            sums[4] += magnitude_of(z == 0 ? all : of_z[j]);
-            sums[5] += magnitude_of(first && z == 0 ? all : of_z[j] - of_z[j - 1]);
-            sums[6] += magnitude_of(y == 0 && z == 0 ? all : both[j]);
+            const u32 across = set & 2 ? set & 4 ? q.both[j] : q.of_y[j] : set & 4 ? q.of_z[j] : q.own[j],
+                      before = set & 2 ? set & 4 ? q.both[j - 1] : q.of_y[j - 1]
+                               : set & 4 ? q.of_z[j - 1]
+                                         : q.own[j - 1];
+            const bool on_face = on_faces && !(set & 1 && (j > 1 || q.x));
+            code[j - 1] = code_of(on_face ? q.both[j] - q.both[j - 1] : across - (set & 1 ? before : 0));
+        }
+        *(uint4*)(codes + i) = make_uint4(code[0], code[1], code[2], code[3]);
+    }
+}
+
+// The same as `add_costs_of_sets<true>` of u32, for a box that has quads.
+template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32* numbers) {
+    const u32 lane = threadIdx.x & 31, groups = box.count() / GROUP;
+    u32 cost = 0;    // of the set of this lane's number
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        const Quads q(box, g * GROUP + lane * QUAD, numbers);
+        u32 sums[SETS] = {0, 0, 0, 0, 0, 0, 0, 0};
+#pragma unroll
+        for (u32 j = 1; j <= QUAD; j++) {
+            const u32 all = q.both[j] - q.both[j - 1];
+            const bool first = j == 1 && q.x == 0;
+            sums[0] += magnitude_of(q.own[j]);
+            sums[1] += magnitude_of(first ? all : q.own[j] - q.own[j - 1]);
+            sums[2] += magnitude_of(q.y == 0 ? all : q.of_y[j]);
+            sums[3] += magnitude_of(first && q.y == 0 ? all : q.of_y[j] - q.of_y[j - 1]);
+            sums[4] += magnitude_of(q.z == 0 ? all : q.of_z[j]);
+            sums[5] += magnitude_of(first && q.z == 0 ? all : q.of_z[j] - q.of_z[j - 1]);
+            sums[6] += magnitude_of(q.y == 0 && q.z == 0 ? all : q.both[j]);
             sums[7] += magnitude_of(all);
         }
         u32 sum = 0;

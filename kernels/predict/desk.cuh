@@ -60,6 +60,13 @@ template <class V> DEV V block_max(V v, u64* part) {
     return block_fold(warp_greatest(v), part, [](V a, V b) { return a > b ? a : b; });
 }
 
+// Copies words, whose places are multiples of 16 bytes. By a whole block.
+DEV void copy_words(u32* to, const u32* from, u32 n) {
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n / QUAD; i += blockDim.x) ((uint4*)to)[i] = ((const uint4*)from)[i];
+    if (threadIdx.x < n % QUAD) to[n / QUAD * QUAD + threadIdx.x] = from[n / QUAD * QUAD + threadIdx.x];
+}
+
 // A bit for each element.
 DEV bool has_bit(const u32* mask, u32 i) { return mask[i / 32] >> (i % 32) & 1; }
 // Bit i of a mask for this thread's `yes`; threads of a warp have the elements of a word. For a whole warp.

@@ -32,9 +32,8 @@ template <bool ROUGH> struct SmallMarch {
     u32 v, ey, ez, exz, eyz;    // places in the shared memory
     u32 s;                      // the step
     float inverse;
-    u32 parts_log2;    // of a column, that threads share
-    u32 carry;         // threads that the classes before have taken
-    u32* to;           // where codes of the class at hand go
+    u32 carry;    // threads that the classes before have taken
+    u32* to;      // where codes of the class at hand go
     bool stay_signed;
     u32 any;    // all bits of differences, or of their complement
 
@@ -58,6 +57,11 @@ template <bool ROUGH> struct SmallMarch {
         const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
         const u32 columns = nx * ny;
         if (columns * nz == 0) return;
+        // So many parts of a column that most threads have one to do.
+        u32 parts_log2 = 0;
+#pragma unroll 1
+        while (columns << (parts_log2 + 1) <= PREDICT_THREADS + PREDICT_THREADS / 8 && 2u << parts_log2 <= nz)
+            parts_log2++;
         const u32 each = (nz + (1u << parts_log2) - 1) >> parts_log2, units = columns << parts_log2;
         u32 unit = (threadIdx.x + PREDICT_THREADS - carry) % PREDICT_THREADS;
         carry = (carry + units) % PREDICT_THREADS;
@@ -246,12 +250,6 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
         m.ez = m.ey + cx * fy * cz;
         m.exz = m.ez + cx * cy * fz;
         m.eyz = m.exz + fx * cy * fz;
-        // So many that all threads have some to do.
-        const u32 columns = nodes_of(lx, k) * nodes_of(ly, k);
-        m.parts_log2 = fz == 0 || columns >= 8 * PREDICT_THREADS ? 0
-                       : columns >= 2 * PREDICT_THREADS          ? 1
-                       : columns >= PREDICT_THREADS / 2          ? 2
-                                                                 : 4;
         m.carry = 0;
         const u32 along = k < DIFFERENCE_LEVELS ? set : 0;
         const auto place = [&](u32 axis, u32 first) {
