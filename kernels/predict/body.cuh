@@ -70,7 +70,7 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
     const u32 n = d.n;
     for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
-    take_groups(b, codes, n, true);
+    take_groups<true>(b, codes, n);
     if (threadIdx.x < 32) {
         u16* const stream = d.stream(which);
         const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES;

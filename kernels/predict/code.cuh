@@ -22,16 +22,25 @@ struct Bench_of_coder {
     u32 sums[STATIC_SYMBOLS];          // how often tokens occur in groups of each class, as FREQUENCIES stand
     u8 classes[ELEMENTS / GROUP];      // of groups, among the tables that are always there
     u8 own_group[ELEMENTS / GROUP];    // those that they are coded by
+    u32 direct[ELEMENTS / GROUP / 32];    // a bit for each whole group of direct tokens alone
     u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
     u64 own_classes;                   // the class that groups of each class get, four bits each
     u32 own_of;
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
 
+// What encodes a symbol: the state from which on it takes a word, where its slots start, the reciprocal of its
+// frequency, and how far that is shifted, with what the frequency lacks of all slots from bit 8 on.
 DEV uint4 symbol_of(u32 start, u32 frequency) {
     if (frequency == 0) return make_uint4(0, start, 0, 0);
     const u32 shift = frequency > 1 ? top_bit(frequency - 1) + 1 : 0;
-    return make_uint4(frequency, start, (u32)((((u64)1 << (31 + shift)) + frequency - 1) / frequency), shift);
+    return make_uint4(frequency << (STATE_BITS - TABLE_BITS), start,
+                      (u32)((((u64)1 << (31 + shift)) + frequency - 1) / frequency),
+                      ((1u << TABLE_BITS) - frequency) << 8 | shift);
+}
+// The state behind a symbol, of one that takes no word.
+DEV u32 state_behind(u32 x, const uint4& s) {
+    return x + (high_product(2 * x, s.z) >> (s.w & 31)) * (s.w >> 8) + s.y;
 }
 // The symbols of the tables that are always there. For a whole block.
 DEV void make_symbols(uint4* symbols) {
@@ -257,8 +266,8 @@ struct Writer {
         }
     }
     DEV void symbol(const uint4& s, bool has) {
-        put(has && x >= s.x << (STATE_BITS - TABLE_BITS));
-        if (has) x += (u32)(((u64)x * s.z) >> (31 + s.w)) * ((1u << TABLE_BITS) - s.x) + s.y;
+        put(has && x >= s.x);
+        if (has) x = state_behind(x, s);
     }
     DEV void raw(u32 bits, u32 n) {
         put(x >> (STATE_BITS - n) != 0);
@@ -357,28 +366,33 @@ template <class Word> DEV u32 own_class(const Bench_of_coder& b, u32 of, u32 cls
 
 // Finds the classes of groups, and counts their tokens where that is asked for. For a whole block, with barriers before
 // and behind.
-template <class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n, bool counts) {
+template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     for (u32 s = threadIdx.x; s < STATIC_SYMBOLS; s += blockDim.x) b.sums[s] = 0;
+    if (threadIdx.x < sizeof(b.direct) / 4) b.direct[threadIdx.x] = 0;
+    if (COUNTS) make_direct_costs();
     if (threadIdx.x == 0) b.used = b.coded = 0;
     __syncthreads();
 #pragma unroll 1
     for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
         Word code[QUAD];
         const u32 has = take_codes(codes, n, g, lane, code);
-        const u32 cls = class_of(code);
+        bool are_direct = false;
+        const u32 cls = COUNTS ? class_of(code, are_direct) : class_of(code);
         if (lane == 0) {
             b.classes[g] = (u8)cls;
             if (cls) {
                 atomicOr(&b.used, 1u << cls);
                 atomicMax(&b.coded, g + 1);
+                if (are_direct && (g + 1) * GROUP <= n) atomicOr(b.direct + g / 32, 1u << (g % 32));
             }
         }
-        if (!uniform(cls && counts)) continue;
+        if (!COUNTS || !uniform(cls)) continue;
+        u32* const sums = b.sums + FIRSTS[cls];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             u32 raw;
-            if (has >> j & 1) atomicAdd(b.sums + FIRSTS[cls] + token_of_code(code[j], raw), 1u);
+            if (has >> j & 1) atomicAdd(sums + (are_direct ? (u32)code[j] : token_of_code(code[j], raw)), 1u);
         }
         __syncwarp();
     }
@@ -400,6 +414,21 @@ template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Wor
     __syncwarp();
 #pragma unroll 1
     while (uniform(g > 0)) {
+        // Most groups have direct tokens alone, and are encoded when states take words already.
+        if (uniform(w.change != NEVER && b.direct[(g - 1) / 32] >> ((g - 1) % 32) & 1)) {
+            u32 token[QUAD];
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) token[j] = (u32)next[j];
+            const u32 behind = next_of(g - 1), of_group = b.classes[g - 1],
+                      cls = of ? (u32)(b.own_classes >> (4 * of_group)) & 15 : of_group;
+            if (uniform(behind > 0)) take_codes(codes, n, behind - 1, lane, next);
+            if (lane == 0) b.own_group[g - 1] = (u8)cls;
+            const uint4* const table = of && cls == OWN ? b.own : b.symbols + FIRSTS[cls];
+#pragma unroll
+            for (u32 j = QUAD; j-- > 0;) w.symbol(table[token[j]], true);
+            g = behind;
+            continue;
+        }
         Quad<Word> quad;
         quad.of(next, codes_there(n, g - 1, lane), of == OF_ALL);
         const u32 behind = next_of(g - 1);
@@ -465,8 +494,8 @@ SELDOM u32 encode_sparse(Bench_of_coder& b, const Word* codes, u32 n, u16* strea
             x >>= 16;
         };
         const auto symbol = [&](const uint4& s) {
-            if (x >= s.x << (STATE_BITS - TABLE_BITS)) put();
-            x += (u32)(((u64)x * s.z) >> (31 + s.w)) * ((1u << TABLE_BITS) - s.x) + s.y;
+            if (x >= s.x) put();
+            x = state_behind(x, s);
         };
 #pragma unroll 1
         for (u32 g = coded; g-- > 0;) {

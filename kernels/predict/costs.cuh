@@ -279,6 +279,24 @@ DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 lo
                 if ((of & ~without) == s) atomicAdd(&d.costs[of], costs[s]);
 }
 
+// The class that a group gets among the tables that are always there, with costs of direct tokens in shared memory, and
+// whether all its codes are such. For a whole warp.
+template <class Word> DEV u32 class_of(const Word (&code)[QUAD], bool& are_direct) {
+    const GroupSums sums = sums_of(code);
+    are_direct = sums.most < DIRECT;
+    if (!uniform(sums.sum)) return 0;
+    const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
+    if (uniform(cls.first == cls.second)) return cls.first;
+    SHARED_BYTES(shared);
+    const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+    u32 cost = 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++)
+        cost += costs[cls.first * DIRECT + (u32)code[j]] | (u32)costs[cls.second * DIRECT + (u32)code[j]] << 16;
+    cost = __reduce_add_sync(FULL, cost);
+    return cost >> 16 < (cost & 0xffff) ? cls.second : cls.first;
+}
+
 // Whether a box can be gone through by quads: none has elements of two rows, and all groups are whole.
 DEV bool has_quads(const Places& box) { return box.lx % QUAD == 0 && box.count() % GROUP == 0; }
 
