@@ -71,18 +71,19 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     const u32 n = d.n;
     for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
     take_groups<true>(b, codes, n);
-    if (threadIdx.x < 32) {
-        u16* const stream = d.stream(which);
-        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES;
-        const bool own = choose_table(b, b.used);
-        u32 table_halves = 0;
-        if (own && lane == 0) table_halves = write_table(b, d.table(which)) / 2;
-        table_halves = __shfl_sync(FULL, table_halves, 0);
-        Writer w;
+    const bool own = choose_table(b, d.part);
+    // A warp makes words of the codes, another one writes the table, and a third one tries to make a sparse tile.
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, halves = Desk<T>::STREAM_HALVES;
+    u16* const stream = d.stream(which);
+    Writer w;
+    u32 longest = 0, is_masked = 0, state_halves = 0;
+    if (warp == 0) {
         w.begin(stream, halves, lane);
         encode_codes(b, own ? (u32)OF_CLASSES : (u32)NO_TABLE, codes, n, w);
-        u32 longest, is_masked;
-        const u32 state_halves = write_states(w.x, body.states, longest, is_masked);
+        state_halves = write_states(w.x, body.states, longest, is_masked);
+    } else if (warp == 1) {
+        if (lane == 0) b.table_halves = own ? write_table(b, d.table(which)) / 2 : 0;
+    } else if (warp == 2) {
         bool far = false;
         if (sizeof(Word) == 8)
             for (u32 i = lane; i < n; i += 32) far |= (u64)codes[i] >> 32 != 0;
@@ -90,15 +91,21 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
         if (!uniform(__any_sync(FULL, far)))
             sparse = encode_sparse(b, codes, n, stream, SPARSE_HALVES, (u8*)body.sparse_head, head_bytes);
         if (lane == 0) {
-            const Piece patches = patches_of(d, said);
-            if (sparse != ~0u && head_bytes / 2 + sparse < state_halves + table_halves + halves - w.at) {
-                make_body(body, said, 1, 0, 0, 0, patches, {body.sparse_head, head_bytes / 2}, 0,
-                          {stream + SPARSE_HALVES - sparse, sparse});
-            } else {
-                said.has_table = own;
-                make_body(body, said, 0, w.change, longest, is_masked, patches,
-                          {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
-            }
+            b.sparse = sparse;
+            b.sparse_head_bytes = head_bytes;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const Piece patches = patches_of(d, said);
+        const u32 sparse = b.sparse, head_bytes = b.sparse_head_bytes, table_halves = b.table_halves;
+        if (sparse != ~0u && head_bytes / 2 + sparse < state_halves + table_halves + halves - w.at) {
+            make_body(body, said, 1, 0, 0, 0, patches, {body.sparse_head, head_bytes / 2}, 0,
+                      {stream + SPARSE_HALVES - sparse, sparse});
+        } else {
+            said.has_table = own;
+            make_body(body, said, 0, w.change, longest, is_masked, patches,
+                      {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
         }
     }
     __syncthreads();
@@ -138,7 +145,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
     write_patches(d);
     const Said said = {rule.set, 1 + rule.rough, rule.coarse ? (u32)ON_LATTICE : (u32)MULTIPLES,
                        0,        NO_FORM,        (u64)(i64)d.survey.base};
-    if (any_code(d, codes))
+    if (d.survey.small && !masked ? d.has_codes : any_code(d, codes))
         code_tile(d, shelf, body, said, codes);
     else
         make_empty(d, body, said);

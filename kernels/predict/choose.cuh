@@ -115,6 +115,8 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
                              : encode_small<false>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels, codes,
                                                    d.differences());
         any = block_or(any, d.part);
+        if (threadIdx.x == 0) d.has_codes = any >> 31;
+        any &= ~(1u << 31);
         return any < (rule.coarse ? 1u << 20 : 1u << 22);
     }
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};

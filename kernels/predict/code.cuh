@@ -25,7 +25,9 @@ struct Bench_of_coder {
     u32 direct[ELEMENTS / GROUP / 32];    // a bit for each whole group of direct tokens alone
     u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
     u64 own_classes;                   // the class that groups of each class get, four bits each
-    u32 own_of;
+    // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
+    u32 own_cost[TABLES], other_cost[TABLES], table_bytes;
+    u32 table_halves, sparse, sparse_head_bytes;    // what was written of the table, and as a sparse tile
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
 
@@ -168,78 +170,96 @@ DEV void make_own_symbols(Bench_of_coder& b) {
     __syncwarp();
 }
 
-// What the tokens of a class cost in its own table, or in the one of class `by`. For a whole warp.
-SELDOM u32 cost_of_class(const Bench_of_coder& b, u32 cls, u32 by) {
-    const u32 lane = threadIdx.x & 31, first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
-    u32 cost = 0;
-#pragma unroll 1
-    for (u32 t = lane; t < tokens; t += 32)
-        cost += b.sums[first + t] * (by == OWN && b.own_of ? b.cost[t] : token_cost(by, t));
-    return __reduce_add_sync(FULL, cost);
-}
-// The same where the tile's own table is for the classes `chosen` alone: that of class OWN has given way.
-SELDOM u64 cost_of_classes(Bench_of_coder& b, u32 used, u32 chosen) {
-    u64 cost = 0;
-#pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++) {
-        if (!(used >> cls & 1)) continue;
-        cost += cost_of_class(b, cls, chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls);
-    }
-    return cost + 8 * BIT * (u64)table_bytes(b);
-}
-// Fits the table to the tokens of some classes. For a whole warp.
-SELDOM void fit_classes(Bench_of_coder& b, u32 chosen) {
-    const u32 lane = threadIdx.x & 31;
-    __syncwarp();
-#pragma unroll 1
-    for (u32 s = lane; s < SYMBOLS; s += 32) {
+// Fits the table to the tokens of the classes `chosen`, and finds what those cost in it and how long it is; what all
+// cost then, if the class of table OWN gives way where that is not chosen. For a whole block; a barrier before and
+// behind.
+DEV u64 fit_to_classes(Bench_of_coder& b, u32 used, u32 chosen) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) {
         u32 count = 0;
         for (u32 cls = 1; cls < TABLES; cls++)
             if (chosen >> cls & 1 && s < (u32)FIRSTS[cls + 1] - FIRSTS[cls]) count += b.sums[FIRSTS[cls] + s];
         b.count[s] = count;
     }
-    fit(b);
+    __syncthreads();
+    if (warp == 0) fit(b);
+    __syncthreads();
+#pragma unroll 1
+    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += warps) {
+        if (!(chosen >> cls & 1)) continue;
+        const u32 first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
+        u32 cost = 0;
+        for (u32 t = lane; t < tokens; t += 32) cost += b.sums[first + t] * b.cost[t];
+        cost = __reduce_add_sync(FULL, cost);
+        if (lane == 0) b.own_cost[cls] = cost;
+    }
+    if (warp + 1 == warps) {
+        const u32 bytes = table_bytes(b);
+        if (lane == 0) b.table_bytes = bytes;
+    }
+    __syncthreads();
+    u64 cost = 8 * BIT * (u64)b.table_bytes;
+#pragma unroll 1
+    for (u32 cls = 1; cls < TABLES; cls++)
+        if (used >> cls & 1) cost += chosen >> cls & 1 ? b.own_cost[cls] : b.other_cost[cls];
+    __syncthreads();
+    return cost;
 }
 
 // Finds the tile's own table by what tokens occur, and which classes it is for; false if it is better without one. For
-// a whole warp.
-SELDOM bool choose_table(Bench_of_coder& b, u32 used) {
-    const u32 lane = threadIdx.x & 31;
+// a whole block; a barrier before and behind.
+SELDOM bool choose_table(Bench_of_coder& b, u64* part) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, used = b.used;
     if (used == 0) return false;
-    u64 without = 0;
-    u32 all = 0;
-    if (lane == 0) b.own_of = NO_TABLE;
-    __syncwarp();
+    u32 all = 0, without = 0;
 #pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++)
-        if (used >> cls & 1) without += cost_of_class(b, cls, cls);
-    for (u32 s = lane; s < STATIC_SYMBOLS; s += 32) all += b.sums[s];
-    all = __reduce_add_sync(FULL, all);
-    __syncwarp();
-    if (lane == 0) b.own_of = OF_CLASSES;
-    fit_classes(b, used);
+    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += blockDim.x / 32) {
+        if (!(used >> cls & 1)) continue;
+        const u32 first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
+        u32 cost = 0, other = 0;
+        for (u32 t = lane; t < tokens; t += 32) {
+            const u32 sum = b.sums[first + t];
+            all += sum;
+            cost += sum * TOKEN_COSTS[first + t];
+            if (cls == OWN) other += sum * token_cost(OWN - 1, t);
+        }
+        without += cost;
+        cost = __reduce_add_sync(FULL, cls == OWN ? other : cost);
+        if (lane == 0) b.other_cost[cls] = cost;
+    }
+    all = block_sum(all, part);
+    const u64 plain = block_sum((u64)without, part);
+    const u64 for_all = fit_to_classes(b, used, used);
     u32 chosen = 0;
 #pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++) {
-        if (!(used >> cls & 1)) continue;
-        const u32 own = cost_of_class(b, cls, OWN), other = cost_of_class(b, cls, cls == OWN ? OWN - 1 : cls);
-        if (own < other) chosen |= 1 << cls;
-    }
-    const u64 for_all = cost_of_classes(b, used, used);
+    for (u32 cls = 1; cls < TABLES; cls++)
+        if (used >> cls & 1 && b.own_cost[cls] < b.other_cost[cls]) chosen |= 1 << cls;
+    u64 cost = for_all;
+    __syncthreads();    // all have seen them
     if (chosen != used) {
-        fit_classes(b, chosen);
+        cost = fit_to_classes(b, used, chosen);
         // Groups that all have one class say nothing of it.
-        if (for_all <= cost_of_classes(b, used, chosen) + BIT * (u64)(all / GROUP)) {
+        if (for_all <= cost + BIT * (u64)(all / GROUP)) {
             chosen = used;
-            fit_classes(b, used);
+            cost = fit_to_classes(b, used, used);
         }
     }
-    if (cost_of_classes(b, used, chosen) >= without) return false;
-    u64 classes = 0;
-    for (u32 cls = 1; cls < TABLES; cls++)
-        classes |= (u64)(chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls) << (4 * cls);
-    if (lane == 0) b.own_classes = classes;
-    make_own_symbols(b);
+    if (cost >= plain) return false;
+    if (threadIdx.x == 0) {
+        u64 classes = 0;
+        for (u32 cls = 1; cls < TABLES; cls++)
+            classes |= (u64)(chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls) << (4 * cls);
+        b.own_classes = classes;
+    }
+    // The symbols, one for each thread.
+    static_assert(SYMBOLS == PREDICT_THREADS, "one for each thread");
+    const u32 f = b.frequency[threadIdx.x], up_to = warp_running_sum(f);
+    if (lane == 31) ((u32*)part)[warp] = up_to;
+    __syncthreads();
+    u32 start = up_to - f;
+    for (u32 w = 0; w < warp; w++) start += ((u32*)part)[w];
+    b.own[threadIdx.x] = symbol_of(start, f);
+    __syncthreads();
     return true;
 }
 

@@ -285,7 +285,7 @@ template <class T> struct Desk {
     u64 part[MOST_WARPS];
     u64 costs[SETS];
     u64 found;
-    u32 count, flag;
+    u32 count, flag, has_codes;
     Levels levels;
     // Bodies that are to go to their places, from number `first` on; where the next one is staged.
     Waiting waiting[WAITING];

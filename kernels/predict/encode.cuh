@@ -35,7 +35,7 @@ template <bool ROUGH> struct SmallMarch {
     u32 carry;    // threads that the classes before have taken
     u32* to;      // where codes of the class at hand go
     bool stay_signed;
-    u32 any;    // all bits of differences, or of their complement
+    u32 any, any_code;    // all bits of differences, or of their complement, and of codes
 
     DEV u32 make(const Weights& w, u32 at, u32 a, u32 c, u32 d) const {
         return w.template make<ROUGH>(ROUGH ? 0 : shared[at + a], shared[at], shared[at + c],
@@ -46,6 +46,7 @@ template <bool ROUGH> struct SmallMarch {
         const u32 d = shared[place] - p;
         any |= d ^ (u32)((i32)d >> 31);
         const u32 code = nearest_of(d, inverse), error = s * code;
+        any_code |= code;
         *code_at = stay_signed ? code : code_of(code);
         shared[place] = p + error;
         return error;
@@ -201,7 +202,7 @@ template <bool ROUGH> struct SmallMarch {
 };
 
 // Encodes the small numbers at a place of the shared memory, with room for errors at another one, into codes; all bits
-// of differences of this thread, or of their complement. `signed_codes`: room for those that become differences. For a
+// of differences of this thread, or of their complement, and above them whether codes are not all 0. `signed_codes`: room for those that become differences. For a
 // whole block; a barrier before and behind.
 template <bool ROUGH>
 SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,
@@ -219,7 +220,7 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
     SmallMarch<ROUGH> m;
     m.shared = (u32*)shared;
     m.v = v;
-    m.any = 0;
+    m.any = m.any_code = 0;
     const auto lay_level = [&](u32 k) {
         const auto along = [&](u32 n, u32 step, u32 axis) {
             const u32 coarse = nodes_of(n, k + 1);
@@ -280,7 +281,7 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
             __syncthreads();
         }
     }
-    return m.any;
+    return m.any | (u32)(m.any_code != 0) << 31;
 }
 
 }    // namespace predict
