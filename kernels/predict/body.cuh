@@ -79,7 +79,8 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     u32 longest = 0, is_masked = 0, state_halves = 0;
     if (warp == 0) {
         w.begin(stream, halves, lane);
-        encode_codes(b, own ? (u32)OF_CLASSES : (u32)NO_TABLE, codes, n, w);
+        list_groups(b, n, own);
+        encode_listed(b, codes, n, w);
         state_halves = write_states(w.x, body.states, longest, is_masked);
     } else if (warp == 1) {
         if (lane == 0) b.table_halves = own ? write_table(b, d.table(which)) / 2 : 0;

@@ -14,6 +14,8 @@ enum : u32 {
 // Which groups a tile's own table is for.
 enum Own_of : u32 { NO_TABLE, OF_CLASSES, OF_CHEAPER, OF_ALL, OF_EVERY };
 
+enum : u32 { IS_DIRECT = 1u << 31 };
+
 // What a warp that codes has in shared memory.
 struct Bench_of_coder {
     uint4 symbols[ALL_SYMBOLS];    // of the tables that are always there, then those of classes
@@ -23,6 +25,9 @@ struct Bench_of_coder {
     u8 classes[ELEMENTS / GROUP];      // of groups, among the tables that are always there
     u8 own_group[ELEMENTS / GROUP];    // those that they are coded by
     u32 direct[ELEMENTS / GROUP / 32];    // a bit for each whole group of direct tokens alone
+    // The groups that have codes, the first one last: where the table of each is among `symbols`, from bit 8 on, with
+    // IS_DIRECT where it has direct tokens alone; and how many there are.
+    u32 listed[ELEMENTS / GROUP], list_length;
     u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
     u64 own_classes;                   // the class that groups of each class get, four bits each
     // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
@@ -419,6 +424,78 @@ template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const
     __syncthreads();
 }
 
+// Encodes the classes that groups are coded by. For a whole warp.
+DEV void encode_classes(const Bench_of_coder& b, u32 n, Writer& w) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    w.step(0, [&] {
+#pragma unroll 1
+        for (u32 s = CLASSES_OF_LANE; s-- > 0;) {
+            const u32 g = CLASSES_OF_LANE * lane + s;
+            const bool has = g < groups;
+            const u32 before = s == 0 || !has ? FIRST : b.own_group[g - 1], cls = has ? b.own_group[g] : 0;
+            w.symbol(b.symbols[STATIC_SYMBOLS + before * TABLES + cls], has);
+        }
+    });
+}
+
+// Lists the groups that have codes, of the tile's own table or none; with the classes that they are coded by. For a
+// whole warp.
+DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    u32 length = 0;
+    __syncwarp();
+#pragma unroll 1
+    for (u32 first = (groups + 31) / 32 * 32; uniform(first > 0); first -= 32) {
+        const u32 g = first - 1 - lane, of = g < groups ? b.classes[g] : 0,
+                  cls = own ? (u32)(b.own_classes >> (4 * of)) & 15 : of;
+        if (g < groups) b.own_group[g] = (u8)(of ? cls : 0);
+        const u32 table = own && cls == OWN ? (u32)ALL_SYMBOLS : FIRSTS[cls],
+                  is_direct = b.direct[(first - 1) / 32] >> (g % 32) & 1, there = __ballot_sync(FULL, of != 0);
+        if (of) b.listed[length + __popc(there & low_ones(lane))] = g | table << 8 | (is_direct ? (u32)IS_DIRECT : 0);
+        length += __popc(there);
+    }
+    if (lane == 0) b.list_length = length;
+    __syncwarp();
+}
+
+// Encodes n codes of which the groups are listed. For a whole warp.
+template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, Writer& w) {
+    const u32 lane = threadIdx.x & 31, length = b.list_length;
+    // Codes are asked for two groups before they are needed.
+    Word next[QUAD] = {0, 0, 0, 0}, later[QUAD] = {0, 0, 0, 0};
+    u32 item = 0, next_item = length > 0 ? b.listed[0] : 0, later_item = length > 1 ? b.listed[1] : 0;
+    if (uniform(length > 0)) take_codes(codes, n, next_item & 255, lane, next);
+    if (uniform(length > 1)) take_codes(codes, n, later_item & 255, lane, later);
+#pragma unroll 1
+    for (u32 k = 0; uniform(k < length); k++) {
+        Word code[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            code[j] = next[j];
+            next[j] = later[j];
+        }
+        item = next_item;
+        next_item = later_item;
+        if (uniform(k + 2 < length)) {
+            later_item = b.listed[k + 2];
+            take_codes(codes, n, later_item & 255, lane, later);
+        }
+        const uint4* const table = b.symbols + (item >> 8 & 0xffff);
+        if (uniform(w.change != NEVER && item & IS_DIRECT)) {
+            uint4 s[QUAD];
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) s[j] = table[(u32)code[j]];
+#pragma unroll
+            for (u32 j = QUAD; j-- > 0;) w.symbol(s[j], true);
+            continue;
+        }
+        Quad<Word> quad;
+        quad.of(code, codes_there(n, item & 255, lane), false);
+        w.step((item & 255) + 1, [&] { quad.encode(w, table); });
+    }
+    encode_classes(b, n, w);
+}
+
 // Encodes n codes, whose groups have the classes at `b.classes`. For a whole warp.
 template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Word* codes, u32 n, Writer& w) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
@@ -434,21 +511,6 @@ template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Wor
     __syncwarp();
 #pragma unroll 1
     while (uniform(g > 0)) {
-        // Most groups have direct tokens alone, and are encoded when states take words already.
-        if (uniform(w.change != NEVER && b.direct[(g - 1) / 32] >> ((g - 1) % 32) & 1)) {
-            u32 token[QUAD];
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) token[j] = (u32)next[j];
-            const u32 behind = next_of(g - 1), of_group = b.classes[g - 1],
-                      cls = of ? (u32)(b.own_classes >> (4 * of_group)) & 15 : of_group;
-            if (uniform(behind > 0)) take_codes(codes, n, behind - 1, lane, next);
-            if (lane == 0) b.own_group[g - 1] = (u8)cls;
-            const uint4* const table = of && cls == OWN ? b.own : b.symbols + FIRSTS[cls];
-#pragma unroll
-            for (u32 j = QUAD; j-- > 0;) w.symbol(table[token[j]], true);
-            g = behind;
-            continue;
-        }
         Quad<Word> quad;
         quad.of(next, codes_there(n, g - 1, lane), of == OF_ALL);
         const u32 behind = next_of(g - 1);
@@ -460,15 +522,7 @@ template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Wor
         g = behind;
     }
     __syncwarp();
-    w.step(0, [&] {
-#pragma unroll 1
-        for (u32 s = CLASSES_OF_LANE; s-- > 0;) {
-            const u32 g = CLASSES_OF_LANE * lane + s;
-            const bool has = g < groups;
-            const u32 before = s == 0 || !has ? FIRST : b.own_group[g - 1], cls = has ? b.own_group[g] : 0;
-            w.symbol(b.symbols[STATIC_SYMBOLS + before * TABLES + cls], has);
-        }
-    });
+    encode_classes(b, n, w);
 }
 
 // Writes the final states, the shorter way; what the head says of them, and how many halves there are. For a whole

@@ -11,6 +11,8 @@ namespace predict {
 
 // Magnitudes of numbers are below this.
 enum : u32 { SMALL_NUMBER = 1 << 17 };
+// Threads share columns of more nodes.
+enum : u32 { LONG_COLUMN = 9 };
 
 // Weights of coarse nodes −1, 1 and 2 from a new one; that of node 0 is what they leave.
 struct Weights {
@@ -58,14 +60,13 @@ template <bool ROUGH> struct SmallMarch {
         const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
         const u32 columns = nx * ny;
         if (columns * nz == 0) return;
-        // So many parts of a column that most threads have one to do.
+        // Threads share long columns. The few of coarse levels are for a few warps, those of other classes for others.
         u32 parts_log2 = 0;
 #pragma unroll 1
-        while (columns << (parts_log2 + 1) <= PREDICT_THREADS + PREDICT_THREADS / 8 && 2u << parts_log2 <= nz)
-            parts_log2++;
+        while (nz >> parts_log2 > LONG_COLUMN && columns << (parts_log2 + 1) <= PREDICT_THREADS) parts_log2++;
         const u32 each = (nz + (1u << parts_log2) - 1) >> parts_log2, units = columns << parts_log2;
         u32 unit = (threadIdx.x + PREDICT_THREADS - carry) % PREDICT_THREADS;
-        carry = (carry + units) % PREDICT_THREADS;
+        carry = (carry + units + 31) / 32 * 32 % PREDICT_THREADS;
 #pragma unroll 1
         for (; unit < units; unit += PREDICT_THREADS) {
             const u32 part = times_within(unit, columns), column = unit - part * columns, j = times_within(column, nx),
