@@ -117,16 +117,22 @@ DEV void make_direct_costs() {
 }
 
 // What codes of a group cost in the better of two classes, or, if not all are direct, in the first one; `has`: a bit
-// for each of the lane's codes. For a whole warp.
-DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, u32 first, u32 second, bool are_direct) {
+// for each of the lane's codes, `whole`: all of the group are there. For a whole warp.
+DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, bool whole, u32 first, u32 second, bool are_direct) {
     u32 cost = 0;
     if (uniform(are_direct)) {
         SHARED_BYTES(shared);
         const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
         // Those of both classes, which are below 2^16.
+        const u8 *const by_first = costs + first * DIRECT, *const by_second = costs + second * DIRECT;
+        if (uniform(whole)) {
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++)
-            if (has >> j & 1) cost += costs[first * DIRECT + code[j]] | (u32)costs[second * DIRECT + code[j]] << 16;
+            for (u32 j = 0; j < QUAD; j++) cost += by_first[code[j]] + ((u32)by_second[code[j]] << 16);
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++)
+                if (has >> j & 1) cost += by_first[code[j]] + ((u32)by_second[code[j]] << 16);
+        }
         cost = __reduce_add_sync(FULL, cost);
         cost = min_of(cost & 0xffff, cost >> 16);
         return (cost ? cost : 1) * (BIT / PARTS);
@@ -189,7 +195,7 @@ template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
             const u32 k = __ffs((i32)left) - 1, g = first + k * warps, both = __shfl_sync(FULL, kind, k);
             u32 code[QUAD];
             const u32 has = take_codes(codes, n, g, lane, code);
-            cost += CLASS_COST + cost_in_classes(code, has, both & 15, both >> 4 & 15, both >> 8);
+            cost += CLASS_COST + cost_in_classes(code, has, (g + 1) * GROUP <= n, both & 15, both >> 4 & 15, both >> 8);
         }
     }
     return block_sum(lane ? 0 : cost, d.part);
