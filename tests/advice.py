@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/advice.md: what `sleek analyze` says of the fields in tests/data and in $SLEEK_DATA.
+"""Writes the table of docs/guide/advice.md: what `sleek analyze` says of the fields in tests/data and in $SLEEK_DATA.
 
     cargo build && SLEEK_DATA=... python3 tests/advice.py target/debug/sleek
 """
@@ -25,7 +25,7 @@ def row(sleek, file):
 def main(sleek):
     folders = [root / "tests/data", *map(pathlib.Path, filter(None, [os.environ.get("SLEEK_DATA")]))]
     files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in (".f32", ".f64")]
-    page = root / "docs/advice.md"
+    page = root / "docs/guide/advice.md"
     text = page.read_text()
     start = text.index("|---|---|---|\n") + len("|---|---|---|\n")
     end = text.find("\n\n", start)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recipes of packages name the version and targets that are there, and Spack's does what it says, on a stand-in for Spack. What
-# builds the packages for real: make deb, make clean-room, docs/packages.md.
+# builds the packages for real: make deb, make clean-room, docs/guide/packages.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -58,7 +58,7 @@ recipe.setup_run_environment(types.SimpleNamespace(prepend_path=lambda *a: calle
 assert called == [("build", "static"), ("-o", "build", "-o", "static", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
-grep -qF "sleek/$version.lua" docs/quickstart/clusters.md || fail "docs/quickstart/clusters.md names a module of another version"
+grep -qF "sleek/$version.lua" docs/guide/quickstart/clusters.md || fail "docs/guide/quickstart/clusters.md names a module of another version"
 for target in build static install deb tarball wheel; do
     grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
 done

@@ -125,7 +125,7 @@ mod tests {
     use clap::CommandFactory;
 
     const MANUAL: &str = include_str!("../../packaging/sleek.1");
-    const PAGE: &str = include_str!("../../docs/cli.md");
+    const PAGE: &str = include_str!("../../docs/guide/cli.md");
     /// Sections of the manual that several subcommands share.
     const SHARED: [&str; 2] = [".SH BOUND\n", ".SH COMMON OPTIONS\n"];
 
@@ -143,7 +143,7 @@ mod tests {
         places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !rest.starts_with("\\-"))
     }
 
-    /// Every option of every subcommand, as `--help` has it, is in the manual and in docs/cli.md.
+    /// Every option of every subcommand, as `--help` has it, is in the manual and in docs/guide/cli.md.
     #[test]
     fn the_manual_knows_every_option() {
         let shared = SHARED.map(|heading| section(MANUAL, heading, &["\n.SH "])).concat();
@@ -157,7 +157,7 @@ mod tests {
                 let option = format!("\\-\\-{}", long.replace('-', "\\-"));
                 let of = format!("--{long} of {}", command.get_name());
                 assert!(names(own, &option) || names(&shared, &option), "packaging/sleek.1 has no {of}");
-                assert!(names(PAGE, &format!("--{long}")), "docs/cli.md has no {of}");
+                assert!(names(PAGE, &format!("--{long}")), "docs/guide/cli.md has no {of}");
                 count += 1;
             }
         }

@@ -1,5 +1,5 @@
 //! What `sleek analyze` advises: for digits, a bound under which rounding brings them back; for all else nothing, with
-//! a word of caution where one bound may not suit all values. And docs/advice.md says what it does.
+//! a word of caution where one bound may not suit all values. And docs/guide/advice.md says what it does.
 
 use serde_json::Value;
 
@@ -133,11 +133,11 @@ fn the_output_is_not_the_input() {
     assert_eq!(bench.get("x.f32"), [0; 4000]);
 }
 
-/// Each field of docs/advice.md that is here: those of the repository, and those of SLEEK_DATA.
+/// Each field of docs/guide/advice.md that is here: those of the repository, and those of SLEEK_DATA.
 #[test]
 fn the_page_is_right() {
     let bench = Bench::new();
-    let page = std::fs::read_to_string(common::root().join("docs/advice.md")).unwrap();
+    let page = std::fs::read_to_string(common::root().join("docs/guide/advice.md")).unwrap();
     let mut seen = 0;
     for row in page.lines().filter(|l| l.starts_with("| `")) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();

@@ -338,7 +338,7 @@ def test_pyfive_reads_our_files(tmp_path):
         f["smooth"][:]
 
 
-@pytest.mark.parametrize("page", ["python/decoder/README.md", "docs/decoder.md"])
+@pytest.mark.parametrize("page", ["python/decoder/README.md", "docs/guide/decoder.md"])
 def test_pages(page, tmp_path, monkeypatch):
     h5py = pytest.importorskip("h5py")
     for needed in ("pyfive", "h5netcdf", "numcodecs"):

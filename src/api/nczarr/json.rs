@@ -1,4 +1,4 @@
-//! The codec in Zarr's metadata, as docs/zarr.md has it: an object of numbers, words and truths.
+//! The codec in Zarr's metadata, as docs/guide/zarr.md has it: an object of numbers, words and truths.
 
 use std::fmt::Write;
 
