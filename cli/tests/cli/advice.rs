@@ -53,7 +53,7 @@ fn fields_without_digits() {
     none(&noisy, "advised. Choose one by what the data is for.");
     assert_eq!(noisy["seen"][0], "an ordered field");
     let two = field(|i| if i < COUNT / 2 { 1.0 } else { 1e3 } * (smooth(i) + 1e-3 * random.normal()));
-    none(&advice(&bench, &two, false), "an absolute bound that suits these ruins those");
+    none(&advice(&bench, &two, false), "an absolute bound that suits the large ones ruins the small ones");
     none(&advice(&bench, &field(smooth), true), "advised. Choose");
 }
 

@@ -213,7 +213,7 @@ fn what_is_no_array_of_ours_is_refused_by_name() {
     fails(&npy(4, &dictionary("<f4", "False", "(12,)"), &data), "", "version 4.0; 1.0, 2.0 and 3.0 are known");
     fails(&whole[..9], "", "its NPY header: the file ends in it");
     fails(&whole[..40], "", "the file ends after 30 of them");
-    fails(&[&b"\x93NUMPY\x02\0\xff\xff\xff\xff"[..], &data].concat(), "", "is to have 4294967295 bytes");
+    fails(&[&b"\x93NUMPY\x02\0\xff\xff\xff\xff"[..], &data].concat(), "", "should have 4294967295 bytes");
     fails(b"plain", "", "");
     bench.fails("compress --lossless x.npy out", "is no NPY file: it begins with the bytes [70, 6c, 61, 69, 6e]");
     bench.put("x.npy", &whole);

@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn wrong<T>(&self) -> Result<T> {
         fail!(
             InvalidArgument,
-            "the codec {} cannot be read from byte {} on; it was to be like {}",
+            "the codec {} cannot be read from byte {} on; it should be like {}",
             self.text,
             self.at,
             r#"{"id": "sleek", "abs": 0.001}"#
