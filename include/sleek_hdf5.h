@@ -85,8 +85,8 @@ static inline herr_t H5Pset_sleek(hid_t dcpl, const char *request)
 }
 
 #ifdef SLEEK_H
-/* H5Dwrite() and H5Dread() for arrays in host or GPU memory, with chunks compressed and restored by the GPU or by all threads:
- * sleek_h5d_write() and sleek_h5d_read() of sleek.h, which must come before this file, in HDF5's types. They need libsleek. */
+/* H5Dwrite() and H5Dread() for arrays in host or GPU memory: the GPU or all threads compress and restore the chunks. They are
+ * sleek_h5d_write() and sleek_h5d_read() of sleek.h in HDF5's types; include sleek.h before this file. They need libsleek. */
 static inline int32_t H5Dwrite_sleek(hid_t dset, hid_t mem_type, const hsize_t *start, const hsize_t *count, hid_t dxpl,
                                      const void *buf, void *stream, sleek_h5d_info *info)
 {

@@ -96,8 +96,8 @@ impl Seen {
                 "{n} columns lie side by side, so a value is not like the one beside it. Give each column its own array"
             )),
             (Order::Field, Some((small, large))) if large > SCALES * small => Some(format!(
-                "some parts spread over {small:.1e} and others over {large:.1e}: an absolute bound that suits the large \
-                 ones ruins the small ones"
+                "some parts spread over {small:.1e} and others over {large:.1e}: an absolute bound that suits the \
+                 large ones ruins the small ones"
             )),
             _ if self.decades > DECADES => Some(format!(
                 "magnitudes reach over {:.0} decades, where small values may matter as much as large ones; look at \
