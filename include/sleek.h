@@ -303,8 +303,8 @@ int32_t sleek_params_init(struct sleek_params *params);
 int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
-// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128 bytes
-// and 1/7000. Dimensions or missing values add up to 304 bytes.
+// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
+// bytes and 1/7000. Dimensions or missing values add up to 304 bytes.
 //
 // Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
@@ -358,8 +358,8 @@ int32_t sleek_decompress(const void *src,
                          size_t *dst_bytes,
                          void *stream);
 
-// Restores the whole array from a stream that must be of this type and length. Use it where memory was made beforehand:
-// it is sleek_decompress() without a copy of the header from GPU memory.
+// Restores the whole array from a stream that must be of this type and length. Use it where memory was made
+// beforehand: it is sleek_decompress() without a copy of the header from GPU memory.
 //
 // - dtype, big_endian: the elements that dst is for, SLEEK_F32 ... SLEEK_U64, and 1 if they are big-endian, else 0.
 // - dst_bytes: bytes of dst, which the array has to fill.
@@ -518,9 +518,9 @@ int32_t sleek_array_flush(struct sleek_array *array);
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
 int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capacity, void *stream);
 
-// Copies compressed blocks, such as a kernel has written, into an array of the same dimensions, type and rate. src lies
-// in memory of the host or of a GPU. The array's former content and cache are gone. An error leaves the array as it
-// was; for that the call needs memory for as many blocks again.
+// Copies compressed blocks, such as a kernel has written, into an array of the same dimensions, type and rate. src
+// lies in memory of the host or of a GPU. The array's former content and cache are gone. An error leaves the array as
+// it was; for that the call needs memory for as many blocks again.
 //
 // - src_bytes: sleek_array_bytes().
 // - stream: as for sleek_array_blocks().
@@ -556,9 +556,9 @@ int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char
 // Never 0.
 size_t sleek_workspace_bytes(void);
 
-// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Call it before
-// a stream is captured into a graph, since loading cannot be captured. Call it before a measurement, too: the driver
-// may compile kernels for seconds.
+// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Call it
+// before a stream is captured into a graph, since loading cannot be captured. Call it before a measurement, too: the
+// driver may compile kernels for seconds.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_UNSUPPORTED_TYPE (of elements that the
 // codec does not take); SLEEK_E_DEVICE (also of a codec that has no kernels); SLEEK_E_INTERNAL.
@@ -659,13 +659,13 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
                                      size_t workspace_bytes,
                                      void *stream);
 
-// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can,
-// it makes the chunks on the GPU that has the data or on all threads, and hands them to HDF5. The file is the one that
-// H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it
+// can, it makes the chunks on the GPU that has the data or on all threads, and hands them to HDF5. The file is the one
+// that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
 //
-// The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements are
-// numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of the
-// dataset. dxpl has no data transform. MPI ranks do not share the file.
+// The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
+// are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of
+// the dataset. dxpl has no data transform. MPI ranks do not share the file.
 //
 // - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
 //   for H5Dwrite(). They are hid_t's of the HDF5, 1.10 or newer, that the calling code is linked to.
@@ -708,8 +708,8 @@ int32_t sleek_h5d_read(int64_t dset,
                        void *stream,
                        struct sleek_h5d_info *info);
 
-// Tells sleek_h5d_write() and sleek_h5d_read() which HDF5 to use, for calls from this thread. It is that of the program
-// or library that holds `address`, such as a function of it. NULL, as at first: that of the code that calls.
+// Tells sleek_h5d_write() and sleek_h5d_read() which HDF5 to use, for calls from this thread. It is that of the
+// program or library that holds `address`, such as a function of it. NULL, as at first: that of the code that calls.
 //
 // For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
 // processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.
