@@ -184,7 +184,7 @@ fn what_is_no_array_of_ours_is_refused_by_name() {
         ("|O", "objects of Python, which cannot be compressed"),
         ("<U4", "<U4, texts"),
         ("<f16", "precision"),
-        ("|b1", "|b1, truth values; --dtype i8 or u8 takes them as that"),
+        ("|b1", "|b1, truth values; --dtype i8 or u8 compresses them as such numbers"),
         ("<M8[ns]", "dates or times; --dtype f64 or i64 or u64"),
         ("|V3", "|V3, bytes without a type, which cannot be compressed"),
         ("<c8", "complex numbers, <c8; --dtype f32 takes their real and imaginary parts, as a last dimension of 2"),
