@@ -1,7 +1,7 @@
 //! Sleek compresses arrays of floating-point numbers losslessly or within a guaranteed error bound.
 //!
 //! This crate, `sleek-compress`, is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The
-//! stream it writes is described byte by byte in `docs/format.md`; the method is SLEEK (Akathoott, Rodriguez,
+//! stream it writes is described byte by byte in `docs/reference/format.md`; the method is SLEEK (Akathoott, Rodriguez,
 //! Burtscher, IPDPS'26). Streams are the same on every machine, verified before they are decoded, and read by every
 //! door: HDF5, Zarr, Python, C.
 //!

@@ -33,10 +33,11 @@ mapfile -t all_pages < <(git ls-files '*.md')
 mapfile -t sources < <(git ls-files '*.rs' '*.cu' '*.cuh' 'kernels/*.h')
 python3 tests/pages.py --lines "${all_pages[@]}" "${sources[@]}"
 
-for page in docs/*.md docs/*/*.md; do
+mapfile -t site_pages < <(git ls-files 'docs/*.md')
+for page in "${site_pages[@]}"; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }
 done
-if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging)' docs/*.md docs/*/*.md; then
+if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging|benches)' "${site_pages[@]}"; then
     echo "docs: a page of the site links to what is not in the site" >&2
     exit 1
 fi

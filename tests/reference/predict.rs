@@ -1,4 +1,5 @@
-//! Packed tiles of codec 4, written from `docs/codecs/predict.md`, whose tables it reads: slow, plain and strict.
+//! Packed tiles of codec 4, written from `docs/reference/codecs/predict.md`, whose tables it reads: slow, plain and
+//! strict.
 
 use std::sync::OnceLock;
 
@@ -8,7 +9,7 @@ use super::{Geometry, Header, Outcome, ensure, ensure_zero, mask, number, slice,
 fn tables() -> &'static [Vec<Vec<u64>>; 2] {
     static TABLES: OnceLock<[Vec<Vec<u64>>; 2]> = OnceLock::new();
     TABLES.get_or_init(|| {
-        let page = include_str!("../../docs/codecs/predict.md");
+        let page = include_str!("../../docs/reference/codecs/predict.md");
         let frequencies = |row: &str| {
             let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);
             runs.flat_map(|run| match run.split_once('×') {
