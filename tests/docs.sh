@@ -26,7 +26,9 @@ fi
 { printf '| %0120d\n' 0 && echo '```'; } > "$wrong/lines.rs"
 if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "docs: a long line of a source was passed over" >&2 && exit 1; fi
 
-# The template of docs/performance.md has that page's links.
+# docs/performance.md is what its figures and its template make; the template has that page's links.
+python3 benches/performance/report.py docs/performance.json | diff -u docs/performance.md - ||
+    { echo "docs: docs/performance.md is stale: python3 benches/performance/report.py docs/performance.json > docs/performance.md" >&2 && exit 1; }
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
