@@ -32,4 +32,4 @@ done
     cat packaging/debian/changelog
 } > packaging/debian/changelog.new
 mv packaging/debian/changelog.new packaging/debian/changelog
-echo "version $old -> $new; left: the heading in CHANGELOG.md, Status in README.md (docs/release.md)"
+echo "version $old -> $new; left: the heading in CHANGELOG.md, Status in README.md (docs/internals/release.md)"

@@ -1,9 +1,9 @@
 //! Sleek compresses arrays of floating-point numbers losslessly or within a guaranteed error bound.
 //!
 //! This crate, `sleek-compress`, is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The
-//! stream it writes is described byte by byte in `docs/format.md`. Its default codec is SLEEK (Akathoott, Rodriguez,
-//! Burtscher, IPDPS'26). Streams are the same on every machine and are verified before they are decoded. HDF5, Zarr,
-//! Python and C read the same streams.
+//! stream it writes is described byte by byte in `docs/reference/format.md`. Its default codec is SLEEK (Akathoott,
+//! Rodriguez, Burtscher, IPDPS'26). Streams are the same on every machine and are verified before they are decoded.
+//! HDF5, Zarr, Python and C read the same streams.
 //!
 //! ```
 //! use sleek::{DType, Mode, Params};

@@ -33,7 +33,9 @@ if [[ $found != *"at most 1000 are allowed"* || $found != *"words in README.md: 
     exit 1
 fi
 
-# The template of docs/performance.md has that page's links.
+# docs/performance.md is what its figures and its template make; the template has that page's links.
+python3 benches/performance/report.py docs/performance.json | diff -u docs/performance.md - ||
+    { echo "docs: docs/performance.md is stale: python3 benches/performance/report.py docs/performance.json > docs/performance.md" >&2 && exit 1; }
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
@@ -46,7 +48,7 @@ python3 tests/glossary.py
 for page in "${site_pages[@]}"; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }
 done
-if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging)' "${site_pages[@]}"; then
+if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging|benches)' "${site_pages[@]}"; then
     echo "docs: a page of the site links to what is not in the site" >&2
     exit 1
 fi

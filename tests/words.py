@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LIMIT, LONG = 90_000, 28
+LIMIT, LONG = 40_000, 28
 
 
 def files(*patterns):

@@ -1,4 +1,4 @@
-//! A compressed file is one stream after another (docs/format.md §8); here they are called frames.
+//! A compressed file is one stream after another (docs/reference/format.md §8); here they are called frames.
 
 use sleek::Dims;
 use sleek::container::Header;
