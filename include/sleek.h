@@ -196,8 +196,12 @@ typedef struct sleek_params {
     // bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     // Floating-point types only; integers all come back anyway.
     uint64_t missing[4];
+    // 1 (default) if no value is a missing one but those above; 0: where there is a bound, values that look like
+    // missing ones, such as -9999 among values from 0 to 1, are searched for, and kept as if they were in missing.
+    // The search takes time, on a GPU as much as compression, so a program asks for it; sleek_params_parse() does.
+    int32_t no_fill;
     // Zero.
-    uint64_t reserved[2];
+    uint32_t reserved[3];
 } sleek_params;
 
 // What a stream holds, as sleek_inspect() tells it.
@@ -245,6 +249,8 @@ typedef struct sleek_info {
     uint64_t missing_count;
     // Their bits.
     uint64_t missing[4];
+    // How many of them, the last ones, nobody named: they were found.
+    uint64_t missing_found;
 } sleek_info;
 
 // What an asynchronous call leaves in GPU memory when the stream has passed it.
@@ -303,9 +309,21 @@ int32_t sleek_params_init(struct sleek_params *params);
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
 int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
+// Sets bound and range of params for one chunk of an array that is kept in chunks which are restored, changed and
+// compressed anew, as Zarr keeps them: SLEEK_NOA without a range takes the range of this chunk, in which neither
+// missing values count, named or found, nor zeros, nor what the last element is equal to, which may be the rim that
+// was filled; and a step of a power of two, with which the bound holds however often that happens. Other requests stay
+// as they are.
+//
+// - params: set up by sleek_params_init(); unchanged after an error.
+// - src: count elements of params->dtype in host memory.
+//
+// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
+int32_t sleek_params_of_chunk(struct sleek_params *params, const void *src, size_t count);
+
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
-// bytes and 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
+// bytes and 1/7000, and by up to 304 bytes more where there are dimensions or missing values or these may be found.
 //
 // Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 size_t sleek_compress_bound(const struct sleek_params *params, size_t count);

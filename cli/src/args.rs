@@ -170,11 +170,11 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
     Ok(all)
 }
 
-/// What to do about values that look like missing ones and were not declared.
+/// What becomes of values that look like missing ones and were not declared.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
     /// A value that stands far outside of all others, such as -9999 or 1e20, is data all the same; without this it is
-    /// an error, unless --fill names it
+    /// taken for a missing one, as if --fill named it
     #[arg(long)]
     pub no_fill: bool,
 }

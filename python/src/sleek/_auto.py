@@ -56,7 +56,8 @@ def choose(
     p = params(element(a.dtype), request, abs, noa, rel, lossless, range, fill, PROFILES[0])
     if request is None:
         words = [MODES[p.mode] + (f"={p.bound!r}" if p.mode else "")]
-        words += [f"{name}={value!r}" for name, value in (("range", range), ("fill", fill)) if value is not None]
+        words += [f"{name}={value!r}" for name, value in (("range", range), ("fill", fill)) if value is not None and value is not False]
+        words += ["no-fill"] if fill is False else []
         request = ",".join(words)
     before = p.profile, p.codec
     suit(p, a, auto)
