@@ -184,6 +184,13 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
             for _ in 0..random.below(4) {
                 values[random.below(n as u64) as usize] = mark;
             }
+            // A slope that leads to it.
+            if random.below(3) == 0 {
+                let (at, steps) = (random.below(n as u64) as usize, 1 + random.below(12) as usize);
+                for (k, v) in values[at..].iter_mut().take(steps).enumerate() {
+                    *v += (mark - *v) * (k + 1) as f64 / steps as f64;
+                }
+            }
         }
         let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
         let params = Params { threads: 1 + random.below(3) as u32, ..params };

@@ -55,13 +55,13 @@ pub fn compress(
     }
     let watch = &Mutex::new(Watched::new(params.dtype, params.big_endian));
     let encoded = encode(params, cpu::Encoding { options, watch: Some(watch) });
-    let verdict = match &encoded {
-        Ok(_) => watch.lock().unwrap_or_else(PoisonError::into_inner).verdict(),
+    let watched = match &encoded {
+        Ok(_) => Some(watch),
         // With what is found it may be shorter.
-        Err(e) if e.kind == Kind::BufferTooSmall => Verdict::Unknown,
+        Err(e) if e.kind == Kind::BufferTooSmall => None,
         Err(_) => return encoded,
     };
-    match behind(params, verdict, src)? {
+    match behind(params, watched, src)? {
         Some(with) => encode(&with[0], options.into()),
         None => encoded,
     }
@@ -81,9 +81,11 @@ fn with_range(params: &Params, measures: bool, src: &[u8]) -> Result<Box<[Params
 
 /// The parameters with what there is in an array that was watched, if there is anything.
 #[inline(never)]
-fn behind(params: &Params, verdict: Verdict, src: &[u8]) -> Result<Option<Box<[Params]>>> {
+fn behind(params: &Params, watched: Option<&Mutex<Watched>>, src: &[u8]) -> Result<Option<Box<[Params]>>> {
     let (numbers, n) = numbers(params)?;
     let known = &numbers[..n];
+    let verdict = watched
+        .map_or(Verdict::Unknown, |watched| watched.lock().unwrap_or_else(PoisonError::into_inner).verdict(known, src));
     let ends = match verdict {
         Verdict::NoMarks => return Ok(None),
         Verdict::Ends(ends) => Some(ends),

@@ -146,18 +146,20 @@ pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
 
 /// Whether an array has no mark and more than two values: its smallest and largest elements are within `reach` of `low`
 /// and `high`, and so are others of what lies next to these, which is farther away than twice that, or none of them.
-pub fn clears(dtype: DType, ends: &Ends, reach: f64) -> bool {
+/// Ends that are there `once` are marks only where they are usual.
+pub fn clears(dtype: DType, ends: &Ends, reach: f64, once: [bool; 2]) -> bool {
     let Ends { low, high, above_low, below_high } = *ends;
     // How far apart the others are at least, and how far away from them an end is at most.
     let others = (below_high - reach) - (above_low + reach);
     // What is rounded is less than the slack.
     let slack = if reach > 0.0 { 1e-15 * low.abs().max(high.abs()) } else { 0.0 };
     let farthest = |distance: f64| distance + 2.0 * reach + slack;
-    let is_near = |end: f64, distance: f64| {
+    let is_none = |end: f64, distance: f64, once: bool| {
         let usual = || has_usual(dtype, ((end - reach).next_down(), (end + reach).next_up()));
-        distance > 2.0 * reach && farthest(distance) <= others && (farthest(distance) <= others / GAP || !usual())
+        let near = distance > 2.0 * reach && farthest(distance) <= others;
+        (near || once) && (near && farthest(distance) <= others / GAP || !usual())
     };
-    others > 0.0 && is_near(low, above_low - low) && is_near(high, high - below_high)
+    others > 0.0 && is_none(low, above_low - low, once[0]) && is_none(high, high - below_high, once[1])
 }
 
 /// Whether a value that people use to mark missing ones may lie within a range.

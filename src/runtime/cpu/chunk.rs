@@ -100,7 +100,7 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
         }
         if let Some(watcher) = &mut self.watcher {
-            watcher.own.note(self.codec.span(&self.encoder), data.bytes());
+            watcher.own.note(self.codec.span(&self.encoder), place(self.layout, c), data.bytes());
         }
         (kind, bytes)
     }
@@ -218,7 +218,7 @@ impl Masker {
         if let Some(watcher) = watcher
             && !is_full(&self.any, n)
         {
-            watcher.own.note(codec.span(encoder), &self.filled[BEFORE..BEFORE + len]);
+            watcher.own.note(codec.span(encoder), place(layout, data.chunk), &self.filled[BEFORE..BEFORE + len]);
         }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
@@ -259,6 +259,11 @@ impl Masker {
         }
         full
     }
+}
+
+/// The first byte of a chunk whose elements lie together.
+fn place(layout: &Layout, c: usize) -> Option<usize> {
+    layout.is_linear().then(|| c * layout.chunk_bytes())
 }
 
 /// Whether the first `n` bits of a mask are set.
