@@ -33,6 +33,7 @@
 //! Both are on by default; a program that only compresses arrays wants `default-features = false`. The command `sleek`
 //! is a package of its own, `sleek-cli`, which uses what is published here.
 
+pub mod advise;
 #[doc(hidden)]
 pub mod api;
 pub mod bound;

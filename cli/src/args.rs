@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
-use crate::targets::Target;
+use crate::targets::{self, Target};
 
 /// The bound, or what takes its place: exactly one.
 #[derive(clap::Args, Clone, Debug)]
@@ -132,14 +132,15 @@ impl Quality {
 
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
     pub fn target(&self) -> Result<Option<Target>, String> {
-        self.bound.target().map(|target| target.check().map(|()| target)).transpose()
+        self.bound.target().map(|target| targets::check(&target).map(|()| target)).transpose()
     }
 
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
         if let (Some(range), true) = (self.range, mode != Mode::Noa) {
-            let other = self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| target.name());
+            let other =
+                self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| targets::argument(&target));
             return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);

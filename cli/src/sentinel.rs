@@ -5,7 +5,7 @@ use sleek::marks;
 use sleek::range::{Ends, join, value_range};
 use sleek::{DType, MissingValue, MissingValues, Mode, Params};
 
-use crate::element;
+use sleek::advise::elements;
 
 /// Elements are looked at in pages of so many bytes.
 const PAGE_BYTES: usize = 4 << 10;
@@ -65,7 +65,7 @@ impl Watch {
             Some(range) if !self.knows(range) => {}
             _ => return,
         }
-        element::for_each_pair(self.dtype, self.big_endian, page, page, |(_, v), _| {
+        elements::for_each_pair(self.dtype, self.big_endian, page, page, |(_, v), _| {
             if v.is_finite() && !self.known.contains(&v) {
                 self.value(v);
             }

@@ -138,8 +138,10 @@ pub fn are_few(ends: &Ends) -> bool {
 pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
     let Ends { low, high, above_low, below_high } = *ends;
     let others = below_high - above_low;
+    // Infinite ends have distances that are no numbers.
+    let beyond = |distance: f64, limit: f64| distance.partial_cmp(&limit).is_none_or(|order| order.is_gt());
     let is = |end: f64, distance: f64, repeats: bool| {
-        repeats && !(distance <= others) || !(distance <= others / GAP) && is_usual(dtype, end)
+        repeats && beyond(distance, others) || beyond(distance, others / GAP) && is_usual(dtype, end)
     };
     [is(low, above_low - low, repeats[0]), is(high, high - below_high, repeats[1])]
 }

@@ -7,7 +7,6 @@ use sleek::range::{join, value_range};
 use sleek::{DType, Dims, MissingValues};
 
 use crate::args;
-use crate::element;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
@@ -15,6 +14,7 @@ use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
 use crate::progress::{Progress, bytes};
 use crate::sentinel::{self, Watch};
+use sleek::advise::elements;
 
 /// Bytes of a piece of a file of plain bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -174,7 +174,7 @@ impl Sample {
     /// The values of a piece; what does not count is NaN.
     pub fn values(&self, piece: &[u8]) -> Vec<f64> {
         let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
-        element::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
+        elements::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
             values.push(if v.is_finite() && !self.fills.contains(&v) { v } else { f64::NAN });
         });
         values

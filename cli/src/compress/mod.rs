@@ -15,7 +15,7 @@ use sleek::{DType, Dims, Mode, Params, Profile, Search};
 use cut::Cut;
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
-use crate::auto::{Auto, arguments};
+use crate::auto::{Aim, arguments};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
 use crate::npy::{self, Array, Given};
@@ -43,7 +43,7 @@ pub struct Args {
     /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed),
     /// or the smallest of those that take so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    auto: Option<Auto>,
+    auto: Option<Aim>,
     #[command(flatten)]
     sentinels: Sentinels,
     /// The elements are big-endian, and come back so
@@ -165,7 +165,7 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
         return Err(format!("{name}: goes with an array, and {} is a safetensors file, which has many", input.name));
     }
     if let Some(target) = args.quality.target()? {
-        let name = target.name();
+        let name = crate::targets::argument(&target);
         return Err(format!(
             "{name}: a safetensors file takes a bound, --abs, --noa or --rel, or none: it is lossless then"
         ));

@@ -6,7 +6,7 @@ use sleek::{Mode, Params};
 use super::cut::Cut;
 use super::{Args, compress_frame, read_through, seen_range};
 use crate::io::{Block, Input};
-use crate::targets::{Answer, Measured, Quest, Target, restored};
+use crate::targets::{self, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
 const SAMPLE_BYTES: usize = 8 << 20;
@@ -22,7 +22,7 @@ pub fn solve(
     input: &mut Input,
 ) -> Result<Params, String> {
     let Some(raw_bytes) = input.bytes else {
-        let (name, from) = (target.name(), &input.name);
+        let (name, from) = (targets::argument(target), &input.name);
         return Err(format!("{name}: the array is read several times, and {from} can be read only once"));
     };
     let params = &mut params.clone();
@@ -47,9 +47,9 @@ pub fn solve(
         })?;
         failed.map(|()| m)
     };
-    let answer: Answer = quest.solve(on_sample, on_whole)?;
+    let answer = quest.solve(on_sample, on_whole).map_err(targets::reason)?;
     if !quiet {
-        answer.tell(target, &input.name);
+        targets::tell_of(&answer, target, &input.name);
     }
     Ok(answer.params)
 }

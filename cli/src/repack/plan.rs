@@ -15,17 +15,17 @@ use super::request::{Request, Wish};
 use super::rules::{Pattern, Rules};
 use super::size::Share;
 use super::zfp::{self, Maker, Way};
-use crate::auto::{self, Auto};
-use crate::element;
+use crate::auto::{self, Aim};
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string, h5_id};
 use crate::io::tell;
+use crate::progress::similarity;
 use crate::sentinel::{self, Watch, flattens, text};
-use crate::ssim::similarity;
-use crate::targets::{Measured, Quest, Target};
+use crate::targets::{self, Measured, Quest, Target};
+use sleek::advise::elements;
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
@@ -58,7 +58,7 @@ pub struct Requests {
     /// The filter that they get.
     pub filter: zfp::Filter,
     /// By what profile and codec are chosen where no request has any.
-    pub auto: Option<Auto>,
+    pub auto: Option<Aim>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -611,7 +611,7 @@ impl Survey<'_> {
             return Some(range);
         }
         let mut range = None;
-        element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
+        elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
             if v.is_finite() && valid.contains(&v) && !missing.contains(&v) {
                 range = join(range, Some((v, v)));
             }
@@ -644,15 +644,15 @@ impl Survey<'_> {
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
             .map_err(|failed| match self.share {
                 Some(share) => share.unmet(&self.field.name, failed),
-                None => format!("{}: {}", self.field.name, failed.why),
+                None => format!("{}: {}", self.field.name, targets::reason(failed)),
             })?;
         let reached = match target {
-            _ if answer.measured.squares == 0.0 => String::new(),
+            _ if answer.measured.is_exact() => String::new(),
             Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),
             Target::Ssim(_) => format!("SSIM {} ", similarity(answer.measured.ssim())),
             _ => String::new(),
         };
-        let remark = format!("{reached}for {}", target.name());
+        let remark = format!("{reached}for {}", targets::argument(&target));
         Ok((answer.params, [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
     }
 

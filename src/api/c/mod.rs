@@ -3,6 +3,7 @@
 //! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
 //! the guard, and the rest of the library does the work.
 
+mod advice;
 mod array;
 mod gpu;
 mod h5d;
@@ -71,11 +72,8 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
 pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *const c_void, count: usize) -> i32 {
     status(|| {
         // SAFETY: the contract of this function.
-        let asked = unsafe { sleek_params::read(params) }?;
+        let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
         asked.check()?;
-        memory::not_null("src", src)?;
-        // SAFETY: not null, and so many elements by the contract.
-        let chunk = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), count.saturating_mul(asked.dtype.size())) };
         let found = crate::api::hdf5_filter::of_chunk(asked, chunk)?;
         // SAFETY: as above, and writable.
         unsafe { sleek_params::set_range(params, &found) }

@@ -120,6 +120,20 @@ pub enum sleek_profile {
     SLEEK_SMALL = 2,
 }
 
+/// What sleek_find_bound() is to meet.
+#[repr(C)]
+pub enum sleek_target {
+    /// So many times smaller, at least.
+    SLEEK_TARGET_RATIO = 0,
+    /// A stream of so many bytes, at most.
+    SLEEK_TARGET_SIZE = 1,
+    /// So many dB, at least: 20 log10(value range / root mean square error).
+    SLEEK_TARGET_PSNR = 2,
+    /// Such a structural similarity, at least: above 0 and below 1, the mean over windows of 8 x 8 values of the two
+    /// fastest dimensions.
+    SLEEK_TARGET_SSIM = 3,
+}
+
 /// Where the work runs.
 #[repr(C)]
 pub enum sleek_device {
@@ -339,6 +353,34 @@ impl sleek_params {
         check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
         own.bound = found.bound;
         own.range = found.range.unwrap_or(0.0);
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    /// Sets the fields that say how much may be lost.
+    ///
+    /// # Safety
+    /// As for [`sleek_params::set_range`].
+    pub unsafe fn set_bound(params: *mut sleek_params, found: &Params) -> Result<()> {
+        // SAFETY: the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        (own.mode, own.bound, own.range) = (found.mode as i32, found.bound, 0.0);
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    /// Sets profile and codec.
+    ///
+    /// # Safety
+    /// As for [`sleek_params::set_range`].
+    pub unsafe fn set_choice(params: *mut sleek_params, found: &Params) -> Result<()> {
+        // SAFETY: the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        (own.profile, own.codec) = (found.profile as i32, found.codec.into());
         // SAFETY: as above, and writable.
         unsafe { params.write_unaligned(own) };
         Ok(())

@@ -10,6 +10,7 @@ const HALVES: usize = 2;
 
 /// See `Simd::ends`.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // three arrays have the index
 pub fn ends32<const S: usize>(_: Avx2, words: &[u32; S], ends: &mut Ends<u32>) -> u32 {
     const { assert!(S.is_multiple_of(16)) };
     // SAFETY: the processor has the level, as the token says; lines are 64 bytes, aligned to 64, and each load is of 32
@@ -51,6 +52,7 @@ pub fn ends32<const S: usize>(_: Avx2, words: &[u32; S], ends: &mut Ends<u32>) -
 /// See `Simd::ends`. Words of 64 bits are compared as the floats that they are, which skips NaN: where one was, all bits
 /// of the third line's lane are set.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // three arrays have the index
 pub fn ends64<const S: usize>(_: Avx2, words: &[u64; S], ends: &mut Ends<u64>) -> u64 {
     const { assert!(S.is_multiple_of(8)) };
     // SAFETY: as above.
