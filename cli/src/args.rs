@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
-use crate::targets::Target;
+use crate::targets::{self, Target};
 
 /// The bound, or what takes its place: exactly one.
 #[derive(clap::Args, Clone, Debug)]
@@ -132,14 +132,15 @@ impl Quality {
 
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
     pub fn target(&self) -> Result<Option<Target>, String> {
-        self.bound.target().map(|target| target.check().map(|()| target)).transpose()
+        self.bound.target().map(|target| targets::check(&target).map(|()| target)).transpose()
     }
 
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
         if let (Some(range), true) = (self.range, mode != Mode::Noa) {
-            let other = self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| target.name());
+            let other =
+                self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| targets::argument(&target));
             return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
@@ -170,11 +171,11 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
     Ok(all)
 }
 
-/// What to do about values that look like missing ones and were not declared.
+/// What becomes of values that look like missing ones and were not declared.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
-    /// Values far from all others, such as -9999 or 1e20, are data; without this they are an error, unless --fill names
-    /// them
+    /// Values far from all others, such as -9999 or 1e20, are data; without this they are missing values, as if --fill
+    /// named them
     #[arg(long)]
     pub no_fill: bool,
 }

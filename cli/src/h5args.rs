@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Outcome {
     // of them.
     let params = args.quality.params(DType::F64)?;
     if let Some(target) = args.quality.target()? {
-        let name = target.name();
+        let name = crate::targets::argument(&target);
         return Err(format!("{name}: needs the data; use repack, or compress, which prints the bound it finds"));
     }
     let words = cd_values_of(&params);

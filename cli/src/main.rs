@@ -11,7 +11,6 @@ mod decompress;
 mod diff;
 #[cfg(unix)]
 mod doctor;
-mod element;
 #[cfg(unix)]
 mod fourier;
 mod frames;
@@ -30,7 +29,6 @@ mod repack;
 #[cfg(test)]
 mod rooms;
 mod sentinel;
-mod ssim;
 mod targets;
 mod tensors;
 mod test;

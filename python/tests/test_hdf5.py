@@ -231,9 +231,10 @@ def test_what_a_caller_names_goes_before_what_a_variable_declares():
     variable = xarray.DataArray(np.zeros(9, "f4"), attrs={"missing_value": -9999.0})
     assert sleek.h5(abs=1, variable=variable) == sleek.h5(abs=1, fill=-9999)
     assert sleek.h5(abs=1, variable=variable, fill=-5) == sleek.h5("abs=1,fill=-5", variable=variable) == sleek.h5(abs=1, fill=-5)
-    none = sleek.h5(abs=1)
-    assert sleek.h5(abs=1, fill=False) == none
+    none = sleek.h5(abs=1, fill=False)
+    assert none != sleek.h5(abs=1)
     assert sleek.h5(abs=1, variable=variable, fill=False) == sleek.h5("abs=1", variable=variable, fill=False) == none
+    assert sleek.h5("abs=1,no-fill", variable=variable) == none
     variable.attrs["missing_value"] = np.arange(5.0)
     with pytest.raises(sleek.SleekError, match="up to 4 missing values"):
         sleek.h5(abs=1, variable=variable)

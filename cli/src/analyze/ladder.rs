@@ -8,8 +8,8 @@ use sleek::{Mode, Params, Profile};
 use super::sample::Sample;
 use super::seen::Grid;
 use super::spectrum::Spectrum;
-use crate::element;
 use crate::progress::Progress;
+use sleek::advise::elements;
 
 /// Each bound is tried so often, and the fastest counts.
 const ROUNDS: usize = 3;
@@ -181,7 +181,7 @@ impl Trial<'_> {
         for (before, bytes) in self.before.iter().zip(restored) {
             after.clear();
             let (dtype, big_endian) = (self.sample.dtype, self.sample.big_endian);
-            element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, r), _| after.push(r));
+            elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, r), _| after.push(r));
             for (v, r) in before.iter().zip(&after).filter(|(v, _)| v.is_finite()) {
                 let error = (v - r).abs();
                 squares += error * error;

@@ -23,11 +23,12 @@ use crate::hdf5::split;
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};
+use crate::progress::similarity;
 use crate::progress::{Progress, bytes, figure, ratio};
-use crate::ssim::{Ssim, similarity};
 use crate::verify::BROKEN;
 use figures::{Figures, Scale};
 use shape::{Correlation, Histogram, Spectra};
+use sleek::advise::Ssim;
 use source::Pair;
 use view::{LARGE, View};
 

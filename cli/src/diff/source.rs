@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use sleek::container::Header;
 use sleek::{DType, Dims, Mode};
 
-use crate::element;
 use crate::frames::{self, FrameReader, Piece};
 use crate::hdf5::Id;
 use crate::hdf5::about::{About, Along};
@@ -15,6 +14,7 @@ use crate::io::{Block, Input};
 use crate::npy;
 use crate::verify::files::Promise;
 use crate::verify::stream;
+use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
 const PART_BYTES: u64 = 8 << 20;
@@ -289,7 +289,7 @@ impl Part<'_> {
     pub fn values(&self, pair: &Pair) -> Values {
         let room = self.original.len() / pair.dtype.size();
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        element::for_each_pair(pair.dtype, pair.big_endian, self.original, self.restored, |v, r| {
+        elements::for_each_pair(pair.dtype, pair.big_endian, self.original, self.restored, |v, r| {
             let counts = v.1.is_finite() && r.1.is_finite() && !pair.marks.contains(&v.0);
             original.push(if counts { v.1 } else { f64::NAN });
             restored.push(if counts { r.1 } else { f64::NAN });

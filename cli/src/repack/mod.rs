@@ -61,7 +61,7 @@ pub struct Args {
     /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
     /// number, the smallest of those that reach so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    auto: Option<crate::auto::Auto>,
+    auto: Option<crate::auto::Aim>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
@@ -205,7 +205,7 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
         }
     }
     if let (Some(target), true) = (&target, args.rechunk) {
-        let name = target.name();
+        let name = crate::targets::argument(target);
         return Err(format!("--rechunk: needs a bound or --lossless; it does not go with {name}"));
     }
     if !args.quality.is_given() && !args.variables.is_empty() {

@@ -7,7 +7,7 @@ use sleek::bound::sub_down;
 use sleek::hdf5::cd_values_of;
 use sleek::hdf5::{CdValues, FILTER_ID};
 use sleek::range::{join, value_range};
-use sleek::{MissingValues, Mode, Params, Profile};
+use sleek::{MissingValue, MissingValues, Mode, Params, Profile};
 
 use super::measure::{Chunks, rough_step};
 use super::rechunk::rechunk;
@@ -15,17 +15,17 @@ use super::request::{Request, Wish};
 use super::rules::{Pattern, Rules};
 use super::size::Share;
 use super::zfp::{self, Maker, Way};
-use crate::auto::{self, Auto};
-use crate::element;
+use crate::auto::{self, Aim};
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string, h5_id};
 use crate::io::tell;
-use crate::sentinel::{Watch, flattens, refuse};
-use crate::ssim::similarity;
-use crate::targets::{Measured, Quest, Target};
+use crate::progress::similarity;
+use crate::sentinel::{self, Watch, flattens, text};
+use crate::targets::{self, Measured, Quest, Target};
+use sleek::advise::elements;
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
@@ -58,7 +58,7 @@ pub struct Requests {
     /// The filter that they get.
     pub filter: zfp::Filter,
     /// By what profile and codec are chosen where no request has any.
-    pub auto: Option<Auto>,
+    pub auto: Option<Aim>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -463,24 +463,41 @@ fn decide(
         let (params, remark) = survey.meet(target)?;
         return Ok((Decision::Compress(params), Some(remark)));
     }
+    let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
     if params.mode == Mode::Noa && params.range.is_none() {
-        let range = survey.range()?;
+        let (range, found) = survey.range()?;
+        remarks.extend(add(&mut params, &found));
         params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
         if params.range.is_none() {
             params = params.with_bound(Mode::Lossless, 0.0);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
         if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
-            let remarks = lossy_before(field)?.into_iter().chain(["the range is that of a sample".into()]);
-            return Ok((Decision::Compress(params), Some(remarks.collect::<Vec<_>>().join("; "))));
+            remarks.push("the range is that of a sample".into());
         }
     } else if !all.no_fill && params.bound > 0.0 {
-        let extremes = survey.look_for_sentinels()?;
+        let (extremes, found) = survey.look_for_sentinels()?;
         if let Some(warning) = flattens(&params, extremes) {
             tell(&format!("sleek: warning: {}: {warning}", field.name));
         }
+        remarks.extend(add(&mut params, &found));
     }
-    Ok((Decision::Compress(params), lossy_before(field)?))
+    Ok((Decision::Compress(params), Some(remarks.join("; ")).filter(|remarks| !remarks.is_empty())))
+}
+
+/// Names the missing values that were found, as far as the filter's parameters have room: where they have none the
+/// filter finds them in each chunk. A word on them.
+fn add(params: &mut Params, found: &[f64]) -> Option<String> {
+    let mut named = params.clone();
+    for value in found {
+        named.missing.push(MissingValue::Number(*value)).ok()?;
+    }
+    if found.is_empty() || !can_be_said(&named) {
+        return None;
+    }
+    *params = named;
+    let each: Vec<String> = found.iter().map(|v| text(params.dtype, *v)).collect();
+    Some(format!("{} taken for missing, which nobody declared", each.join(" and ")))
 }
 
 /// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
@@ -496,6 +513,7 @@ fn can_be_said(params: &Params) -> bool {
 }
 
 /// What is to be known of all values of a dataset.
+#[derive(Clone, Copy)]
 struct Survey<'a> {
     field: &'a Field<'a>,
     params: &'a Params,
@@ -508,6 +526,9 @@ struct Survey<'a> {
     share: Option<Share>,
 }
 
+/// The range of values, if there are any, and what was found not to be one.
+type RangeAndFound = (Option<(f64, f64)>, Vec<f64>);
+
 /// What was seen of values.
 struct Seen {
     /// Of the valid ones.
@@ -517,19 +538,25 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// The range of the valid values, by a part of them if that will do. Missing values that nobody declared are an
-    /// error.
-    fn range(&self) -> Result<Option<(f64, f64)>, String> {
+    /// The range of the valid values, by a part of them if that will do, and what was found not to be any.
+    fn range(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             let some = self.see_some()?;
             // What may be a missing value is for all values to decide.
             if !some.watch.is_some_and(|watch| watch.suspects()) {
-                return Ok(some.range);
+                return Ok((some.range, Vec::new()));
             }
         }
         let all = self.see_all()?;
-        all.watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
-        Ok(all.range)
+        let Some(mut found) = all.watch.map(|watch| watch.found()).filter(|found| !found.is_empty()) else {
+            return Ok((all.range, Vec::new()));
+        };
+        // Without them the range is another one, and there may be more.
+        let mut params = self.params.clone();
+        sentinel::add(&mut params.missing, &found)?;
+        let (range, more) = Survey { params: &params, is_rough: false, ..*self }.range()?;
+        found.extend(more);
+        Ok((range, found))
     }
 
     fn see_all(&self) -> Result<Seen, String> {
@@ -584,7 +611,7 @@ impl Survey<'_> {
             return Some(range);
         }
         let mut range = None;
-        element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
+        elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
             if v.is_finite() && valid.contains(&v) && !missing.contains(&v) {
                 range = join(range, Some((v, v)));
             }
@@ -594,7 +621,20 @@ impl Survey<'_> {
 
     /// The parameters with which the dataset meets a target, and what there is to say of it.
     fn meet(&self, target: Target) -> Result<(Params, String), String> {
-        let range = self.range()?.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
+        let (range, found) = self.range()?;
+        let params = &mut self.params.clone();
+        let word = add(params, &found);
+        let survey = Survey { params, ..*self };
+        survey.meet_with(target, range, word)
+    }
+
+    fn meet_with(
+        &self,
+        target: Target,
+        range: Option<(f64, f64)>,
+        word: Option<String>,
+    ) -> Result<(Params, String), String> {
+        let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
         let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
@@ -604,21 +644,21 @@ impl Survey<'_> {
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
             .map_err(|failed| match self.share {
                 Some(share) => share.unmet(&self.field.name, failed),
-                None => format!("{}: {}", self.field.name, failed.why),
+                None => format!("{}: {}", self.field.name, targets::reason(failed)),
             })?;
         let reached = match target {
-            _ if answer.measured.squares == 0.0 => String::new(),
+            _ if answer.measured.is_exact() => String::new(),
             Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),
             Target::Ssim(_) => format!("SSIM {} ", similarity(answer.measured.ssim())),
             _ => String::new(),
         };
-        let remark = format!("{reached}for {}", target.name());
-        Ok((answer.params, remark))
+        let remark = format!("{reached}for {}", targets::argument(&target));
+        Ok((answer.params, [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
     }
 
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
-    /// one. The smallest and the largest value that were seen.
-    fn look_for_sentinels(&self) -> Result<Option<(f64, f64)>, String> {
+    /// one. The smallest and the largest value that were seen, and what was found.
+    fn look_for_sentinels(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             return self.range();
         }
@@ -631,13 +671,9 @@ impl Survey<'_> {
             }
         }
         if !some.suspects() {
-            return Ok(some.extremes());
+            return Ok((some.range(), Vec::new()));
         }
-        let mut whole = self.watch()?;
-        for block in &blocks {
-            whole.see(&self.field.bytes_of(block)?);
-        }
-        self.refuse(&whole).map(|()| whole.extremes())
+        Survey { is_rough: false, ..*self }.range()
     }
 
     fn watch(&self) -> Result<Watch, String> {
@@ -646,9 +682,5 @@ impl Survey<'_> {
 
     fn missing(&self) -> Result<Vec<f64>, String> {
         self.params.missing.numbers(self.params.dtype).map_err(|e| e.to_string())
-    }
-
-    fn refuse(&self, watch: &Watch) -> Result<(), String> {
-        refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
     }
 }

@@ -3,7 +3,7 @@
 use sleek::text;
 use sleek::{Mode, Params};
 
-use crate::targets::Target;
+use crate::targets::{self, Target};
 
 /// What a user wants of a dataset.
 #[allow(clippy::large_enum_variant)] // one for each dataset that is named
@@ -34,7 +34,7 @@ impl Request {
 impl Wish {
     /// In words that say all of it.
     pub fn words(&self) -> String {
-        let target = self.target.map_or(String::new(), |target| format!(",{}", target.name()));
+        let target = self.target.map_or(String::new(), |target| format!(",{}", targets::argument(&target)));
         text::format(&self.params) + &target
     }
 }
@@ -69,7 +69,7 @@ pub fn parse(request: &str) -> Result<Request, String> {
     // The bound is found later; until then the text needs one.
     others.push("abs=1");
     let params = text::parse(&others.join(",")).map_err(|e| format!("{request}: {}", e.message))?;
-    target.check()?;
+    targets::check(&target)?;
     let params = params.with_bound(Mode::Abs, f64::MIN_POSITIVE);
     Ok(Request::Compress(Wish { params, target: Some(target) }))
 }

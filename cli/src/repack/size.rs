@@ -8,7 +8,7 @@ use super::plan::{By, Requests};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
-use crate::targets::{Failed, Target};
+use crate::targets::{self, Failed, Target};
 
 /// How often a file is written until it has the size.
 pub const TRIES: u32 = 12;
@@ -28,7 +28,9 @@ pub struct Share {
 impl Share {
     /// What is to be said where a dataset cannot have its part.
     pub fn unmet(&self, name: &str, failed: Failed) -> String {
-        let Some(ratio) = failed.ratio else { return format!("{name}: {}", failed.why) };
+        let Failed::Unmet(targets::Unmet { ratio, .. }) = failed else {
+            return format!("{name}: {}", targets::reason(failed));
+        };
         let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
         let size = self.size;
         format!(
@@ -81,7 +83,7 @@ pub fn check(args: &Args, output: &Path, after: u64) -> Result<(), String> {
         Some(target @ Target::Size(size)) if after > size => Err(format!(
             "{}: {}: the file would have {after} bytes; the nearest that can be met is --size {after}",
             output.display(),
-            target.name()
+            targets::argument(&target)
         )),
         _ => Ok(()),
     }

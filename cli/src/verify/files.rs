@@ -10,13 +10,13 @@ use sleek::{Mode, Params};
 use super::Args;
 use super::exact::{Marks, holds};
 use super::report::{Difference, Element, Report, Verdict};
-use crate::element;
 use crate::hdf5::dataset::{Block, Field, encoded, size_of_type};
 use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
 use crate::io::zeroed;
 use crate::progress::Progress;
+use sleek::advise::elements;
 
 /// Compares and reports; whether every bound is kept and no dataset is missing.
 pub fn run(args: &Args) -> Result<bool, String> {
@@ -163,7 +163,7 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
         }
         let limit = promise.limit(new, &block)?;
         let mut at = 0;
-        element::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
+        elements::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
             let masks_agree = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
             difference.missing += u64::from(marks.hold(v.0));
             difference.missing_violations += u64::from(!masks_agree);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sleek::Mode;
+use sleek::advise::elements;
 use sleek::bound::mul_down;
 use sleek::container::Header;
 
@@ -9,7 +10,7 @@ use super::exact::{Marks, holds};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, say, say_json};
 use crate::progress::{Progress, bytes, figure, number, ratio};
-use crate::{element, npy, pipeline};
+use crate::{npy, pipeline};
 
 /// Compares and reports; whether the bound is kept.
 pub fn run(original: Input, compressed: Input, as_json: bool, quiet: bool) -> Result<bool, String> {
@@ -127,7 +128,7 @@ impl Report {
         let limit = limit(header);
         let marks = Marks::new(&header.layout.shape.missing);
         let mut max_error = 0.0f64;
-        element::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
+        elements::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
             let is_missing = marks.hold(v.0);
             let mask_agrees = if is_missing { v.0 == r.0 } else { !marks.hold(r.0) };
             if !mask_agrees {

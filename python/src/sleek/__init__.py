@@ -22,7 +22,6 @@ from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._netcdf import nc_def_var_filter
-from ._sentinel import MissingValueWarning
 from ._target import find_bound
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "PLUGIN_PATH",
     "CompressedArray",
     "Info",
-    "MissingValueWarning",
     "SleekError",
     "Transfer",
     "__version__",

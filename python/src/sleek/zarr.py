@@ -63,7 +63,7 @@ class Sleek(ArrayBytesCodec):
     def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
         """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
 
-        Where `fill` names some, or is False for none, they are not read.
+        Where `fill` names some, or is False, they are not read.
         """
         request, given = with_declared(variable, request, arguments)
         return cls(request, **given)

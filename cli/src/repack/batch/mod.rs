@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::rules::Pattern;
 use super::{Args, BROKEN, wish};
-use crate::auto::Auto;
+use crate::auto::words;
 use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
@@ -86,7 +86,7 @@ fn request_of(args: &Args) -> Result<String, String> {
         "has_bound": quality.is_given(),
         "no_fill": sentinels.no_fill,
         "datasets": dataset.iter().map(|(path, request)| json!([path, request.words()])).collect::<Vec<_>>(),
-        "auto": auto.map(Auto::words),
+        "auto": auto.map(words),
         "variables": variables,
         "exclude": exclude.iter().map(Pattern::text).collect::<Vec<_>>(),
         "rules": rules.as_ref().map(text_of).transpose()?,

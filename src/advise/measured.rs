@@ -1,19 +1,23 @@
 //! What comes of a bound.
 
-use sleek::Params;
-
-use super::Target;
-use crate::element;
-use crate::io::zeroed;
-use crate::ssim::{Ssim, scale_of};
+use super::elements;
+use super::ssim::{Ssim, scale_of};
+use super::target::Target;
+use crate::codec;
+use crate::error::Result;
+use crate::exec::ExecOptions;
+use crate::host::memory::filled;
+use crate::params::Params;
 
 /// Bytes and errors of what was compressed.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
+    /// Bytes of the array.
     pub raw: u64,
+    /// Bytes of its streams.
     pub packed: u64,
     /// Sum of the squares of all errors, these times `scale`.
-    pub squares: f64,
+    squares: f64,
     /// So that no square is too large or too small for an f64.
     scale: f64,
     /// Values that count: finite ones that are not missing.
@@ -31,8 +35,14 @@ impl Measured {
         Measured { range, scale: scale_of(range), similarity, ..Measured::default() }
     }
 
+    /// How many times smaller.
     pub fn ratio(&self) -> f64 {
         self.raw as f64 / self.packed.max(1) as f64
+    }
+
+    /// Whether no error was met.
+    pub fn is_exact(&self) -> bool {
+        self.squares == 0.0
     }
 
     /// In dB; infinite if there is no error.
@@ -55,7 +65,7 @@ impl Measured {
     pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
         let room = if self.similarity.is_some() { data.len() / params.dtype.size() } else { 0 };
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        element::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
+        elements::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
             if counts {
                 let error = (v - r) * self.scale;
@@ -74,8 +84,8 @@ impl Measured {
 }
 
 /// What a stream restores.
-pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
-    let mut back = zeroed(bytes)?;
-    sleek::decompress_into(stream, &mut back).map_err(|e| e.to_string())?;
+pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>> {
+    let mut back = filled(bytes, 0u8)?;
+    codec::decompress_into(stream, &mut back, ExecOptions::threads(0))?;
     Ok(back)
 }

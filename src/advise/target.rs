@@ -1,17 +1,10 @@
 //! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried
 //! on the whole until that meets it.
 
-mod measured;
-mod search;
-
-use sleek::{Mode, Params};
-
-pub use measured::{Measured, restored};
-use search::{Found, Side, Window, search};
-
-use crate::io::tell;
-use crate::progress::{bytes, number};
-use crate::ssim::similarity;
+use super::measured::Measured;
+use super::search::{Found, Side, Window, search};
+use crate::mode::Mode;
+use crate::params::Params;
 
 /// What a result may have beyond what was asked for: 2 % of its size.
 const SLACK: f64 = 0.02;
@@ -41,26 +34,25 @@ pub enum Target {
 }
 
 impl Target {
-    /// As the argument says it.
-    pub fn name(&self) -> String {
+    /// What it is about.
+    pub fn name(&self) -> &'static str {
         match self {
-            Target::Ratio(ratio) => format!("--ratio {}", number(*ratio)),
-            Target::Size(size) => format!("--size {size}"),
-            Target::Psnr(db) => format!("--psnr {}", number(*db)),
-            Target::Ssim(ssim) => format!("--ssim {}", number(*ssim)),
+            Target::Ratio(_) => "ratio",
+            Target::Size(_) => "size",
+            Target::Psnr(_) => "psnr",
+            Target::Ssim(_) => "ssim",
         }
     }
 
-    /// An error if nothing could ever meet it.
-    pub fn check(&self) -> Result<(), String> {
-        let wanted = match self {
-            Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => "a number above 0 is needed",
-            Target::Size(0) => "a number above 0 is needed",
-            Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => "a number of dB above 0 is needed",
-            Target::Ssim(ssim) if !(*ssim > 0.0 && *ssim < 1.0) => "a number between 0 and 1 is needed",
-            _ => return Ok(()),
-        };
-        Err(format!("{}: {wanted}", self.name()))
+    /// What is needed, if nothing could ever meet it.
+    pub fn needs(&self) -> Option<&'static str> {
+        match self {
+            Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => Some("a number above 0"),
+            Target::Size(0) => Some("a number above 0"),
+            Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => Some("a number of dB above 0"),
+            Target::Ssim(ssim) if !(*ssim > 0.0 && *ssim < 1.0) => Some("a number between 0 and 1"),
+            _ => None,
+        }
     }
 
     /// Whether errors are to be measured, not bytes alone.
@@ -81,10 +73,10 @@ impl Target {
     }
 
     /// What was measured as a target, of a ratio or a size.
-    fn nearest(&self, m: &Measured) -> String {
+    fn nearest(&self, m: &Measured) -> Target {
         match self {
-            Target::Size(_) => Target::Size(m.packed).name(),
-            _ => format!("--ratio {:.2}", (m.ratio() * 100.0).floor() / 100.0),
+            Target::Size(_) => Target::Size(m.packed),
+            _ => Target::Ratio((m.ratio() * 100.0).floor() / 100.0),
         }
     }
 
@@ -108,6 +100,7 @@ impl Target {
 
 /// What is to meet a target.
 pub struct Quest<'a> {
+    /// The target.
     pub target: Target,
     /// Whose bound is looked for.
     pub params: &'a Params,
@@ -119,16 +112,15 @@ pub struct Quest<'a> {
 
 impl Quest<'_> {
     /// The parameters that meet the target, and what they give on the whole. One that no bound meets is an error.
-    pub fn solve(
+    pub fn solve<E>(
         &self,
-        mut sample: impl FnMut(&Params) -> Result<Measured, String>,
-        mut whole: impl FnMut(&Params) -> Result<Measured, String>,
-    ) -> Result<Answer, Failed> {
+        mut sample: impl FnMut(&Params) -> Result<Measured, E>,
+        mut whole: impl FnMut(&Params) -> Result<Measured, E>,
+    ) -> Result<Answer, Failed<E>> {
         let exact = self.params.clone().with_bound(Mode::Lossless, 0.0);
         if self.range <= 0.0 {
             let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
-            let why = "its values have no range, of which a bound could be a part, and lossless";
-            return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(why, &answer.measured)) };
+            return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
         }
         let (smallest, window) = (SMALLEST * self.range, self.target.window());
         let mut found = self.search((smallest, self.range), &mut sample, &mut whole)?;
@@ -144,19 +136,18 @@ impl Quest<'_> {
             found.tries += tries;
         }
         if found.score < window.low && window.side == Side::NotBelow {
-            let why = format!("a bound as large as the value range, {},", number(self.range));
-            return Err(self.unmet(&why, &found.measured));
+            return Err(self.unmet(Some(self.range), &found.measured));
         }
         Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
     }
 
     /// The bound between two that comes nearest to the target.
-    fn search(
+    fn search<E>(
         &self,
         ends: (f64, f64),
-        sample: &mut impl FnMut(&Params) -> Result<Measured, String>,
-        whole: &mut impl FnMut(&Params) -> Result<Measured, String>,
-    ) -> Result<Found<Measured>, String> {
+        sample: &mut impl FnMut(&Params) -> Result<Measured, E>,
+        whole: &mut impl FnMut(&Params) -> Result<Measured, E>,
+    ) -> Result<Found<Measured>, E> {
         let target = self.target.as_ratio(self.raw_bytes);
         search(
             ends,
@@ -173,14 +164,9 @@ impl Quest<'_> {
             || self.target.as_ratio(self.raw_bytes).score(&exact.measured) >= 0.0
     }
 
-    fn unmet(&self, by: &str, m: &Measured) -> Failed {
-        let gives = match self.target {
-            Target::Size(_) => format!("{} bytes", m.packed),
-            _ => format!("ratio {:.2}", m.ratio()),
-        };
-        let (name, nearest) = (self.target.name(), self.target.nearest(m));
-        let why = format!("{name}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}");
-        Failed { why, ratio: Some(m.ratio()) }
+    fn unmet<E>(&self, range: Option<f64>, m: &Measured) -> Failed<E> {
+        let nearest = self.target.nearest(m);
+        Failed::Unmet(Unmet { target: self.target, range, packed: m.packed, ratio: m.ratio(), nearest })
     }
 
     fn with(&self, bound: f64) -> Params {
@@ -189,51 +175,79 @@ impl Quest<'_> {
 }
 
 /// Why there are no parameters that meet a target.
-pub struct Failed {
-    pub why: String,
-    /// The largest ratio that there is, where that is too small.
-    pub ratio: Option<f64>,
+pub enum Failed<E> {
+    /// No bound meets it.
+    Unmet(Unmet),
+    /// Something could not be measured.
+    Other(E),
 }
 
-impl From<String> for Failed {
-    fn from(why: String) -> Failed {
-        Failed { why, ratio: None }
+impl<E> From<E> for Failed<E> {
+    fn from(error: E) -> Failed<E> {
+        Failed::Other(error)
     }
 }
 
-impl From<Failed> for String {
-    fn from(failed: Failed) -> String {
-        failed.why
+/// A target that no bound meets.
+#[derive(Clone, Copy, Debug)]
+pub struct Unmet {
+    /// The target.
+    pub target: Target,
+    /// The largest bound, which is the value range; `None` where values have none, and lossless is all that there is.
+    pub range: Option<f64>,
+    /// Bytes with that bound.
+    pub packed: u64,
+    /// The ratio with it.
+    pub ratio: f64,
+    /// The nearest target that can be met.
+    pub nearest: Target,
+}
+
+impl Unmet {
+    /// It in words, where `word` says a target.
+    pub fn in_words(&self, word: impl Fn(&Target) -> String) -> String {
+        let by = match self.range {
+            Some(range) => format!("a bound as large as the value range, {},", in_digits(range)),
+            None => "its values have no range, of which a bound could be a part, and lossless".into(),
+        };
+        let gives = match self.target {
+            Target::Size(_) => format!("{} bytes", self.packed),
+            _ => format!("ratio {:.2}", self.ratio),
+        };
+        let (target, nearest) = (word(&self.target), word(&self.nearest));
+        format!("{target}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}")
     }
+}
+
+impl std::fmt::Display for Unmet {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.in_words(Target::to_string))
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let name = self.name();
+        match self {
+            Target::Size(size) => write!(f, "{name}={size}"),
+            Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
+                write!(f, "{name}={}", in_digits(*value))
+            }
+        }
+    }
+}
+
+/// A number as people type it.
+fn in_digits(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
 /// The parameters that meet a target.
 pub struct Answer {
+    /// They, with an absolute bound, or lossless.
     pub params: Params,
+    /// What they give on the whole.
     pub measured: Measured,
     /// How often the whole was compressed.
     pub tries: u32,
-}
-
-impl Answer {
-    /// The request in the words of the command.
-    pub fn request(&self) -> String {
-        match self.params.mode {
-            Mode::Lossless => "--lossless".into(),
-            mode => format!("--{} {:e}", mode.name(), self.params.bound),
-        }
-    }
-
-    /// Says what the target came to.
-    pub fn tell(&self, target: &Target, of: &str) {
-        let m = &self.measured;
-        let came_to = match target {
-            Target::Psnr(_) | Target::Ssim(_) if m.squares == 0.0 => "every bit comes back".into(),
-            Target::Psnr(_) => format!("PSNR {:.2} dB, ratio {:.2}", m.psnr(), m.ratio()),
-            Target::Ssim(_) => format!("SSIM {}, ratio {:.2}", similarity(m.ssim()), m.ratio()),
-            _ => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
-        };
-        let tries = if self.tries == 1 { "1 try".into() } else { format!("{} tries", self.tries) };
-        tell(&format!("sleek: {of}: {} is met by {}: {came_to}, {tries}", target.name(), self.request()));
-    }
 }

@@ -1,0 +1,59 @@
+//! Targets in the words of the command: a ratio, a size, a PSNR, an SSIM (`sleek::advise`).
+
+pub use sleek::advise::{Answer, Measured, Quest, Target, Unmet};
+use sleek::{Mode, advise};
+
+use crate::io::tell;
+use crate::progress::{bytes, number, similarity};
+
+/// Why there are no parameters that meet a target.
+pub type Failed = advise::Failed<String>;
+
+/// The argument that asks for it.
+pub fn argument(target: &Target) -> String {
+    match target {
+        Target::Size(size) => format!("--size {size}"),
+        Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
+            format!("--{} {}", target.name(), number(*value))
+        }
+    }
+}
+
+/// An error if nothing could ever meet it.
+pub fn check(target: &Target) -> Result<(), String> {
+    target.needs().map_or(Ok(()), |needed| Err(format!("{}: {needed} is needed", argument(target))))
+}
+
+/// Why it failed, in words.
+pub fn reason(failed: Failed) -> String {
+    match failed {
+        Failed::Unmet(unmet) => unmet.in_words(argument),
+        Failed::Other(why) => why,
+    }
+}
+
+/// What a stream restores.
+pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
+    advise::restored(stream, bytes).map_err(|e| e.to_string())
+}
+
+/// The request that an answer is.
+pub fn request(answer: &Answer) -> String {
+    match answer.params.mode {
+        Mode::Lossless => "--lossless".into(),
+        mode => format!("--{} {:e}", mode.name(), answer.params.bound),
+    }
+}
+
+/// Says what a target came to.
+pub fn tell_of(answer: &Answer, target: &Target, of: &str) {
+    let m = &answer.measured;
+    let came_to = match target {
+        Target::Psnr(_) | Target::Ssim(_) if m.is_exact() => "every bit comes back".into(),
+        Target::Psnr(_) => format!("PSNR {:.2} dB, ratio {:.2}", m.psnr(), m.ratio()),
+        Target::Ssim(_) => format!("SSIM {}, ratio {:.2}", similarity(m.ssim()), m.ratio()),
+        _ => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
+    };
+    let tries = if answer.tries == 1 { "1 try".into() } else { format!("{} tries", answer.tries) };
+    tell(&format!("sleek: {of}: {} is met by {}: {came_to}, {tries}", argument(target), request(answer)));
+}
