@@ -108,7 +108,8 @@ fn a_folder_is_done_once_and_told() {
     sleek_ok(&place, &[&request[..], &["--report", "page.html"]].concat());
     let page = fs::read_to_string(place.path("page.html")).unwrap();
     assert_eq!(page.matches("<b>in/").count(), count());
-    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * page.matches(">abs 0.001<").count());
+    let compressed = page.matches(">abs 0.001<").count() + page.matches(">lossless<").count();
+    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * compressed, "{page}");
     assert!(page.contains(">integers of 4 bytes: bounds are for floats") && !page.contains("://"), "{page}");
     // Another bound is another request.
     let other = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--to", "out", "in"]);
@@ -448,9 +449,9 @@ fn variables_as_netcdf_names_them() {
     place.run(&venv_python("venv-python"), &["-c", script]);
     let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "--verify", "old.nc", "all.nc"]);
     let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap().to_owned();
-    assert!(line(&table, "/lat").ends_with("kept: coordinates (coordinates of /temp)"), "{table}");
-    assert!(line(&table, "/lat_corners").ends_with("kept: coordinates (bounds of /lat)"), "{table}");
-    assert!(line(&table, "/packed").contains("kept: integers of 2 bytes"), "{table}");
+    assert!(line(&table, "/lat").ends_with("  lossless: coordinates (coordinates of /temp)"), "{table}");
+    assert!(line(&table, "/lat_corners").ends_with("  lossless: coordinates (bounds of /lat)"), "{table}");
+    assert!(line(&table, "/packed").ends_with("  lossless: integers of 2 bytes: bounds are for floats"), "{table}");
     for name in ["/temp", "/salt", "/deep/temp2"] {
         assert!(line(&table, name).ends_with("  abs 0.001"), "{table}");
     }

@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::rules::Pattern;
-use super::{Args, BROKEN, wish};
+use super::{Args, BROKEN, provenance, wish};
 use crate::auto::Auto;
 use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
@@ -76,8 +76,8 @@ fn request_of(args: &Args) -> Result<String, String> {
     #[rustfmt::skip]
     let Args {
         quality, sentinels, dataset, auto, variables, exclude, rules, even_if_larger, filter, rechunk, no_attributes,
-        verify, dry_run: _, to: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _, force: _,
-        verbosity: _, child: _, less: _, only: _, input: _, output: _, more: _,
+        others, verify, dry_run: _, to: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _, force: _,
+        verbosity: _, child: _, less: _, only: _, typed: _, input: _, output: _, more: _,
     } = args;
     let text_of = |file: &PathBuf| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
     let asked = json!({
@@ -90,6 +90,7 @@ fn request_of(args: &Args) -> Result<String, String> {
         "variables": variables,
         "exclude": exclude.iter().map(Pattern::text).collect::<Vec<_>>(),
         "rules": rules.as_ref().map(text_of).transpose()?,
+        "others": others.and_then(|others| others.to_possible_value()).map(|value| value.get_name().to_owned()),
         "even_if_larger": even_if_larger,
         "filter": filter.to_possible_value().map(|value| value.get_name().to_owned()),
         "rechunk": rechunk,
@@ -200,9 +201,10 @@ impl Batch<'_> {
         }
         let blame = |e: std::io::Error| format!("cannot run a process: {e}");
         let mut command = Command::new(std::env::current_exe().map_err(blame)?);
-        command.args(std::env::args_os().skip(1)).arg("--only").arg(&job.input).arg(output);
+        command.args(["repack", "--typed", &provenance::command(), "--only"]).arg(&job.input).arg(output);
         command.args((!self.args.json).then_some("--json"));
         command.args((replace && !self.args.force).then_some("--force"));
+        command.args(std::env::args_os().skip(2));
         let threads = sleek::environment::THREADS;
         if std::env::var_os(threads).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
