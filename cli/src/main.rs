@@ -6,6 +6,8 @@ mod args;
 mod auto;
 mod completions;
 mod compress;
+#[cfg(unix)]
+mod csv;
 mod decompress;
 #[cfg(unix)]
 mod diff;

@@ -1,6 +1,7 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
 use std::ffi::{CStr, c_char};
+use std::path::Path;
 
 use sleek::bound::mul_down;
 use sleek::container::{Header, Missing};
@@ -20,7 +21,13 @@ use crate::progress::Progress;
 
 /// Compares and reports; whether every bound is kept and no dataset is missing.
 pub fn run(args: &Args) -> Result<bool, String> {
-    let (original, compressed) = (&args.original, &args.compressed);
+    let report = compare_files(args, [&args.original, &args.compressed])?;
+    report.show(args.json);
+    Ok(report.kept())
+}
+
+/// Compares two files.
+pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<Report, String> {
     expect_hdf5(original)?;
     expect_hdf5(compressed)?;
     // What can read the one may not know all of the other.
@@ -57,8 +64,7 @@ pub fn run(args: &Args) -> Result<bool, String> {
         }
     }
     progress.finish();
-    report.show(args.json);
-    Ok(report.kept())
+    Ok(report)
 }
 
 /// Compares two datasets.

@@ -4,6 +4,8 @@ pub mod exact;
 #[cfg(unix)]
 pub mod files;
 #[cfg(unix)]
+mod folders;
+#[cfg(unix)]
 pub mod report;
 pub mod stream;
 mod tensors;
@@ -24,8 +26,17 @@ pub const BROKEN: u8 = 1;
 /// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
 /// kept?
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error; of folders 2 if a file failed, \
+else 1 if one is broken.")]
 pub struct Args {
+    /// Compare the HDF5 files of two folders, and of those below, each with the one of its place
+    #[cfg(unix)]
+    #[arg(short, long)]
+    recursive: bool,
+    /// With -r: what came of each file and its datasets, as .json or .csv
+    #[cfg(unix)]
+    #[arg(long, value_name = "FILE", requires = "recursive")]
+    report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,7 +49,7 @@ pub struct Args {
     verbosity: Verbosity,
     /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input
     original: PathBuf,
-    /// The compressed file; - is standard input
+    /// The compressed file; - is standard input. With -r both are folders
     compressed: PathBuf,
 }
 
@@ -50,6 +61,14 @@ pub fn run(args: &Args) -> Outcome {
             "{}: is named twice; the original and the compressed file are needed",
             args.original.display()
         ));
+    }
+    #[cfg(unix)]
+    match (args.recursive, args.original.is_dir() || args.compressed.is_dir()) {
+        (true, _) => return folders::run(args),
+        (false, true) => {
+            return Err("a folder is named; -r compares the files of two folders".into());
+        }
+        (false, false) => {}
     }
     Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }

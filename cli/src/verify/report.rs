@@ -205,7 +205,7 @@ impl Report {
         say!("{:<widest$} {}: {}", "verdict", if self.kept() { "kept" } else { "BROKEN" }, counts.join(", "));
     }
 
-    fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let each: Vec<Value> = self.datasets.iter().map(|(name, verdict)| dataset(name, verdict)).collect();
         json!({"kept": self.kept(), "datasets": each})
     }
@@ -225,8 +225,8 @@ fn dataset(name: &str, verdict: &Verdict) -> Value {
         of["missing_violations"] = json!(d.missing_violations);
         of["worst"] = json!(worst);
     }
-    if let Verdict::Broken(why) = verdict {
-        of["why"] = json!(why);
+    if let Verdict::Broken(_) | Verdict::Differs(_) = verdict {
+        of["why"] = json!(verdict.words());
     }
     of
 }

@@ -7,6 +7,7 @@ use sleek::printable::printable;
 
 use super::super::Args;
 use super::page;
+use crate::csv;
 use crate::io::{Model, Output, say};
 use crate::progress::{bytes, ratio};
 
@@ -104,20 +105,8 @@ fn to_csv(files: &[Value]) -> String {
         let none = vec![Value::Null];
         let datasets = file["datasets"].as_array().filter(|d| !d.is_empty()).unwrap_or(&none);
         for dataset in datasets {
-            let cells = of_file.iter().map(|key| cell(&file[*key]));
-            let cells = cells.chain(of_dataset.iter().map(|key| cell(&dataset[*key])));
-            text += &(cells.collect::<Vec<_>>().join(",") + "\n");
+            text += &csv::line(&[(file, &of_file), (dataset, &of_dataset)]);
         }
     }
     text
-}
-
-/// RFC 4180, but that line breaks are written out: each dataset has one line.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(s) if s.contains(['"', ',']) => format!("\"{}\"", printable(s).replace('"', "\"\"")),
-        Value::String(s) => printable(s).into_owned(),
-        other => other.to_string(),
-    }
 }
