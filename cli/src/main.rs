@@ -14,7 +14,7 @@ mod diff;
 #[cfg(unix)]
 mod doctor;
 mod element;
-#[cfg(unix)]
+#[cfg_attr(not(unix), allow(dead_code))]
 mod fourier;
 mod frames;
 mod h5args;
@@ -27,12 +27,13 @@ mod pipeline;
 #[cfg(unix)]
 mod plot;
 mod progress;
+#[cfg_attr(not(unix), allow(dead_code))]
+mod quality;
 #[cfg(unix)]
 mod repack;
 #[cfg(test)]
 mod rooms;
 mod sentinel;
-mod ssim;
 mod targets;
 mod tensors;
 mod test;

@@ -2,9 +2,9 @@
 
 use sleek::Mode;
 
-use super::source::{Pair, Part};
 use crate::element;
 use crate::verify::exact::holds;
+use crate::verify::pair::{Pair, Part};
 
 /// What a first look at all of both sides finds.
 pub struct Figures {

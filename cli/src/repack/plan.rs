@@ -24,7 +24,6 @@ use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string, h5_id};
 use crate::io::tell;
 use crate::sentinel::{Watch, flattens, refuse};
-use crate::ssim::similarity;
 use crate::targets::{Measured, Quest, Target};
 
 /// Below this size there is nothing to gain.
@@ -658,7 +657,8 @@ impl Survey<'_> {
         let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
-        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
+        let dims = chunks.dims_of(&self.field.dims);
+        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range, &dims), fills);
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
@@ -667,9 +667,9 @@ impl Survey<'_> {
                 None => format!("{}: {}", self.field.name, failed.why),
             })?;
         let reached = match target {
-            _ if answer.measured.squares == 0.0 => String::new(),
-            Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),
-            Target::Ssim(_) => format!("SSIM {} ", similarity(answer.measured.ssim())),
+            target if target.is_of_quality() && answer.measured.squares > 0.0 => {
+                format!("{} ", target.reached(&answer.measured))
+            }
             _ => String::new(),
         };
         let remark = format!("{reached}for {}", target.name());

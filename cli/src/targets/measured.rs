@@ -5,7 +5,8 @@ use sleek::Params;
 use super::Target;
 use crate::element;
 use crate::io::zeroed;
-use crate::ssim::{Ssim, scale_of};
+use crate::quality::ssim::scale_of;
+use crate::quality::{Likeness, Place};
 
 /// Bytes and errors of what was compressed.
 #[derive(Clone, Debug, Default)]
@@ -21,14 +22,14 @@ pub struct Measured {
     /// The value range of the whole field, for the PSNR.
     pub range: f64,
     /// Of those targets that need it.
-    similarity: Option<Ssim>,
+    likeness: Option<Likeness>,
 }
 
 impl Measured {
-    /// Nothing yet, of a field of this value range.
-    pub fn new(target: &Target, range: f64) -> Measured {
-        let similarity = matches!(target, Target::Ssim(_)).then(|| Ssim::new(range));
-        Measured { range, scale: scale_of(range), similarity, ..Measured::default() }
+    /// Nothing yet, of a field of this value range and these dimensions.
+    pub fn new(target: &Target, range: f64, dims: &[u64]) -> Measured {
+        let likeness = target.likeness().and_then(|(figure, _)| Likeness::new(figure, dims, range));
+        Measured { range, scale: scale_of(range), likeness, ..Measured::default() }
     }
 
     pub fn ratio(&self) -> f64 {
@@ -40,9 +41,9 @@ impl Measured {
         20.0 * (self.range * self.scale / (self.squares / self.count.max(1) as f64).sqrt()).log10()
     }
 
-    /// 1 if nothing was measured: then nothing was lost.
-    pub fn ssim(&self) -> f64 {
-        self.similarity.as_ref().map_or(1.0, Ssim::value)
+    /// The figure that the target is of, as if nothing were lost where nothing was measured; NaN if it cannot be told.
+    pub fn likeness(&self) -> f64 {
+        self.likeness.as_ref().map_or(1.0, Likeness::value)
     }
 
     /// Takes in a part: its bytes, and what they are compressed to.
@@ -51,9 +52,16 @@ impl Measured {
         self.packed += packed as u64;
     }
 
-    /// Takes in the errors of a part of these dimensions, the slowest first, and what became of it.
-    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
-        let room = if self.similarity.is_some() { data.len() / params.dtype.size() } else { 0 };
+    /// Takes in the errors of a part, of a field that comes wholly if that is said, and what became of it.
+    pub fn add_errors(
+        &mut self,
+        params: &Params,
+        fills: &[f64],
+        (place, is_whole): (Place, bool),
+        data: &[u8],
+        back: &[u8],
+    ) {
+        let room = if self.likeness.is_some() { data.len() / params.dtype.size() } else { 0 };
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
         element::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
@@ -64,11 +72,11 @@ impl Measured {
             }
             if room > 0 {
                 original.push(if counts { v } else { f64::NAN });
-                restored.push(r);
+                restored.push(if counts { r } else { f64::NAN });
             }
         });
-        if let Some(similarity) = &mut self.similarity {
-            similarity.add(dims, &original, &restored);
+        if let Some(likeness) = &mut self.likeness {
+            likeness.add(place, is_whole, &original, &restored);
         }
     }
 }

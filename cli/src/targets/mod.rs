@@ -1,5 +1,5 @@
-//! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried
-//! on the whole until that meets it.
+//! Targets: a ratio, a size, a PSNR, an SSIM and other figures. The absolute bound that meets one is searched for on a
+//! sample, and tried on the whole until that meets it.
 
 mod measured;
 mod search;
@@ -11,14 +11,14 @@ use search::{Found, Side, Window, search};
 
 use crate::io::tell;
 use crate::progress::{bytes, number};
-use crate::ssim::similarity;
+use crate::quality::Figure;
 
 /// What a result may have beyond what was asked for: 2 % of its size.
 const SLACK: f64 = 0.02;
 /// The same for a PSNR, in dB.
 const PSNR_SLACK: f64 = 0.1;
-/// The same for an SSIM, of what it lacks to 1.
-const SSIM_SLACK: f64 = 0.05;
+/// The same for a likeness, of what it lacks to 1, and for a distance.
+const LIKENESS_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
 /// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
@@ -38,6 +38,12 @@ pub enum Target {
     Psnr(f64),
     /// Such a structural similarity, at least.
     Ssim(f64),
+    /// The same for floating-point data.
+    Dssim(f64),
+    /// Such a correlation, at least.
+    Pearson(f64),
+    /// Such a distance of the distributions, at most.
+    Ks(f64),
 }
 
 impl Target {
@@ -47,7 +53,21 @@ impl Target {
             Target::Ratio(ratio) => format!("--ratio {}", number(*ratio)),
             Target::Size(size) => format!("--size {size}"),
             Target::Psnr(db) => format!("--psnr {}", number(*db)),
-            Target::Ssim(ssim) => format!("--ssim {}", number(*ssim)),
+            Target::Ssim(least) | Target::Dssim(least) | Target::Pearson(least) | Target::Ks(least) => {
+                let argument = self.likeness().map_or("", |(figure, _)| figure.argument());
+                format!("{argument} {}", number(*least))
+            }
+        }
+    }
+
+    /// The figure that is to be met, but for a PSNR, and how well.
+    pub fn likeness(&self) -> Option<(Figure, f64)> {
+        match self {
+            Target::Ssim(least) => Some((Figure::Ssim, *least)),
+            Target::Dssim(least) => Some((Figure::Dssim, *least)),
+            Target::Pearson(least) => Some((Figure::Pearson, *least)),
+            Target::Ks(most) => Some((Figure::Ks, *most)),
+            _ => None,
         }
     }
 
@@ -57,7 +77,9 @@ impl Target {
             Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => "a number above 0 is needed",
             Target::Size(0) => "a number above 0 is needed",
             Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => "a number of dB above 0 is needed",
-            Target::Ssim(ssim) if !(*ssim > 0.0 && *ssim < 1.0) => "a number between 0 and 1 is needed",
+            target if target.likeness().is_some_and(|(_, share)| !(share > 0.0 && share < 1.0)) => {
+                "a number between 0 and 1 is needed"
+            }
             _ => return Ok(()),
         };
         Err(format!("{}: {wanted}", self.name()))
@@ -65,7 +87,7 @@ impl Target {
 
     /// Whether errors are to be measured, not bytes alone.
     pub fn is_of_quality(&self) -> bool {
-        matches!(self, Target::Psnr(_) | Target::Ssim(_))
+        !matches!(self, Target::Ratio(_) | Target::Size(_))
     }
 
     /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
@@ -75,8 +97,19 @@ impl Target {
             Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
             Target::Psnr(_) if m.psnr().is_nan() => f64::INFINITY,
             Target::Psnr(db) => db - m.psnr().min(EXACT),
-            Target::Ssim(_) if m.ssim().is_nan() => f64::INFINITY,
-            Target::Ssim(ssim) => ((1.0 - m.ssim()).max(f64::MIN_POSITIVE) / (1.0 - ssim)).ln(),
+            _ if m.likeness().is_nan() => f64::INFINITY,
+            Target::Ks(most) => (m.likeness().max(f64::MIN_POSITIVE) / most).ln(),
+            Target::Ssim(least) | Target::Dssim(least) | Target::Pearson(least) => {
+                ((1.0 - m.likeness()).max(f64::MIN_POSITIVE) / (1.0 - least)).ln()
+            }
+        }
+    }
+
+    /// What was measured of a quality, in words.
+    pub fn reached(&self, m: &Measured) -> String {
+        match self.likeness() {
+            Some((figure, _)) => format!("{} {}", figure.title(), figure.words(m.likeness())),
+            None => format!("PSNR {:.2} dB", m.psnr()),
         }
     }
 
@@ -93,7 +126,7 @@ impl Target {
         match self {
             Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
             Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
-            Target::Ssim(_) => Window { low: -SSIM_SLACK, high: 0.0, side: Side::NotAbove },
+            _ => Window { low: -LIKENESS_SLACK, high: 0.0, side: Side::NotAbove },
         }
     }
 
@@ -228,10 +261,9 @@ impl Answer {
     pub fn tell(&self, target: &Target, of: &str) {
         let m = &self.measured;
         let came_to = match target {
-            Target::Psnr(_) | Target::Ssim(_) if m.squares == 0.0 => "every bit comes back".into(),
-            Target::Psnr(_) => format!("PSNR {:.2} dB, ratio {:.2}", m.psnr(), m.ratio()),
-            Target::Ssim(_) => format!("SSIM {}, ratio {:.2}", similarity(m.ssim()), m.ratio()),
-            _ => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
+            Target::Ratio(_) | Target::Size(_) => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
+            _ if m.squares == 0.0 => "every bit comes back".into(),
+            target => format!("{}, ratio {:.2}", target.reached(m), m.ratio()),
         };
         let tries = if self.tries == 1 { "1 try".into() } else { format!("{} tries", self.tries) };
         tell(&format!("sleek: {of}: {} is met by {}: {came_to}, {tries}", target.name(), self.request()));

@@ -11,6 +11,7 @@ use super::{Args, BROKEN, files};
 use crate::csv;
 use crate::hdf5::{FileKind, kind_of};
 use crate::io::{Model, Output, files_below, say, say_json};
+use crate::quality::Figure;
 use crate::{ERROR, Outcome};
 
 /// Columns of a table for programs.
@@ -27,6 +28,9 @@ const OF_DATASET: [&str; 10] = [
     "missing_values",
     "missing_violations",
 ];
+
+/// What may come of a file.
+const VERDICTS: [&str; 5] = ["kept", "missed", "broken", "failed", "extra"];
 
 /// Compares and reports.
 pub fn run(args: &Args) -> Outcome {
@@ -47,7 +51,7 @@ pub fn run(args: &Args) -> Outcome {
         false => print(&all, args.verbosity.quiet),
     }
     let any = |verdict: &str| all.iter().any(|file| file["verdict"] == verdict);
-    Ok(ExitCode::from(match (any("failed"), any("broken")) {
+    Ok(ExitCode::from(match (any("failed"), any("broken") || any("missed")) {
         (true, _) => ERROR,
         (false, true) => BROKEN,
         _ => 0,
@@ -85,7 +89,11 @@ fn of_place(args: &Args, place: &Path, is_there: bool) -> Value {
     }
     match files::compare_files(args, [&old, &new]) {
         Ok(report) => {
-            file["verdict"] = json!(if report.kept() { "kept" } else { "broken" });
+            file["verdict"] = json!(match (report.kept(), report.met()) {
+                (false, _) => "broken",
+                (true, false) => "missed",
+                (true, true) => "kept",
+            });
             file["datasets"] = report.to_json()["datasets"].take();
         }
         Err(why) => (file["verdict"], file["why"]) = (json!("failed"), json!(why)),
@@ -95,9 +103,9 @@ fn of_place(args: &Args, place: &Path, is_there: bool) -> Value {
 
 fn whole(all: &[Value]) -> Value {
     let count = |verdict: &str| all.iter().filter(|file| file["verdict"] == verdict).count();
-    let [kept, broken, failed, extra] = ["kept", "broken", "failed", "extra"].map(count);
-    let totals = json!({"files": all.len(), "kept": kept, "broken": broken, "failed": failed, "extra": extra});
-    json!({"kept": broken + failed == 0, "files": all, "totals": totals})
+    let mut totals = json!({"files": all.len()});
+    VERDICTS.iter().for_each(|verdict| totals[verdict] = json!(count(verdict)));
+    json!({"kept": count("broken") + count("failed") == 0, "files": all, "totals": totals})
 }
 
 /// A line for each file, those for datasets that broke something below it, and one for all.
@@ -109,18 +117,26 @@ fn print(all: &[Value], quiet: bool) {
             0 => text(&file["why"]),
             n => format!("{n} datasets"),
         };
-        if !quiet || file["verdict"] == "broken" || file["verdict"] == "failed" {
+        if !quiet || file["verdict"] != "kept" {
             say!("{}", format!("{:<7} {}  {said}", text(&file["verdict"]), text(&file["file"])).trim_end());
         }
-        for dataset in datasets().filter(|dataset| dataset["verdict"] == "broken") {
-            say!("        {}: {}", text(&dataset["name"]), text(&dataset["why"]));
+        for dataset in datasets() {
+            let missed = dataset["missed"].as_array().into_iter().flatten();
+            for why in missed.chain(Some(&dataset["why"]).filter(|_| dataset["verdict"] == "broken")) {
+                say!("        {}: {}", text(&dataset["name"]), text(why));
+            }
         }
     }
     let totals = &whole(all)["totals"];
-    let counts = ["kept", "broken", "failed", "extra"].map(|verdict| (verdict, totals[verdict].as_u64().unwrap_or(0)));
+    let counts = VERDICTS.map(|verdict| (verdict, totals[verdict].as_u64().unwrap_or(0)));
     let counts: Vec<String> =
         counts.iter().filter(|(_, n)| *n > 0).map(|(verdict, n)| format!("{n} {verdict}")).collect();
-    say!("verdict {}: {}", if whole(all)["kept"] == true { "kept" } else { "BROKEN" }, counts.join(", "));
+    let verdict = match (whole(all)["kept"] == true, totals["missed"] == 0) {
+        (false, _) => "BROKEN",
+        (true, false) => "MISSED",
+        (true, true) => "kept",
+    };
+    say!("verdict {verdict}: {}", counts.join(", "));
 }
 
 /// Writes the report, which only those can read who can read `like`.
@@ -137,12 +153,18 @@ fn write(path: &Path, all: &[Value], like: Option<&Model>) -> Result<(), String>
 /// A line for each dataset, and one for each file without any.
 fn to_csv(all: &[Value]) -> String {
     let dataset = OF_DATASET.map(|key| format!("dataset_{key}"));
-    let mut text = format!("{},{},why\n", OF_FILE.join(","), dataset.join(","));
+    let figures = Figure::ALL.iter().skip(1).map(|figure| figure.key()).collect::<Vec<_>>();
+    let mut text = format!("{},{},{},why\n", OF_FILE.join(","), dataset.join(","), figures.join(","));
     for file in all {
         let none = vec![Value::Null];
         for dataset in file["datasets"].as_array().filter(|d| !d.is_empty()).unwrap_or(&none) {
             let why = if dataset.is_null() { file } else { dataset };
-            text += &csv::line(&[(file, &OF_FILE), (dataset, &OF_DATASET), (why, &["why"])]);
+            text += &csv::line(&[
+                (file, &OF_FILE),
+                (dataset, &OF_DATASET),
+                (&dataset["quality"], &figures),
+                (why, &["why"]),
+            ]);
         }
     }
     text

@@ -6,6 +6,8 @@ pub mod files;
 #[cfg(unix)]
 mod folders;
 #[cfg(unix)]
+pub mod pair;
+#[cfg(unix)]
 pub mod report;
 pub mod stream;
 mod tensors;
@@ -18,6 +20,8 @@ use crate::args::{Threads, Verbosity};
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
+#[cfg(unix)]
+use crate::quality::limits::Limits;
 use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Exit code when the bound does not hold.
@@ -37,6 +41,13 @@ pub struct Args {
     #[cfg(unix)]
     #[arg(long, value_name = "FILE", requires = "recursive")]
     report: Option<PathBuf>,
+    /// Also take the figures of --help's Limits, each of which may be held to one; both sides are read three times then
+    #[cfg(unix)]
+    #[arg(long)]
+    quality: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    limits: Limits,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -96,7 +107,17 @@ fn streams(args: &Args) -> Result<bool, String> {
     let mut compressed = Input::open(&args.compressed)?;
     let quiet = args.verbosity.quiet;
     match is_packed(compressed.peek(FIRST_BYTES)?) {
+        #[cfg(unix)]
+        true if args.takes_figures() => Err("--quality and limits are for arrays and HDF5 files".into()),
         true => tensors::verify(original, compressed, args.json, quiet),
-        false => stream::run(original, compressed, args.json, quiet),
+        false => stream::run(args, original, compressed),
+    }
+}
+
+#[cfg(unix)]
+impl Args {
+    /// Whether figures are to be taken.
+    fn takes_figures(&self) -> bool {
+        self.quality || self.limits.any()
     }
 }

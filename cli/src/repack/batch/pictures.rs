@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::diff::figures::Scale;
-use crate::diff::source::Values;
 use crate::diff::view::{Curves, Maps, SMALL, View};
 use crate::element;
 use crate::hdf5::dataset::{Block, Field};
@@ -13,6 +12,7 @@ use crate::plot::colour::LIGHT;
 use crate::plot::page::image_address;
 use crate::plot::picture::Colour;
 use crate::verify::files::Promise;
+use crate::verify::pair::Values;
 
 /// What is read of a dataset along each of the two dimensions that are shown, and of a line.
 const MOST: u64 = 1024;
