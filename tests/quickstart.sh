@@ -34,6 +34,9 @@ fi
 for page in c cpp fortran netcdf h5repack archive gpu; do
     python3 tests/pages.py "docs/quickstart/$page.md"
 done
+for page in figures job-arrays; do
+    python3 tests/pages.py "docs/guide/$page.md"
+done
 python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/quickstart/python.md
 python3 tests/pages.py --with "$tarball" docs/quickstart/clusters.md
 PKG_CONFIG_PATH=$HOME/apps/sleek/lib/pkgconfig pkg-config --cflags sleek | grep -q apps || { echo "quickstart: the tarball's sleek.pc" >&2 && exit 1; }

@@ -1,7 +1,7 @@
 //! The structural similarity of floating-point data (data SSIM) of Baker, Pinard and Hammerling, "On a Structural
-//! Similarity Index Approach for Floating-Point Data" (IEEE TVCG), as ldcpy and ClimateBenchPress compute it: each plane
+//! Similarity Index Approach for Floating-Point Data" (IEEE TVCG), as ldcpy and ClimateBenchPress have it: each plane
 //! is scaled to [0, 1] by what both sides span, rounded to 256 levels, and compared in Gaussian windows of 11 by 11
-//! values with σ = 1.5 and both constants 1e-8. Windows that reach over the rim do not count.
+//! values, σ 1.5, both constants 1e-8. Windows that reach over the rim do not count.
 
 use super::planes::Plane;
 

@@ -99,6 +99,10 @@ pub struct Args {
     /// Of several files: the folder that the new ones go to. What is finished there is not done again
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
+    /// With --to: several processes, of one machine or of many, share the files. Each takes those that no other has,
+    /// and what one that is gone had begun
+    #[arg(long, requires = "to")]
+    share: bool,
     /// Take the HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,

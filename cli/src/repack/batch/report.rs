@@ -55,7 +55,7 @@ pub fn print(files: &[Value], is_estimate: bool) {
     let name = |file: &Value| printable(file["input"].as_str().unwrap_or_default()).into_owned();
     let widest = files.iter().map(|f| name(f).chars().count()).max().unwrap_or(0).clamp(5, 60);
     let label = if is_estimate { "estimate" } else { "ratio" };
-    say!("{:<widest$} {:<7}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
+    say!("{:<widest$} {:<9}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
     for file in files {
         let (before, after) = (file["bytes_before"].as_u64().unwrap_or(0), file["bytes_after"].as_u64());
         let status = file["status"].as_str().unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn print(files: &[Value], is_estimate: bool) {
             Some(after) => (bytes(after), ratio(before, after)),
             None => (String::new(), String::new()),
         };
-        let line = format!("{:<widest$} {status:<7}{:>11}{shown:>11}{times:>10}", name(file), bytes(before));
+        let line = format!("{:<widest$} {status:<9}{:>11}{shown:>11}{times:>10}", name(file), bytes(before));
         say!("{}", line.trim_end());
     }
     say!("{}", in_all(files));
@@ -74,7 +74,7 @@ pub fn in_all(files: &[Value]) -> String {
     let totals = totals(files);
     let number = |key: &str| totals[key].as_u64().unwrap_or(0);
     let (before, after) = (number("bytes_before"), number("bytes_after"));
-    let counts = ["done", "again", "broken", "failed"].map(|s| (s, number(s)));
+    let counts = ["done", "again", "elsewhere", "broken", "failed"].map(|s| (s, number(s)));
     let counts: Vec<String> =
         counts.iter().filter(|(_, n)| *n > 0).map(|(status, n)| format!("{n} {status}")).collect();
     format!("{}: {} -> {}, ratio {}", counts.join(", "), bytes(before), bytes(after), ratio(before, after))
@@ -89,6 +89,7 @@ fn totals(files: &[Value]) -> Value {
         "files": files.len(),
         "done": count("done"),
         "again": count("again"),
+        "elsewhere": count("elsewhere"),
         "broken": count("broken"),
         "failed": count("failed"),
         "bytes_before": sum("bytes_before"),
