@@ -60,7 +60,7 @@ fn print(params: &Params, words: &[u32]) {
         CHUNK=...)",
     );
     say!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
-    section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
+    section("nccopy (VAR: a variable of floats; one -F for each of several; not chunked yet: add -c)");
     say!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
     section("Python, with the package sleek");
     say!("f.create_dataset(\"x\", data=x, chunks=True, **sleek.h5({}))", python(params));

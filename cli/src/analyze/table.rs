@@ -130,7 +130,8 @@ pub fn verdict(analysis: &Analysis) -> String {
     match &analysis.ladder.digits {
         Some(row) => format!("* Digits: abs {:e}. {}.", row.abs, digits(analysis)),
         None => {
-            let caution = analysis.seen.caution().map_or(String::new(), |why| format!(": {why}"));
+            let caution = analysis.seen.rounded().or(analysis.seen.caution());
+            let caution = caution.map_or(String::new(), |why| format!(": {why}"));
             format!("No bound is advised{caution}. Choose one by what the data is for.")
         }
     }
