@@ -168,6 +168,23 @@ def test_xarray(tmp_path, field):
         assert f["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID
 
 
+def test_what_xarray_opened_is_saved_again(tmp_path, field):
+    """The line of docs/python.md: without it h5netcdf refuses the name that h5py has for a filter that it does not know."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    data = xarray.Dataset({"t": (("y", "x"), field)})
+    data.to_netcdf(tmp_path / "f.nc", engine="h5netcdf", encoding={"t": {**sleek.h5(abs=1e-3), "chunksizes": (100, 100)}})
+    with xarray.open_dataset(tmp_path / "f.nc", engine="h5netcdf") as opened:
+        with pytest.raises(ValueError, match="unknown"):
+            opened.to_netcdf(tmp_path / "refused.nc", engine="h5netcdf")
+        assert opened["t"].encoding["compression"] == "unknown"
+        opened["t"].encoding.update(sleek.h5(abs=1e-3))
+        opened.to_netcdf(tmp_path / "again.nc", engine="h5netcdf")
+    with h5py.File(tmp_path / "again.nc") as f:
+        assert f["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID and f["t"].chunks == (100, 100)
+        assert 0 < worst(field, f["t"][:]) <= 2e-3
+
+
 @pytest.mark.parametrize("engine", ["h5netcdf"])
 @pytest.mark.parametrize("fill", [-9999.0, 1e20, 9.969209968386869e36, np.nan])
 @pytest.mark.parametrize("request_", ["noa=1e-3", "abs=1e-3", "rel=1e-5", "lossless"])
