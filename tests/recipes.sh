@@ -94,6 +94,9 @@ else
     step "docs/paraview.md: passed over, since pvpython is not there"
 fi
 
+step "docs/guide/not-there.md"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py docs/guide/not-there.md
+
 step "docs/parallel.md"
 python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/parallel.md
 
