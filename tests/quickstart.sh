@@ -34,7 +34,7 @@ fi
 for page in c cpp fortran netcdf h5repack archive gpu; do
     python3 tests/pages.py "docs/quickstart/$page.md"
 done
-for page in figures job-arrays; do
+for page in intents figures job-arrays; do
     python3 tests/pages.py "docs/guide/$page.md"
 done
 python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/quickstart/python.md
