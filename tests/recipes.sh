@@ -68,6 +68,7 @@ tool nco ncks --version
 tool cdo cdo --version
 tool gdal gdalinfo --version
 tool r Rscript -e 'library(hdf5r)'
+tool rhdf5 Rscript -e 'library(rhdf5)'
 tool octave octave-cli --version
 
 for page in anndata pynwb; do
@@ -92,6 +93,9 @@ if command -v pvpython > /dev/null; then
 else
     step "docs/guide/paraview.md: passed over, since pvpython is not there"
 fi
+
+step "docs/guide/not-there.md"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py docs/guide/not-there.md
 
 step "docs/guide/parallel.md"
 python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/guide/parallel.md

@@ -6,12 +6,14 @@ mod args;
 mod auto;
 mod completions;
 mod compress;
+#[cfg(unix)]
+mod csv;
 mod decompress;
 #[cfg(unix)]
 mod diff;
 #[cfg(unix)]
 mod doctor;
-#[cfg(unix)]
+#[cfg_attr(not(unix), allow(dead_code))]
 mod fourier;
 mod frames;
 mod h5args;
@@ -24,6 +26,8 @@ mod pipeline;
 #[cfg(unix)]
 mod plot;
 mod progress;
+#[cfg_attr(not(unix), allow(dead_code))]
+mod quality;
 #[cfg(unix)]
 mod repack;
 #[cfg(test)]

@@ -4,7 +4,8 @@ pub use sleek::advise::{Answer, Measured, Quest, Target, Unmet};
 use sleek::{Mode, advise};
 
 use crate::io::tell;
-use crate::progress::{bytes, number, similarity};
+use crate::progress::{bytes, number};
+use crate::quality::Figure;
 
 /// Why there are no parameters that meet a target.
 pub type Failed = advise::Failed<String>;
@@ -13,9 +14,12 @@ pub type Failed = advise::Failed<String>;
 pub fn argument(target: &Target) -> String {
     match target {
         Target::Size(size) => format!("--size {size}"),
-        Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
-            format!("--{} {}", target.name(), number(*value))
-        }
+        Target::Ratio(value)
+        | Target::Psnr(value)
+        | Target::Ssim(value)
+        | Target::Dssim(value)
+        | Target::Pearson(value)
+        | Target::Ks(value) => format!("--{} {}", target.name(), number(*value)),
     }
 }
 
@@ -37,6 +41,18 @@ pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
     advise::restored(stream, bytes).map_err(|e| e.to_string())
 }
 
+/// What was measured of a quality, in words.
+pub fn reached(target: &Target, m: &Measured) -> String {
+    let figure = match target {
+        Target::Ssim(_) => Figure::Ssim,
+        Target::Dssim(_) => Figure::Dssim,
+        Target::Pearson(_) => Figure::Pearson,
+        Target::Ks(_) => Figure::Ks,
+        _ => return format!("PSNR {:.2} dB", m.psnr()),
+    };
+    format!("{} {}", figure.title(), figure.words(m.likeness()))
+}
+
 /// The request that an answer is.
 pub fn request(answer: &Answer) -> String {
     match answer.params.mode {
@@ -49,10 +65,9 @@ pub fn request(answer: &Answer) -> String {
 pub fn tell_of(answer: &Answer, target: &Target, of: &str) {
     let m = &answer.measured;
     let came_to = match target {
-        Target::Psnr(_) | Target::Ssim(_) if m.is_exact() => "every bit comes back".into(),
-        Target::Psnr(_) => format!("PSNR {:.2} dB, ratio {:.2}", m.psnr(), m.ratio()),
-        Target::Ssim(_) => format!("SSIM {}, ratio {:.2}", similarity(m.ssim()), m.ratio()),
-        _ => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
+        Target::Ratio(_) | Target::Size(_) => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
+        _ if m.is_exact() => "every bit comes back".into(),
+        target => format!("{}, ratio {:.2}", reached(target, m), m.ratio()),
     };
     let tries = if answer.tries == 1 { "1 try".into() } else { format!("{} tries", answer.tries) };
     tell(&format!("sleek: {of}: {} is met by {}: {came_to}, {tries}", argument(target), request(answer)));

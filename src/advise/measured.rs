@@ -1,7 +1,7 @@
 //! What comes of a bound.
 
 use super::elements;
-use super::ssim::{Ssim, scale_of};
+use super::quality::{Likeness, Place, scale_of};
 use super::target::Target;
 use crate::codec;
 use crate::error::Result;
@@ -25,14 +25,14 @@ pub struct Measured {
     /// The value range of the whole field, for the PSNR.
     pub range: f64,
     /// Of those targets that need it.
-    similarity: Option<Ssim>,
+    likeness: Option<Likeness>,
 }
 
 impl Measured {
-    /// Nothing yet, of a field of this value range.
-    pub fn new(target: &Target, range: f64) -> Measured {
-        let similarity = matches!(target, Target::Ssim(_)).then(|| Ssim::new(range));
-        Measured { range, scale: scale_of(range), similarity, ..Measured::default() }
+    /// Nothing yet, of a field of this value range and these dimensions.
+    pub fn new(target: &Target, range: f64, dims: &[u64]) -> Measured {
+        let likeness = Likeness::of(target, dims, range);
+        Measured { range, scale: scale_of(range), likeness, ..Measured::default() }
     }
 
     /// How many times smaller.
@@ -50,9 +50,9 @@ impl Measured {
         20.0 * (self.range * self.scale / (self.squares / self.count.max(1) as f64).sqrt()).log10()
     }
 
-    /// 1 if nothing was measured: then nothing was lost.
-    pub fn ssim(&self) -> f64 {
-        self.similarity.as_ref().map_or(1.0, Ssim::value)
+    /// The figure that the target is of, as if nothing were lost where nothing was measured; NaN if it cannot be told.
+    pub fn likeness(&self) -> f64 {
+        self.likeness.as_ref().map_or(1.0, Likeness::value)
     }
 
     /// Takes in a part: its bytes, and what they are compressed to.
@@ -61,9 +61,16 @@ impl Measured {
         self.packed += packed as u64;
     }
 
-    /// Takes in the errors of a part of these dimensions, the slowest first, and what became of it.
-    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
-        let room = if self.similarity.is_some() { data.len() / params.dtype.size() } else { 0 };
+    /// Takes in the errors of a part, of a field that comes wholly if that is said, and what became of it.
+    pub fn add_errors(
+        &mut self,
+        params: &Params,
+        fills: &[f64],
+        (place, is_whole): (Place, bool),
+        data: &[u8],
+        back: &[u8],
+    ) {
+        let room = if self.likeness.is_some() { data.len() / params.dtype.size() } else { 0 };
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
         elements::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
@@ -74,11 +81,11 @@ impl Measured {
             }
             if room > 0 {
                 original.push(if counts { v } else { f64::NAN });
-                restored.push(r);
+                restored.push(if counts { r } else { f64::NAN });
             }
         });
-        if let Some(similarity) = &mut self.similarity {
-            similarity.add(dims, &original, &restored);
+        if let Some(likeness) = &mut self.likeness {
+            likeness.add(place, is_whole, &original, &restored);
         }
     }
 }

@@ -4,24 +4,24 @@
 mod choose;
 pub mod elements;
 mod measured;
+pub mod quality;
 mod sample;
 mod search;
-mod ssim;
 mod target;
 
 pub use crate::primitives::marks;
 pub use choose::{Aim, SAMPLE_BYTES};
 pub use measured::{Measured, restored};
-pub use ssim::{Ssim, scale_of};
 pub use target::{Answer, Failed, Quest, Target, Unmet};
 
 use crate::bound::sub_down;
 use crate::codec;
-use crate::container::Dims;
+use crate::container::{Dims, MAX_RANK};
 use crate::error::{Result, fail};
 use crate::mode::Mode;
 use crate::params::{Params, Search};
 use crate::runtime::cpu;
+use quality::Place;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
@@ -45,8 +45,9 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     let sample = sample::pieces(&dims, with.dtype.size(), src)?;
     let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
     let measure = |params: &Params, parts: &[sample::Piece]| {
-        let mut m = Measured::new(&target, range);
-        parts.iter().try_for_each(|part| add(&mut m, params, &fills, part, target))?;
+        let mut m = Measured::new(&target, range, dims.lens());
+        let is_whole = parts.len() == 1;
+        parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
         Ok(m)
     };
     let whole = [sample::Piece { dims, bytes: src }];
@@ -58,13 +59,20 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
 }
 
 /// Takes in what comes of a piece.
-fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::Piece, target: Target) -> Result<()> {
+fn add(
+    m: &mut Measured,
+    params: &Params,
+    fills: &[f64],
+    (piece, is_whole): (&sample::Piece, bool),
+    target: Target,
+) -> Result<()> {
     let params = Params { dims: piece.dims, ..params.clone() };
     let stream = codec::compress(&params, piece.bytes)?;
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.mode != Mode::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
-        m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back);
+        let place = Place { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
+        m.add_errors(&params, fills, (place, is_whole), piece.bytes, &back);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried
-//! on the whole until that meets it.
+//! Targets: a ratio, a size, a PSNR, an SSIM and other figures. The absolute bound that meets one is searched for on a
+//! sample, and tried on the whole until that meets it.
 
 use super::measured::Measured;
 use super::search::{Found, Side, Window, search};
@@ -10,8 +10,8 @@ use crate::params::Params;
 const SLACK: f64 = 0.02;
 /// The same for a PSNR, in dB.
 const PSNR_SLACK: f64 = 0.1;
-/// The same for an SSIM, of what it lacks to 1.
-const SSIM_SLACK: f64 = 0.05;
+/// The same for the other figures, of what they lack to 1, or of a distance.
+const LIKENESS_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
 /// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
@@ -31,6 +31,12 @@ pub enum Target {
     Psnr(f64),
     /// Such a structural similarity, at least.
     Ssim(f64),
+    /// Such a DSSIM, at least.
+    Dssim(f64),
+    /// Such a correlation, at least.
+    Pearson(f64),
+    /// Such a Kolmogorov-Smirnov distance, at most.
+    Ks(f64),
 }
 
 impl Target {
@@ -41,6 +47,9 @@ impl Target {
             Target::Size(_) => "size",
             Target::Psnr(_) => "psnr",
             Target::Ssim(_) => "ssim",
+            Target::Dssim(_) => "dssim",
+            Target::Pearson(_) => "pearson",
+            Target::Ks(_) => "ks",
         }
     }
 
@@ -50,14 +59,18 @@ impl Target {
             Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => Some("a number above 0"),
             Target::Size(0) => Some("a number above 0"),
             Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => Some("a number of dB above 0"),
-            Target::Ssim(ssim) if !(*ssim > 0.0 && *ssim < 1.0) => Some("a number between 0 and 1"),
+            Target::Ssim(share) | Target::Dssim(share) | Target::Pearson(share) | Target::Ks(share)
+                if !(*share > 0.0 && *share < 1.0) =>
+            {
+                Some("a number between 0 and 1")
+            }
             _ => None,
         }
     }
 
     /// Whether errors are to be measured, not bytes alone.
     pub fn is_of_quality(&self) -> bool {
-        matches!(self, Target::Psnr(_) | Target::Ssim(_))
+        !matches!(self, Target::Ratio(_) | Target::Size(_))
     }
 
     /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
@@ -67,8 +80,11 @@ impl Target {
             Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
             Target::Psnr(_) if m.psnr().is_nan() => f64::INFINITY,
             Target::Psnr(db) => db - m.psnr().min(EXACT),
-            Target::Ssim(_) if m.ssim().is_nan() => f64::INFINITY,
-            Target::Ssim(ssim) => ((1.0 - m.ssim()).max(f64::MIN_POSITIVE) / (1.0 - ssim)).ln(),
+            _ if m.likeness().is_nan() => f64::INFINITY,
+            Target::Ks(most) => (m.likeness().max(f64::MIN_POSITIVE) / most).ln(),
+            Target::Ssim(least) | Target::Dssim(least) | Target::Pearson(least) => {
+                ((1.0 - m.likeness()).max(f64::MIN_POSITIVE) / (1.0 - least)).ln()
+            }
         }
     }
 
@@ -85,7 +101,7 @@ impl Target {
         match self {
             Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
             Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
-            Target::Ssim(_) => Window { low: -SSIM_SLACK, high: 0.0, side: Side::NotAbove },
+            _ => Window { low: -LIKENESS_SLACK, high: 0.0, side: Side::NotAbove },
         }
     }
 
@@ -230,9 +246,12 @@ impl std::fmt::Display for Target {
         let name = self.name();
         match self {
             Target::Size(size) => write!(f, "{name}={size}"),
-            Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
-                write!(f, "{name}={}", in_digits(*value))
-            }
+            Target::Ratio(value)
+            | Target::Psnr(value)
+            | Target::Ssim(value)
+            | Target::Dssim(value)
+            | Target::Pearson(value)
+            | Target::Ks(value) => write!(f, "{name}={}", in_digits(*value)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`: the bound that a file needs.
+//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim` and others: the bound that a file needs.
 
 use sleek::bound::sub_down;
 use sleek::{Mode, Params};
@@ -6,6 +6,7 @@ use sleek::{Mode, Params};
 use super::cut::Cut;
 use super::{Args, compress_frame, read_through, seen_range};
 use crate::io::{Block, Input};
+use crate::quality::Place;
 use crate::targets::{self, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
@@ -31,12 +32,12 @@ pub fn solve(
     let seen = See { cut, fills: &fills, errors: target.is_of_quality() };
     let quest = Quest { target: *target, params, range, raw_bytes };
     let on_sample = |params: &Params| {
-        let mut m = Measured::new(target, range);
+        let mut m = Measured::new(target, range, &[]);
         pieces.iter().try_for_each(|piece| seen.measure(params, piece, &mut m))?;
         Ok(m)
     };
     let on_whole = |params: &Params| {
-        let mut m = Measured::new(target, range);
+        let mut m = Measured::new(target, range, &[]);
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
@@ -104,7 +105,9 @@ impl See<'_> {
         match self.errors && params.mode != Mode::Lossless {
             true => {
                 let back = restored(packed.data(), data.len())?;
-                m.add_errors(&params, self.fills, params.dims.lens(), data, &back);
+                let count = params.dims.lens();
+                let place = Place { start: &vec![0; count.len()], count };
+                m.add_errors(&params, self.fills, (place, false), data, &back);
                 Ok(())
             }
             false => Ok(()),

@@ -2,8 +2,8 @@
 
 use sleek::Mode;
 
-use super::source::{Pair, Part};
 use crate::verify::exact::holds;
+use crate::verify::pair::{Pair, Part};
 use sleek::advise::elements;
 
 /// What a first look at all of both sides finds.

@@ -905,7 +905,21 @@ fn doctor_finds_fault_and_cure() {
     assert!(["adaptive", "fast", "small"].iter().all(|profile| text.contains(&format!("({profile})"))), "{text}");
     let (code, text) = doctor(bench.path("bare"), &[]);
     assert!(code == Some(1) && text.contains("no libsleek.so") && text.contains("NOT FOUND"), "{text}");
-    assert!(text.contains("export HDF5_PLUGIN_PATH="), "{text}");
+    // The joined line keeps what is named and adds the command's own folder.
+    let (bare, own) = (bench.path("bare"), fs::canonicalize(bench.path("lib")).unwrap());
+    let joined = format!("export HDF5_PLUGIN_PATH={}:{}", bare.display(), own.display());
+    assert!(text.contains(&joined), "{text}");
+    let (_, text) = doctor(bench.path("plugins"), &[]);
+    assert!(text.contains(&format!("export HDF5_PLUGIN_PATH={}", bench.path("plugins").display())), "{text}");
+    assert!(!text.contains(&own.join(":").display().to_string()), "{text}");
+    // Wheels that bring plugins of their own, as a Python tells of them.
+    fs::create_dir(bench.path("wheel")).unwrap();
+    let tells = format!("#!/bin/sh\necho netCDF4 {}\n", bench.path("wheel").display());
+    fs::write(bench.path("bin/python3"), tells).unwrap();
+    fs::set_permissions(bench.path("bin/python3"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let with_python = format!("{}:/usr/bin:/bin", bench.path("bin").display());
+    let (_, text) = doctor(bench.path("bare"), &[("PATH", &with_python)]);
+    assert!(text.contains(&format!("{joined}:{}", bench.path("wheel").display())), "{text}");
     let (code, text) = doctor(bench.path("missing"), &[]);
     assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
     let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);

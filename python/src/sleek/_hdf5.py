@@ -79,8 +79,8 @@ def _words(value: float) -> tuple[int, ...]:
 def register() -> list[str]:
     """Registers the filter with every HDF5 library that the process has loaded so far, and tells which; the import does it too.
 
-    For libraries that are loaded after `sleek`, such as that of netCDF4 or PyTables. An HDF5 that is a part of another library, as in
-    openPMD-api, is not found: it needs HDF5_PLUGIN_PATH, as programs do. No other thread may be using HDF5 meanwhile.
+    Libraries that are loaded after `sleek` find the filter by HDF5_PLUGIN_PATH, which the import sets. An HDF5 that is a part of another
+    library, as in openPMD-api, must be one of these: it is not found here. No other thread may be using HDF5 meanwhile.
 
     >>> import h5py, sleek
     >>> any("hdf5" in library for library in sleek.register())

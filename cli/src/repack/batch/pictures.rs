@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::diff::figures::Scale;
-use crate::diff::source::Values;
 use crate::diff::view::{Curves, Maps, SMALL, View};
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::object::{Contents, Kind};
@@ -12,6 +11,7 @@ use crate::plot::colour::LIGHT;
 use crate::plot::page::image_address;
 use crate::plot::picture::Colour;
 use crate::verify::files::Promise;
+use crate::verify::pair::Values;
 use sleek::advise::elements;
 
 /// What is read of a dataset along each of the two dimensions that are shown, and of a line.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use sleek::container::Header;
 use sleek::{DType, Dims, Mode};
 
+use super::files::Promise;
+use super::stream;
 use crate::frames::{self, FrameReader, Piece};
 use crate::hdf5::Id;
 use crate::hdf5::about::{About, Along};
@@ -12,8 +14,7 @@ use crate::hdf5::dataset::{Block as Box_, Field};
 use crate::hdf5::object::Contents;
 use crate::io::{Block, Input};
 use crate::npy;
-use crate::verify::files::Promise;
-use crate::verify::stream;
+use crate::quality::{Figures, Place, Quality};
 use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
@@ -169,6 +170,23 @@ impl<'a> Pair<'a> {
             each(&Part { start, count, original: &expected, restored: &found, limit })?;
         }
         Ok(())
+    }
+
+    /// The figures of both, looked at twice: the second look needs the range.
+    pub fn quality(&self) -> Result<Figures, String> {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        self.walk(&mut |part| {
+            part.values(self).original.iter().for_each(|v| (low, high) = (low.min(*v), high.max(*v)));
+            Ok(())
+        })?;
+        let mut quality = Quality::new(&self.dims, if high > low { high - low } else { 0.0 });
+        self.walk(&mut |part| {
+            let values = part.values(self);
+            let place = Place { start: &values.start, count: &values.count };
+            quality.add(place, &values.original, &values.restored);
+            Ok(())
+        })?;
+        Ok(quality.figures())
     }
 
     /// In slabs: whole along all dimensions but the first that is longer than 1.
