@@ -94,9 +94,6 @@ else
     step "docs/guide/paraview.md: passed over, since pvpython is not there"
 fi
 
-step "docs/guide/not-there.md"
-PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py docs/guide/not-there.md
-
 step "docs/guide/parallel.md"
 python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/guide/parallel.md
 

@@ -72,8 +72,8 @@ pub struct Args {
     /// Rules for datasets by patterns of their names and by their types: a TOML file
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// What the bound is not for, coordinates and integers: lossless, where they get smaller by it, or keep. Without it
-    /// lossless, but for datasets that no request is for
+    /// Coordinates and integers, which a bound is not for: lossless, where that makes them smaller, or keep. Without it
+    /// lossless, but for datasets without a request
     #[arg(long, value_enum, value_name = "HOW")]
     others: Option<Others>,
     /// Convert datasets also where that makes them no smaller; without this they stay as they are
