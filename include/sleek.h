@@ -667,7 +667,8 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
 //
 // The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements,
 // mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
-// dxpl has no data transform, and the file is not shared by MPI ranks.
+// and dxpl has no data transform. For a file that MPI ranks share they are made of arrays in GPU memory alone, in the
+// byte order of the file, and go in by the H5Dwrite() of all ranks.
 //
 // - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
 //   for H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.

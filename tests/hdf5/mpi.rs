@@ -82,6 +82,8 @@ fn other_ways_to_share_a_file() {
     compile(&place, "h5pcc", &["-shlib", "-DH5_USE_110_API"], &sources, "direct");
     let field = common::root().join("tests/data/mitgcm_theta_15x40x90.f64");
     let path = field.to_str().unwrap();
+    #[cfg(feature = "cuda")]
+    common::stand_in(&place.path("lib"));
     for way in ["metadata", "aligned", "subfiling"] {
         if way == "subfiling" && !place.run("./mpi", &["subfiling"]).contains("subfiling") {
             let required = std::env::var("SLEEK_SUBFILING").is_ok_and(|v| v == "required");
@@ -94,6 +96,13 @@ fn other_ways_to_share_a_file() {
             every_rank(&place, ranks, &["./mpi", "read", "m.h5", path, "90", way], "kept");
         }
         every_rank(&place, 3, &["./direct", ".", "mpi", way], "passed");
+        #[cfg(feature = "cuda")]
+        {
+            // The stand-in for the CUDA driver runs the kernels on the CPU.
+            let mut command = mpirun(&place, 3, &["./direct", ".", "mpi-gpu", way]);
+            let said = common::run(command.env("LD_LIBRARY_PATH", place.path("lib")));
+            assert_eq!(said.matches("passed").count(), 3, "{way}: {said}");
+        }
         // Another HDF5, without MPI. What subfiling has written lies in several files, which it does not know.
         if way != "subfiling" {
             place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);

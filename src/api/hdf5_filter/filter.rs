@@ -8,7 +8,7 @@ use super::cd_values::{CdValues, Element, FILTER_ID};
 use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
 use super::resolve::Hdf5;
-use super::{chunk, dataset, neighbours, report};
+use super::{chunk, dataset, neighbours, prepared, report};
 use crate::codec::{self, Stream};
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
@@ -206,7 +206,11 @@ pub unsafe extern "C" fn filter(
     guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
         let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
-        let out = if flags & FLAG_REVERSE != 0 { decode(words, src)? } else { encode(words, src)? };
+        let out = match prepared::take(src) {
+            _ if flags & FLAG_REVERSE != 0 => decode(words, src)?,
+            Some(stream) => Buffer::of(&stream)?,
+            None => encode(words, src)?,
+        };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
@@ -300,6 +304,12 @@ impl Buffer {
             Some(start) => Ok(Buffer { start, len }),
             None => fail!(OutOfMemory, "{len} bytes for a chunk"),
         }
+    }
+
+    fn of(bytes: &[u8]) -> Result<Buffer> {
+        let mut copy = Buffer::new(bytes.len())?;
+        copy.bytes().copy_from_slice(bytes);
+        Ok(copy)
     }
 
     fn bytes(&mut self) -> &mut [u8] {

@@ -24,6 +24,8 @@ pub(crate) mod neighbours;
 #[cfg(unix)]
 pub(crate) mod pipeline;
 #[cfg(unix)]
+pub(crate) mod prepared;
+#[cfg(unix)]
 pub(crate) mod report;
 #[cfg(unix)]
 pub(crate) mod resolve;
