@@ -9,16 +9,19 @@
 #include "checkpoint.h"
 
 const way WAYS[] = {
-    {"none", EACH, NULL, 0},
-    {"none-together", TOGETHER, NULL, 0},
-    {"gzip", TOGETHER, NULL, 1},
-    {"fast", TOGETHER, ",profile=fast", 0},
-    {"adaptive", TOGETHER, "", 0},
-    {"small", TOGETHER, ",profile=small", 0},
-    {"direct", DIRECT, "", 0},
-    {"files", OWN_FILE, "", 0},
+    {"none", EACH, .request = NULL},
+    {"none-together", TOGETHER, .request = NULL},
+    {"gzip", TOGETHER, .gzip = 1},
+    {"fast", TOGETHER, .request = ",profile=fast"},
+    {"adaptive", TOGETHER, .request = ""},
+    {"small", TOGETHER, .request = ",profile=small"},
+    {"direct", DIRECT, .request = ""},
+    {"direct-multi", DIRECT, .request = "", .one_by_one = 1},
+    {"direct-small", DIRECT, .request = ",profile=small"},
+    {"files", OWN_FILE, .request = ""},
+    {"files-small", OWN_FILE, .request = ",profile=small"},
 #ifdef WITH_FORTRAN
-    {"fortran", FORTRAN, "", 0},
+    {"fortran", FORTRAN, .request = ""},
 #endif
 };
 const int WAYS_COUNT = sizeof WAYS / sizeof *WAYS;
@@ -73,6 +76,8 @@ static void write_shared(const way *w, const char *path, const float *own, slab 
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), transfer = H5Pcreate(H5P_DATASET_XFER);
     CHECK(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL));
     CHECK(H5Pset_dxpl_mpio(transfer, w->manner == EACH ? H5FD_MPIO_INDEPENDENT : H5FD_MPIO_COLLECTIVE));
+
+    if (w->one_by_one) CHECK(H5Pset_dxpl_mpio_chunk_opt(transfer, H5FD_MPIO_CHUNK_MULTI_IO));
 
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), space = H5Screate_simple(3, all, NULL);
     CHECK(file);
@@ -242,6 +247,7 @@ double checkpoint_read(const way *w, const char *path, float *u, slab s, int *st
     const hsize_t count[3] = {(hsize_t)s.planes, (hsize_t)s.ny, (hsize_t)s.nx};
     char mine[300];
     own_path(mine, sizeof mine, path, rank);
+    *step = -1;
     MPI_Barrier(MPI_COMM_WORLD);
     const double begun = MPI_Wtime();
     /* Each rank for itself, without MPI: then chunks go straight to the memory of the GPU. */
@@ -256,8 +262,7 @@ double checkpoint_read(const way *w, const char *path, float *u, slab s, int *st
         CHECK(H5Dclose(dset));
         CHECK(H5Fclose(file));
     }
-    MPI_Bcast(step, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, step, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); /* ranks without planes have read nothing */
     return MPI_Wtime() - begun;
 }
 

@@ -4,7 +4,7 @@ subroutine checkpoint_fortran(dset, own, nx, ny, first, planes, transfer, error)
     use hdf5
     use sleek_h5d
     implicit none
-    integer(hid_t), value :: dset, transfer
+    integer(c_int64_t), value :: dset, transfer
     type(c_ptr), value :: own
     integer(c_int), value :: nx, ny, first, planes
     integer(c_int), intent(out) :: error

@@ -19,6 +19,7 @@ typedef struct {
     manner manner;
     const char *request; /* of the SLEEK filter, but for its bound; NULL without the filter */
     int gzip;            /* its level, or 0 */
+    int one_by_one;      /* HDF5 holds one chunk of a rank at a time, not all of them */
 } way;
 
 extern const way WAYS[];

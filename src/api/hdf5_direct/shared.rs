@@ -13,6 +13,7 @@ use super::plan::{Direct, Plan};
 use super::report::Done;
 use crate::api::hdf5_filter::prepared::{MARK, Prepared};
 use crate::error::{Result, fail};
+use crate::host::memory::keep_in_heap;
 
 /// Why it goes this way.
 pub const REASON: &str = "chunks of data in GPU memory, by H5Dwrite of all ranks";
@@ -47,6 +48,8 @@ pub unsafe fn write(
         unsafe { ptr::copy_nonoverlapping(prepared.mark(i).as_ptr(), blank.start.add(at), MARK) };
     }
     dataset.make_filter_ours();
+    // HDF5 takes memory for each chunk, to copy zeros to it: new pages would take longer than all the rest.
+    keep_in_heap(direct.boxes.chunk_bytes());
     // SAFETY: as large as the selection.
     prepared.during(|| unsafe { ordinary::write(dataset, plan, blank.start) })?;
     // With a single rank HDF5 may leave chunks in its cache. The array itself takes their place.
