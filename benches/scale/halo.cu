@@ -1,5 +1,6 @@
-// What a code moves between two GPUs: raw, and compressed on the way, from 64 KiB to 64 MiB; what a call takes of the host; and many
-// arrays of 64 KiB at once. Wall time in microseconds, medians; one line of JSON for each size and profile.
+// What a code moves between two GPUs: raw, and compressed on the way, from 64 KiB to 64 MiB; what a call takes of the
+// host; and many arrays of 64 KiB at once. Wall time in microseconds, medians; one line of JSON for each size and
+// profile.
 //     nvcc -O2 -std=c++17 -Iinclude benches/scale/halo.cu -o halo -lsleek && ./halo
 #include <algorithm>
 #include <chrono>
@@ -20,17 +21,17 @@
             exit(1);                                                                      \
         }                                                                                 \
     } while (0)
-#define SLEEK(call)                                                                  \
-    do {                                                                             \
-        if ((call) != SLEEK_OK) {                                                    \
+#define SLEEK(call)                                                                    \
+    do {                                                                               \
+        if ((call) != SLEEK_OK) {                                                      \
             fprintf(stderr, "line %d: %s: %s\n", __LINE__, #call, sleek_last_error()); \
-            exit(1);                                                                 \
-        }                                                                            \
+            exit(1);                                                                   \
+        }                                                                              \
     } while (0)
 
 static const double BOUND = 0.05;
 static const size_t LARGEST = 64u << 20, ARRAY = 64u << 10;
-static int there; // the second GPU, or the first once more
+static int there;    // the second GPU, or the first once more
 
 // A GPU's part: a stream, the array, its compressed form, and what the calls need.
 struct Side {
@@ -85,8 +86,7 @@ static Side side(int device, const sleek_params& p) {
     return s;
 }
 
-template <typename Work>
-static double median_us(Work work) {
+template <typename Work> static double median_us(Work work) {
     std::vector<double> times;
     for (int i = 0; i < 23; i++) {
         const auto start = std::chrono::steady_clock::now();
@@ -99,8 +99,7 @@ static double median_us(Work work) {
 }
 
 // The same work between two events: what of it the GPU takes.
-template <typename Work>
-static double device_us(const Side& s, Work work) {
+template <typename Work> static double device_us(const Side& s, Work work) {
     cudaEvent_t start, end;
     on(s);
     CUDA(cudaEventCreate(&start));
@@ -120,11 +119,13 @@ static double device_us(const Side& s, Work work) {
 }
 
 static void compress(const sleek_params& p, const Side& s, size_t bytes) {
-    SLEEK(sleek_compress_async(&p, s.array, bytes / 4, s.packed, room, s.results, s.workspace, s.workspace_bytes, s.stream));
+    SLEEK(sleek_compress_async(&p, s.array, bytes / 4, s.packed, room, s.results, s.workspace, s.workspace_bytes,
+                               s.stream));
 }
 
 static void decompress(const sleek_params& p, const Side& s, size_t packed, size_t bytes) {
-    SLEEK(sleek_decompress_async(&p, s.packed, packed, 0, bytes / 4, s.array, bytes, s.results, s.workspace, s.workspace_bytes, s.stream));
+    SLEEK(sleek_decompress_async(&p, s.packed, packed, 0, bytes / 4, s.array, bytes, s.results, s.workspace,
+                                 s.workspace_bytes, s.stream));
 }
 
 // The bytes of the stream, which the host must know before it can copy no more than those.
@@ -147,7 +148,8 @@ static double largest_error(const Side& a, const Side& b, size_t bytes) {
     return most;
 }
 
-static void one_size(const char* profile, const sleek_params& p, Side& from, Side& to, unsigned char* pinned, size_t bytes) {
+static void one_size(const char* profile, const sleek_params& p, Side& from, Side& to, unsigned char* pinned,
+                     size_t bytes) {
     const auto peer = [&](void* dst, const void* src, size_t n) {
         on(from);
         CUDA(cudaMemcpyPeerAsync(dst, to.device, src, from.device, n, from.stream));
@@ -188,10 +190,12 @@ static void one_size(const char* profile, const sleek_params& p, Side& from, Sid
     finish(to);
     const double whole_back = median_us([&] { decompress(p, to, n, bytes), finish(to); });
     const double kernels_back = device_us(to, [&] { decompress(p, to, n, bytes); });
-    printf("{\"profile\": \"%s\", \"bytes\": %zu, \"ratio\": %.2f, \"raw_peer_us\": %.1f, \"packed_peer_us\": %.1f, \"raw_staged_us\": %.1f, "
-           "\"packed_staged_us\": %.1f, \"compress_us\": %.1f, \"compress_device_us\": %.1f, \"compress_call_us\": %.1f, "
-           "\"decompress_us\": %.1f, \"decompress_device_us\": %.1f, \"decompress_call_us\": %.1f}\n",
-           profile, bytes, (double)bytes / n, raw_peer, by_peer, raw_staged, by_staged, whole, kernels, call, whole_back, kernels_back, call_back);
+    printf(
+        "{\"profile\": \"%s\", \"bytes\": %zu, \"ratio\": %.2f, \"raw_peer_us\": %.1f, \"packed_peer_us\": %.1f, \"raw_staged_us\": %.1f, "
+        "\"packed_staged_us\": %.1f, \"compress_us\": %.1f, \"compress_device_us\": %.1f, \"compress_call_us\": %.1f, "
+        "\"decompress_us\": %.1f, \"decompress_device_us\": %.1f, \"decompress_call_us\": %.1f}\n",
+        profile, bytes, (double)bytes / n, raw_peer, by_peer, raw_staged, by_staged, whole, kernels, call, whole_back,
+        kernels_back, call_back);
 }
 
 // All of the largest array as arrays of 64 KiB in one call.
@@ -208,8 +212,8 @@ static void batch(const char* profile, const sleek_params& p, Side& s, size_t st
     }
     on(s);
     const auto pack = [&] {
-        SLEEK(sleek_compress_batch_async(&p, arrays, src.data(), counts.data(), dst.data(), rooms.data(), s.results, s.workspace,
-                                         s.workspace_bytes, s.stream));
+        SLEEK(sleek_compress_batch_async(&p, arrays, src.data(), counts.data(), dst.data(), rooms.data(), s.results,
+                                         s.workspace, s.workspace_bytes, s.stream));
     };
     pack();
     CUDA(cudaMemcpyAsync(s.told, s.results, arrays * sizeof *s.told, cudaMemcpyDeviceToHost, s.stream));
@@ -222,16 +226,19 @@ static void batch(const char* profile, const sleek_params& p, Side& s, size_t st
     }
     const double there_us = device_us(s, pack);
     const double back_us = device_us(s, [&] {
-        SLEEK(sleek_decompress_batch_async(&p, arrays, streams.data(), sizes.data(), back.data(), counts.data(), s.results, s.workspace,
-                                           s.workspace_bytes, s.stream));
+        SLEEK(sleek_decompress_batch_async(&p, arrays, streams.data(), sizes.data(), back.data(), counts.data(),
+                                           s.results, s.workspace, s.workspace_bytes, s.stream));
     });
     float* copy;
     CUDA(cudaMalloc(&copy, LARGEST));
-    const double copy_us = device_us(s, [&] { CUDA(cudaMemcpyAsync(copy, s.array, LARGEST, cudaMemcpyDeviceToDevice, s.stream)); });
+    const double copy_us =
+        device_us(s, [&] { CUDA(cudaMemcpyAsync(copy, s.array, LARGEST, cudaMemcpyDeviceToDevice, s.stream)); });
     CUDA(cudaFree(copy));
-    printf("{\"profile\": \"%s\", \"arrays\": %zu, \"array_bytes\": %zu, \"ratio\": %.2f, \"compress_gbs\": %.1f, \"decompress_gbs\": %.1f, "
-           "\"memcpy_gbs\": %.1f}\n",
-           profile, arrays, ARRAY, (double)LARGEST / packed, LARGEST / there_us / 1e3, LARGEST / back_us / 1e3, LARGEST / copy_us / 1e3);
+    printf(
+        "{\"profile\": \"%s\", \"arrays\": %zu, \"array_bytes\": %zu, \"ratio\": %.2f, \"compress_gbs\": %.1f, \"decompress_gbs\": %.1f, "
+        "\"memcpy_gbs\": %.1f}\n",
+        profile, arrays, ARRAY, (double)LARGEST / packed, LARGEST / there_us / 1e3, LARGEST / back_us / 1e3,
+        LARGEST / copy_us / 1e3);
 }
 
 int main() {
@@ -251,7 +258,8 @@ int main() {
     CUDA(cudaGetDeviceProperties(&about, 0));
     fprintf(stderr, "%d x %s, %s\n", devices, about.name, reach ? "peers" : "not peers");
     std::vector<float> field(LARGEST / 4);
-    for (size_t i = 0; i < field.size(); i++) field[i] = temperature((int)(i % 512), (int)(i / 512 % 512), (int)(i / (512 * 512)));
+    for (size_t i = 0; i < field.size(); i++)
+        field[i] = temperature((int)(i % 512), (int)(i / 512 % 512), (int)(i / (512 * 512)));
     unsigned char* pinned;
     CUDA(cudaMallocHost(&pinned, 2 * LARGEST));
     static const struct {

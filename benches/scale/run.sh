@@ -53,30 +53,32 @@ run() {
 }
 
 cpus() {
-	local all=none,none-together,gzip,fast,adaptive,small,direct,files n
+	local n
 	for ((n = 1; n <= most; n *= 2)); do
-		run strong heat3d "$n" "$ram" grid=256x256x512 steps=20 ways=$all
-		run weak heat3d "$n" "$ram" "grid=256x256x$((64 * n))" steps=20 ways=none,adaptive,small,files
+		run strong heat3d "$n" "$ram" grid=256x256x512 ways=none,none-together,gzip,fast,adaptive,small,direct,files
+		run weak heat3d "$n" "$ram" "grid=256x256x$((64 * n))" ways=none,adaptive,small,files
 	done
-	run disk heat3d "$most" "$disk" grid=256x256x1024 steps=20 ways=none,adaptive,small,files
+	run disk heat3d "$most" "$disk" grid=256x256x512 ways=none,adaptive,small,files
 }
 
 gpus() {
+	local n count=$1 one_file=direct,direct-small,multi,multi-small files=files,files-small
 	echo "== halo"
 	"$programs/halo" >"$lines/halo.jsonl" || echo halo >>"$lines/failed"
-	local direct=none,direct,direct-small,files,files-small n count=$1
 	for ((n = 1; n <= count; n *= 2)); do
-		run weak heat3d_gpu "$n" "$ram" "grid=512x512x$((1280 * n))" steps=30 ways=none-together,adaptive,direct-multi,$direct
-		run strong heat3d_gpu "$n" "$ram" grid=512x512x2560 steps=20 ways=$direct
+		run weak heat3d_gpu "$n" "$ram" "grid=512x512x$((640 * n))" steps=25 every=5 ways=none,none-together,adaptive,$one_file,$files
+		run strong heat3d_gpu "$n" "$ram" grid=512x512x2560 steps=25 every=5 ways=none,multi,files
 	done
-	run all heat3d_gpu "$count" "$ram" "grid=512x512x$((256 * count))" steps=20 ways=none,gzip,fast,adaptive,small,$direct
-	run shared heat3d_gpu "$((2 * count))" "$ram" grid=512x512x2560 steps=20 ways=$direct
-	run disk heat3d_gpu "$count" "$disk" "grid=512x512x$((512 * count))" steps=20 ways=$direct
-	run disk heat3d_gpu 1 "$disk" grid=512x512x512 steps=20 ways=$direct
+	run disk heat3d_gpu 1 "$disk" grid=512x512x512 steps=25 every=5 ways=none,$one_file,$files
+	run disk heat3d_gpu "$count" "$disk" "grid=512x512x$((512 * count))" steps=25 every=5 ways=none,$one_file,$files
+	run large heat3d_gpu "$count" "$ram" "grid=512x512x$((1280 * count))" ways=none,multi,files
+	run all heat3d_gpu "$count" "$ram" "grid=512x512x$((256 * count))" steps=20 ways=none,gzip,fast,adaptive,small,direct,multi,files
+	run shared heat3d_gpu "$((2 * count))" "$ram" grid=512x512x2560 ways=none,multi,files
 }
 
 [ -n "${SCALE_PROGRAMS:-}" ] || build
 export HDF5_PLUGIN_PATH=${HDF5_PLUGIN_PATH:-$(realpath "$programs/plugin")} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PMIX_MCA_pcompress_base_silence_warning=1
 python3 benches/scale/table.py machine >"$lines/machine.json"
 count=$({ nvidia-smi -L 2>/dev/null || true; } | grep -c ^GPU || true)
 [ $# -gt 0 ] || set -- gpus cpus

@@ -16,8 +16,9 @@ const way WAYS[] = {
     {"adaptive", TOGETHER, .request = ""},
     {"small", TOGETHER, .request = ",profile=small"},
     {"direct", DIRECT, .request = ""},
-    {"direct-multi", DIRECT, .request = "", .one_by_one = 1},
     {"direct-small", DIRECT, .request = ",profile=small"},
+    {"multi", DIRECT, .request = "", .one_by_one = 1},
+    {"multi-small", DIRECT, .request = ",profile=small", .one_by_one = 1},
     {"files", OWN_FILE, .request = ""},
     {"files-small", OWN_FILE, .request = ",profile=small"},
 #ifdef WITH_FORTRAN

@@ -4,24 +4,23 @@
 #include <cstring>
 #include "field.h"
 
-#define CUDA(call)                                                                       \
-    do {                                                                                 \
-        const cudaError_t error = (call);                                                \
-        if (error != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));               \
-            exit(1);                                                                     \
-        }                                                                                \
+#define CUDA(call)                                                         \
+    do {                                                                   \
+        const cudaError_t error = (call);                                  \
+        if (error != cudaSuccess) {                                        \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
+            exit(1);                                                       \
+        }                                                                  \
     } while (0)
 
 static bool on_gpu;
 
-template <typename Function>
-__global__ void each(size_t values, Function f) {
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < values; i += (size_t)gridDim.x * blockDim.x) f(i);
+template <typename Function> __global__ void each(size_t values, Function f) {
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < values; i += (size_t)gridDim.x * blockDim.x)
+        f(i);
 }
 
-template <typename Function>
-static void launch(size_t values, Function f) {
+template <typename Function> static void launch(size_t values, Function f) {
     each<<<4096, 256>>>(values, f);
     CUDA(cudaGetLastError());
 }
@@ -29,7 +28,8 @@ static void launch(size_t values, Function f) {
 extern "C" const char* field_open(int local) {
     static cudaDeviceProp device;
     int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return fprintf(stderr, "no GPU is here\n"), exit(1), "";
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+        return fprintf(stderr, "no GPU is here\n"), exit(1), "";
     CUDA(cudaSetDevice(local % devices));
     CUDA(cudaGetDeviceProperties(&device, local % devices));
     on_gpu = true;

@@ -89,7 +89,7 @@ static double largest(double own)
 /* What a line of the table says. */
 typedef struct {
     int saves;
-    double compute, write, read, stored, extra, error, later;
+    double compute, first, write, read, stored, extra, error, later;
     char route[224];
 } line;
 
@@ -103,9 +103,9 @@ static void print(const way *w, slab s, const line *l, double allowed)
     FILE *f = json == NULL ? NULL : fopen(json, "a");
     if (f == NULL) return;
     fprintf(f, "{\"name\": \"%s\", \"way\": \"%s\", \"ranks\": %d, \"device\": \"%s\", \"folder\": \"%s\", \"grid\": [%d, %d, %d], \"steps\": %d, \"saves\": %d, "
-               "\"bound\": %g, \"compute_s\": %.4f, \"write_s\": %.4f, \"read_s\": %.4f, \"bytes\": %.0f, \"stored\": %.0f, "
+               "\"bound\": %g, \"compute_s\": %.4f, \"first_s\": %.4f, \"write_s\": %.4f, \"read_s\": %.4f, \"bytes\": %.0f, \"stored\": %.0f, "
                "\"extra_bytes\": %.0f, \"error\": %.4g, \"error_at_end\": %.4g, \"route\": \"%s\"}\n",
-            name, w->name, ranks, device, folder, s.nx, s.ny, s.nz, steps, l->saves, bound, l->compute, l->write, l->read, bytes, l->stored,
+            name, w->name, ranks, device, folder, s.nx, s.ny, s.nz, steps, l->saves, bound, l->compute, l->first, l->write, l->read, bytes, l->stored,
             l->extra, l->error, l->later, l->route);
     fclose(f);
 }
@@ -137,6 +137,7 @@ static int run(const way *w, slab s, const int *planes)
             if (path[0] != 0) checkpoint_remove(w, path);
             snprintf(path, sizeof path, "%s/checkpoint_%s_%06d.h5", folder, w->name, step);
             const written done = checkpoint_write(w, path, u, s, step, bound);
+            if (l.saves == 0) l.first = done.seconds;
             l.write += done.seconds;
             l.stored = done.stored_bytes;
             l.extra = fmax(l.extra, done.extra_bytes);

@@ -163,13 +163,7 @@ pub type Put<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 ///
 /// # Safety
 /// `src` holds the selection in memory of the GPU `ordinal`, ready when `stream` gets to what is enqueued now.
-pub unsafe fn write(
-    direct: &Direct,
-    src: *const u8,
-    ordinal: i32,
-    stream: *mut c_void,
-    put: &mut Put,
-) -> Result<Done> {
+pub unsafe fn write(direct: &Direct, src: *const u8, ordinal: i32, stream: *mut c_void, put: &mut Put) -> Result<Done> {
     let session = Session::enter(ordinal, stream)?;
     let work = Work::new(&session, direct, src.cast_mut())?;
     let slots = session.allocate(work.batch * work.stride)?;

@@ -153,7 +153,9 @@ unsafe fn direct(
         None => ordinary!("HDF5 {} does not tell whether MPI ranks share the file", hdf5.version()),
     }
     match way {
-        Way::Write if shared == Some(false) && !dataset.takes_chunks() => ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version()),
+        Way::Write if shared == Some(false) && !dataset.takes_chunks() => {
+            ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version())
+        }
         Way::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
         _ => (),
     }

@@ -1,10 +1,12 @@
 //! Chunks of an array in GPU memory into a file that MPI ranks share. There HDF5 takes no finished chunks, only
 //! `H5Dwrite` of all ranks at once with the filter. So it gets an array of the same shape that is blank but for a mark
 //! in each chunk, and the filter answers a mark with the stream that the GPU has made of that chunk. Blank pages take
-//! no memory: all of them are the kernel's page of zeros.
+//! no memory: all of them are the kernel's page of zeros. Only the tables of pages do, a part in 512; they are kept for
+//! the next call, since making them lasts as long as HDF5 copies what they show.
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use super::dataset::Dataset;
 use super::gpu;
@@ -38,7 +40,7 @@ pub unsafe fn write(
     // SAFETY: the contract.
     let made = unsafe { gpu::write(direct, src, ordinal, stream, &mut |_, stream| prepared.push(stream)) };
     // The other ranks wait in H5Dwrite, so what fails here must not keep this one from it.
-    let (done, blank) = match made.and_then(|done| Ok((done, Blank::new(plan.bytes)?))) {
+    let (done, blank) = match made.and_then(|done| Ok((done, Blank::of(plan.bytes)?))) {
         Ok(both) => both,
         Err(e) => return Ok(Err(format!("the GPU did not compress the chunks: {}", e.message))),
     };
@@ -52,6 +54,7 @@ pub unsafe fn write(
     keep_in_heap(direct.boxes.chunk_bytes());
     // SAFETY: as large as the selection.
     prepared.during(|| unsafe { ordinary::write(dataset, plan, blank.start) })?;
+    blank.keep();
     // With a single rank HDF5 may leave chunks in its cache. The array itself takes their place.
     Ok(match prepared.left() {
         0 => Ok(done),
@@ -68,13 +71,30 @@ fn refuses(direct: &Direct) -> Option<String> {
     (0..direct.boxes.len()).any(short).then(|| format!("chunks with rows of less than {MARK} bytes"))
 }
 
-/// Zeros that take no memory until they are written.
+/// Pages of zeros, but for the marks of calls before: each chunk begins with one of this call's, and what follows is of
+/// no meaning.
 struct Blank {
     start: *mut u8,
     bytes: usize,
 }
 
+// SAFETY: nobody but the owner follows the pointer.
+unsafe impl Send for Blank {}
+
+/// The last one.
+static KEPT: Mutex<Option<Blank>> = Mutex::new(None);
+
 impl Blank {
+    /// The one that is kept, if it is large enough.
+    fn of(bytes: usize) -> Result<Blank> {
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.filter(|blank| blank.bytes >= bytes).map_or_else(|| Blank::new(bytes), Ok)
+    }
+
+    fn keep(self) {
+        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+    }
+
     fn new(bytes: usize) -> Result<Blank> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping, wherever the kernel puts it.
@@ -82,10 +102,13 @@ impl Blank {
         if start == libc::MAP_FAILED {
             return fail!(OutOfMemory, "{bytes} bytes of addresses could not be had");
         }
-        // A mark would take a huge page. SAFETY: our mapping; advice alone.
+        // A mark would take a huge page; and pages that are read one by one take a fault each. Kernels before 5.14 do not
+        // know the second, which does no harm.
+        // SAFETY: our mapping; advice alone.
         #[cfg(target_os = "linux")]
         unsafe {
             libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE);
+            libc::madvise(start, bytes, libc::MADV_POPULATE_READ);
         }
         Ok(Blank { start: start.cast(), bytes })
     }
