@@ -23,7 +23,8 @@ NAMES = {
     "strong": "one grid for all ranks, RAM disk",
     "disk": "disk, fsync included",
     "all": "all ways, RAM disk",
-    "large": "more than 4 GiB a dataset, RAM disk",
+    "large": "1.34 GB for each rank, RAM disk",
+    "hdf5-1.10": "HDF5 1.10.8, the same grid for each rank, RAM disk",
     "shared": "two ranks on each GPU, RAM disk",
 }
 
@@ -59,17 +60,21 @@ def read(folder):
         line = json.loads(text)
         on = "CPU" if line["device"] == "CPU" else "GPU"
         runs.setdefault(f"{line.pop('name')} {on}", []).append(line)
-    failed = os.path.join(folder, "failed")
+    failed, halo = os.path.join(folder, "failed"), os.path.join(folder, "halo.jsonl")
     return {
         "machine": json.load(open(os.path.join(folder, "machine.json"))),
         "runs": runs,
+        "halo": [json.loads(line) for line in open(halo)] if os.path.exists(halo) else [],
         "failed": open(failed).read().split("\n")[:-1] if os.path.exists(failed) else [],
     }
 
 
 def rate(line):
     """GB/s of the writes, without the first where there are others: it makes what the others find."""
-    seconds, saves = (line["write_s"] - line["first_s"], line["saves"] - 1) if line["saves"] > 1 else (line["write_s"], 1)
+    first = line.get("first_s", 0)
+    seconds, saves = line["write_s"], line["saves"]
+    if first > 0 and saves > 1:
+        seconds, saves = seconds - first, saves - 1
     return line["bytes"] * saves / seconds / 1e9
 
 
@@ -78,25 +83,43 @@ def row(line, none, one):
         line["ranks"],
         f"{line['bytes'] / 1e9:.2f}",
         line["way"],
-        f"{line['compute_s']:.2f}",
-        f"{line['write_s']:.2f}",
-        f"{100 * line['write_s'] / (line['write_s'] + line['compute_s']):.0f} %",
         f"{line['bytes'] / line['stored']:.1f}",
-        f"{line['bytes'] / line['first_s'] / 1e9:.2f}",
         f"{rate(line):.2f}",
         f"{rate(line) / rate(none):.1f}" if none else "",
         f"{rate(line) / rate(one):.1f}" if one else "",
-        f"{line['bytes'] / line['read_s'] / 1e9:.2f}",
-        f"{line['extra_bytes'] / 1e6:.0f}",
+        f"{line['bytes'] / line['read_s'] / 1e9:.1f}",
+        f"{100 * line['write_s'] / (line['write_s'] + line['compute_s']):.0f} %",
+        f"{line['extra_bytes'] / 1e6:.0f}" if "extra_bytes" in line else "",
         f"{line['error_at_end']:.2g}",
     ]
     return "| " + " | ".join(str(c) for c in cells) + " |"
 
 
 HEAD = (
-    "| ranks | GB | way | compute s | write s | of the run | ratio | first write GB/s | write GB/s | / none | / 1 rank | read GB/s | more MB a rank "
-    "| error |\n|" + "---:|" * 14
+    "| ranks | GB | way | ratio | write, GB/s | of none | of 1 rank | read, GB/s | of the run | MB more | error |\n"
+    "|---:|---:|---|" + "---:|" * 8
 )
+
+
+def halos(lines):
+    """Copies between two GPUs, raw and compressed, and what calls take."""
+    if not lines:
+        return []
+    out = ["**An array from one GPU to another**, microseconds: by NVLink, and over pinned memory of the host\n"]
+    out.append("| profile | KiB | ratio | raw | compressed | raw, by host | compressed, by host | compress | its call | decompress | its call |")
+    out.append("|---|" + "---:|" * 10)
+    for line in lines:
+        if line["profile"] == "small" and line.get("bytes", 0) not in (1 << 20, 64 << 20) or "arrays" in line:
+            continue
+        times = ("raw_peer", "packed_peer", "raw_staged", "packed_staged", "compress", "compress_call", "decompress", "decompress_call")
+        cells = [line["profile"], line["bytes"] // 1024, line["ratio"], *(f"{line[t + '_us']:.0f}" for t in times)]
+        out.append("| " + " | ".join(str(c) for c in cells) + " |")
+    out.append("\n**1024 arrays of 64 KiB in one call**, GB/s\n")
+    out.append("| profile | ratio | compress | decompress | copy in GPU memory |\n|---|---:|---:|---:|---:|")
+    for line in lines:
+        if "arrays" in line:
+            out.append(f"| {line['profile']} | {line['ratio']} | {line['compress_gbs']:.0f} | {line['decompress_gbs']:.0f} | {line['memcpy_gbs']:.0f} |")
+    return [*out, ""]
 
 
 def tables(results):
@@ -117,6 +140,7 @@ def tables(results):
                 one = [l for l in lines if l["ranks"] == 1 and line["ranks"] > 1 and l["way"] == line["way"]]
                 out.append(row(line, *(same[0] if same else None for same in (none, one))))
             out.append("")
+        out += halos(part["halo"])
         if part["failed"]:
             out.append("Runs that failed: " + "; ".join(part["failed"]) + ".\n")
     return "\n".join(out)
