@@ -191,8 +191,9 @@ static void one_size(const char* profile, const sleek_params& p, Side& from, Sid
     const double whole_back = median_us([&] { decompress(p, to, n, bytes), finish(to); });
     const double kernels_back = device_us(to, [&] { decompress(p, to, n, bytes); });
     printf(
-        "{\"profile\": \"%s\", \"bytes\": %zu, \"ratio\": %.2f, \"raw_peer_us\": %.1f, \"packed_peer_us\": %.1f, \"raw_staged_us\": %.1f, "
-        "\"packed_staged_us\": %.1f, \"compress_us\": %.1f, \"compress_device_us\": %.1f, \"compress_call_us\": %.1f, "
+        "{\"profile\": \"%s\", \"bytes\": %zu, \"ratio\": %.2f, \"raw_peer_us\": %.1f, "
+        "\"packed_peer_us\": %.1f, \"raw_staged_us\": %.1f, \"packed_staged_us\": %.1f, "
+        "\"compress_us\": %.1f, \"compress_device_us\": %.1f, \"compress_call_us\": %.1f, "
         "\"decompress_us\": %.1f, \"decompress_device_us\": %.1f, \"decompress_call_us\": %.1f}\n",
         profile, bytes, (double)bytes / n, raw_peer, by_peer, raw_staged, by_staged, whole, kernels, call, whole_back,
         kernels_back, call_back);
@@ -235,8 +236,8 @@ static void batch(const char* profile, const sleek_params& p, Side& s, size_t st
         device_us(s, [&] { CUDA(cudaMemcpyAsync(copy, s.array, LARGEST, cudaMemcpyDeviceToDevice, s.stream)); });
     CUDA(cudaFree(copy));
     printf(
-        "{\"profile\": \"%s\", \"arrays\": %zu, \"array_bytes\": %zu, \"ratio\": %.2f, \"compress_gbs\": %.1f, \"decompress_gbs\": %.1f, "
-        "\"memcpy_gbs\": %.1f}\n",
+        "{\"profile\": \"%s\", \"arrays\": %zu, \"array_bytes\": %zu, \"ratio\": %.2f, "
+        "\"compress_gbs\": %.1f, \"decompress_gbs\": %.1f, \"memcpy_gbs\": %.1f}\n",
         profile, arrays, ARRAY, (double)LARGEST / packed, LARGEST / there_us / 1e3, LARGEST / back_us / 1e3,
         LARGEST / copy_us / 1e3);
 }

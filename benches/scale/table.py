@@ -128,9 +128,8 @@ def tables(results):
         m = part["machine"]
         gpus = f", {len(m['gpus'])} x {m['gpus'][0]}" if m["gpus"] else ""
         out.append(f"### {m['cpu']}, {m['cores']} cores{gpus}\n")
-        out.append(
-            f"{m['date']}, commit {m['commit']}, HDF5 {m['hdf5']}, {', '.join(m['mpi'])}, {m['memory_gib']} GiB, `{m['command']}`.\n"
-        )
+        out.append(f"{m['date']}, commit {m['commit']}, HDF5 {m['hdf5']}, {', '.join(m['mpi'])}, {m['memory_gib']} GiB;")
+        out.append(f"{m['command']}.\n")
         for key, lines in part["runs"].items():
             name, on = key.split(" ")
             out.append(f"**{on} ranks: {NAMES.get(name, name)}**; bound {lines[0]['bound']:g} K\n")

@@ -197,8 +197,9 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// Makes the filter that of this library, also where HDF5 has another copy of it: what the one has prepared the other
-    /// does not know.
+    /// Makes the filter that of this library, also where HDF5 has another copy of it: what the one has prepared the
+    /// other does not know.
+    #[cfg(feature = "cuda")]
     pub fn make_filter_ours(&self) {
         // SAFETY: the class lives for ever. A failure shows in the transfer that follows.
         unsafe { (self.hdf5.data.H5Zregister)(sleek_h5_class()) };

@@ -2,8 +2,8 @@
 //! threads or on the GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller
 //! is told why.
 //!
-//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `shared` where MPI ranks share the
-//! file, `dataset` is all that talks to HDF5.
+//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `shared` where MPI ranks share
+//! the file, `dataset` is all that talks to HDF5.
 
 mod boxes;
 mod dataset;

@@ -102,8 +102,8 @@ impl Blank {
         if start == libc::MAP_FAILED {
             return fail!(OutOfMemory, "{bytes} bytes of addresses could not be had");
         }
-        // A mark would take a huge page; and pages that are read one by one take a fault each. Kernels before 5.14 do not
-        // know the second, which does no harm.
+        // A mark would take a huge page; and pages that are read one by one take a fault each. Kernels before 5.14 do
+        // not know the second, which does no harm.
         // SAFETY: our mapping; advice alone.
         #[cfg(target_os = "linux")]
         unsafe {

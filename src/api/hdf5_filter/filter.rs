@@ -7,8 +7,10 @@ use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, FILTER_ID};
 use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
+#[cfg(feature = "cuda")]
+use super::prepared::take as prepared;
 use super::resolve::Hdf5;
-use super::{chunk, dataset, neighbours, prepared, report};
+use super::{chunk, dataset, neighbours, report};
 use crate::codec::{self, Stream};
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
@@ -206,7 +208,7 @@ pub unsafe extern "C" fn filter(
     guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
         let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
-        let out = match prepared::take(src) {
+        let out = match prepared(src) {
             _ if flags & FLAG_REVERSE != 0 => decode(words, src)?,
             Some(stream) => Buffer::of(&stream)?,
             None => encode(words, src)?,
@@ -220,6 +222,12 @@ pub unsafe extern "C" fn filter(
             Ok(len)
         }
     })
+}
+
+/// Nobody makes streams before HDF5 asks for them without the feature.
+#[cfg(not(feature = "cuda"))]
+fn prepared(_chunk: &[u8]) -> Option<Vec<u8>> {
+    None
 }
 
 /// A slice of what C may give as null when it is empty.

@@ -23,7 +23,7 @@ pub(crate) mod loaded;
 pub(crate) mod neighbours;
 #[cfg(unix)]
 pub(crate) mod pipeline;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "cuda"))]
 pub(crate) mod prepared;
 #[cfg(unix)]
 pub(crate) mod report;

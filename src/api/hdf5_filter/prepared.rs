@@ -1,5 +1,5 @@
-//! Streams that were made before HDF5 asks for them. A chunk that is handed to `H5Dwrite` then holds nothing but a mark,
-//! and the filter answers it with the stream of that mark (`hdf5_direct::shared`).
+//! Streams that were made before HDF5 asks for them. A chunk that is handed to `H5Dwrite` then holds nothing but a
+//! mark, and the filter answers it with the stream of that mark (`hdf5_direct::shared`).
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, Hasher, RandomState};
