@@ -55,25 +55,25 @@ run() {
 cpus() {
 	local n
 	for ((n = 1; n <= most; n *= 2)); do
-		run strong heat3d "$n" "$ram" grid=256x256x512 ways=none,none-together,gzip,fast,adaptive,small,direct,files
-		run weak heat3d "$n" "$ram" "grid=256x256x$((64 * n))" ways=none,adaptive,small,files
+		run strong heat3d "$n" "$ram" grid=256x256x512 ways=none,none-together,gzip,fast,adaptive,small,direct,none-files,files
+		run weak heat3d "$n" "$ram" "grid=256x256x$((64 * n))" ways=none,none-files,adaptive,small,files
 	done
-	run disk heat3d "$most" "$disk" grid=256x256x512 ways=none,adaptive,small,files
+	run disk heat3d "$most" "$disk" grid=256x256x512 ways=none,none-files,adaptive,small,files
 }
 
 gpus() {
-	local n count=$1 one_file=direct,direct-small,multi,multi-small files=files,files-small
+	local n count=$1 one_file=direct,direct-small,multi,multi-small files=none-files,files,files-small
 	echo "== halo"
 	"$programs/halo" >"$lines/halo.jsonl" || echo halo >>"$lines/failed"
 	for ((n = 1; n <= count; n *= 2)); do
 		run weak heat3d_gpu "$n" "$ram" "grid=512x512x$((640 * n))" steps=25 every=5 ways=none,none-together,adaptive,$one_file,$files
-		run strong heat3d_gpu "$n" "$ram" grid=512x512x2560 steps=25 every=5 ways=none,multi,files
+		run strong heat3d_gpu "$n" "$ram" grid=512x512x2560 steps=25 every=5 ways=none,none-files,multi,files
 	done
 	run disk heat3d_gpu 1 "$disk" grid=512x512x512 steps=25 every=5 ways=none,$one_file,$files
 	run disk heat3d_gpu "$count" "$disk" "grid=512x512x$((512 * count))" steps=25 every=5 ways=none,$one_file,$files
-	run large heat3d_gpu "$count" "$ram" "grid=512x512x$((1280 * count))" ways=none,multi,files
-	run all heat3d_gpu "$count" "$ram" "grid=512x512x$((256 * count))" steps=20 ways=none,gzip,fast,adaptive,small,direct,multi,files
-	run shared heat3d_gpu "$((2 * count))" "$ram" grid=512x512x2560 ways=none,multi,files
+	run large heat3d_gpu "$count" "$ram" "grid=512x512x$((1280 * count))" ways=none,none-files,multi,files
+	run all heat3d_gpu "$count" "$ram" "grid=512x512x$((256 * count))" steps=20 ways=none,gzip,fast,adaptive,small,direct,multi,none-files,files
+	run shared heat3d_gpu "$((2 * count))" "$ram" grid=512x512x2560 ways=none,none-files,multi,files
 }
 
 [ -n "${SCALE_PROGRAMS:-}" ] || build

@@ -199,8 +199,8 @@ fn mini_application_in_all_ways() {
     let objects = ["-shlib", "heat.o", "checkpoint.o", "cpu.o", "fortran.o", "sleek_h5d.o", "-o", "heat3d", "-lm"];
     common::run(place.command("h5pfc").args(objects).args([library.to_str().unwrap(), &rpath]));
 
-    let all =
-        "none,none-together,gzip,fast,adaptive,small,direct,direct-small,multi,multi-small,files,files-small,fortran";
+    let all = "none,none-together,gzip,fast,adaptive,small,direct,direct-small,multi,multi-small,none-files,files,\
+               files-small,fortran";
     // Of three ranks one holds nothing: there are but two chunks for them.
     for ranks in [2, 3] {
         let options = ["grid=48x40x64", "steps=6", "every=2", &format!("ways={all}"), "json=lines.jsonl"];

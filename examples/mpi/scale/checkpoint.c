@@ -22,6 +22,7 @@ const way WAYS[] = {
     {"direct-small", DIRECT, .request = ",profile=small"},
     {"multi", DIRECT, .request = "", .one_by_one = 1},
     {"multi-small", DIRECT, .request = ",profile=small", .one_by_one = 1},
+    {"none-files", OWN_FILE, .request = NULL},
     {"files", OWN_FILE, .request = ""},
     {"files-small", OWN_FILE, .request = ",profile=small"},
 #ifdef WITH_FORTRAN
@@ -201,7 +202,8 @@ written checkpoint_write(const way *w, const char *path, const float *u, slab s,
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const size_t values = s.planes * plane_of(s);
-    const int copied = field_on_gpu() && (w->manner == EACH || w->manner == TOGETHER);
+    const int by_sleek = w->request != NULL && w->manner != EACH && w->manner != TOGETHER;
+    const int copied = field_on_gpu() && !by_sleek;
     const float *own = u + plane_of(s);
     float *host = copied ? field_host(values) : NULL; /* a code that writes from the host keeps such memory */
     int *planes = malloc(ranks * sizeof *planes);
@@ -222,7 +224,7 @@ written checkpoint_write(const way *w, const char *path, const float *u, slab s,
     double bytes = 0;
     if (w->manner == OWN_FILE) {
         if (s.planes > 0) {
-            write_own(w, mine, own, s, step, bound, &info);
+            write_own(w, mine, copied ? host : own, s, step, bound, &info);
             bytes = settled(mine);
         }
         MPI_Gather(&s.planes, 1, MPI_INT, planes, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -237,7 +239,7 @@ written checkpoint_write(const way *w, const char *path, const float *u, slab s,
     const double extra = memory_of("VmHWM:") - before + (copied ? 4.0 * values : 0);
     MPI_Allreduce(&extra, &done.extra_bytes, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&bytes, &done.stored_bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    if (w->manner == DIRECT || w->manner == OWN_FILE) {
+    if (by_sleek) {
         static const char *const route[] = {"nothing", "H5Dwrite", "threads", "GPU"};
         snprintf(done.route, sizeof done.route, "%s: %s", route[info.route], info.reason);
     }

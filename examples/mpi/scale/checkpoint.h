@@ -10,7 +10,7 @@ typedef enum {
     TOGETHER,  /* H5Dwrite of all ranks at once into one file (collective) */
     EACH,      /* H5Dwrite of each rank for itself into one file (independent): without a filter only */
     DIRECT,    /* sleek_h5d_write into one file, from the memory that the field is in */
-    OWN_FILE,  /* sleek_h5d_write into a file for each rank, and a virtual dataset that shows them as one */
+    OWN_FILE,  /* sleek_h5d_write (which is H5Dwrite without our filter) into a file for each rank, and a virtual dataset over them */
     FORTRAN    /* as DIRECT, from Fortran: checkpoint.f90 */
 } manner;
 
