@@ -85,7 +85,9 @@ fmt: ## format the Rust and CUDA sources
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
-lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
+lint: ## what CI refuses: long pages and sentences, unformatted sources, warnings of clippy and rustdoc
+	python3 tests/words.py
+	python3 tests/glossary.py
 	$(CARGO) fmt --all --check
 	@for file in $(wildcard tests/codecs/*/*.rs); do rustfmt --edition 2024 --check $$file || exit 1; done
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \

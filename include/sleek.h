@@ -6,9 +6,8 @@
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
-// a child after fork(). No function takes more than 16 KiB of its caller's stack; blocks of four dimensions of codec
-// zfp, which take more, are coded on a thread of the library, and on the caller's own (28 KiB) only where none can be
-// had.
+// a child after fork(). No function takes more than 16 KiB of its caller's stack. Blocks of four dimensions of codec
+// zfp need 28 KiB; a thread of the library codes them, or the caller's where no thread can be had.
 //
 // This file is written by cbindgen from src/api; do not edit it.
 
@@ -287,8 +286,8 @@ const void *sleek_h5_class(void);
 // Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 // no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
 //
-// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
-// safe for a program that was compiled with an older header.
+// In all releases of this ABI the function writes the 128 bytes of the struct's first version. So it is safe for a
+// program that was compiled with an older header.
 //
 // Errors: SLEEK_E_NULL_POINTER.
 int32_t sleek_params_init(struct sleek_params *params);
@@ -305,7 +304,7 @@ int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
-// bytes and 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
+// bytes and 1/7000. Dimensions or missing values add up to 304 bytes.
 //
 // Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
@@ -345,8 +344,8 @@ int32_t sleek_compress(const struct sleek_params *params,
 // - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 // - stream: as for sleek_compress().
 //
-// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
-// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or
+// Every checksum is verified. The CPU does that before it decodes the bytes that it covers. A GPU does it before the
+// call returns: damage is an error, but dst has been written. No input, however damaged, makes the function read or
 // write outside the two buffers.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
@@ -359,8 +358,8 @@ int32_t sleek_decompress(const void *src,
                          size_t *dst_bytes,
                          void *stream);
 
-// Restores the whole array from a stream that must be of this type and length, as where memory for it was made
-// beforehand: sleek_decompress() with a look at the header that costs no copy from GPU memory of its own.
+// Restores the whole array from a stream that must be of this type and length. Use it where memory was made
+// beforehand: it is sleek_decompress() without a copy of the header from GPU memory.
 //
 // - dtype, big_endian: the elements that dst is for, SLEEK_F32 ... SLEEK_U64, and 1 if they are big-endian, else 0.
 // - dst_bytes: bytes of dst, which the array has to fill.
@@ -445,8 +444,8 @@ int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
 int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, size_t dims_capacity, int32_t *rank);
 
-// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
-// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8. It names the wrong value
+// and the right ones. It is empty if there was no error. A call that succeeds leaves the text as it is.
 //
 // The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
 // next error on this thread.
@@ -519,9 +518,9 @@ int32_t sleek_array_flush(struct sleek_array *array);
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
 int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capacity, void *stream);
 
-// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
-// of the same dimensions, type and rate; what was in it, and in its cache, is gone. An error leaves the array as it
-// was; for that the call needs memory for as many blocks again.
+// Copies compressed blocks, such as a kernel has written, into an array of the same dimensions, type and rate. src
+// lies in memory of the host or of a GPU. The array's former content and cache are gone. An error leaves the array as
+// it was; for that the call needs memory for as many blocks again.
 //
 // - src_bytes: sleek_array_bytes().
 // - stream: as for sleek_array_blocks().
@@ -557,9 +556,9 @@ int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char
 // Never 0.
 size_t sleek_workspace_bytes(void);
 
-// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Only needed
-// before the first such call while a stream is being captured into a graph, since loading cannot be captured; and of
-// use before something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
+// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Call it
+// before a stream is captured into a graph, since loading cannot be captured. Call it before a measurement, too: the
+// driver may compile kernels for seconds.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_UNSUPPORTED_TYPE (of elements that the
 // codec does not take); SLEEK_E_DEVICE (also of a codec that has no kernels); SLEEK_E_INTERNAL.
@@ -576,8 +575,8 @@ int32_t sleek_device_prepare(const struct sleek_params *params, int32_t ordinal,
 // All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
 // array has it from the device's pool, allocated and freed in the order of the stream.
 //
-// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec
-// has no kernels for what is asked, which the CPU cannot do here.
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(). SLEEK_E_DEVICE also means that the
+// codec has no kernels for the request; the CPU cannot do it here.
 int32_t sleek_compress_async(const struct sleek_params *params,
                              const void *src,
                              size_t count,
@@ -590,10 +589,10 @@ int32_t sleek_compress_async(const struct sleek_params *params,
 
 // sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
 //
-// - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
-//   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
-// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so
-//   the capacity that was given for compressing it will do.
+// - params: only its codec (0: by its profile) and its dtype count. In result a stream of another codec is
+//   SLEEK_E_UNSUPPORTED_FORMAT, one of other elements SLEEK_E_INVALID_ARGUMENT.
+// - src: a stream in GPU memory, aligned to 16. src_bytes may be more than it takes, such as the capacity that was
+//   given for compressing it.
 // - dst: receives elements first ... first + count - 1.
 //
 // No stream, however damaged, makes the work read or write outside these ranges.
@@ -660,18 +659,17 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
                                      size_t workspace_bytes,
                                      void *stream);
 
-// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can
-// it makes the chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the
-// file is the one that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host
-// if need be.
+// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it
+// can, it makes the chunks on the GPU that has the data or on all threads, and hands them to HDF5. The file is the one
+// that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
 //
-// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements,
-// mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
-// and dxpl has no data transform. For a file that MPI ranks share they are made of arrays in GPU memory alone, in the
-// byte order of the file, and go in by the H5Dwrite() of all ranks.
+// The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
+// are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of
+// the dataset. dxpl has no data transform. In a file that MPI ranks share, the array is in GPU memory and has the byte
+// order of the file; its chunks go in by the H5Dwrite() of all ranks.
 //
 // - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
-//   for H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+//   for H5Dwrite(). They are hid_t's of the HDF5, 1.10 or newer, that the calling code is linked to.
 // - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first
 //   element and for everything from start on.
 // - buf: the box, contiguous; NULL only if it is empty.
@@ -711,8 +709,8 @@ int32_t sleek_h5d_read(int64_t dset,
                        void *stream,
                        struct sleek_h5d_info *info);
 
-// Tells sleek_h5d_write() and sleek_h5d_read() whose HDF5 their dset is of, for calls from this thread: that of the
-// program or library that holds `address`, of a function of it say. NULL, as at first: that of the code that calls.
+// Tells sleek_h5d_write() and sleek_h5d_read() which HDF5 to use, for calls from this thread. It is that of the
+// program or library that holds `address`, such as a function of it. NULL, as at first: that of the code that calls.
 //
 // For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
 // processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.

@@ -169,7 +169,7 @@ SLEEK_DEVICE uint32_t first_one(uint32_t x) {    // of a number that has one
 // How many of the first n bits are in word w.
 SLEEK_DEVICE uint32_t bits_in(uint32_t n, uint32_t w) { return n <= 32 * w ? 0 : n - 32 * w < 32 ? n - 32 * w : 32; }
 
-// The bit planes of a block, as docs/codecs/zfp.md §4 has them. U is the word of a coefficient.
+// The bit planes of a block, as docs/reference/codecs/zfp.md §4 has them. U is the word of a coefficient.
 template <unsigned D, class U> SLEEK_DEVICE void put_planes(writer& out, const U* u, uint32_t planes) {
     enum : uint32_t { SIZE = 1u << (2 * D), WORDS = SIZE < 32 ? 1 : SIZE / 32, EACH = SIZE < 32 ? SIZE : 32 };
     uint32_t n = 0;

@@ -6,11 +6,11 @@
 //     double sum = v(k, j, i) + v(k, j, i - 1);
 //     v.flush();
 //
-// v(k, j, i) is a sleek::reference: an object that stands for the element. It is read and written when it is used, so
-// `auto x = v(0, 0, 0)` follows what becomes of the element; `double x = v(0, 0, 0)` takes its value now.
+// v(k, j, i) is a sleek::reference: an object that stands for the element. It is read and written when it is used. So
+// `auto x = v(0, 0, 0)` follows the element; `double x = v(0, 0, 0)` takes its value now.
 //
-// An array may be used by any number of threads. A view keeps decoded blocks of its own and belongs to one thread: what
-// another one writes it sees where it does not have the block, and after clear(). Errors are thrown as sleek::error.
+// An array may be used by any number of threads. A view keeps decoded blocks of its own and belongs to one thread. What
+// another thread writes it sees in blocks that it does not hold, and after clear(). Errors are thrown as sleek::error.
 #ifndef SLEEK_ARRAY_HPP
 #define SLEEK_ARRAY_HPP
 

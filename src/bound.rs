@@ -12,7 +12,7 @@ pub struct Step {
     pub j: i16,
 }
 
-/// The exponents j that the format allows for a float type (docs/codecs/sleek.md §1).
+/// The exponents j that the format allows for a float type (docs/reference/codecs/sleek.md §1).
 pub fn step_range(dtype: DType) -> std::ops::RangeInclusive<i16> {
     match dtype {
         DType::F64 => -1022..=960,

@@ -1,9 +1,9 @@
 //! Sleek compresses arrays of floating-point numbers losslessly or within a guaranteed error bound.
 //!
 //! This crate, `sleek-compress`, is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The
-//! stream it writes is described byte by byte in `docs/format.md`; the method is SLEEK (Akathoott, Rodriguez,
-//! Burtscher, IPDPS'26). Streams are the same on every machine, verified before they are decoded, and read by every
-//! door: HDF5, Zarr, Python, C.
+//! stream it writes is described byte by byte in `docs/reference/format.md`. Its default codec is SLEEK (Akathoott,
+//! Rodriguez, Burtscher, IPDPS'26). Streams are the same on every machine and are verified before they are decoded.
+//! HDF5, Zarr, Python and C read the same streams.
 //!
 //! ```
 //! use sleek::{DType, Mode, Params};
@@ -57,8 +57,8 @@ pub mod text;
 
 use exec::ExecOptions;
 
-/// HDF5, for programs that call it from Rust: the words by which a dataset asks for the filter, what a datatype is to
-/// the codecs, and what the filter makes of a chunk. Nothing here calls HDF5.
+/// HDF5, for programs that call it from Rust: the words that ask for the filter, the element type of a datatype, and
+/// the filter's work on one chunk. Nothing here calls HDF5.
 pub mod hdf5 {
     pub use crate::api::hdf5_filter::cd_values::{CdValues, Element, FILTER_ID, cd_values_of};
     pub use crate::api::hdf5_filter::datatype::{Stored, differ_in_order_only, parse as datatype};
@@ -98,10 +98,10 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
     codec::compress_into(params, src, dst, ExecOptions::threads(params.threads))
 }
 
-/// What `params` ask of one chunk of an array, `src`, that is kept in chunks which are restored, changed and compressed
-/// anew, as Zarr does it: `Noa` without a range takes the range of this chunk, in which neither missing values count,
-/// nor zeros, nor what the chunk's last element is equal to, which may be the rim that was filled; and a step of a
-/// power of two, with which the bound holds however often that happens.
+/// What `params` ask of `src`, one chunk of an array whose chunks are changed and compressed again, as in Zarr. `Noa`
+/// without a range takes the range of this chunk. Missing values and zeros do not count for it, nor do values equal to
+/// the last element, which may be padding. The step is a power of two, so the bound holds however often the chunk is
+/// written.
 #[cfg(unix)]
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
     let last = params.dtype.size().min(src.len());
@@ -135,8 +135,8 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
     codec::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
-/// Restores the box of elements that begins at `start` and has `lens` along each dimension, reading only the chunks
-/// that hold them; the dimensions are those that the array was compressed with.
+/// Restores the box of elements that begins at `start` and has `lens` along each dimension. It decodes only the chunks
+/// that hold them. The dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
     codec::decompress_box_into(src, start, lens, dst).map(|_| ())
 }

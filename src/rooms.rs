@@ -1,4 +1,4 @@
-//! The arrow of docs/design.md §1: a room uses what stands behind it in this list, and nothing before it.
+//! The arrow of docs/internals/design.md §1: a room uses what stands behind it in this list, and nothing before it.
 
 mod imports;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/advice.md: what `sleek analyze` says of the fields in tests/data and in $SLEEK_DATA.
+"""Writes docs/results/advice.tsv: what `sleek analyze` says of the fields in tests/data and in $SLEEK_DATA.
 
     cargo build && SLEEK_DATA=... python3 tests/advice.py target/debug/sleek
 """
@@ -19,18 +19,14 @@ def row(sleek, file):
     command = [sleek, "analyze", "-q", "--brief", "--json", *options, file]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     name = " ".join([file.name, *options])
-    return f"| `{name}` | {', '.join(report['seen'])} | {report['verdict']} |"
+    return f"{name}\t{', '.join(report['seen'])}\t{report['verdict']}\n"
 
 
 def main(sleek):
     folders = [root / "tests/data", *map(pathlib.Path, filter(None, [os.environ.get("SLEEK_DATA")]))]
     files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in (".f32", ".f64")]
-    page = root / "docs/advice.md"
-    text = page.read_text()
-    start = text.index("|---|---|---|\n") + len("|---|---|---|\n")
-    end = text.find("\n\n", start)
-    rest = text[end:] if end > 0 else "\n"
-    page.write_text(text[:start] + "\n".join(row(sleek, f) for f in files) + rest)
+    table = "".join(row(sleek, f) for f in files)
+    (root / "docs/results/advice.tsv").write_text("field\tseen\tverdict\n" + table)
 
 
 main(*sys.argv[1:])

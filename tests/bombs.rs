@@ -156,7 +156,7 @@ fn nobody_waits_long_for_a_tile() {
             assert_eq!(of.chunks, 1, "one tile");
             let (entry, body) = (of.entries_at as usize, of.bodies_at as usize);
             usual = usual.max(time_of(&stream, 3));
-            // A packed tile, whose head says that it has a table (docs/codecs/predict.md, 3).
+            // A packed tile, whose head says that it has a table (docs/reference/codecs/predict.md, 3).
             if stream[entry + 3] >> 6 == 0 && stream[body] & 0x80 != 0 {
                 with_tables.push((stream, body));
             }

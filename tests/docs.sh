@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages: no link leads nowhere, prose, Rust and CUDA end at 120 columns, every page is in the site's table of contents, and the
-# site, where mdBook is there, has no dead link either. Needs python3.
+# site, where mdBook is there, has no dead link either. Words are counted, and the glossary is compared with the sources. Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,17 +26,29 @@ fi
 { printf '| %0120d\n' 0 && echo '```'; } > "$wrong/lines.rs"
 if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "docs: a long line of a source was passed over" >&2 && exit 1; fi
 
-# The template of docs/performance.md has that page's links.
+sed -E 's/^LIMIT, LONG = .*/LIMIT, LONG = 1000, 5/' tests/words.py > "$wrong/words.py"
+found=$(python3 "$wrong/words.py" 2>&1) && echo "docs: too many and too long sentences were passed over" >&2 && exit 1
+if [[ $found != *"at most 1000 are allowed"* || $found != *"words in README.md: "* || $found != *"words in include/sleek.h: "* ]]; then
+    echo "docs: words.py names no page and no sentence: $found" >&2
+    exit 1
+fi
+
+# docs/performance.md is what its figures and its template make; the template has that page's links.
+python3 benches/performance/report.py docs/performance.json | diff -u docs/performance.md - ||
+    { echo "docs: docs/performance.md is stale: python3 benches/performance/report.py docs/performance.json > docs/performance.md" >&2 && exit 1; }
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
 mapfile -t sources < <(git ls-files '*.rs' '*.cu' '*.cuh' 'kernels/*.h')
 python3 tests/pages.py --lines "${all_pages[@]}" "${sources[@]}"
 
-for page in docs/*.md docs/*/*.md; do
+mapfile -t site_pages < <(git ls-files 'docs/*.md')
+python3 tests/words.py
+python3 tests/glossary.py
+for page in "${site_pages[@]}"; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }
 done
-if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging)' docs/*.md docs/*/*.md; then
+if grep -nE '\]\((\.\./)+(examples|src|tests|include|packaging|benches)' "${site_pages[@]}"; then
     echo "docs: a page of the site links to what is not in the site" >&2
     exit 1
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make install as packagers and users call it: the commands of docs/install.md as they are printed, then what they do not show.
+# make install as packagers and users call it: the commands of docs/guide/install.md as they are printed, then what they do not show.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -15,7 +15,7 @@ fail() {
 }
 quiet() { "$@" > "$log" 2>&1 || fail "$*"; }
 blocks() { # language: the page's blocks of it
-    awk -v begin="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/install.md
+    awk -v begin="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/guide/install.md
 }
 files() { (cd "$1" && find . ! -type d | sort); }
 
@@ -25,9 +25,9 @@ unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH HD
 mkdir "$HOME"
 prefix=$HOME/sleek
 
-step "docs/install.md, as printed"
+step "docs/guide/install.md, as printed"
 blocks sh > "$work/printed.sh"
-[ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
+[ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/guide/install.md has lost its commands"
 quiet bash -euo pipefail "$work/printed.sh"
 tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
 [ "$tests" = 10 ] || fail "10 examples were to be built and run by CMake, not '$tests'"

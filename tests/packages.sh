@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recipes of packages name the version and targets that are there, and Spack's does what it says, on a stand-in for Spack. What
-# builds the packages for real: make deb, make clean-room, docs/packages.md.
+# builds the packages for real: make deb, make clean-room, docs/guide/packages.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -10,7 +10,7 @@ head -n 1 packaging/debian/changelog | grep -qF "sleek (${version/-/\~})" || fai
 grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
 grep -qF "version(\"$version\"" packaging/spack/spack_repo/sleek/packages/sleek/package.py || fail "Spack's recipe is not about $version"
 
-# Another version reaches every place that names one (docs/release.md). The changelogs keep what was.
+# Another version reaches every place that names one (docs/internals/release.md). The changelogs keep what was.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z -- . ':!tests/vectors' ':!tests/data' ':!fuzz/corpus' | tar --null -T - -cf - | tar -xf - -C "$copy"
@@ -25,7 +25,7 @@ for lock in Cargo.lock fuzz/Cargo.lock integrations/zarrs/Cargo.lock integration
 done
 head -n 1 "$copy/packaging/debian/changelog" | grep -qF 'sleek (77.8.9)' || fail "packaging/version.sh leaves Debian's changelog"
 
-# From a release on (docs/release.md) golden streams are never made anew.
+# From a release on (docs/internals/release.md) golden streams are never made anew.
 if [ -f tests/vectors/frozen.sha256 ]; then
     (cd tests/vectors && sha256sum --check --quiet frozen.sha256) || fail "golden streams of a release have other bytes"
 fi
@@ -58,7 +58,7 @@ recipe.setup_run_environment(types.SimpleNamespace(prepend_path=lambda *a: calle
 assert called == [("build", "static"), ("-o", "build", "-o", "static", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
-grep -qF "sleek/$version.lua" docs/quickstart/clusters.md || fail "docs/quickstart/clusters.md names a module of another version"
+grep -qF "sleek/$version.lua" docs/guide/quickstart/clusters.md || fail "docs/guide/quickstart/clusters.md names a module of another version"
 for target in build static install deb tarball wheel; do
     grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
 done

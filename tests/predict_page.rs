@@ -1,6 +1,6 @@
-//! Codec predict, judged by its page: the reference decoder, written from docs/codecs/predict.md, reads what our
-//! encoder makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage that
-//! our decoder refuses.
+//! Codec predict, judged by its page: the reference decoder, written from docs/reference/codecs/predict.md, reads what
+//! our encoder makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage
+//! that our decoder refuses.
 
 mod reference;
 mod vectors;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package: built and installed by the commands of docs/python.md as they are printed, then its tests without HDF5, with
+# The Python package: built and installed by the commands of docs/guide/python.md as they are printed, then its tests without HDF5, with
 # everything that it works with, and with older h5py. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,9 +10,9 @@ step() { echo "python: $*"; }
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 unset HDF5_PLUGIN_PATH SLEEK_PARAMS SLEEK_NUM_THREADS PYTHONPATH
 
-step "docs/python.md, as printed, in a new environment"
+step "docs/guide/python.md, as printed, in a new environment"
 python3 -m venv "$work/new"
-awk '$0 == "```" { on = 0 } on { print } $0 == "```sh" { on = 1 }' docs/python.md > "$work/printed.sh"
+awk '$0 == "```" { on = 0 } on { print } $0 == "```sh" { on = 1 }' docs/guide/python.md > "$work/printed.sh"
 grep -q 'pip install' "$work/printed.sh"
 (PATH=$work/new/bin:$PATH && bash -euo pipefail "$work/printed.sh")
 [ "$("$work/new/bin/sleek" --version)" = "sleek $(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]

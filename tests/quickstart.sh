@@ -32,9 +32,9 @@ if ! { command -v nvidia-smi && [ -d "${CUDA_HOME:-/usr/local/cuda}/include" ]; 
 fi
 
 for page in c cpp fortran netcdf h5repack archive gpu; do
-    python3 tests/pages.py "docs/quickstart/$page.md"
+    python3 tests/pages.py "docs/guide/quickstart/$page.md"
 done
-python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/quickstart/python.md
-python3 tests/pages.py --with "$tarball" docs/quickstart/clusters.md
+python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/guide/quickstart/python.md
+python3 tests/pages.py --with "$tarball" docs/guide/quickstart/clusters.md
 PKG_CONFIG_PATH=$HOME/apps/sleek/lib/pkgconfig pkg-config --cflags sleek | grep -q apps || { echo "quickstart: the tarball's sleek.pc" >&2 && exit 1; }
 step "passed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/recipes.md, docs/missing-plugin.md, docs/adios2.md, docs/vtk.md, docs/paraview.md and docs/parallel.md as they are printed, and the examples with MPI in CMake,
+# docs/guide's recipes, missing-plugin, adios2, vtk, paraview, parallel and tools as they are printed, and the examples with MPI in CMake,
 # against what `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,15 +26,15 @@ quiet make -s install PREFIX="$HOME/sleek"
 quiet make -s wheel
 quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --target "$work/site" build/wheel/sleek_compress-*.whl
 
-step "docs/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
-PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/recipes.md
+step "docs/guide/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/recipes.md
 
-step "docs/missing-plugin.md"
-PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/missing-plugin.md
+step "docs/guide/missing-plugin.md"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/missing-plugin.md
 
-step "docs/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
+step "docs/guide/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
 PATH=$adios2/bin:$PATH python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 \
-    --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt docs/adios2.md
+    --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt docs/guide/adios2.md
 
 ADIOS2_PLUGIN_PATH=$HOME/sleek/lib "$adios2/bin/python" integrations/adios2/test.py modes
 
@@ -58,10 +58,10 @@ END
 )
 tool() { # page, command that succeeds if the tool is there
     if "${@:2}" > /dev/null 2>&1; then
-        step "docs/tools/$1.md"
-        PATH=$HOME/sleek/bin:$PATH python3 tests/pages.py --with "$work/small.nc" "docs/tools/$1.md"
+        step "docs/guide/tools/$1.md"
+        PATH=$HOME/sleek/bin:$PATH python3 tests/pages.py --with "$work/small.nc" "docs/guide/tools/$1.md"
     else
-        step "docs/tools/$1.md: passed over, since its tool is not there"
+        step "docs/guide/tools/$1.md: passed over, since its tool is not there"
     fi
 }
 tool nco ncks --version
@@ -72,29 +72,29 @@ tool octave octave-cli --version
 
 for page in anndata pynwb; do
     if "$h5ad/bin/python" -c "import $page" 2> /dev/null; then
-        step "docs/tools/$page.md"
-        PATH=$h5ad/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py "docs/tools/$page.md"
+        step "docs/guide/tools/$page.md"
+        PATH=$h5ad/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py "docs/guide/tools/$page.md"
     else
-        step "docs/tools/$page.md: passed over, since SLEEK_H5AD=1 bash tests/hdf5/setup.sh was not run"
+        step "docs/guide/tools/$page.md: passed over, since SLEEK_H5AD=1 bash tests/hdf5/setup.sh was not run"
     fi
 done
 
 if [ -x "$vtk/bin/python" ]; then
-    step "docs/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"
-    PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/vtk.md
+    step "docs/guide/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"
+    PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/vtk.md
 else
-    step "docs/vtk.md: passed over, since SLEEK_VTK=1 bash tests/hdf5/setup.sh was not run"
+    step "docs/guide/vtk.md: passed over, since SLEEK_VTK=1 bash tests/hdf5/setup.sh was not run"
 fi
 
 if command -v pvpython > /dev/null; then
-    step "docs/paraview.md"
-    PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/paraview.md
+    step "docs/guide/paraview.md"
+    PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/paraview.md
 else
-    step "docs/paraview.md: passed over, since pvpython is not there"
+    step "docs/guide/paraview.md: passed over, since pvpython is not there"
 fi
 
-step "docs/parallel.md"
-python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/parallel.md
+step "docs/guide/parallel.md"
+python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/guide/parallel.md
 
 step "examples/mpi with CMake"
 quiet cmake -S examples/mpi -B "$work/mpi" -DCMAKE_PREFIX_PATH="$HOME/sleek"

@@ -18,7 +18,7 @@ SHAPES = [(1,), (5,), (4099,), (9, 6), (67, 131), (1, 70), (17, 18, 19), (40, 3,
 REQUESTS = [f"rate={r}" for r in (0.5, 1, 3.7, 8, 16, 31.25, 40)]
 REQUESTS += [f"precision={p}" for p in (1, 2, 11, 24, 40, 64)] + ["lossless"]
 BOUNDS = [f"abs={e}" for e in (1e-12, 1e-6, 1e-3, 0.02, 1.0, 1e5)]
-# Blocks below this C destroys, and ours keep (docs/codecs/zfp.md).
+# Blocks below this C destroys, and ours keep (docs/reference/codecs/zfp.md).
 TINY = {"f4": 2.0**-98, "f8": 2.0**-962}
 
 
@@ -55,7 +55,7 @@ class Library:
 
 
 def tiles(stream, shape):
-    """The parameters of the header, and of each tile its slices, its axes, kind and body (docs/format.md)."""
+    """The parameters of the header, and of each tile its slices, its axes, kind and body (docs/reference/format.md)."""
     assert stream[8] == 3 and stream[11] & 8
     length, _, wide, _, rank, missing = struct.unpack_from("<IBBBBB", stream, 64)
     assert wide == 1 and missing == 0 and rank == len(shape)

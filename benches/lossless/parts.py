@@ -5,7 +5,7 @@ their own, a byte of table for each symbol and 32 for head and states.
 
     python3 benches/lossless/parts.py LIBRARY FILE…        # needs what benches/lossless/compare.py needs
 
-The stream is taken apart as docs/format.md and docs/codecs/predict.md have it.
+The stream is taken apart as docs/reference/format.md and docs/reference/codecs/predict.md have it.
 """
 
 import collections

@@ -10,7 +10,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
-LOSSLESS = 0.0
+from report import LOSSLESS
 
 
 class Sleek:

@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 
 from fields import chunk_shape
-from filters import LOSSLESS
+from report import LOSSLESS
 
 KIB = 1 << 10
 RAM_DISK = os.environ.get("SLEEK_RAM_DISK", "/dev/shm")

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from filters import LOSSLESS
-from report import bound_name
+from report import LOSSLESS, bound_name
 
 # Of the palette of Okabe and Ito, which people with any kind of colour blindness can tell apart.
 OURS, PEER, GREY = "#d55e00", "#0072b2", "#767676"

@@ -19,13 +19,9 @@ PAGE = os.path.join(ROOT, "docs/guide/scale.md")
 BEGIN, END = "<!-- tables: benches/scale/table.py -->\n", "<!-- end of tables -->\n"
 
 NAMES = {
-    "weak": "the same grid for each rank, RAM disk",
-    "strong": "one grid for all ranks, RAM disk",
-    "disk": "disk, fsync included",
-    "all": "all ways, RAM disk",
-    "large": "1.34 GB for each rank, RAM disk",
-    "hdf5-1.10": "HDF5 1.10.8, the same grid for each rank, RAM disk",
-    "shared": "two ranks on each GPU, RAM disk",
+    "weak GPU": "GPUs, the same grid for each, RAM disk",
+    "disk GPU": "GPUs, disk",
+    "strong CPU": "CPU ranks, one grid, RAM disk",
 }
 
 
@@ -78,68 +74,33 @@ def rate(line):
     return line["bytes"] * saves / seconds / 1e9
 
 
-def row(line, none, one):
-    cells = [
-        line["ranks"],
-        f"{line['bytes'] / 1e9:.2f}",
-        line["way"],
-        f"{line['bytes'] / line['stored']:.1f}",
-        f"{rate(line):.2f}",
-        f"{rate(line) / rate(none):.1f}" if none else "",
-        f"{rate(line) / rate(one):.1f}" if one else "",
-        f"{line['bytes'] / line['read_s'] / 1e9:.1f}",
-        f"{100 * line['write_s'] / (line['write_s'] + line['compute_s']):.0f} %",
-        f"{line['extra_bytes'] / 1e6:.0f}" if "extra_bytes" in line else "",
-        f"{line['error_at_end']:.2g}",
-    ]
-    return "| " + " | ".join(str(c) for c in cells) + " |"
-
-
-HEAD = (
-    "| ranks | GB | way | ratio | write, GB/s | of none | of 1 rank | read, GB/s | of the run | MB more | error |\n"
-    "|---:|---:|---|" + "---:|" * 8
-)
-
-
-def halos(lines):
-    """Copies between two GPUs, raw and compressed, and what calls take."""
-    if not lines:
-        return []
-    out = ["**An array from one GPU to another**, microseconds: by NVLink, and over pinned memory of the host\n"]
-    out.append("| profile | KiB | ratio | raw | compressed | raw, by host | compressed, by host | compress | its call | decompress | its call |")
-    out.append("|---|" + "---:|" * 10)
-    for line in lines:
-        if line["profile"] == "small" and line.get("bytes", 0) not in (1 << 20, 64 << 20) or "arrays" in line:
-            continue
-        times = ("raw_peer", "packed_peer", "raw_staged", "packed_staged", "compress", "compress_call", "decompress", "decompress_call")
-        cells = [line["profile"], line["bytes"] // 1024, line["ratio"], *(f"{line[t + '_us']:.0f}" for t in times)]
-        out.append("| " + " | ".join(str(c) for c in cells) + " |")
-    out.append("\n**1024 arrays of 64 KiB in one call**, GB/s\n")
-    out.append("| profile | ratio | compress | decompress | copy in GPU memory |\n|---|---:|---:|---:|---:|")
-    for line in lines:
-        if "arrays" in line:
-            out.append(f"| {line['profile']} | {line['ratio']} | {line['compress_gbs']:.0f} | {line['decompress_gbs']:.0f} | {line['memcpy_gbs']:.0f} |")
+def table(title, lines):
+    """A line for each way: its speed by ranks, and the rest for most ranks. All else is in the JSON."""
+    ranks = sorted({line["ranks"] for line in lines})
+    at = {(line["way"], line["ranks"]): line for line in lines}
+    most = ranks[-1]
+    size = at["none", most]["bytes"] / 1e9
+    out = [f"**{title}**; {size:.2g} GB, bound {lines[0]['bound']:g} K\n"]
+    out.append(f"| way | ratio | {' | '.join(f'{n} rank' + 's' * (n > 1) for n in ranks)} | / none | read |\n|---|{'---:|' * (len(ranks) + 3)}")
+    for way in dict.fromkeys(line["way"] for line in lines if line["ranks"] == most):
+        line = at[way, most]
+        speeds = [f"{rate(at[way, n]):.2f}" if (way, n) in at else "" for n in ranks]
+        cells = [way, f"{line['bytes'] / line['stored']:.1f}", *speeds, f"{rate(line) / rate(at['none', most]):.1f}"]
+        out.append("| " + " | ".join([*cells, f"{line['bytes'] / line['read_s'] / 1e9:.1f}"]) + " |")
     return [*out, ""]
 
 
 def tables(results):
     out = []
     for part in results:
+        if not NAMES.keys() & part["runs"].keys():
+            continue
         m = part["machine"]
         gpus = f", {len(m['gpus'])} x {m['gpus'][0]}" if m["gpus"] else ""
-        out.append(f"### {m['cpu']}, {m['cores']} cores{gpus}\n")
-        out.append(f"{m['date']}, commit {m['commit']}, HDF5 {m['hdf5']}, {', '.join(m['mpi'])}, {m['memory_gib']} GiB;")
-        out.append(f"{m['command']}.\n")
-        for key, lines in part["runs"].items():
-            name, on = key.split(" ")
-            out.append(f"**{on} ranks: {NAMES.get(name, name)}**; bound {lines[0]['bound']:g} K\n")
-            out.append(HEAD)
-            for line in sorted(lines, key=lambda line: line["ranks"]):
-                none = [l for l in lines if l["ranks"] == line["ranks"] and l["grid"] == line["grid"] and l["way"] == "none"]
-                one = [l for l in lines if l["ranks"] == 1 and line["ranks"] > 1 and l["way"] == line["way"]]
-                out.append(row(line, *(same[0] if same else None for same in (none, one))))
-            out.append("")
-        out += halos(part["halo"])
+        out.append(f"{m['cpu']}, {m['cores']} cores{gpus}; {m['date']}, commit {m['commit']}, HDF5 {m['hdf5']}:\n")
+        for key, title in NAMES.items():
+            if key in part["runs"]:
+                out += table(title, part["runs"][key])
         if part["failed"]:
             out.append("Runs that failed: " + "; ".join(part["failed"]) + ".\n")
     return "\n".join(out)

@@ -21,10 +21,10 @@ pub struct Bound {
     /// Bound relative to each value: |v − r| ≤ E · |v|
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     rel: Option<f64>,
-    /// With codec zfp: so many bits for each value, whatever the errors
+    /// With codec zfp: so many bits for each value, no matter how large the errors are
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     rate: Option<f64>,
-    /// With codec zfp: so many bits of each value, from the top of its block's largest on, whatever the errors
+    /// With codec zfp: keep so many of the highest bits of each block of values, no matter how large the errors are
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     precision: Option<f64>,
     /// At least so many times smaller, and at most 2 % more unless the quantizer's steps are wider: the absolute bound
@@ -173,8 +173,8 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
 /// What to do about values that look like missing ones and were not declared.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
-    /// A value that stands far outside of all others, such as -9999 or 1e20, is data all the same; without this it is
-    /// an error, unless --fill names it
+    /// Values far from all others, such as -9999 or 1e20, are data; without this they are an error, unless --fill names
+    /// them
     #[arg(long)]
     pub no_fill: bool,
 }
@@ -211,19 +211,19 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     let units = [('k', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
     let unit = units.iter().find_map(|(letter, unit)| text.strip_suffix(*letter).map(|rest| (rest, *unit)));
     let Some((rest, unit)) = unit else {
-        return text.parse().map_err(|_| format!("'{text}' is no number of bytes, as in 4096, 500k, 1.5M, 2G"));
+        return text.parse().map_err(|_| format!("'{text}' is not a number of bytes, as in 4096, 500k, 1.5M, 2G"));
     };
     let found = rest.parse::<f64>().ok().map(|n| (n * unit).round()).filter(|n| (0.0..1e18).contains(n));
-    found.map(|n| n as u64).ok_or_else(|| format!("'{text}' is no number of bytes, as in 4096, 500k, 1.5M, 2G"))
+    found.map(|n| n as u64).ok_or_else(|| format!("'{text}' is not a number of bytes, as in 4096, 500k, 1.5M, 2G"))
 }
 
 /// START:LEN for each dimension; START: and : go to its end.
 pub fn slice(text: &str) -> Result<Slice, String> {
     let mut slice = Slice { start: Vec::new(), lens: Vec::new() };
     for part in text.split(',') {
-        let number = |n: &str| n.parse::<u64>().map_err(|_| format!("'{part}' is no START:LEN, as in 0:10,5:1,:"));
+        let number = |n: &str| n.parse::<u64>().map_err(|_| format!("'{part}' is not START:LEN, as in 0:10,5:1,:"));
         let (start, len) =
-            part.trim().split_once(':').ok_or_else(|| format!("'{part}' is no START:LEN, as in 0:10,5:1,:"))?;
+            part.trim().split_once(':').ok_or_else(|| format!("'{part}' is not START:LEN, as in 0:10,5:1,:"))?;
         slice.start.push(if start.is_empty() { 0 } else { number(start)? });
         slice.lens.push(if len.is_empty() { None } else { Some(number(len)?) });
     }

@@ -1,4 +1,4 @@
-//! A compressed file is one stream after another (docs/format.md §8); here they are called frames.
+//! A compressed file is one stream after another (docs/reference/format.md §8); here they are called frames.
 
 use sleek::Dims;
 use sleek::container::Header;
@@ -52,7 +52,7 @@ impl FrameReader {
         loop {
             self.input.fill(&mut head, HEADER_BYTES)?;
             let Some(length) = stream_bytes(head.data()).filter(|n| *n >= HEADER_BYTES as u64) else {
-                return Err(format!("at byte {}, where a stream was to be, there is none", self.at));
+                return Err(format!("at byte {}, where a stream should be, there is none", self.at));
             };
             self.input.pass(length - HEADER_BYTES as u64)?;
             self.at = self.at.saturating_add(length);
@@ -101,9 +101,9 @@ impl FrameReader {
         if self.input.fill(block, HEADER_BYTES)? == 0 {
             let name = &self.input.name;
             return match &self.first {
-                None if self.in_parts => Err(self.blame("the file ends here, though more streams were to follow")),
+                None if self.in_parts => Err(self.blame("the file ends here, though more streams should follow")),
                 None => Err(format!("{name}: is empty, not a SLEEK stream")),
-                Some(_) if self.more => Err(self.blame("the file ends here, though more streams were to follow")),
+                Some(_) if self.more => Err(self.blame("the file ends here, though more streams should follow")),
                 Some(_) => Ok(false),
             };
         }

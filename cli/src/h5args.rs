@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Outcome {
     let params = args.quality.params(DType::F64)?;
     if let Some(target) = args.quality.target()? {
         let name = target.name();
-        return Err(format!("{name}: needs the data: repack takes it, and compress says which bound it comes to"));
+        return Err(format!("{name}: needs the data; use repack, or compress, which prints the bound it finds"));
     }
     let words = cd_values_of(&params);
     match args.json {

@@ -1,4 +1,5 @@
-//! Missing values that nobody declared: a value far outside of all others, again and again. docs/cli.md has the rules.
+//! Missing values that nobody declared: a value far outside of all others, again and again.
+//! docs/guide/cli.md has the rules.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -231,8 +232,12 @@ pub fn flattens(params: &Params, extremes: Option<(f64, f64)>) -> Option<String>
     let (low, high) = extremes.filter(|(low, high)| low < high && params.mode == Mode::Abs)?;
     let [least, most] = [low, high].map(|v| text(params.dtype, v));
     let is_wide = params.bound >= high - low;
-    let said =
-        || format!("the values seen are from {least} to {most}; a bound of {:e} may make one of all", params.bound);
+    let said = || {
+        format!(
+            "the values seen are from {least} to {most}; a bound of {:e} may turn them all into one value",
+            params.bound
+        )
+    };
     is_wide.then(said)
 }
 

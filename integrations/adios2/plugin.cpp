@@ -1,6 +1,6 @@
-// SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/adios2.md).
+// SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/guide/adios2.md).
 // The parameters of the operator are a request in words, such as abs=1e-3, for sleek_params_parse(). The bytes behind
-// ADIOS2's own header are a stream of docs/format.md. Buffers may lie in host or in GPU memory.
+// ADIOS2's own header are a stream of docs/reference/format.md. Buffers may lie in host or in GPU memory.
 #include <sleek.h>
 
 #if __has_include(<adios2/plugin/PluginOperatorInterface.h>)

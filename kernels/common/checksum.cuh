@@ -1,4 +1,4 @@
-// The stream's checksums, docs/format.md §6.
+// The stream's checksums, docs/reference/format.md §7.
 #pragma once
 #include "platform.cuh"
 #include "constants.h"

@@ -1,4 +1,4 @@
-// Element types: how a lane's 16 bytes split into words, and the exponent map (docs/format.md §3.3).
+// Element types: how a lane's 16 bytes split into words, and the exponent map (docs/reference/codecs/sleek.md §4).
 #pragma once
 #include "platform.cuh"
 #include "constants.h"

@@ -1,5 +1,5 @@
-// The quantizer, docs/format.md §3.4. Every operation is one IEEE operation rounded to nearest: compile with
-// -fmad=false.
+// The quantizer, docs/reference/codecs/sleek.md §5. Every operation is one IEEE operation rounded to nearest: compile
+// with -fmad=false.
 #pragma once
 #include "element.cuh"
 

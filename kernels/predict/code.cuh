@@ -1,5 +1,5 @@
 // From codes to words, by a warp: src/codec/predict/encode.rs, counts.rs, own_table.rs and sparse.rs in CUDA
-// (docs/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile.
+// (docs/reference/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile.
 #pragma once
 #include "costs.cuh"
 

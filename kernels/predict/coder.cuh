@@ -1,4 +1,5 @@
-// One warp, one tile: the codes of a packed body (docs/codecs/predict.md §4, §5, §14), group by group, in registers.
+// One warp, one tile: the codes of a packed body (docs/reference/codecs/predict.md §4, §5, §14), group by group, in
+// registers.
 //
 // The words of the body pass through a ring in shared memory, which copies that nobody waits for keep filled:
 //

@@ -1,4 +1,4 @@
-// Forms of tiles of elements' bits (docs/codecs/predict.md §3, §9 to §13).
+// Forms of tiles of elements' bits (docs/reference/codecs/predict.md §3, §9 to §13).
 #pragma once
 #include "../common/element.cuh"
 #include "machine.cuh"

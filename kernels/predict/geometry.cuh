@@ -1,4 +1,5 @@
-// Tiles of an array, their places and groups (docs/codecs/predict.md §1, §2): src/codec/predict/format.rs in CUDA.
+// Tiles of an array, their places and groups (docs/reference/codecs/predict.md §1, §2): src/codec/predict/format.rs in
+// CUDA.
 #pragma once
 #include "launch.h"
 #include "machine.cuh"

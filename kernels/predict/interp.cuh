@@ -1,6 +1,6 @@
-// Interpolation inside a tile, by a whole block (docs/codecs/predict.md §7): src/codec/predict/interpolation in CUDA. A
-// thread goes along z through a column of nodes of a class, with what they need along x and y at hand and the coarse
-// nodes about it in registers. Of tiles in two axes y takes the place of z.
+// Interpolation inside a tile, by a whole block (docs/reference/codecs/predict.md §7): src/codec/predict/interpolation
+// in CUDA. A thread goes along z through a column of nodes of a class, with what they need along x and y at hand and
+// the coarse nodes about it in registers. Of tiles in two axes y takes the place of z.
 //
 //   v        numbers in raster order           all threads write new nodes, then a barrier; all read coarse ones
 //   e        errors of classes Y, Z, XZ, YZ    all threads write them, then a barrier; all read

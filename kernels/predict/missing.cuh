@@ -1,5 +1,5 @@
-// Missing values taken out of a tile that is compressed, and the plane that tells where they are (docs/format.md §5):
-// src/container/missing.rs and src/primitives/gaps in CUDA.
+// Missing values taken out of a tile that is compressed, and the plane that tells where they are
+// (docs/reference/format.md §5): src/container/missing.rs and src/primitives/gaps in CUDA.
 #pragma once
 #include "survey.cuh"
 

@@ -1,5 +1,5 @@
-// One block, one tile: from codes to elements in the array (docs/codecs/predict.md §7 to §9), then patches, elements
-// that are no decimals, and missing values.
+// One block, one tile: from codes to elements in the array (docs/reference/codecs/predict.md §7 to §9), then patches,
+// elements that are no decimals, and missing values.
 #pragma once
 #include "interp.cuh"
 #include "tile.cuh"
@@ -126,8 +126,8 @@ template <class T> DEV void put_value(const Stream<T>& s, const Own<T>& own, u32
     }
 }
 
-// The plane of a masked body (docs/format.md §5), and the missing values over what was restored. Lane b has block b of
-// the plane, and goes through its bits 64 by 64, of all values at a time. For a whole warp.
+// The plane of a masked body (docs/reference/format.md §5), and the missing values over what was restored. Lane b has
+// block b of the plane, and goes through its bits 64 by 64, of all values at a time. For a whole warp.
 template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own, const u8* body, u32 plane) {
     const u32 lane = threadIdx.x & 31, which = body[0] & 15, capacity = s.head.grid.capacity();
     const u32 block = capacity / 32 > 64 ? capacity / 32 : 64, words = block / 64,

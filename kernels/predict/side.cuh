@@ -1,5 +1,5 @@
-// What stands between base and states of a tile of elements' bits (docs/codecs/predict.md §10 to §13): it is read and
-// checked once, before the codes, and used as these come.
+// What stands between base and states of a tile of elements' bits (docs/reference/codecs/predict.md §10 to §13): it is
+// read and checked once, before the codes, and used as these come.
 #pragma once
 #include "coder.cuh"
 

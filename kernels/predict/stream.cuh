@@ -1,5 +1,5 @@
-// The header of a stream of the codec, and the elements of its bins and multiples (docs/codecs/predict.md §1).
-// Everything is checked before it is used.
+// The header of a stream of the codec, and the elements of its bins and multiples (docs/reference/codecs/predict.md
+// §1). Everything is checked before it is used.
 #pragma once
 #include "../common/quantizer.cuh"
 #include "../common/tiles.cuh"

@@ -1,4 +1,4 @@
-// Sums along the axes of a box of numbers, in place, by a whole block (docs/codecs/predict.md §7).
+// Sums along the axes of a box of numbers, in place, by a whole block (docs/reference/codecs/predict.md §7).
 //
 //   partial   of the warps that share a line     each its own piece of it; all read
 #pragma once

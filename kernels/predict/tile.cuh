@@ -1,5 +1,5 @@
-// One warp, one tile: what a packed body says, checked, and its codes (docs/codecs/predict.md §3 to §6, §8), which come
-// to stand in global memory for the block that restores the tile (restore.cuh).
+// One warp, one tile: what a packed body says, checked, and its codes (docs/reference/codecs/predict.md §3 to §6, §8),
+// which come to stand in global memory for the block that restores the tile (restore.cuh).
 #pragma once
 #include "../common/plan.cuh"
 #include "target.cuh"

@@ -688,7 +688,7 @@ template <class T> struct DecodeShared {
     Masks<T> masks[T::EXPONENT > 0 ? DECODE_WARPS : 1];
 };
 
-// What lies behind the plane of a masked body (docs/format.md §4); no units where that is not valid.
+// What lies behind the plane of a masked body (docs/reference/format.md §4); no units where that is not valid.
 template <class T> DEV Body behind_plane(const u32* body, const Body& place, const Header& head) {
     const u32 start = body[0], which = start & 15, kind = start >> 6 & 3, plane = start >> 16;
     Body within = place;

@@ -400,7 +400,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (threadIdx.x == 32 && last.there) block.record(last);
     }
 
-    // The words of the chunk as integers x, docs/format.md §3.2.
+    // The words of the chunk as integers x, docs/reference/codecs/sleek.md §3.
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         if (threadIdx.x == 0) shared.shift = 0;
         shift = 0;

@@ -1,5 +1,5 @@
-// Missing values of a chunk (docs/format.md §5): which elements have one, told by a plane before the body, and what the
-// body holds in their places: the element before them in their subchunk, which is a block of the plane.
+// Missing values of a chunk (docs/reference/format.md §5): which elements have one, told by a plane before the body,
+// and what the body holds in their places: the element before them in their subchunk, which is a block of the plane.
 //
 // Each lane keeps a bit for each of its words, of which a warp has eight subchunks: of those all that the plane tells
 // follows by a few operations on whole registers. Chunks without missing values cost the comparisons and one vote.

@@ -1,5 +1,5 @@
-// A packed chunk (docs/format.md §3): where its parts lie, and its header, bases, descriptors and exceptions as they
-// are written.
+// A packed chunk (docs/reference/codecs/sleek.md §2): where its parts lie, and its header, bases, descriptors and
+// exceptions as they are written.
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"

@@ -1,4 +1,4 @@
-// The modes of a subchunk, docs/format.md §3.2: words to codes and back.
+// The modes of a subchunk, docs/reference/codecs/sleek.md §3: words to codes and back.
 #pragma once
 #include "../common/element.cuh"
 
@@ -52,7 +52,7 @@ template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typenam
     for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(sum += v[i]);
 }
 
-// Codes → words x, docs/format.md §3.2.
+// Codes → words x, docs/reference/codecs/sleek.md §3.
 template <class T>
 DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T::Word (&v)[T::VALUES]) {
     mode = uniform(mode);

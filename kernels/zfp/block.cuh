@@ -1,4 +1,4 @@
-// A block and its bits (docs/codecs/zfp.md §3 to §7): transforms, bit planes, numbers.
+// A block and its bits (docs/reference/codecs/zfp.md §3 to §7): transforms, bit planes, numbers.
 //
 // Of up to three axes a block is the work of one lane. Its elements are in registers; its bit planes, and the bits that
 // they are coded as, in the lane's column of the warp's words in shared memory: 32 columns beside each other, so that

@@ -1,4 +1,4 @@
-// Tiles of an array and where their elements are (docs/codecs/zfp.md §2): src/codec/zfp/format.rs in CUDA.
+// Tiles of an array and where their elements are (docs/reference/codecs/zfp.md §2): src/codec/zfp/format.rs in CUDA.
 #pragma once
 #include "../common/constants.h"
 #include "../common/tiles.cuh"

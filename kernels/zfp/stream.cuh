@@ -6,7 +6,7 @@ namespace zfp {
 
 enum : u32 { REVERSIBLE, RATE, PRECISION, ACCURACY };
 
-// How blocks are cut off: four bytes of the header or of a tile (docs/codecs/zfp.md §1).
+// How blocks are cut off: four bytes of the header or of a tile (docs/reference/codecs/zfp.md §1).
 struct Coding {
     u32 kind;
     i32 parameter;

@@ -149,7 +149,7 @@ class Rocm(Torch):
 
 
 class Cupy:
-    """As much of CuPy as docs/python-gpu.md uses."""
+    """As much of CuPy as docs/guide/python-gpu.md uses."""
 
     class ndarray(Torch):
         @property

@@ -1,4 +1,4 @@
-"""What docs/python.md, the READMEs and the docstrings show works as it is printed."""
+"""What docs/guide/python.md, the READMEs and the docstrings show works as it is printed."""
 
 import doctest
 import importlib
@@ -41,7 +41,7 @@ def needs(code):
         pytest.importorskip("".join(module), minversion="3" if "zarr" in module else None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md", "docs/zarr.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/guide/python.md", "docs/guide/zarr.md"])
 def test_pages(page, tmp_path, monkeypatch):
     """Each page is one program: a block may use what those above it made."""
     monkeypatch.chdir(tmp_path)

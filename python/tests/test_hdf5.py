@@ -189,7 +189,7 @@ def test_xarray_masks_what_it_masked(tmp_path, field, engine, fill, request_):
 
 
 def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):
-    """docs/hdf5.md says so: HDF5 rounds to that type before the filter gets the values."""
+    """docs/guide/hdf5.md says so: HDF5 rounds to that type before the filter gets the values."""
     a = 1e5 + np.random.default_rng(1).random(50_000)
     with h5py.File(tmp_path / "f.h5", "w") as f:
         f.create_dataset("t", data=a, dtype="f4", chunks=(9000,), **sleek.h5(abs=1e-4))

@@ -303,7 +303,7 @@ def test_no_bound_behind_a_filter(tmp_path, version):
 
 
 def test_the_specification(tmp_path):
-    """docs/zarr.md: its example of array metadata is what is written, and what is stored is a stream and nothing else."""
+    """docs/guide/zarr.md: its example of array metadata is what is written, and what is stored is a stream and nothing else."""
     zarr = pytest.importorskip("zarr", minversion="3")
     import json
     import re
@@ -312,7 +312,7 @@ def test_the_specification(tmp_path):
     import sleek
     from sleek.zarr import Sleek
 
-    page = (Path(__file__).parents[2] / "docs" / "zarr.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/guide/zarr.md").read_text()
     example, example_2 = (json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
     z = zarr_array(zarr, tmp_path / "z", 3, {"noa": 1e-4, "range": 50}, shape=(300, 400), chunks=(100, 130), dtype="f4")
     z[:] = field()

@@ -1,5 +1,5 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
-//! `docs/adding-a-codec.md`.
+//! `docs/internals/adding-a-codec.md`.
 
 #[cfg(feature = "cuda")]
 pub mod gpu;

@@ -1,7 +1,8 @@
 //! The stream's checksums: a keyed sum that any device computes in any order.
 //!
 //! h = Σ w_i · k_i modulo 2^64 over the little-endian 32-bit words w_i, with k_i = (2i + 1) · KEY32 modulo 2^32. Each
-//! k_i is odd, so a change of one word always changes h; so does every pair of flipped bits (docs/format.md §7).
+//! k_i is odd, so a change of one word always changes h; so does every pair of flipped bits (docs/reference/format.md
+//! §7).
 
 use crate::container::constants::{KEY32, KEY64};
 #[cfg(target_arch = "x86_64")]
@@ -216,7 +217,7 @@ pub fn of_index(head: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// The sum as docs/format.md §7 has it.
+    /// The sum as docs/reference/format.md §7 has it.
     fn plain(bytes: &[u8]) -> u64 {
         bytes.chunks_exact(4).enumerate().fold(0, |sum, (i, w)| {
             let key = (2 * i as u32 + 1).wrapping_mul(0x9E37_79B1);

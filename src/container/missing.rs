@@ -1,4 +1,5 @@
-//! Missing values: which bits mark them, and the plane that tells where they are in a chunk (docs/format.md §5).
+//! Missing values: which bits mark them, and the plane that tells where they are in a chunk (docs/reference/format.md
+//! §5).
 
 use super::constants::ALIGN;
 use crate::dtype::DType;

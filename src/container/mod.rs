@@ -1,5 +1,5 @@
-//! The container: its constants, and the only reader and writer of headers and index. `docs/format.md` says the same in
-//! prose.
+//! The container: its constants, and the only reader and writer of headers and index. `docs/reference/format.md` says
+//! the same in prose.
 
 pub mod checksum;
 pub mod constants;

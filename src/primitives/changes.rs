@@ -1,5 +1,5 @@
-//! Masks by their changes, as planes hold them (docs/format.md §5): for each block its first bit and whether it
-//! changes, then flags and changes of the blocks that do. Here is what has instructions of its own;
+//! Masks by their changes, as planes hold them (docs/reference/format.md §5): for each block its first bit and whether
+//! it changes, then flags and changes of the blocks that do. Here is what has instructions of its own;
 //! `container::missing` has the portable code, and says what is wrong where reading fails.
 
 #[cfg(target_arch = "x86_64")]

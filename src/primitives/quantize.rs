@@ -1,11 +1,12 @@
-//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/codecs/sleek.md §5).
+//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound
+//! (docs/reference/codecs/sleek.md §5).
 //!
 //! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits),
 //! and q moves by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of
-//! a bin, so one move is enough (research: SLEEK §III with the corrections of docs/design.md). Where h is a little more
-//! than half of a step and the bins are small, the quotient is so exact that no e can exceed h: then nobody looks.
-//! Elements from 2^(j + m) on, infinities and NaN keep their bits: their code is K + the distance of their bits from
-//! those of 2^(j + m).
+//! a bin, so one move is enough (research: SLEEK §III with the corrections of docs/internals/design.md). Where h is a
+//! little more than half of a step and the bins are small, the quotient is so exact that no e can exceed h: then nobody
+//! looks. Elements from 2^(j + m) on, infinities and NaN keep their bits: their code is K + the distance of their bits
+//! from those of 2^(j + m).
 //!
 //! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered, but for the
 //! product of a bin and the step, which is exact either way.
@@ -207,7 +208,7 @@ pub trait Element: Send + Sync + 'static {
     }
 }
 
-/// Elements' bits to x of docs/codecs/sleek.md §5, in place.
+/// Elements' bits to x of docs/reference/codecs/sleek.md §5, in place.
 #[inline(always)]
 pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the GPU path on a machine with a GPU, and nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu says how to
-# get it) and there is nvcc. Tables and plot go to build/gpu; what is worth keeping goes to docs/gpu.md and docs/gpu.png by hand, with the date.
+# get it) and there is nvcc. Tables and plot go to build/gpu; what is worth keeping goes to docs/guide/gpu.md and docs/guide/gpu.png by hand, with the date.
 # SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
-//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and
-//! the example programs.
+//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/guide/parallel.md names, on real
+//! fields, and the example programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -147,7 +147,7 @@ fn files_of_ranks_under_a_virtual_dataset() {
     assert!(has_nan());
 }
 
-/// HDF5 says that all is well. Should this fail one day, docs/parallel.md may say better things.
+/// HDF5 says that all is well. Should this fail one day, docs/guide/parallel.md may say better things.
 #[test]
 fn chunks_of_several_ranks_in_one_file_are_lost() {
     let Some(place) = place() else { return };

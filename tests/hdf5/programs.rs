@@ -210,7 +210,7 @@ fn two_versions_of_hdf5() {
     }
 }
 
-/// `kill -9` while chunks are written, and a file that may not grow: see the section on this in docs/hdf5.md.
+/// `kill -9` while chunks are written, and a file that may not grow: see the section on this in docs/guide/hdf5.md.
 #[test]
 fn killed_writers_and_full_disks() {
     let Some(place) = Place::with(&["h5cc", "cc"]) else { return };

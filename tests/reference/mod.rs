@@ -1,6 +1,6 @@
-//! A second decoder, written from `docs/format.md` and the pages of `docs/codecs` alone and sharing no code with the
-//! library: slow, plain and strict. It is the judge of the pages (are they enough to write a decoder?) and of the
-//! codecs (do both read the same bytes alike?).
+//! A second decoder, written from `docs/reference/format.md` and the pages of `docs/reference/codecs` alone and sharing
+//! no code with the library: slow, plain and strict. It is the judge of the pages (are they enough to write a decoder?)
+//! and of the codecs (do both read the same bytes alike?).
 
 #![allow(dead_code)]
 

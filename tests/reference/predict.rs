@@ -1,25 +1,31 @@
-//! Packed tiles of codec 4, written from `docs/codecs/predict.md`, whose tables it reads: slow, plain and strict.
+//! Packed tiles of codec 4, written from `docs/reference/codecs/predict.md`, whose tables it reads: slow, plain and
+//! strict.
 
 use std::sync::OnceLock;
 
 use super::{Geometry, Header, Outcome, ensure, ensure_zero, mask, number, slice, unquantize};
 
+/// A list of frequencies, in which n×f is n times f.
+fn frequencies(list: &str) -> Vec<u64> {
+    let runs = list.split(',').map(str::trim);
+    runs.flat_map(|run| match run.split_once('×') {
+        Some((n, frequency)) => vec![frequency.parse().unwrap(); n.parse().unwrap()],
+        None => vec![run.parse().unwrap()],
+    })
+    .collect()
+}
+
 /// Frequencies of symbols, by table, as the page has them: of tokens by class, and of classes.
 fn tables() -> &'static [Vec<Vec<u64>>; 2] {
     static TABLES: OnceLock<[Vec<Vec<u64>>; 2]> = OnceLock::new();
     TABLES.get_or_init(|| {
-        let page = include_str!("../../docs/codecs/predict.md");
-        let frequencies = |row: &str| {
-            let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);
-            runs.flat_map(|run| match run.split_once('×') {
-                Some((n, frequency)) => vec![frequency.parse().unwrap(); n.parse().unwrap()],
-                None => vec![run.parse().unwrap()],
-            })
-            .collect()
-        };
-        ["tokens of class", "classes behind class"].map(|name| {
-            let rows = page.split(&format!("| {name} | frequencies |")).nth(1).unwrap().lines().skip(2);
-            let tables: Vec<Vec<u64>> = rows.take_while(|line| line.starts_with('|')).map(frequencies).collect();
+        let page = include_str!("../../docs/reference/codecs/predict.md");
+        let head = "| class | frequencies of tokens | frequencies of the class behind it |";
+        let rows: Vec<&str> =
+            page.split(head).nth(1).unwrap().lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+        [2, 3].map(|column| {
+            let cells = rows.iter().map(|row| row.split('|').nth(column).unwrap().trim()).filter(|cell| *cell != "–");
+            let tables: Vec<Vec<u64>> = cells.map(frequencies).collect();
             assert!(tables.len() >= 16 && tables.iter().all(|t| t.iter().sum::<u64>() == 1024));
             tables
         })

@@ -1,4 +1,4 @@
-//! Codec zfp, written from docs/codecs/zfp.md alone: one bit after another.
+//! Codec zfp, written from docs/reference/codecs/zfp.md alone: one bit after another.
 
 use super::{Container, Geometry, Outcome, container, ensure, number, slice};
 
@@ -46,7 +46,7 @@ impl Coding {
 
 /// The places of coefficients (§4), from the page itself.
 fn places(d: usize) -> Vec<usize> {
-    let page = include_str!("../../docs/codecs/zfp.md");
+    let page = include_str!("../../docs/reference/codecs/zfp.md");
     let text = match d {
         1 => "0 1 2 3",
         2 => "0 1 4 5 2 8 6 9 3 12 10 7 13 11 14 15",

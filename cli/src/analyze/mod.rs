@@ -38,7 +38,7 @@ pub struct Args {
     /// The plain bytes are big-endian
     #[arg(long)]
     big_endian: bool,
-    /// Dimensions of the array in a file of plain bytes, as 64,64,128 or 64x64x128, the slowest first: they make the
+    /// Dimensions of the array in a file of plain bytes, as 64,64,128 or 64x64x128, the slowest first, for the
     /// ratio of profile small
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<Dims>,

@@ -32,7 +32,7 @@ const WHITE: Colour = 0xffffff;
 pub fn write(analysis: &Analysis, to: &Writing) -> Result<(), String> {
     check_place(to.path, to.force)?;
     if analysis.ladder.range.len() < 2 {
-        return Err(format!("{}: nothing to plot, as every bound is as good as none", analysis.sample.name));
+        return Err(format!("{}: nothing to plot, as no bound makes it smaller", analysis.sample.name));
     }
     let picture = draw(analysis);
     match extension(to.path) {

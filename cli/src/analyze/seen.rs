@@ -92,12 +92,12 @@ impl Seen {
                 "{n} columns lie side by side, which spread over {small:.1e} to {large:.1e}: a bound that suits one \
                  ruins another. Give each its own array, and its own bound"
             )),
-            (Order::Columns(n), _) => {
-                Some(format!("{n} columns lie side by side, so neighbours are none. Give each its own array"))
-            }
+            (Order::Columns(n), _) => Some(format!(
+                "{n} columns lie side by side, so a value is not like the one beside it. Give each column its own array"
+            )),
             (Order::Field, Some((small, large))) if large > SCALES * small => Some(format!(
-                "parts of it spread over {small:.1e} only and others over {large:.1e}: an absolute bound that suits \
-                 these ruins those"
+                "some parts spread over {small:.1e} and others over {large:.1e}: an absolute bound that suits the \
+                 large ones ruins the small ones"
             )),
             _ if self.decades > DECADES => Some(format!(
                 "magnitudes reach over {:.0} decades, where small values may matter as much as large ones; look at \

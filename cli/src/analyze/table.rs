@@ -126,7 +126,7 @@ fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
     let base = Params { missing: analysis.sample.missing, ..Params::new(DType::F32) };
     match &analysis.ladder.digits {
         Some(row) => (base.with_bound(Mode::Abs, row.abs), "for these digits"),
-        None => (Params::new(DType::F32), "lossless, for want of advice"),
+        None => (Params::new(DType::F32), "lossless, as no bound is advised"),
     }
 }
 

@@ -31,7 +31,7 @@ impl Cut {
         // No page of this is touched.
         if Vec::<u8>::new().try_reserve_exact(frame_bytes).is_err() {
             let bytes = bytes(frame_bytes as u64);
-            return Err(format!("dimensions {dims}: {bytes} are held at once, and there is no memory for so much"));
+            return Err(format!("dimensions {dims}: there is no memory for the {bytes} that are needed at once"));
         }
         Ok(Cut { frame_bytes, dims: Some((dims, axis)) })
     }

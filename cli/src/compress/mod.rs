@@ -41,7 +41,7 @@ pub struct Args {
     #[command(flatten)]
     quality: Quality,
     /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed),
-    /// or the smallest of those that take so many MB/s both ways
+    /// or the smallest of those that reach so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
     auto: Option<Auto>,
     #[command(flatten)]
@@ -184,7 +184,7 @@ fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
     let [from, to] = [&args.input, &args.output].map(|path| std::fs::canonicalize(path).ok());
     match from.is_some() && from == to && params.mode != Mode::Lossless {
         true => Err(format!(
-            "{}: is the input, which nothing would bring back; give the result another name, or take --lossless",
+            "{}: is the input, which would be lost; give the result another name, or use --lossless",
             args.output.display()
         )),
         false => Ok(()),

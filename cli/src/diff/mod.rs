@@ -43,7 +43,7 @@ Exit code: 0 the bound is kept, 1 it is broken, 2 an error.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Draw the field, its restored form, the error as a map by its bound, how it is spread, and both spectra: as
+    /// Draw the field, the restored field, a map of the error, its distribution and both spectra: as
     /// OUT.html (all that is compared, on light and dark paper), OUT.png or OUT.svg (one field)
     #[arg(long, value_name = "OUT", value_parser = plot::file_name)]
     plot: Option<PathBuf>,

@@ -129,7 +129,7 @@ pub(super) fn check_room(blocks: u64, rank: usize) -> Result<(), String> {
     let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(each));
     match bytes.is_some_and(crate::io::is_there) {
         true => Ok(()),
-        false => Err(format!("a list of {blocks} chunks or blocks has no room in memory; larger chunks may do")),
+        false => Err(format!("there is no memory for a list of {blocks} chunks or blocks; larger chunks may help")),
     }
 }
 

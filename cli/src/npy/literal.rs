@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Result<Said, String> {
             "descr" => descr.replace(reader.descr()?).is_some(),
             "fortran_order" => order.replace(reader.truth()?).is_some(),
             "shape" => shape.replace(reader.shape()?).is_some(),
-            _ => return Err(format!("'{key}' is no key of it; descr, fortran_order and shape are")),
+            _ => return Err(format!("'{key}' is an unknown key; descr, fortran_order and shape are known")),
         };
         if again {
             return Err(format!("'{key}' is there twice"));
@@ -61,7 +61,7 @@ impl Reader<'_> {
     fn expect(&mut self, token: &str) -> Result<(), String> {
         match self.takes(token) {
             true => Ok(()),
-            false => Err(format!("{} where '{token}' is to be", self.seen())),
+            false => Err(format!("{} where '{token}' should be", self.seen())),
         }
     }
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
         let seen = self.seen();
         let quote = if self.takes("'") { '\'' } else { '"' };
         if quote == '"' && !self.takes("\"") {
-            return Err(format!("{seen} where a text is to be"));
+            return Err(format!("{seen} where a text should be"));
         }
         let (text, rest) = self.rest.split_once(quote).ok_or_else(|| format!("the text {seen} has no end"))?;
         self.rest = rest;

@@ -99,13 +99,13 @@ fn read(input: &mut Input, block: &mut Block) -> Result<Said, String> {
         return Err("the file ends in it".into());
     }
     if length > MAX_HEADER_BYTES {
-        return Err(format!("is to have {length} bytes; {MAX_HEADER_BYTES} are possible"));
+        return Err(format!("should have {length} bytes; {MAX_HEADER_BYTES} are possible"));
     }
     let begin = block.data().len();
     input.append(block, length as u64)?;
     let text = &block.data()[begin..];
     if text.len() < length {
-        return Err(format!("is to have {length} bytes; the file ends after {} of them", text.len()));
+        return Err(format!("should have {length} bytes; the file ends after {} of them", text.len()));
     }
     // Before version 3.0 it is Latin-1, which matters in names of fields alone.
     literal::parse(&String::from_utf8_lossy(text))
@@ -243,7 +243,10 @@ fn way_out(size: u64) -> String {
     match names.is_empty() {
         true => ", which cannot be compressed".into(),
         false => {
-            format!("; --dtype {} takes them as that, and so they come back without --npy-type", names.join(" or "))
+            format!(
+                "; --dtype {} compresses them as such numbers; --npy-type gives them their type back",
+                names.join(" or ")
+            )
         }
     }
 }

@@ -40,7 +40,7 @@ const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (m
 const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other \
 datasets are \
 carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
-Several files, and folders with -r, go to the folder --to; started again, that goes on where it was ended.\n\n\
+Several files, and folders with -r, go to the folder --to; started again, the batch goes on where it ended.\n\n\
 Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
 
 /// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
     dataset: Vec<(String, Request)>,
     /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
-    /// number, the smallest of those that take so many MB/s both ways
+    /// number, the smallest of those that reach so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
     auto: Option<crate::auto::Auto>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
@@ -71,14 +71,14 @@ pub struct Args {
     /// Rules for datasets by patterns of their names and by their types: a TOML file
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Convert datasets also where what they are stored as is as small; without this they stay as they are
+    /// Convert datasets also where that makes them no smaller; without this they stay as they are
     #[arg(long)]
     even_if_larger: bool,
     /// The filter that the datasets get
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     filter: zfp::Filter,
-    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the
-    /// codec, up to 1 MiB
+    /// Give compressed datasets chunks of another shape where that makes them smaller: whole tiles of the codec, up to
+    /// 1 MiB
     #[arg(long)]
     rechunk: bool,
     /// Write no attributes that say what was done (sleek_mode, sleek_bound, …), and no line into netCDF's history
@@ -87,20 +87,20 @@ pub struct Args {
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read the new file and compare its values with the old one's before it takes its place; what lies in other files
-    /// is named instead
+    /// Compare every value of the new file with the old one before it takes its place; values in other files are only
+    /// named
     #[arg(long)]
     verify: bool,
-    /// Of several files: the folder that the new ones go to. What is finished there is not done again
+    /// The folder for the new files. What is finished there is not done again
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
     /// Take the HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,
-    /// Of several files: how many at once
+    /// How many files at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// Of several files: what was done with each and its datasets, as .json, .csv or .html (a page with pictures)
+    /// What was done with each file and its datasets, as .json, .csv or .html (a page with pictures)
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the table of datasets as JSON
@@ -124,10 +124,10 @@ pub struct Args {
     /// Of several files: do this one
     #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
     only: Vec<PathBuf>,
-    /// The file as it is
+    /// The file to read
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The file as it shall be; with --to another one as it is
+    /// The new file; with --to one more file to read
     #[arg(value_name = "OUT")]
     output: Option<PathBuf>,
     /// With --to: more files
@@ -206,9 +206,7 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     }
     if let (Some(target), true) = (&target, args.rechunk) {
         let name = target.name();
-        return Err(format!(
-            "--rechunk: goes with a bound or --lossless, not with {name}, for which chunks are measured"
-        ));
+        return Err(format!("--rechunk: needs a bound or --lossless; it does not go with {name}"));
     }
     if !args.quality.is_given() && !args.variables.is_empty() {
         return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());

@@ -28,7 +28,7 @@ pub fn rechunk(field: &mut Field, params: &Params, is_rough: bool) -> Result<Opt
     proposals.retain(|new| field.together(new) <= TOGETHER_BYTES);
     if proposals.is_empty() {
         let held = bytes(TOGETHER_BYTES);
-        return Ok(Some(format!("chunks {old} kept, for others more than {held} would be held at once")));
+        return Ok(Some(format!("chunks {old} kept, as others would need more than {held} of memory at once")));
     }
     let before = Chunks::of(field)?.rough(is_rough).estimated_bytes(params, 0)?;
     let mut best: Option<(u64, Vec<u64>)> = None;

@@ -57,7 +57,7 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     let room = size.saturating_sub(rest).saturating_sub(args.less);
     requests.share = Some(Share { size, rest, raw });
     if room == 0 {
-        return Err(format!("--size {size}: all that takes no bound has {rest} bytes; more are needed"));
+        return Err(format!("--size {size}: what stays exact has {rest} bytes already; ask for more"));
     }
     // No more digits than anyone reads, and rather too much than too little.
     let ratio = (1000.0 * raw as f64 / (AIM * room as f64)).ceil() / 1000.0;

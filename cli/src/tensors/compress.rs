@@ -136,7 +136,8 @@ fn parts(head: &Head, frame_bytes: usize) -> Vec<Part> {
         let dims = tensor.dims();
         let axis = dims.lens().iter().position(|len| *len > 1).unwrap_or(0);
         let row = dims.lens().iter().skip(axis + 1).product::<u64>() * size;
-        // Two rows at least, for then the first stream shows along which axis they follow each other (docs/format.md).
+        // Two rows at least, for then the first stream shows along which axis they follow each other
+        // (docs/reference/format.md).
         let in_rows = dims.rank() > 1 && row > 0 && (rest <= frame_bytes as u64 || 2 * row <= frame_bytes as u64);
         let step = if in_rows { frame_bytes as u64 / row * row } else { (frame_bytes as u64 / size * size).max(size) };
         while rest > 0 {

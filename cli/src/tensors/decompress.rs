@@ -63,7 +63,7 @@ fn npy_header(tensor: &Tensor) -> Result<Vec<u8>, String> {
         "BOOL" => "|b1".into(),
         "C64" => "<c8".into(),
         _ if tensor.is_number() => npy::name(tensor.dtype, false),
-        kind => return Err(format!("NumPy has no type for {kind}; its plain bytes are to be had without .npy")),
+        kind => return Err(format!("NumPy has no type for {kind}; a name without .npy gets its plain bytes")),
     };
     Ok(npy::header_of(&descr, &tensor.shape))
 }

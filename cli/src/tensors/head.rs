@@ -125,7 +125,7 @@ impl Head {
         input.append(&mut block, stated)?;
         let have = (block.data().len() - LENGTH_BYTES) as u64;
         if have < stated {
-            return Err(blame(&name, format!("its header is to have {stated} bytes, and {have} are there")));
+            return Err(blame(&name, format!("its header should have {stated} bytes, and {have} are there")));
         }
         let head = Head::parse(block.data()).map_err(|e| blame(&name, e))?;
         let whole = input.bytes.map(|n| n.saturating_sub(head.bytes.len() as u64));
@@ -141,7 +141,7 @@ impl Head {
         check_length(stated)?;
         let json = &bytes[LENGTH_BYTES..];
         if json.len() as u64 != stated {
-            return Err(format!("its header is to have {stated} bytes, and has {}", json.len()));
+            return Err(format!("its header should have {stated} bytes, and has {}", json.len()));
         }
         let mut entries: Map<String, Value> =
             serde_json::from_slice(json).map_err(|e| format!("its header is no JSON object of tensors: {e}"))?;
@@ -175,7 +175,7 @@ fn check_length(stated: u64) -> Result<(), String> {
     match stated <= MAX_HEADER_BYTES {
         true => Ok(()),
         false => Err(format!(
-            "its header is to have {stated} bytes; a safetensors file has at most {MAX_HEADER_BYTES}, so this is none"
+            "its header should have {stated} bytes; a safetensors file has at most {MAX_HEADER_BYTES}, so this is none"
         )),
     }
 }
@@ -184,8 +184,8 @@ fn check_length(stated: u64) -> Result<(), String> {
 fn tensor(name: &str, entry: &Value) -> Result<Tensor, String> {
     let kind = entry["dtype"].as_str().ok_or("has no dtype")?;
     let numbers = |key: &str| -> Option<Vec<u64>> { entry[key].as_array()?.iter().map(Value::as_u64).collect() };
-    let shape = numbers("shape").ok_or("its shape is no list of lengths")?;
-    let offsets = numbers("data_offsets").ok_or("its data_offsets are no two numbers")?;
+    let shape = numbers("shape").ok_or("its shape is not a list of lengths")?;
+    let offsets = numbers("data_offsets").ok_or("its data_offsets are not two numbers")?;
     let [begin, end] = offsets[..] else {
         return Err(format!("its data_offsets are {} numbers, not two", offsets.len()));
     };

@@ -1,4 +1,4 @@
-//! Safetensors files and the compressed files of them: a file of streams for each tensor (docs/safetensors.md).
+//! Safetensors files and the compressed files of them: a file of streams for each tensor (docs/guide/safetensors.md).
 
 mod compress;
 mod decompress;

@@ -246,7 +246,7 @@ fn missing_and_surplus_frames_are_noticed() {
     bench.put("cut", &packed[..first]);
     bench.put("long", &[&packed[..], &packed[..first]].concat());
     for command in ["decompress -f $ out", "verify in $", "inspect $"] {
-        bench.fails(&command.replace('$', "cut"), "more streams were to follow");
+        bench.fails(&command.replace('$', "cut"), "more streams should follow");
         bench.fails(&command.replace('$', "long"), "follows the last stream");
     }
     bench.ok("decompress -f packed out");
@@ -464,7 +464,7 @@ fn absurd_bounds_are_told() {
     let values: Vec<f32> = (0..5000).map(|i| (i % 100) as f32).collect();
     bench.put("in", &bytes_of(&values));
     let told = |args: &str| stderr(&bench.run(&format!("compress --dtype f32 -f {args} in packed")));
-    let said = |args: &str| told(args).contains("may make one of all");
+    let said = |args: &str| told(args).contains("may turn them all into one value");
     for absurd in ["--abs 1e300", "--abs 99", "--abs 1e300 -q"] {
         assert!(said(absurd), "{absurd}");
     }
@@ -472,7 +472,10 @@ fn absurd_bounds_are_told() {
         assert!(!said(sound), "{sound}");
     }
     let said = told("--abs 1e300");
-    assert!(said.contains("in: the values seen are from 0 to 99; a bound of 1e300 may make one of all"), "{said}");
+    assert!(
+        said.contains("in: the values seen are from 0 to 99; a bound of 1e300 may turn them all into one value"),
+        "{said}"
+    );
 }
 
 /// A mark that nobody declared would be blurred, and stretch the range: an error with both ways on.

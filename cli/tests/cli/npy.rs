@@ -184,7 +184,7 @@ fn what_is_no_array_of_ours_is_refused_by_name() {
         ("|O", "objects of Python, which cannot be compressed"),
         ("<U4", "<U4, texts"),
         ("<f16", "precision"),
-        ("|b1", "|b1, truth values; --dtype i8 or u8 takes them as that"),
+        ("|b1", "|b1, truth values; --dtype i8 or u8 compresses them as such numbers"),
         ("<M8[ns]", "dates or times; --dtype f64 or i64 or u64"),
         ("|V3", "|V3, bytes without a type, which cannot be compressed"),
         ("<c8", "complex numbers, <c8; --dtype f32 takes their real and imaginary parts, as a last dimension of 2"),
@@ -213,7 +213,7 @@ fn what_is_no_array_of_ours_is_refused_by_name() {
     fails(&npy(4, &dictionary("<f4", "False", "(12,)"), &data), "", "version 4.0; 1.0, 2.0 and 3.0 are known");
     fails(&whole[..9], "", "its NPY header: the file ends in it");
     fails(&whole[..40], "", "the file ends after 30 of them");
-    fails(&[&b"\x93NUMPY\x02\0\xff\xff\xff\xff"[..], &data].concat(), "", "is to have 4294967295 bytes");
+    fails(&[&b"\x93NUMPY\x02\0\xff\xff\xff\xff"[..], &data].concat(), "", "should have 4294967295 bytes");
     fails(b"plain", "", "");
     bench.fails("compress --lossless x.npy out", "is no NPY file: it begins with the bytes [70, 6c, 61, 69, 6e]");
     bench.put("x.npy", &whole);

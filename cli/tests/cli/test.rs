@@ -64,7 +64,7 @@ fn sizes_have_units_and_wide_bounds_are_asked_about() {
     bench.put("in", &bytes_of(&wave(100_000)));
     bench.ok("compress --dtype f32 --size 100k in a");
     assert!(bench.get("a").len() <= 100_000);
-    bench.fails("compress --dtype f32 --size 1.5X in b", "'1.5X' is no number of bytes");
+    bench.fails("compress --dtype f32 --size 1.5X in b", "'1.5X' is not a number of bytes");
     bench.fails("compress --dtype f32 --noa 0.6 in b", "--force if that is meant");
     bench.ok("compress --dtype f32 --noa 0.6 --force in b");
 }

@@ -155,14 +155,15 @@ fn absurd_bounds_are_told() {
         assert!(out.status.success(), "{request:?}: {message}");
         message
     };
-    let said = "sleek: warning: /t: the values seen are from 0 to 99; a bound of 9.9e1 may make one of all";
+    let said =
+        "sleek: warning: /t: the values seen are from 0 to 99; a bound of 9.9e1 may turn them all into one value";
     for absurd in [&["--abs", "99", "old.h5", "new.h5"][..], &["-q", "--dataset", "/t=abs=99", "old.h5", "new.h5"]] {
         assert!(told(absurd).contains(said), "{absurd:?}: {}", told(absurd));
     }
     assert!(told(&["--abs", "99", "--dry-run", "old.h5"]).contains(said));
     for sound in [["--abs", "98"], ["--noa", "0.5"], ["--rel", "0.5"]] {
         let said = told(&[&sound[..], &["old.h5", "new.h5"]].concat());
-        assert!(!said.contains("may make one of all"), "{sound:?}: {said}");
+        assert!(!said.contains("may turn them all into one value"), "{sound:?}: {said}");
     }
 }
 
@@ -636,7 +637,7 @@ fn targets_in_the_place_of_a_bound() {
     assert!((60.0..61.0).contains(&psnr), "{table}");
     assert!((30.0..33.0).contains(&value(&line_of(&table, "/aa_big "), 4)), "{table}");
     sleek_fails(&place, &["repack", "--ratio", "1e9", "old.h5", "none.h5"], "cannot be met");
-    sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: all that takes no bound has");
+    sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: what stays exact has");
     sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
 }
 
@@ -686,7 +687,7 @@ fn chunks_that_compress_well() {
     assert!(!again.contains(" -> "), "{again}");
     let lines = repack(&["--rechunk", "--dry-run", "old.h5"]);
     assert!(line_of(&lines, "/sparse ").contains("chunks 1x80x110 kept"), "{lines}");
-    sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: goes with a bound");
+    sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: needs a bound");
 }
 
 /// Files that other filters wrote: whatever is asked for, with and without their plugins, nothing gets larger by more

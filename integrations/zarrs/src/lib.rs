@@ -1,4 +1,4 @@
-//! The codec `sleek` for [`zarrs`], as `docs/zarr.md` specifies it: each chunk of an array is one stream.
+//! The codec `sleek` for [`zarrs`], as `docs/guide/zarr.md` specifies it: each chunk of an array is one stream.
 //!
 //! A program that has this crate opens arrays with the codec like any others; `use sleek_zarrs as _;` is enough where
 //! it only reads. Who writes makes one of a request in words, or of the configuration that stands in an array's

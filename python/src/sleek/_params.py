@@ -197,7 +197,7 @@ def _number(bits: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _steady(p: Params, chunk: np.ndarray[Any, Any], outside: list[Any]) -> None:
-    """Sets the range that gives a step of a power of two (docs/hdf5.md)."""
+    """Sets the range that gives a step of a power of two (docs/guide/hdf5.md)."""
     counts = np.isfinite(chunk) & (chunk != chunk.reshape(-1)[-1])
     for mark in outside:
         counts &= chunk != np.asarray(mark, chunk.dtype)

@@ -1,4 +1,4 @@
-"""Missing values that nobody declared: a value far outside of all others, again and again. docs/cli.md has the rules."""
+"""Missing values that nobody declared: a value far outside of all others, again and again. docs/guide/cli.md has the rules."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ._attributes import with_declared
 from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
 
-# Two more dimensions of 1 behind those of its memory tell an array in Fortran's order (docs/zarr.md).
+# Two more dimensions of 1 behind those of its memory tell an array in Fortran's order (docs/guide/zarr.md).
 _FORTRAN = (1, 1)
 _MOST_DIMS = 32
 

@@ -156,9 +156,9 @@ pub unsafe extern "C" fn sleek_array_blocks(
     })
 }
 
-/// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
-/// of the same dimensions, type and rate; what was in it, and in its cache, is gone. An error leaves the array as it
-/// was; for that the call needs memory for as many blocks again.
+/// Copies compressed blocks, such as a kernel has written, into an array of the same dimensions, type and rate. src
+/// lies in memory of the host or of a GPU. The array's former content and cache are gone. An error leaves the array as
+/// it was; for that the call needs memory for as many blocks again.
 ///
 /// - src_bytes: sleek_array_bytes().
 /// - stream: as for sleek_array_blocks().

@@ -66,9 +66,9 @@ pub extern "C" fn sleek_workspace_bytes() -> usize {
     route::WORKSPACE_BYTES
 }
 
-/// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Only needed
-/// before the first such call while a stream is being captured into a graph, since loading cannot be captured; and of
-/// use before something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
+/// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Call it
+/// before a stream is captured into a graph, since loading cannot be captured. Call it before a measurement, too: the
+/// driver may compile kernels for seconds.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_UNSUPPORTED_TYPE (of elements that the
 /// codec does not take); SLEEK_E_DEVICE (also of a codec that has no kernels); SLEEK_E_INTERNAL.
@@ -92,8 +92,8 @@ pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordin
 /// All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
 /// array has it from the device's pool, allocated and freed in the order of the stream.
 ///
-/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec
-/// has no kernels for what is asked, which the CPU cannot do here.
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(). SLEEK_E_DEVICE also means that the
+/// codec has no kernels for the request; the CPU cannot do it here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress_async(
     params: *const sleek_params,
@@ -130,10 +130,10 @@ pub unsafe extern "C" fn sleek_compress_async(
 
 /// sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
 ///
-/// - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
-///   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
-/// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so
-///   the capacity that was given for compressing it will do.
+/// - params: only its codec (0: by its profile) and its dtype count. In result a stream of another codec is
+///   SLEEK_E_UNSUPPORTED_FORMAT, one of other elements SLEEK_E_INVALID_ARGUMENT.
+/// - src: a stream in GPU memory, aligned to 16. src_bytes may be more than it takes, such as the capacity that was
+///   given for compressing it.
 /// - dst: receives elements first ... first + count - 1.
 ///
 /// No stream, however damaged, makes the work read or write outside these ranges.

@@ -88,18 +88,17 @@ impl sleek_h5d_info {
     }
 }
 
-/// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can
-/// it makes the chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the
-/// file is the one that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host
-/// if need be.
+/// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it
+/// can, it makes the chunks on the GPU that has the data or on all threads, and hands them to HDF5. The file is the one
+/// that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
 ///
-/// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements,
-/// mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
-/// and dxpl has no data transform. For a file that MPI ranks share they are made of arrays in GPU memory alone, in the
-/// byte order of the file, and go in by the H5Dwrite() of all ranks.
+/// The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
+/// are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of
+/// the dataset. dxpl has no data transform. In a file that MPI ranks share, the array is in GPU memory and has the byte
+/// order of the file; its chunks go in by the H5Dwrite() of all ranks.
 ///
 /// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
-///   for H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+///   for H5Dwrite(). They are hid_t's of the HDF5, 1.10 or newer, that the calling code is linked to.
 /// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first
 ///   element and for everything from start on.
 /// - buf: the box, contiguous; NULL only if it is empty.
@@ -156,8 +155,8 @@ thread_local! {
     static USER: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Tells sleek_h5d_write() and sleek_h5d_read() whose HDF5 their dset is of, for calls from this thread: that of the
-/// program or library that holds `address`, of a function of it say. NULL, as at first: that of the code that calls.
+/// Tells sleek_h5d_write() and sleek_h5d_read() which HDF5 to use, for calls from this thread. It is that of the
+/// program or library that holds `address`, such as a function of it. NULL, as at first: that of the code that calls.
 ///
 /// For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
 /// processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.

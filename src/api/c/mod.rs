@@ -24,8 +24,8 @@ use types::{sleek_info, sleek_params};
 /// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 /// no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
 ///
-/// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
-/// safe for a program that was compiled with an older header.
+/// In all releases of this ABI the function writes the 128 bytes of the struct's first version. So it is safe for a
+/// program that was compiled with an older header.
 ///
 /// Errors: SLEEK_E_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
 
 /// The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 /// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
-/// bytes and 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
+/// bytes and 1/7000. Dimensions or missing values add up to 304 bytes.
 ///
 /// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 #[unsafe(no_mangle)]
@@ -137,8 +137,8 @@ unsafe fn asked(params: *const sleek_params) -> Result<Box<[Params]>> {
 /// - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 /// - stream: as for sleek_compress().
 ///
-/// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
-/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or
+/// Every checksum is verified. The CPU does that before it decodes the bytes that it covers. A GPU does it before the
+/// call returns: damage is an error, but dst has been written. No input, however damaged, makes the function read or
 /// write outside the two buffers.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
@@ -169,8 +169,8 @@ pub unsafe extern "C" fn sleek_decompress(
     })
 }
 
-/// Restores the whole array from a stream that must be of this type and length, as where memory for it was made
-/// beforehand: sleek_decompress() with a look at the header that costs no copy from GPU memory of its own.
+/// Restores the whole array from a stream that must be of this type and length. Use it where memory was made
+/// beforehand: it is sleek_decompress() without a copy of the header from GPU memory.
 ///
 /// - dtype, big_endian: the elements that dst is for, SLEEK_F32 ... SLEEK_U64, and 1 if they are big-endian, else 0.
 /// - dst_bytes: bytes of dst, which the array has to fill.
@@ -379,8 +379,8 @@ unsafe fn with_head<T>(
     tell(&Header::read_part(src, src_bytes as u64)?, src)
 }
 
-/// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
-/// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+/// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8. It names the wrong value
+/// and the right ones. It is empty if there was no error. A call that succeeds leaves the text as it is.
 ///
 /// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
 /// next error on this thread.

@@ -45,7 +45,7 @@ impl<T: Table> Hdf5<T> {
             Some(hdf5) => Ok(hdf5),
             None => fail!(
                 Hdf5,
-                "no HDF5 is in sight of the caller, or several are; link the code that calls to HDF5, as a shared \
+                "the caller is linked to no HDF5, or to several; link the code that calls to HDF5, as a shared \
                 library if its \
                  symbols are stripped"
             ),
@@ -59,7 +59,7 @@ impl<T: Table> Hdf5<T> {
             Some(hdf5) => Ok(hdf5),
             None => fail!(
                 Hdf5,
-                "at {address:?}, which sleek_h5d_user() was given, is no program or library that is linked to HDF5"
+                "no program or library that is linked to HDF5 is at {address:?}, which sleek_h5d_user() was given"
             ),
         }
     }

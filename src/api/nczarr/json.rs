@@ -1,4 +1,4 @@
-//! The codec in Zarr's metadata, as docs/zarr.md has it: an object of numbers, words and truths.
+//! The codec in Zarr's metadata, as docs/guide/zarr.md has it: an object of numbers, words and truths.
 
 use std::fmt::Write;
 
@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn wrong<T>(&self) -> Result<T> {
         fail!(
             InvalidArgument,
-            "the codec {} cannot be read from byte {} on; it was to be like {}",
+            "the codec {} cannot be read from byte {} on; it should be like {}",
             self.text,
             self.at,
             r#"{"id": "sleek", "abs": 0.001}"#

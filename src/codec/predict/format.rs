@@ -1,4 +1,4 @@
-//! What stands where in a packed tile (docs/codecs/predict.md).
+//! What stands where in a packed tile (docs/reference/codecs/predict.md).
 
 use super::interpolation::Rule;
 use crate::container::{Geometry, Layout};

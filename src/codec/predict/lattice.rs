@@ -1,4 +1,5 @@
-//! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart (docs/codecs/predict.md §1).
+//! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart
+//! (docs/reference/codecs/predict.md §1).
 //!
 //! Let V = round(v / fine), and R be a restored multiple no more than 7 from V. The error is at most
 //! 7·fine + fine/2 + d, where d is what the rounded quotient is off: at most 2^-5·fine for f32, of which |V| is below

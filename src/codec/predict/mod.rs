@@ -1,6 +1,6 @@
 //! The smallest file at a guaranteed bound: exact bins in independent tiles of up to three axes, differences along the
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
-//! residuals names one (docs/codecs/predict.md).
+//! residuals names one (docs/reference/codecs/predict.md).
 
 mod axes;
 mod choice;

@@ -1,5 +1,5 @@
 //! Elements of a tile that its predictor does not restore as they must be: a list of corrections, in fine steps, and
-//! one of exceptions, bit for bit (docs/codecs/predict.md §8).
+//! one of exceptions, bit for bit (docs/reference/codecs/predict.md §8).
 
 use super::lossless::{take, take16};
 use crate::error::{Result, fail};

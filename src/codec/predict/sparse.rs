@@ -1,5 +1,5 @@
 //! Tiles of which few groups have codes other than 0, and these come first: one state codes them, as the final states
-//! of 32 would be most of the tile (docs/codecs/predict.md §6).
+//! of 32 would be most of the tile (docs/reference/codecs/predict.md §6).
 
 use super::format::{GROUP, code, groups, token};
 use super::lossless::take;

@@ -1,4 +1,4 @@
-//! The static tables, as docs/codecs/predict.md has them.
+//! The static tables, as docs/reference/codecs/predict.md has them.
 
 /// Classes of groups, and as many tables of tokens; class 0 has no tokens.
 pub const TABLES: usize = 16;

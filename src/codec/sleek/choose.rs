@@ -22,8 +22,8 @@
 //! by the map in every subchunk, with exceptions, without step 3 and with common zeros in place. The smaller one is
 //! kept, so none is larger than what `fast` makes of it.
 //!
-//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in
-//! all.
+//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
+//! 1–6 % in all.
 
 use super::plan::Plan;
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};

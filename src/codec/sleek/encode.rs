@@ -381,7 +381,7 @@ fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>
     unshifted.then_some(words)
 }
 
-/// The chunk's integers x of docs/codecs/sleek.md §3.
+/// The chunk's integers x of docs/reference/codecs/sleek.md §3.
 #[inline(always)]
 fn to_integers<E: Element, const S: usize>(
     plan: &Plan,

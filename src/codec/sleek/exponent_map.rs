@@ -1,12 +1,12 @@
-//! The exponent map: common exponents to small codes, bit for bit reversible (SLEEK, Algorithm 1; docs/codecs/sleek.md
-//! §4).
+//! The exponent map: common exponents to small codes, bit for bit reversible (SLEEK, Algorithm 1;
+//! docs/reference/codecs/sleek.md §4).
 //!
 //! The branch-free form: with t = 2x − 2^(W−e) taken as signed and u = 2·rotl(x, 1), M(x) = t ≥ 0 ? 2^(W−e+1) − 1 − u :
 //! u.
 
 use crate::primitives::word::Word;
 
-/// M of docs/format.md for words with `e` exponent bits.
+/// M of docs/reference/format.md for words with `e` exponent bits.
 #[inline(always)]
 pub fn encode<W: Word>(x: W, e: u32) -> W {
     let t = (x << 1).sub(W::ONE << (W::BITS - e));
@@ -29,7 +29,7 @@ pub fn decode<W: Word>(code: W, e: u32) -> W {
 mod tests {
     use super::*;
 
-    /// M as docs/format.md prints it.
+    /// M as docs/reference/format.md prints it.
     fn plain<W: Word>(v: W, e: u32) -> W {
         let mut x = v.rotl(1);
         let one = W::ONE << (W::BITS - e);

@@ -1,4 +1,4 @@
-//! What stands where in a zfp stream's header and bodies (docs/codecs/zfp.md).
+//! What stands where in a zfp stream's header and bodies (docs/reference/codecs/zfp.md).
 
 use zfp_rs::{ZFP_MAX_BITS, ZFP_MAX_PREC, ZFP_MIN_BITS, ZFP_MIN_EXP, ZfpConfig};
 

@@ -1,5 +1,5 @@
 //! ZFP: blocks of 4^d values, a near-orthogonal transform, and bit planes that are cut off by a rate, a precision, an
-//! accuracy, or not at all. Each tile is a headerless stream of zfp 1.0.1 (docs/codecs/zfp.md).
+//! accuracy, or not at all. Each tile is a headerless stream of zfp 1.0.1 (docs/reference/codecs/zfp.md).
 
 pub mod array;
 mod element;

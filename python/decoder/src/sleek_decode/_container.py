@@ -1,4 +1,4 @@
-"""The container of streams: header, extension, index, checksums, and where chunks lie in the array (docs/format.md)."""
+"""The container of streams: header, extension, index, checksums, and where chunks lie in the array (docs/reference/format.md)."""
 
 from __future__ import annotations
 

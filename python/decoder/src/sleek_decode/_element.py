@@ -1,4 +1,4 @@
-"""Element types, as docs/format.md §1 numbers them."""
+"""Element types, as docs/reference/format.md §1 numbers them."""
 
 from __future__ import annotations
 

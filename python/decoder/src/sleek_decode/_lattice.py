@@ -1,4 +1,4 @@
-"""Bins and multiples of codec predict, and what is put over them (docs/codecs/predict.md §1, §8)."""
+"""Bins and multiples of codec predict, and what is put over them (docs/reference/codecs/predict.md §1, §8)."""
 
 from __future__ import annotations
 

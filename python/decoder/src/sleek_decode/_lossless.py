@@ -1,4 +1,4 @@
-"""What tiles of codec predict have whose words are elements' bits (docs/codecs/predict.md §3, §9 to §13)."""
+"""What tiles of codec predict have whose words are elements' bits (docs/reference/codecs/predict.md §3, §9 to §13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planes: where a chunk's missing values are (docs/format.md §5)."""
+"""Planes: where a chunk's missing values are (docs/reference/format.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codec predict: predicted tiles behind an entropy coder of 32 lanes (docs/codecs/predict.md). Many tiles go side by side."""
+"""Codec predict: predicted tiles behind an entropy coder of 32 lanes (docs/reference/codecs/predict.md). Many tiles go side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codec sleek: chunks of 32 subchunks (docs/codecs/sleek.md)."""
+"""Codec sleek: chunks of 32 subchunks (docs/reference/codecs/sleek.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of codec predict, and those that tiles bring (docs/codecs/predict.md §12, §14)."""
+"""The tables of codec predict, and those that tiles bring (docs/reference/codecs/predict.md §12, §14)."""
 
 from __future__ import annotations
 

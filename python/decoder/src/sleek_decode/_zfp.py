@@ -1,4 +1,4 @@
-"""Codec zfp: each tile is a stream of blocks of 4^d values (docs/codecs/zfp.md)."""
+"""Codec zfp: each tile is a stream of blocks of 4^d values (docs/reference/codecs/zfp.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
-//! from the restored ones around them (docs/codecs/predict.md §7). What is encoded is what the decoder will restore, so
-//! errors do not add up. All arithmetic is modulo 2^32.
+//! from the restored ones around them (docs/reference/codecs/predict.md §7). What is encoded is what the decoder will
+//! restore, so errors do not add up. All arithmetic is modulo 2^32.
 
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]

@@ -1,4 +1,5 @@
-//! How the new nodes of a level are made of the coarse ones around them, along one axis (docs/codecs/predict.md §7).
+//! How the new nodes of a level are made of the coarse ones around them, along one axis
+//! (docs/reference/codecs/predict.md §7).
 
 /// Bits of weights.
 pub const WEIGHT_BITS: u32 = 10;

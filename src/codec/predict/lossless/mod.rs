@@ -1,5 +1,5 @@
 //! What a tile of elements' bits may do beyond differences of their order: other words, other predictions, low bits
-//! beside the coder (docs/codecs/predict.md §10–13).
+//! beside the coder (docs/reference/codecs/predict.md §10–13).
 
 pub mod bounded;
 pub mod decimals;
