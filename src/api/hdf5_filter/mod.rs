@@ -23,6 +23,8 @@ pub(crate) mod loaded;
 pub(crate) mod neighbours;
 #[cfg(unix)]
 pub(crate) mod pipeline;
+#[cfg(all(unix, feature = "cuda"))]
+pub(crate) mod prepared;
 #[cfg(unix)]
 pub(crate) mod report;
 #[cfg(unix)]
