@@ -16,7 +16,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
 .PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers scale \
-	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
+	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -232,6 +232,10 @@ install: build static ## into PREFIX (default /usr/local): libraries, headers, C
 
 tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist
 	@bash packaging/tarball.sh build/dist
+
+portable: ## wheel and tarball that run on glibc 2.17 or newer, in build/wheel and build/dist; with zig, from PyPI
+	@bash packaging/portable.sh build/portable
+	$(MAKE) wheel tarball SLEEK_PREBUILT=$(abspath build/portable)
 
 deb: build static ## Debian packages for this release of Debian or Ubuntu, in build/deb
 	@CARGO_TARGET_DIR="$(abspath $(TARGET))" bash packaging/deb.sh build/deb

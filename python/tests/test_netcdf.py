@@ -106,7 +106,7 @@ def variables_of_files(path):
         f.set_auto_mask(False)
         back = f["a"][:]
         assert np.array_equal(back == FILL, a == FILL) and 0 < np.abs(back - a).max() <= 1e-2
-        assert [np.array_equal(f[name][:] == mark, gaps == mark) for name in ("attribute", "named", "none")] == [True, False, False]
+        assert [np.array_equal(f[name][:] == mark, gaps == mark) for name in ("attribute", "named", "none")] == [True, True, False]
         assert 0 < np.abs(f["attribute"][:] - gaps).max() <= 0.05
         assert np.array_equal(f["g/n"][:], a.astype("i4")) and np.array_equal(f["late"][:], a)
     assert os.path.getsize(path) < 0.8 * 6 * 15 / 12 * a.nbytes  # chunks have 15 times
