@@ -9,6 +9,8 @@ use crate::error::Result;
 use crate::host::memory::reserve;
 
 /// Bytes of a mark: a number that no data has by chance, and the place of the stream.
+///
+/// cbindgen:ignore
 pub const MARK: usize = 16;
 
 /// Streams, each until it is asked for.
