@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._library import check, lib
-from ._params import MODES, element, params, shaped
+from ._library import SleekError, check, lib
+from ._params import INVALID_ARGUMENT, MODES, element, params, shaped
 
 _TARGETS = ("ratio", "size", "psnr", "ssim")
 
@@ -50,5 +50,10 @@ def find_bound(
     a = np.ascontiguousarray(array)
     p = params(element(a.dtype), None, None, None, None, True, None, fill, profile)
     shaped(p, a.shape)
-    check(lib.sleek_find_bound(ctypes.byref(p), a.ctypes.data, a.size, _TARGETS.index(name), value))
+    try:
+        check(lib.sleek_find_bound(ctypes.byref(p), a.ctypes.data, a.size, _TARGETS.index(name), value))
+    except SleekError as e:
+        if e.code != INVALID_ARGUMENT:
+            raise
+        raise ValueError(str(e)) from None
     return {"abs": p.bound} if MODES[p.mode] == "abs" else {"lossless": True}
