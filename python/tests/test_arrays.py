@@ -311,10 +311,10 @@ def test_targets_are_met(dtype):
         similar.append(one.mean())
     assert 0.985 < similar[0] < 0.995 and similar[1] < similar[0], (bound, similar)
     assert sleek.find_bound(np.full(1000, 3.5), ratio=10) == {"lossless": True}
-    with pytest.raises(sleek.SleekError, match="gives ratio"):
+    with pytest.raises(ValueError, match="gives ratio"):
         sleek.find_bound(field, ratio=1e9)
     for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}, {"ssim": 1}:
-        with pytest.raises((ValueError, sleek.SleekError), match="needed"):
+        with pytest.raises(ValueError, match="needed"):
             sleek.find_bound(field, **wrong)
 
 
@@ -323,7 +323,7 @@ def test_targets_that_nothing_meets_name_the_nearest():
     noise = rng.random(20_000, "f4")
     nan = (rng.integers(1, 1 << 22, 20_000, "u4") | np.uint32(0x7F800000)).view("f4")
     for a, target in (np.full(10, 3.5), {"ratio": 10}), (np.full(10, 3.5), {"size": 20}), (nan, {"ratio": 10}), (noise, {"ratio": 1e5}):
-        with pytest.raises(sleek.SleekError, match="the nearest that can be met is ") as e:
+        with pytest.raises(ValueError, match="the nearest that can be met is ") as e:
             sleek.find_bound(a, **target)
         name, nearest = str(e.value).rsplit(" ", 1)[1].split("=")
         bound = sleek.find_bound(a, **{name: float(nearest)})
