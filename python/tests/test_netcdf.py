@@ -73,7 +73,7 @@ def datasets_of_h5py(path):
         assert np.abs(back.astype("f8") - a).max() <= 1e-2
         # Without a word whose it is, or with a wrong one, it stays an error.
         arguments = dataset.id.id, h5py.h5t.NATIVE_FLOAT.id, None, None, 0, back.ctypes.data, None, None
-        for address, says in ((None, b"several are"), (1, b"sleek_h5d_user"), (id(lib), b"sleek_h5d_user")):
+        for address, says in ((None, b"or to several"), (1, b"sleek_h5d_user"), (id(lib), b"sleek_h5d_user")):
             lib.sleek_h5d_user(address)
             assert lib.sleek_h5d_read(*arguments) == 13 and says in lib.sleek_last_error()
 
