@@ -230,7 +230,7 @@ class Report:
                 found = [r for r in self.result["cpu"] if (r["bound"], r["profile"], r["threads"]) == (bound, profile, cores)]
                 cells = [number(geometric_mean(r[f] for r in found if r[f])) for f in ("compress_all", "decompress_all")]
                 rows.append([bound_name(bound), profile + marked(profile, self.result["when"]), *cells])
-        return table(["bound", "profile", f"compress, {cores} cores × one", "decompress"], rows)
+        return table(["bound", "profile", f"compress, {cores} cores × one", "decompress"], said_once(rows, 1))
 
     def processor(self):
         """This run on one core, as a row for the table by processor."""
@@ -276,7 +276,7 @@ class Report:
                     rows.append([bound_name(bound), profile, dtype, *cells])
         head = ["bound", "profile", "type", "memcpy GB/s", "compress × memcpy", "decompress × memcpy"]
         size = max((r["mib"] for r in self.result["large"]), default=0)
-        return f"Arrays of {size} MiB:\n\n" + table(head, rows)
+        return f"Arrays of {size} MiB:\n\n" + table(head, said_once(rows, 2))
 
     def hdf5_means(self, language, codec, bound, chunk, threads):
         """(write, read, share of fields that failed) against no filter."""
