@@ -24,6 +24,9 @@
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
 
+// Bytes of a mark: a number that no data has by chance, and the place of the stream.
+#define MARK 16
+
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
     // Success.
@@ -490,23 +493,19 @@ const char *sleek_strerror(int32_t code);
 // Never NULL; belongs to the library and stays valid.
 const char *sleek_version(void);
 
-// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What they
-// were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
+// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
+// they were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
 //
 // - params: set up by sleek_params_init(); unchanged after an error.
 // - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
 // - target, value: a sleek_target and its number.
 //
-// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory. NaN,
-// infinities and missing values do not count for a PSNR or an SSIM.
+// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory.
+// NaN, infinities and missing values do not count for a PSNR or an SSIM.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a target that no bound meets: the text names the nearest one
 // that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.
-int32_t sleek_find_bound(struct sleek_params *params,
-                         const void *src,
-                         size_t count,
-                         int32_t target,
-                         double value);
+int32_t sleek_find_bound(struct sleek_params *params, const void *src, size_t count, int32_t target, double value);
 
 // Sets profile and codec of params to those that suit an array: each is tried on a sample of 8 MiB, and the smallest
 // wins.

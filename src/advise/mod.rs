@@ -25,9 +25,10 @@ use quality::Place;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
-/// Of `params` count all but mode, bound and range. The bound is searched for on a sample, then tried on the whole array.
-/// A ratio or a size is exceeded by 2 % at most, where a bound gives that. A PSNR is 20 log10 of value range over root mean
-/// square error. An SSIM is the mean over windows of 8 × 8 values. NaN, infinities and missing values do not count.
+/// Of `params` count all but mode, bound and range. The bound is searched for on a sample, then tried on the whole
+/// array. A ratio or a size is exceeded by 2 % at most, where a bound gives that. A PSNR is 20 log10 of value range
+/// over root mean square error. An SSIM is the mean over windows of 8 × 8 values. NaN, infinities and missing values do
+/// not count.
 ///
 /// A target that no bound meets is an error, which names the nearest one that can be met.
 pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params> {
@@ -77,8 +78,8 @@ fn add(
     Ok(())
 }
 
-/// The request with the profile and the codec that suit the array `src`: all are tried on 8 MiB of it. Speeds differ from
-/// one time to the next, and the choice by them with these.
+/// The request with the profile and the codec that suit the array `src`: all are tried on 8 MiB of it. Speeds differ
+/// from one time to the next, and the choice by them with these.
 pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
     params.check()?;
     let dims = params.dims.of_count(elements_of(params, src)?)?;

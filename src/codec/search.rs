@@ -1,6 +1,6 @@
-//! The search for missing values that nobody named, on the CPU (docs/reference/format.md §5.1 has the rule, `primitives::marks`
-//! tells it). Most arrays have none: they are watched while they are encoded, in the cache, and encoded anew where
-//! there may be one.
+//! The search for missing values that nobody named, on the CPU (docs/reference/format.md §5.1 has the rule,
+//! `primitives::marks` tells it). Most arrays have none: they are watched while they are encoded, in the cache, and
+//! encoded anew where there may be one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -97,8 +97,8 @@ fn behind(params: &Params, watched: Option<&Mutex<Watched>>, src: &[u8]) -> Resu
     }
 }
 
-/// Whether there seems to be a usual mark, or nothing but two values, in some parts of a large array. Whatever they say,
-/// the result is the same.
+/// Whether there seems to be a usual mark, or nothing but two values, in some parts of a large array. Whatever they
+/// say, the result is the same.
 #[inline(never)]
 fn looks_like_it(params: &Params, src: &[u8]) -> Result<bool> {
     if src.len() < GLANCED_OF {

@@ -1,5 +1,5 @@
-//! Marks of missing values that nobody declared: what tells one from data (docs/reference/format.md §5.1). The one place that
-//! has the rule; the kernels' copy is `kernels/common/marks.cuh`.
+//! Marks of missing values that nobody declared: what tells one from data (docs/reference/format.md §5.1). The one
+//! place that has the rule; the kernels' copy is `kernels/common/marks.cuh`.
 
 use super::range::{Ends, value_range};
 use crate::dtype::DType;
@@ -133,8 +133,8 @@ pub fn are_few(ends: &Ends) -> bool {
     ends.low == ends.high || ends.above_low > ends.below_high
 }
 
-/// Whether the smallest and the largest value of an array with these ends, which are there more than once or not, may be
-/// marks.
+/// Whether the smallest and the largest value of an array with these ends, which are there more than once or not, may
+/// be marks.
 pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
     let Ends { low, high, above_low, below_high } = *ends;
     let others = below_high - above_low;
@@ -146,22 +146,37 @@ pub fn may_be(dtype: DType, ends: &Ends, repeats: [bool; 2]) -> [bool; 2] {
     [is(low, above_low - low, repeats[0]), is(high, high - below_high, repeats[1])]
 }
 
+/// What is known of an end beside [`Ends`].
+#[derive(Clone, Copy, Debug)]
+pub struct Closer {
+    /// It is there once.
+    pub once: bool,
+    /// Between two different elements there, no farther out than the ends can be; infinite if nothing is known.
+    pub gap: f64,
+}
+
+impl Closer {
+    /// Nothing is known.
+    pub const UNKNOWN: Closer = Closer { once: false, gap: f64::INFINITY };
+}
+
 /// Whether an array has no mark and more than two values: its smallest and largest elements are within `reach` of `low`
 /// and `high`, and so are others of what lies next to these, which is farther away than twice that, or none of them.
-/// Ends that are there `once` are marks only where they are usual.
-pub fn clears(dtype: DType, ends: &Ends, reach: f64, once: [bool; 2]) -> bool {
+/// Ends that are there once are marks only where they are usual.
+pub fn clears(dtype: DType, ends: &Ends, reach: f64, closer: [Closer; 2]) -> bool {
     let Ends { low, high, above_low, below_high } = *ends;
     // How far apart the others are at least, and how far away from them an end is at most.
     let others = (below_high - reach) - (above_low + reach);
     // What is rounded is less than the slack.
     let slack = if reach > 0.0 { 1e-15 * low.abs().max(high.abs()) } else { 0.0 };
-    let farthest = |distance: f64| distance + 2.0 * reach + slack;
-    let is_none = |end: f64, distance: f64, once: bool| {
+    let is_none = |end: f64, distance: f64, closer: Closer| {
         let usual = || has_usual(dtype, ((end - reach).next_down(), (end + reach).next_up()));
-        let near = distance > 2.0 * reach && farthest(distance) <= others;
-        (near || once) && (near && farthest(distance) <= others / GAP || !usual())
+        // An element that is nearer may be the end itself.
+        let distance = if distance > 2.0 * reach { distance } else { f64::INFINITY };
+        let farthest = distance.min(closer.gap) + 2.0 * reach + slack;
+        (farthest <= others || closer.once) && (farthest <= others / GAP || !usual())
     };
-    others > 0.0 && is_none(low, above_low - low, once[0]) && is_none(high, high - below_high, once[1])
+    others > 0.0 && is_none(low, above_low - low, closer[0]) && is_none(high, high - below_high, closer[1])
 }
 
 /// Whether a value that people use to mark missing ones may lie within a range.

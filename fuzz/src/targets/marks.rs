@@ -1,5 +1,5 @@
-//! Missing values that nobody named: what the encoder finds is what docs/reference/format.md §5.1 says; it comes back, and
-//! nothing else comes back equal to it.
+//! Missing values that nobody named: what the encoder finds is what docs/reference/format.md §5.1 says; it comes back,
+//! and nothing else comes back equal to it.
 
 use super::Input;
 use crate::vectors::marks::found;

@@ -9,15 +9,15 @@ use crate::error::{Result, fail};
 use crate::host::guard::status;
 use crate::params::Params;
 
-/// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What they
-/// were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
+/// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
+/// they were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
 ///
 /// - params: set up by sleek_params_init(); unchanged after an error.
 /// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
 /// - target, value: a sleek_target and its number.
 ///
-/// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory. NaN,
-/// infinities and missing values do not count for a PSNR or an SSIM.
+/// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory.
+/// NaN, infinities and missing values do not count for a PSNR or an SSIM.
 ///
 /// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a target that no bound meets: the text names the nearest one
 /// that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.

@@ -1,10 +1,10 @@
-//! What an array is known to have while it is encoded: where a codec tells between which numbers each chunk lies, nobody
-//! looks at the elements, unless these tell that there may be marks (`primitives::marks`).
+//! What an array is known to have while it is encoded: where a codec tells between which numbers each chunk lies,
+//! nobody looks at the elements, unless these tell that there may be marks (`primitives::marks`).
 
 use crate::dtype::DType;
 use crate::exec::Isa;
 use crate::host::memory::on_heap;
-use crate::primitives::marks;
+use crate::primitives::marks::{self, Closer};
 use crate::primitives::range::{Ends, Watch};
 
 /// Smallest and largest element of a chunk, each as far off as `reach` at most; no element is farther away.
@@ -147,43 +147,40 @@ impl Watched {
             }
             self.add_all(ends, [None; 2]);
         }
-        if self.clears([false; 2]) {
+        if self.clears([Closer::UNKNOWN; 2]) {
             return Verdict::NoMarks;
         }
-        let once = self.look_again(known, src);
+        let closer = self.look_again(known, src);
         match self.ends {
-            _ if self.clears(once) => Verdict::NoMarks,
+            _ if self.clears(closer) => Verdict::NoMarks,
             Some(ends) if self.reach == 0.0 => Verdict::Ends(ends),
             _ => Verdict::Unknown,
         }
     }
 
-    /// Whether there are no marks; of the ends those that are there `once` are known.
-    fn clears(&self, once: [bool; 2]) -> bool {
-        self.ends.is_none_or(|ends| marks::clears(self.dtype, &ends, self.reach, once))
+    /// Whether there are no marks.
+    fn clears(&self, closer: [Closer; 2]) -> bool {
+        self.ends.is_none_or(|ends| marks::clears(self.dtype, &ends, self.reach, closer))
     }
 
-    /// Looks at the chunks that have the ends: what lies next to these is often in the same chunk. Tells which of the
-    /// ends are there once for certain.
-    fn look_again(&mut self, known: &[f64], src: &[u8]) -> [bool; 2] {
-        let (dtype, big_endian) = (self.dtype, self.big_endian);
-        let chunks = self.places.map(|place| place.map(|Place { at, len, .. }| &src[at..at + len]));
-        let ends = chunks.map(|chunk| {
-            let mut watch = Watch::new(Isa::best(), dtype, big_endian, known);
-            watch.see(chunk?);
-            watch.ends().filter(|ends| ends.low.is_finite() && ends.high.is_finite())
-        });
-        let own = [ends[0].map(|ends| ends.low), ends[1].map(|ends| ends.high)];
+    /// Looks at the chunks that have the ends: what lies next to these is often in the same chunk.
+    fn look_again(&mut self, known: &[f64], src: &[u8]) -> [Closer; 2] {
         let places = self.places;
-        ends.into_iter().zip(places).for_each(|(ends, place)| {
-            if let Some(ends) = ends {
-                self.add_all(ends, [place; 2]);
-            }
-        });
-        [0, 1].map(|end| match (self.places[end], chunks[end], own[end]) {
-            (Some(place), Some(chunk), Some(own)) => place.alone && marks::count(dtype, big_endian, own, chunk) == 1,
-            _ => false,
-        })
+        [0, 1].map(|end| places[end].map_or(Closer::UNKNOWN, |place| self.look_at(end, place, known, src)))
+    }
+
+    /// Looks at the chunk that has the smallest or the largest element.
+    fn look_at(&mut self, end: usize, place: Place, known: &[f64], src: &[u8]) -> Closer {
+        let (dtype, big_endian, chunk) = (self.dtype, self.big_endian, &src[place.at..place.at + place.len]);
+        let mut watch = Watch::new(Isa::best(), dtype, big_endian, known);
+        watch.see(chunk);
+        let Some(ends) = watch.ends().filter(|ends| ends.low.is_finite() && ends.high.is_finite()) else {
+            return Closer::UNKNOWN;
+        };
+        self.add_all(ends, [Some(place); 2]);
+        let (own, next) = [(ends.low, ends.above_low), (ends.high, ends.below_high)][end];
+        let gap = if own == next { f64::INFINITY } else { (own - next).abs() };
+        Closer { once: place.alone && marks::count(dtype, big_endian, own, chunk) == 1, gap }
     }
 }
 

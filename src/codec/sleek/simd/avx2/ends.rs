@@ -49,8 +49,8 @@ pub fn ends32<const S: usize>(_: Avx2, words: &[u32; S], ends: &mut Ends<u32>) -
     }
 }
 
-/// See `Simd::ends`. Words of 64 bits are compared as the floats that they are, which skips NaN: where one was, all bits
-/// of the third line's lane are set.
+/// See `Simd::ends`. Words of 64 bits are compared as the floats that they are, which skips NaN: where one was, all
+/// bits of the third line's lane are set.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // three arrays have the index
 pub fn ends64<const S: usize>(_: Avx2, words: &[u64; S], ends: &mut Ends<u64>) -> u64 {

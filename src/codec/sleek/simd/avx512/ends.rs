@@ -12,8 +12,8 @@ macro_rules! ends {
         pub fn $name<const S: usize>(_: Avx512, words: &[$word; S], ends: &mut Ends<$word>) -> $word {
             const LANES: usize = 64 / size_of::<$word>();
             const { assert!(S.is_multiple_of(LANES)) };
-            // SAFETY: the processor has the level, as the token says; lines are 64 bytes, aligned to 64, and each load is
-            // of 64 bytes of the words.
+            // SAFETY: the processor has the level, as the token says; lines are 64 bytes, aligned to 64, and each load
+            // is of 64 bytes of the words.
             unsafe {
                 let [least, most, most_signed] = ends.lines().map(|line| line.0.as_mut_ptr());
                 let mut high = _mm512_load_si512(most.cast());
