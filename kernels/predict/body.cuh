@@ -70,19 +70,21 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
     const u32 n = d.n;
     for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
-    take_groups(b, codes, n, true);
-    if (threadIdx.x < 32) {
-        u16* const stream = d.stream(which);
-        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES;
-        const bool own = choose_table(b, b.used);
-        u32 table_halves = 0;
-        if (own && lane == 0) table_halves = write_table(b, d.table(which)) / 2;
-        table_halves = __shfl_sync(FULL, table_halves, 0);
-        Writer w;
+    take_groups<true>(b, codes, n);
+    const bool own = choose_table(b, d.part);
+    // A warp makes words of the codes, another one writes the table, and a third one tries to make a sparse tile.
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, halves = Desk<T>::STREAM_HALVES;
+    u16* const stream = d.stream(which);
+    Writer w;
+    u32 longest = 0, is_masked = 0, state_halves = 0;
+    if (warp == 0) {
         w.begin(stream, halves, lane);
-        encode_codes(b, own ? (u32)OF_CLASSES : (u32)NO_TABLE, codes, n, w);
-        u32 longest, is_masked;
-        const u32 state_halves = write_states(w.x, body.states, longest, is_masked);
+        list_groups(b, n, own);
+        encode_listed(b, codes, n, w);
+        state_halves = write_states(w.x, body.states, longest, is_masked);
+    } else if (warp == 1) {
+        if (lane == 0) b.table_halves = own ? write_table(b, d.table(which)) / 2 : 0;
+    } else if (warp == 2) {
         bool far = false;
         if (sizeof(Word) == 8)
             for (u32 i = lane; i < n; i += 32) far |= (u64)codes[i] >> 32 != 0;
@@ -90,15 +92,21 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
         if (!uniform(__any_sync(FULL, far)))
             sparse = encode_sparse(b, codes, n, stream, SPARSE_HALVES, (u8*)body.sparse_head, head_bytes);
         if (lane == 0) {
-            const Piece patches = patches_of(d, said);
-            if (sparse != ~0u && head_bytes / 2 + sparse < state_halves + table_halves + halves - w.at) {
-                make_body(body, said, 1, 0, 0, 0, patches, {body.sparse_head, head_bytes / 2}, 0,
-                          {stream + SPARSE_HALVES - sparse, sparse});
-            } else {
-                said.has_table = own;
-                make_body(body, said, 0, w.change, longest, is_masked, patches,
-                          {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
-            }
+            b.sparse = sparse;
+            b.sparse_head_bytes = head_bytes;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const Piece patches = patches_of(d, said);
+        const u32 sparse = b.sparse, head_bytes = b.sparse_head_bytes, table_halves = b.table_halves;
+        if (sparse != ~0u && head_bytes / 2 + sparse < state_halves + table_halves + halves - w.at) {
+            make_body(body, said, 1, 0, 0, 0, patches, {body.sparse_head, head_bytes / 2}, 0,
+                      {stream + SPARSE_HALVES - sparse, sparse});
+        } else {
+            said.has_table = own;
+            make_body(body, said, 0, w.change, longest, is_masked, patches,
+                      {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
         }
     }
     __syncthreads();
@@ -117,8 +125,7 @@ template <class T, class Word> DEV bool any_code(Desk<T>& d, const Word* codes) 
 template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body, Rule rule) {
     u32* const v = shelf.v;
     u32* const codes = (u32*)d.codes();
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) v[i] = d.numbers()[i];
+    copy_words(v, d.numbers(), d.n);
     __syncthreads();
     const bool masked = is_masked(d);
     if (!encode_numbers(d, shelf, d.box, rule, masked ? d.not_counted() : nullptr, codes)) return false;
@@ -139,7 +146,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
     write_patches(d);
     const Said said = {rule.set, 1 + rule.rough, rule.coarse ? (u32)ON_LATTICE : (u32)MULTIPLES,
                        0,        NO_FORM,        (u64)(i64)d.survey.base};
-    if (any_code(d, codes))
+    if (d.survey.small && !masked ? d.has_codes : any_code(d, codes))
         code_tile(d, shelf, body, said, codes);
     else
         make_empty(d, body, said);
@@ -255,10 +262,15 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     typedef typename T::Word Word;
     enum : u32 { SHORT_BITS = 21 };
     Said said = {0, 0, form != NO_FORM && d.head.step_w ? (u32)EXACT : (u32)PLAIN, 0, form, extended_word<T>(base)};
-    Word far = 0;
+    Word far = 0, large = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) far |= (words[i] + ((Word)1 << SHORT_BITS)) >> (SHORT_BITS + 1);
-    if (!block_or((u32)(far != 0), d.part) && d.head.grid.is_smooth()) {
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        far |= (words[i] + ((Word)1 << SHORT_BITS)) >> (SHORT_BITS + 1);
+        large |= (words[i] + (Word)SMALL_NUMBER) / (2 * SMALL_NUMBER);
+    }
+    const u32 size = block_or((u32)(far != 0) | (u32)(large != 0) << 1, d.part);
+    if (threadIdx.x == 0) d.survey.small = size == 0;
+    if (!(size & 1) && d.head.grid.is_smooth()) {
         u32* const numbers = d.numbers();
         u32* const codes = (u32*)d.codes();
 #pragma unroll 1
@@ -284,10 +296,12 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     said.base = extended_word<T>(base);
     Word* const codes = d.codes();
     const Places box = d.box;
+    Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x)
-        codes[i] =
-            code_of(middle ? words[i] - (Word)middle : lorenzo<Word>(box, set, i, [=](u32 k) { return words[k]; }));
+    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next())
+        codes[i] = code_of(middle         ? words[i] - (Word)middle
+                           : set == 0 ? words[i]
+                                      : lorenzo<Word>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return words[k]; }));
     __syncthreads();
     if (any_code(d, codes)) {
         code_tile(d, shelf, body, said, codes);
@@ -351,8 +365,10 @@ template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
     if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
     __syncthreads();
     if (!d.head.multiplier) return in_bins(d, shelf, body, d.elements());
-    look(d, d.elements());
-    survey(d);
+    if (!survey_whole(d)) {
+        look(d, d.elements());
+        survey(d);
+    }
     if (!find_exceptions(d)) return false;
     if (d.head.grid.is_smooth()) {
         const Way way = choose(d, shelf);

@@ -2,6 +2,7 @@
 // src/codec/predict/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
 #pragma once
 #include "costs.cuh"
+#include "encode.cuh"
 #include "survey.cuh"
 
 namespace predict {
@@ -28,14 +29,15 @@ struct Part {
     i32 base;
     u32 step;    // what bins are apart
     u64 share;
-    const u32* numbers;
+    const u32* numbers;       // its own
+    u32 *codes, *other;       // room for its codes
 
+    DEV u32 place(u32 dx, u32 dy, u32 dz) const { return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx; }
     DEV u32 place(u32 i) const {
         u32 dx, dy, dz;
         box.of(i, dx, dy, dz);
-        return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx;
+        return place(dx, dy, dz);
     }
-    DEV u32 number(u32 i) const { return numbers[n == whole.count() ? i : place(i)]; }
     DEV bool is_on(const u32* on, u32 i) const { return has_bit(on, n == whole.count() ? i : place(i)); }
 };
 
@@ -62,7 +64,9 @@ DEV u32 bin_of_number(u32 number, i32 base, u32 step) {
     return (x + LATTICE_STEP / 2 + MORE * LATTICE_STEP) / LATTICE_STEP - MORE;
 }
 
-template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact, const u32* numbers) {
+// A small part's numbers and codes stand in shared memory, behind the place where numbers are encoded. For a whole
+// block; a barrier before and behind.
+template <class T> DEV Part part_of(Desk<T>& d, Shelf shelf, const Places& sides, bool exact, const u32* numbers) {
     Part p;
     p.whole = d.box;
     p.box = sides;
@@ -76,12 +80,45 @@ template <class T> DEV Part part_of(Desk<T>& d, const Places& sides, bool exact,
     p.step = exact ? 1 : (u32)LATTICE_STEP;
     p.share = d.n / p.n;
     p.numbers = numbers;
+    p.codes = (u32*)d.trial();
+    p.other = (u32*)d.best();
+    make_direct_costs();
+    if (p.n <= SAMPLE_ELEMENTS) {
+        u32* const own = shelf.v + SAMPLE_ELEMENTS;
+        p.numbers = own;
+        p.codes = own + SAMPLE_ELEMENTS;
+        p.other = p.codes + SAMPLE_ELEMENTS;
+        if ((p.box.lx | p.whole.lx | p.x) % QUAD == 0) {
+            const Places quads = {p.box.lx / QUAD, p.box.ly, p.box.lz};
+            Walk w(quads, threadIdx.x, blockDim.x);
+#pragma unroll 4
+            for (u32 i = threadIdx.x; i < p.n / QUAD; i += blockDim.x, w.next())
+                ((uint4*)own)[i] = *(const uint4*)(numbers + p.place(QUAD * w.x, w.y, w.z));
+        } else {
+            Walk w(p.box, threadIdx.x, blockDim.x);
+#pragma unroll 2
+            for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) own[i] = numbers[p.place(w.x, w.y, w.z)];
+        }
+    }
+    __syncthreads();
     return p;
 }
 
 // Encodes numbers at `v` by a rule; false where it cannot be. For a whole block; a barrier before and behind.
 template <class T>
 SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const u32* not_counted, u32* codes) {
+    if (!not_counted && d.survey.small) {
+        Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
+        const u32 e = PREDICT_NUMBER_BYTES / 4;
+        u32 any = rule.rough ? encode_small<true>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels, codes,
+                                                  d.differences())
+                             : encode_small<false>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels, codes,
+                                                   d.differences());
+        any = block_or(any, d.part);
+        if (threadIdx.x == 0) d.has_codes = any >> 31;
+        any &= ~(1u << 31);
+        return any < (rule.coarse ? 1u << 20 : 1u << 22);
+    }
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
     Partial<u32>* const none = nullptr;
     Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
@@ -99,28 +136,23 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
 // For a whole block; a barrier before and behind.
 template <class T>
 SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes, u64& cost, u64& corrections) {
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) shelf.v[i] = p.number(i);
+    copy_words(shelf.v, p.numbers, p.n);
     __syncthreads();
     if (!encode_numbers(d, shelf, p.box, rule, p.is_masked ? d.part_not_counted() : nullptr, codes)) return false;
     corrections = 0;
     if (p.corrected && rule.coarse) {
         u32 count = 0;
 #pragma unroll 1
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.number(i) && p.is_on(d.on(), i);
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.numbers[i] && p.is_on(d.on(), i);
         corrections = (u64)CORRECTION_COST * block_sum(count, d.part);
     }
     cost = corrections + fixed_cost(d, codes, p.n);
     return true;
 }
 
-// The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
-// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
-// behind.
-template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-    __syncthreads();
-    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
+// The set that costs least, out of those of axes that are longer than one element, and its cost. For a whole block; a
+// barrier behind.
+template <class T> DEV u32 least_of_sets(Desk<T>& d, const Places& box, u64& cost) {
     __syncthreads();
     const u32 allowed = (box.lx > 1) | (box.ly > 1) << 1 | (box.lz > 1) << 2;
     u32 best = 0;
@@ -132,17 +164,47 @@ template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>
     return best;
 }
 
+// The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
+// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
+// behind.
+template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
+    return least_of_sets(d, box, cost);
+}
+// The same as `shortest_set` of u32, of numbers in shared memory. For a whole block; a barrier before and behind.
+template <class T> SELDOM u32 shortest_by_quads(Desk<T>& d, Places box, const u32* numbers, u64& cost) {
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
+    __syncthreads();
+    add_costs_by_quads(d, box, numbers);
+    return least_of_sets(d, box, cost);
+}
+
 // Bins of a part at `v`, less the first one. For a whole block; a barrier before and behind.
 template <class T> DEV u32 make_bins(Desk<T>& d, Shelf shelf, Part p) {
-    const u32 first = bin_of_number(p.number(0), p.base, p.step);
+    const u32 first = bin_of_number(p.numbers[0], p.base, p.step);
     u32 any = 0;
-#pragma unroll 1
+#pragma unroll 2
     for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
-        const u32 bin = bin_of_number(p.number(i), p.base, p.step) - first;
+        const u32 bin = bin_of_number(p.numbers[i], p.base, p.step) - first;
         shelf.v[i] = bin;
         any |= bin ^ (u32)((i32)bin >> 31);
     }
     return block_or(any, d.part);
+}
+
+// What corrections of multiples cost that bins do not restore. For a whole block; a barrier behind.
+template <class T> DEV u64 cost_of_corrections(Desk<T>& d, const Part& p) {
+    u32 count = 0;
+    if (p.corrected) {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
+            count += (i32)(p.numbers[i] + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
+        count = block_sum(count, d.part);
+    }
+    __syncthreads();
+    return (u64)CORRECTION_COST * count;
 }
 
 // What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole block; a
@@ -151,9 +213,16 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
     make_bins(d, shelf, p);
     const u32* const v = shelf.v;
     i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+    if (has_quads(p.box) && set) {
+        codes_by_quads(p.box, set, v, codes);
+        __syncthreads();
+        const u64 cost = code_cost(d, codes, p.n, p.share, shelf.e);
+        return cost + cost_of_corrections(d, p);
+    }
+    Walk w(p.box, threadIdx.x, blockDim.x);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
-        codes[i] = code_of(lorenzo<u32>(p.box, set, i, [=](u32 k) { return v[k]; }));
+    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) {
+        codes[i] = code_of(set ? lorenzo<u32>(p.box, set, i, w.x, w.y, w.z, [=](u32 k) { return v[k]; }) : v[i]);
         least = (i32)v[i] < least ? (i32)v[i] : least;
         most = (i32)v[i] > most ? (i32)v[i] : most;
     }
@@ -168,15 +237,7 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
         const u64 other = code_cost(d, codes, p.n, p.share, shelf.e);
         cost = other < cost ? other : cost;
     }
-    if (p.corrected) {
-        u32 count = 0;
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x)
-            count += (i32)(p.number(i) + (u32)p.base) % (i32)LATTICE_STEP != 0 && p.is_on(d.on(), i);
-        cost += (u64)CORRECTION_COST * block_sum(count, d.part);
-    }
-    __syncthreads();
-    return cost;
+    return cost + cost_of_corrections(d, p);
 }
 
 // The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.
@@ -192,8 +253,7 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* c
         const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
                             a == 2 ? len[2] - coarse[2] : coarse[2]};
         if (cls.count() == 0) continue;
-        const u32* const from = codes + at;
-        add_costs_of_sets<false, u32, T, u32>(d, cls, 1 << a, [=](u32 i) { return difference_of(from[i]); });
+        add_costs_of_class(d, cls, a, codes + at);
         at += cls.count();
     }
     __syncthreads();
@@ -247,7 +307,7 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
 // block; a barrier before and behind.
 template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set) {
     const bool known = set < SETS;
-    u32 *const codes = (u32*)d.trial(), *const other = (u32*)d.best();
+    u32 *const codes = p.codes, *const other = p.other;
     if (p.is_masked) {
         const u32 whole = (p.n + 31) / 32 * 32;
 #pragma unroll 1
@@ -258,8 +318,9 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
     const u32* const v = shelf.v;
     u64 about_bins;
     const auto bin = [=](u32 i) { return v[i]; };
-    const u32 of_bins = any < MOST_BIN ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
-                                       : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
+    const u32 of_bins = any < MOST_BIN && has_quads(p.box) ? shortest_by_quads(d, p.box, v, about_bins)
+                        : any < MOST_BIN                   ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
+                                                           : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
     if (any >= MOST_BIN) about_bins = ~0ull / 2;
     Rule rule = {0, p.step > 1, known ? set : 0};
     u64 plain, corrections;
@@ -293,16 +354,16 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
 template <class T> DEV Way choose(Desk<T>& d, Shelf shelf) {
     if (d.n < FEWEST || !d.survey.near || !has_few_wide(d)) return {0, {}, 0};
     const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
-    const Way way = least_way(d, shelf, part_of(d, sides, false, d.numbers()), SETS);
+    const Way way = least_way(d, shelf, part_of(d, shelf, sides, false, d.numbers()), SETS);
     const u32 samples = sides.count();
     if (samples == d.n || way.cost >= (u64)LOW_COST * samples) return way;
-    return least_way(d, shelf, part_of(d, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
+    return least_way(d, shelf, part_of(d, shelf, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
 }
 
 // The same for numbers that must not change.
 template <class T> DEV Way choose_exact(Desk<T>& d, Shelf shelf, const u32* numbers) {
     if (d.n < FEWEST) return {0, {}, 0};
-    return least_way(d, shelf, part_of(d, sample_of(d.box), true, numbers), SETS);
+    return least_way(d, shelf, part_of(d, shelf, sample_of(d.box), true, numbers), SETS);
 }
 
 }    // namespace predict

@@ -14,6 +14,8 @@ enum : u32 {
 // Which groups a tile's own table is for.
 enum Own_of : u32 { NO_TABLE, OF_CLASSES, OF_CHEAPER, OF_ALL, OF_EVERY };
 
+enum : u32 { IS_DIRECT = 1u << 31 };
+
 // What a warp that codes has in shared memory.
 struct Bench_of_coder {
     uint4 symbols[ALL_SYMBOLS];    // of the tables that are always there, then those of classes
@@ -22,16 +24,30 @@ struct Bench_of_coder {
     u32 sums[STATIC_SYMBOLS];          // how often tokens occur in groups of each class, as FREQUENCIES stand
     u8 classes[ELEMENTS / GROUP];      // of groups, among the tables that are always there
     u8 own_group[ELEMENTS / GROUP];    // those that they are coded by
+    u32 direct[ELEMENTS / GROUP / 32];    // a bit for each whole group of direct tokens alone
+    // The groups that have codes, the first one last: where the table of each is among `symbols`, from bit 8 on, with
+    // IS_DIRECT where it has direct tokens alone; and how many there are.
+    u32 listed[ELEMENTS / GROUP], list_length;
     u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
     u64 own_classes;                   // the class that groups of each class get, four bits each
-    u32 own_of;
+    // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
+    u32 own_cost[TABLES], other_cost[TABLES], table_bytes;
+    u32 table_halves, sparse, sparse_head_bytes;    // what was written of the table, and as a sparse tile
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
 
+// What encodes a symbol: the state from which on it takes a word, where its slots start, the reciprocal of its
+// frequency, and how far that is shifted, with what the frequency lacks of all slots from bit 8 on.
 DEV uint4 symbol_of(u32 start, u32 frequency) {
     if (frequency == 0) return make_uint4(0, start, 0, 0);
     const u32 shift = frequency > 1 ? top_bit(frequency - 1) + 1 : 0;
-    return make_uint4(frequency, start, (u32)((((u64)1 << (31 + shift)) + frequency - 1) / frequency), shift);
+    return make_uint4(frequency << (STATE_BITS - TABLE_BITS), start,
+                      (u32)((((u64)1 << (31 + shift)) + frequency - 1) / frequency),
+                      ((1u << TABLE_BITS) - frequency) << 8 | shift);
+}
+// The state behind a symbol, of one that takes no word.
+DEV u32 state_behind(u32 x, const uint4& s) {
+    return x + (high_product(2 * x, s.z) >> (s.w & 31)) * (s.w >> 8) + s.y;
 }
 // The symbols of the tables that are always there. For a whole block.
 DEV void make_symbols(uint4* symbols) {
@@ -159,78 +175,96 @@ DEV void make_own_symbols(Bench_of_coder& b) {
     __syncwarp();
 }
 
-// What the tokens of a class cost in its own table, or in the one of class `by`. For a whole warp.
-SELDOM u32 cost_of_class(const Bench_of_coder& b, u32 cls, u32 by) {
-    const u32 lane = threadIdx.x & 31, first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
-    u32 cost = 0;
-#pragma unroll 1
-    for (u32 t = lane; t < tokens; t += 32)
-        cost += b.sums[first + t] * (by == OWN && b.own_of ? b.cost[t] : token_cost(by, t));
-    return __reduce_add_sync(FULL, cost);
-}
-// The same where the tile's own table is for the classes `chosen` alone: that of class OWN has given way.
-SELDOM u64 cost_of_classes(Bench_of_coder& b, u32 used, u32 chosen) {
-    u64 cost = 0;
-#pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++) {
-        if (!(used >> cls & 1)) continue;
-        cost += cost_of_class(b, cls, chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls);
-    }
-    return cost + 8 * BIT * (u64)table_bytes(b);
-}
-// Fits the table to the tokens of some classes. For a whole warp.
-SELDOM void fit_classes(Bench_of_coder& b, u32 chosen) {
-    const u32 lane = threadIdx.x & 31;
-    __syncwarp();
-#pragma unroll 1
-    for (u32 s = lane; s < SYMBOLS; s += 32) {
+// Fits the table to the tokens of the classes `chosen`, and finds what those cost in it and how long it is; what all
+// cost then, if the class of table OWN gives way where that is not chosen. For a whole block; a barrier before and
+// behind.
+DEV u64 fit_to_classes(Bench_of_coder& b, u32 used, u32 chosen) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) {
         u32 count = 0;
         for (u32 cls = 1; cls < TABLES; cls++)
             if (chosen >> cls & 1 && s < (u32)FIRSTS[cls + 1] - FIRSTS[cls]) count += b.sums[FIRSTS[cls] + s];
         b.count[s] = count;
     }
-    fit(b);
+    __syncthreads();
+    if (warp == 0) fit(b);
+    __syncthreads();
+#pragma unroll 1
+    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += warps) {
+        if (!(chosen >> cls & 1)) continue;
+        const u32 first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
+        u32 cost = 0;
+        for (u32 t = lane; t < tokens; t += 32) cost += b.sums[first + t] * b.cost[t];
+        cost = __reduce_add_sync(FULL, cost);
+        if (lane == 0) b.own_cost[cls] = cost;
+    }
+    if (warp + 1 == warps) {
+        const u32 bytes = table_bytes(b);
+        if (lane == 0) b.table_bytes = bytes;
+    }
+    __syncthreads();
+    u64 cost = 8 * BIT * (u64)b.table_bytes;
+#pragma unroll 1
+    for (u32 cls = 1; cls < TABLES; cls++)
+        if (used >> cls & 1) cost += chosen >> cls & 1 ? b.own_cost[cls] : b.other_cost[cls];
+    __syncthreads();
+    return cost;
 }
 
 // Finds the tile's own table by what tokens occur, and which classes it is for; false if it is better without one. For
-// a whole warp.
-SELDOM bool choose_table(Bench_of_coder& b, u32 used) {
-    const u32 lane = threadIdx.x & 31;
+// a whole block; a barrier before and behind.
+SELDOM bool choose_table(Bench_of_coder& b, u64* part) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, used = b.used;
     if (used == 0) return false;
-    u64 without = 0;
-    u32 all = 0;
-    if (lane == 0) b.own_of = NO_TABLE;
-    __syncwarp();
+    u32 all = 0, without = 0;
 #pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++)
-        if (used >> cls & 1) without += cost_of_class(b, cls, cls);
-    for (u32 s = lane; s < STATIC_SYMBOLS; s += 32) all += b.sums[s];
-    all = __reduce_add_sync(FULL, all);
-    __syncwarp();
-    if (lane == 0) b.own_of = OF_CLASSES;
-    fit_classes(b, used);
+    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += blockDim.x / 32) {
+        if (!(used >> cls & 1)) continue;
+        const u32 first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
+        u32 cost = 0, other = 0;
+        for (u32 t = lane; t < tokens; t += 32) {
+            const u32 sum = b.sums[first + t];
+            all += sum;
+            cost += sum * TOKEN_COSTS[first + t];
+            if (cls == OWN) other += sum * token_cost(OWN - 1, t);
+        }
+        without += cost;
+        cost = __reduce_add_sync(FULL, cls == OWN ? other : cost);
+        if (lane == 0) b.other_cost[cls] = cost;
+    }
+    all = block_sum(all, part);
+    const u64 plain = block_sum((u64)without, part);
+    const u64 for_all = fit_to_classes(b, used, used);
     u32 chosen = 0;
 #pragma unroll 1
-    for (u32 cls = 1; cls < TABLES; cls++) {
-        if (!(used >> cls & 1)) continue;
-        const u32 own = cost_of_class(b, cls, OWN), other = cost_of_class(b, cls, cls == OWN ? OWN - 1 : cls);
-        if (own < other) chosen |= 1 << cls;
-    }
-    const u64 for_all = cost_of_classes(b, used, used);
+    for (u32 cls = 1; cls < TABLES; cls++)
+        if (used >> cls & 1 && b.own_cost[cls] < b.other_cost[cls]) chosen |= 1 << cls;
+    u64 cost = for_all;
+    __syncthreads();    // all have seen them
     if (chosen != used) {
-        fit_classes(b, chosen);
+        cost = fit_to_classes(b, used, chosen);
         // Groups that all have one class say nothing of it.
-        if (for_all <= cost_of_classes(b, used, chosen) + BIT * (u64)(all / GROUP)) {
+        if (for_all <= cost + BIT * (u64)(all / GROUP)) {
             chosen = used;
-            fit_classes(b, used);
+            cost = fit_to_classes(b, used, used);
         }
     }
-    if (cost_of_classes(b, used, chosen) >= without) return false;
-    u64 classes = 0;
-    for (u32 cls = 1; cls < TABLES; cls++)
-        classes |= (u64)(chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls) << (4 * cls);
-    if (lane == 0) b.own_classes = classes;
-    make_own_symbols(b);
+    if (cost >= plain) return false;
+    if (threadIdx.x == 0) {
+        u64 classes = 0;
+        for (u32 cls = 1; cls < TABLES; cls++)
+            classes |= (u64)(chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls) << (4 * cls);
+        b.own_classes = classes;
+    }
+    // The symbols, one for each thread.
+    static_assert(SYMBOLS == PREDICT_THREADS, "one for each thread");
+    const u32 f = b.frequency[threadIdx.x], up_to = warp_running_sum(f);
+    if (lane == 31) ((u32*)part)[warp] = up_to;
+    __syncthreads();
+    u32 start = up_to - f;
+    for (u32 w = 0; w < warp; w++) start += ((u32*)part)[w];
+    b.own[threadIdx.x] = symbol_of(start, f);
+    __syncthreads();
     return true;
 }
 
@@ -257,8 +291,8 @@ struct Writer {
         }
     }
     DEV void symbol(const uint4& s, bool has) {
-        put(has && x >= s.x << (STATE_BITS - TABLE_BITS));
-        if (has) x += (u32)(((u64)x * s.z) >> (31 + s.w)) * ((1u << TABLE_BITS) - s.x) + s.y;
+        put(has && x >= s.x);
+        if (has) x = state_behind(x, s);
     }
     DEV void raw(u32 bits, u32 n) {
         put(x >> (STATE_BITS - n) != 0);
@@ -357,32 +391,109 @@ template <class Word> DEV u32 own_class(const Bench_of_coder& b, u32 of, u32 cls
 
 // Finds the classes of groups, and counts their tokens where that is asked for. For a whole block, with barriers before
 // and behind.
-template <class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n, bool counts) {
+template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     for (u32 s = threadIdx.x; s < STATIC_SYMBOLS; s += blockDim.x) b.sums[s] = 0;
+    if (threadIdx.x < sizeof(b.direct) / 4) b.direct[threadIdx.x] = 0;
+    if (COUNTS) make_direct_costs();
     if (threadIdx.x == 0) b.used = b.coded = 0;
     __syncthreads();
 #pragma unroll 1
     for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
         Word code[QUAD];
         const u32 has = take_codes(codes, n, g, lane, code);
-        const u32 cls = class_of(code);
+        bool are_direct = false;
+        const u32 cls = COUNTS ? class_of(code, are_direct) : class_of(code);
         if (lane == 0) {
             b.classes[g] = (u8)cls;
             if (cls) {
                 atomicOr(&b.used, 1u << cls);
                 atomicMax(&b.coded, g + 1);
+                if (are_direct && (g + 1) * GROUP <= n) atomicOr(b.direct + g / 32, 1u << (g % 32));
             }
         }
-        if (!uniform(cls && counts)) continue;
+        if (!COUNTS || !uniform(cls)) continue;
+        u32* const sums = b.sums + FIRSTS[cls];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             u32 raw;
-            if (has >> j & 1) atomicAdd(b.sums + FIRSTS[cls] + token_of_code(code[j], raw), 1u);
+            if (has >> j & 1) atomicAdd(sums + (are_direct ? (u32)code[j] : token_of_code(code[j], raw)), 1u);
         }
         __syncwarp();
     }
     __syncthreads();
+}
+
+// Encodes the classes that groups are coded by. For a whole warp.
+DEV void encode_classes(const Bench_of_coder& b, u32 n, Writer& w) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    w.step(0, [&] {
+#pragma unroll 1
+        for (u32 s = CLASSES_OF_LANE; s-- > 0;) {
+            const u32 g = CLASSES_OF_LANE * lane + s;
+            const bool has = g < groups;
+            const u32 before = s == 0 || !has ? FIRST : b.own_group[g - 1], cls = has ? b.own_group[g] : 0;
+            w.symbol(b.symbols[STATIC_SYMBOLS + before * TABLES + cls], has);
+        }
+    });
+}
+
+// Lists the groups that have codes, of the tile's own table or none; with the classes that they are coded by. For a
+// whole warp.
+DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    u32 length = 0;
+    __syncwarp();
+#pragma unroll 1
+    for (u32 first = (groups + 31) / 32 * 32; uniform(first > 0); first -= 32) {
+        const u32 g = first - 1 - lane, of = g < groups ? b.classes[g] : 0,
+                  cls = own ? (u32)(b.own_classes >> (4 * of)) & 15 : of;
+        if (g < groups) b.own_group[g] = (u8)(of ? cls : 0);
+        const u32 table = own && cls == OWN ? (u32)ALL_SYMBOLS : FIRSTS[cls],
+                  is_direct = b.direct[(first - 1) / 32] >> (g % 32) & 1, there = __ballot_sync(FULL, of != 0);
+        if (of) b.listed[length + __popc(there & low_ones(lane))] = g | table << 8 | (is_direct ? (u32)IS_DIRECT : 0);
+        length += __popc(there);
+    }
+    if (lane == 0) b.list_length = length;
+    __syncwarp();
+}
+
+// Encodes n codes of which the groups are listed. For a whole warp.
+template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, Writer& w) {
+    const u32 lane = threadIdx.x & 31, length = b.list_length;
+    // Codes are asked for two groups before they are needed.
+    Word next[QUAD] = {0, 0, 0, 0}, later[QUAD] = {0, 0, 0, 0};
+    u32 item = 0, next_item = length > 0 ? b.listed[0] : 0, later_item = length > 1 ? b.listed[1] : 0;
+    if (uniform(length > 0)) take_codes(codes, n, next_item & 255, lane, next);
+    if (uniform(length > 1)) take_codes(codes, n, later_item & 255, lane, later);
+#pragma unroll 1
+    for (u32 k = 0; uniform(k < length); k++) {
+        Word code[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            code[j] = next[j];
+            next[j] = later[j];
+        }
+        item = next_item;
+        next_item = later_item;
+        if (uniform(k + 2 < length)) {
+            later_item = b.listed[k + 2];
+            take_codes(codes, n, later_item & 255, lane, later);
+        }
+        const uint4* const table = b.symbols + (item >> 8 & 0xffff);
+        if (uniform(w.change != NEVER && item & IS_DIRECT)) {
+            uint4 s[QUAD];
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) s[j] = table[(u32)code[j]];
+#pragma unroll
+            for (u32 j = QUAD; j-- > 0;) w.symbol(s[j], true);
+            continue;
+        }
+        Quad<Word> quad;
+        quad.of(code, codes_there(n, item & 255, lane), false);
+        w.step((item & 255) + 1, [&] { quad.encode(w, table); });
+    }
+    encode_classes(b, n, w);
 }
 
 // Encodes n codes, whose groups have the classes at `b.classes`. For a whole warp.
@@ -411,15 +522,7 @@ template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Wor
         g = behind;
     }
     __syncwarp();
-    w.step(0, [&] {
-#pragma unroll 1
-        for (u32 s = CLASSES_OF_LANE; s-- > 0;) {
-            const u32 g = CLASSES_OF_LANE * lane + s;
-            const bool has = g < groups;
-            const u32 before = s == 0 || !has ? FIRST : b.own_group[g - 1], cls = has ? b.own_group[g] : 0;
-            w.symbol(b.symbols[STATIC_SYMBOLS + before * TABLES + cls], has);
-        }
-    });
+    encode_classes(b, n, w);
 }
 
 // Writes the final states, the shorter way; what the head says of them, and how many halves there are. For a whole
@@ -465,8 +568,8 @@ SELDOM u32 encode_sparse(Bench_of_coder& b, const Word* codes, u32 n, u16* strea
             x >>= 16;
         };
         const auto symbol = [&](const uint4& s) {
-            if (x >= s.x << (STATE_BITS - TABLE_BITS)) put();
-            x += (u32)(((u64)x * s.z) >> (31 + s.w)) * ((1u << TABLE_BITS) - s.x) + s.y;
+            if (x >= s.x) put();
+            x = state_behind(x, s);
         };
 #pragma unroll 1
         for (u32 g = coded; g-- > 0;) {

@@ -105,35 +105,64 @@ template <class Word> DEV u32 class_of(const Word (&code)[QUAD]) {
     return __reduce_add_sync(FULL, other) < __reduce_add_sync(FULL, cost) ? cls.second : cls.first;
 }
 
-// What a group costs in the tables that are always there; `has`: a bit for each of the lane's codes. For a whole warp.
-DEV u64 group_cost(const u32 (&code)[QUAD], u32 has) {
-    const GroupSums sums = sums_of(code);
-    if (!uniform(sums.sum)) return BIT / 4;
-    const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
-    u32 cost = 0, other = 0;
-    if (uniform(sums.most < DIRECT)) {
+// Where the costs of direct tokens stand in shared memory, behind what errors of nodes take: of each class and each
+// token, in PARTS of a bit.
+enum : u32 { DIRECT_COSTS_AT = PREDICT_NUMBER_BYTES / 4 + PREDICT_ERRORS - TABLES * DIRECT / 4 };
+// For a whole block; a barrier has to follow.
+DEV void make_direct_costs() {
+    SHARED_BYTES(shared);
+    u8* const costs = (u8*)((u32*)shared + DIRECT_COSTS_AT);
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < TABLES * DIRECT; i += blockDim.x) costs[i] = (u8)direct_cost(i / DIRECT, i % DIRECT);
+}
+
+// What codes of a group cost in the better of two classes, or, if not all are direct, in the first one; `has`: a bit
+// for each of the lane's codes, `whole`: all of the group are there. For a whole warp.
+DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, bool whole, u32 first, u32 second, bool are_direct) {
+    u32 cost = 0;
+    if (uniform(are_direct)) {
+        SHARED_BYTES(shared);
+        const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+        // Those of both classes, which are below 2^16.
+        const u8 *const by_first = costs + first * DIRECT, *const by_second = costs + second * DIRECT;
+        if (uniform(whole)) {
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) {
-            if (!(has >> j & 1)) continue;
-            cost += direct_cost(cls.first, code[j]);
-            other += direct_cost(cls.second, code[j]);
+            for (u32 j = 0; j < QUAD; j++) cost += by_first[code[j]] + ((u32)by_second[code[j]] << 16);
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++)
+                if (has >> j & 1) cost += by_first[code[j]] + ((u32)by_second[code[j]] << 16);
         }
         cost = __reduce_add_sync(FULL, cost);
-        other = __reduce_add_sync(FULL, other);
-        cost = other < cost ? other : cost;
-        return CLASS_COST + (u64)(cost ? cost : 1) * (BIT / PARTS);
+        cost = min_of(cost & 0xffff, cost >> 16);
+        return (cost ? cost : 1) * (BIT / PARTS);
     }
+    const u32 at = FIRSTS[first], tokens = FIRSTS[first + 1] - at;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) {
         if (!(has >> j & 1)) continue;
         u32 raw;
         const u32 token = token_of_code(code[j], raw);
-        cost += token_cost(cls.first, token) + BIT * raw;
+        cost += (token < tokens ? TOKEN_COSTS[at + token] : (u32)NO_COST) + BIT * raw;
     }
-    return CLASS_COST + __reduce_add_sync(FULL, cost);
+    return __reduce_add_sync(FULL, cost);
 }
 
-// A lane's codes of a group of n; those that there are not are 0.
+// A lane's codes of a group of n; those that there are not are 0. Codes begin at a multiple of 16 bytes.
+DEV u32 take_codes(const u32* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUAD]) {
+    const u32 first = group * GROUP + lane * QUAD, has = codes_there(n, group, lane);
+    if (has == low_ones(QUAD)) {
+        const uint4 q = *(const uint4*)(codes + first);
+        code[0] = q.x;
+        code[1] = q.y;
+        code[2] = q.z;
+        code[3] = q.w;
+        return has;
+    }
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
+    return has;
+}
 template <class Word> DEV u32 take_codes(const Word* codes, u32 n, u32 group, u32 lane, Word (&code)[QUAD]) {
     const u32 has = codes_there(n, group, lane), first = group * GROUP + lane * QUAD;
 #pragma unroll
@@ -143,13 +172,31 @@ template <class Word> DEV u32 take_codes(const Word* codes, u32 n, u32 group, u3
 
 // What n codes cost in the tables that are always there. For a whole block; a barrier before.
 template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
-    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP, warps = blockDim.x / 32;
     u64 cost = 0;
+    // Each lane knows of one of up to 32 groups, while all look at each.
 #pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
-        u32 code[QUAD];
-        const u32 has = take_codes(codes, n, g, lane, code);
-        cost += group_cost(code, has);
+    for (u32 first = threadIdx.x / 32; uniform(first < groups); first += 32 * warps) {
+        GroupSums own = {0, 0, 0};
+        u32 of = 0;
+#pragma unroll 1
+        for (u32 g = first; uniform(of < 32 && g < groups); g += warps, of++) {
+            u32 code[QUAD];
+            take_codes(codes, n, g, lane, code);
+            const GroupSums sums = sums_of(code);
+            if (lane == of) own = sums;
+        }
+        const Classes cls = classes_of(own.sum, own.nonzeros, own.most);
+        const u32 kind = cls.first | cls.second << 4 | (u32)(own.most < DIRECT) << 8;
+        u32 left = __ballot_sync(FULL, own.sum != 0);
+        cost += (u64)(of - __popc(left)) * (BIT / 4);
+#pragma unroll 1
+        for (; uniform(left); left &= left - 1) {
+            const u32 k = __ffs((i32)left) - 1, g = first + k * warps, both = __shfl_sync(FULL, kind, k);
+            u32 code[QUAD];
+            const u32 has = take_codes(codes, n, g, lane, code);
+            cost += CLASS_COST + cost_in_classes(code, has, (g + 1) * GROUP <= n, both & 15, both >> 4 & 15, both >> 8);
+        }
     }
     return block_sum(lane ? 0 : cost, d.part);
 }
@@ -236,6 +283,148 @@ DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 lo
         for (u32 s = 0; s < SETS; s++)
             for (u32 of = 0; of < SETS; of++)
                 if ((of & ~without) == s) atomicAdd(&d.costs[of], costs[s]);
+}
+
+// The class that a group gets among the tables that are always there, with costs of direct tokens in shared memory, and
+// whether all its codes are such. For a whole warp.
+template <class Word> DEV u32 class_of(const Word (&code)[QUAD], bool& are_direct) {
+    const GroupSums sums = sums_of(code);
+    are_direct = sums.most < DIRECT;
+    if (!uniform(sums.sum)) return 0;
+    const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
+    if (uniform(cls.first == cls.second)) return cls.first;
+    SHARED_BYTES(shared);
+    const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+    u32 cost = 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++)
+        cost += costs[cls.first * DIRECT + (u32)code[j]] | (u32)costs[cls.second * DIRECT + (u32)code[j]] << 16;
+    cost = __reduce_add_sync(FULL, cost);
+    return cost >> 16 < (cost & 0xffff) ? cls.second : cls.first;
+}
+
+// Whether a box can be gone through by quads: none has elements of two rows, and all groups are whole.
+DEV bool has_quads(const Places& box) { return box.lx % QUAD == 0 && box.count() % GROUP == 0; }
+
+// Four elements of a row with the one before them: as they are, and less those along y, z and both.
+struct Quads {
+    u32 x, y, z;
+    u32 own[QUAD + 1], of_y[QUAD + 1], of_z[QUAD + 1], both[QUAD + 1];
+
+    DEV Quads(const Places& box, u32 i, const u32* numbers) {
+        box.of(i, x, y, z);
+        const u32 row = box.lx, plane = box.lx * box.ly;
+        const auto load = [&](u32 at, bool there, u32 (&to)[QUAD + 1]) {
+            const uint4 q = there ? *(const uint4*)(numbers + at) : make_uint4(0, 0, 0, 0);
+            to[0] = there && x > 0 ? numbers[at - 1] : 0;
+            to[1] = q.x;
+            to[2] = q.y;
+            to[3] = q.z;
+            to[4] = q.w;
+        };
+        load(i, true, own);
+        load(i - row, y > 0, of_y);
+        load(i - plane, z > 0, of_z);
+        load(i - row - plane, y > 0 && z > 0, both);
+#pragma unroll
+        for (u32 j = 0; j <= QUAD; j++) {
+            both[j] = (own[j] - of_y[j]) - (of_z[j] - both[j]);
+            of_y[j] = own[j] - of_y[j];
+            of_z[j] = own[j] - of_z[j];
+        }
+    }
+};
+
+// The codes of differences of numbers along a set of axes that is not empty, of a box that has quads. For a whole
+// block.
+DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* codes) {
+    const u32 n = box.count();
+#pragma unroll 1
+    for (u32 i = QUAD * threadIdx.x; i < n; i += QUAD * blockDim.x) {
+        const Quads q(box, i, numbers);
+        const bool on_faces = !(set & 2 && q.y) && !(set & 4 && q.z);
+        u32 code[QUAD];
+#pragma unroll
+        for (u32 j = 1; j <= QUAD; j++) {
+            const u32 across = set & 2 ? set & 4 ? q.both[j] : q.of_y[j] : set & 4 ? q.of_z[j] : q.own[j],
+                      before = set & 2 ? set & 4 ? q.both[j - 1] : q.of_y[j - 1]
+                               : set & 4 ? q.of_z[j - 1]
+                                         : q.own[j - 1];
+            const bool on_face = on_faces && !(set & 1 && (j > 1 || q.x));
+            code[j - 1] = code_of(on_face ? q.both[j] - q.both[j - 1] : across - (set & 1 ? before : 0));
+        }
+        *(uint4*)(codes + i) = make_uint4(code[0], code[1], code[2], code[3]);
+    }
+}
+
+// The same as `add_costs_of_sets<true>` of u32, for a box that has quads.
+template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32* numbers) {
+    const u32 lane = threadIdx.x & 31, groups = box.count() / GROUP;
+    u32 cost = 0;    // of the set of this lane's number
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        const Quads q(box, g * GROUP + lane * QUAD, numbers);
+        u32 sums[SETS] = {0, 0, 0, 0, 0, 0, 0, 0};
+#pragma unroll
+        for (u32 j = 1; j <= QUAD; j++) {
+            const u32 all = q.both[j] - q.both[j - 1];
+            const bool first = j == 1 && q.x == 0;
+            sums[0] += magnitude_of(q.own[j]);
+            sums[1] += magnitude_of(first ? all : q.own[j] - q.own[j - 1]);
+            sums[2] += magnitude_of(q.y == 0 ? all : q.of_y[j]);
+            sums[3] += magnitude_of(first && q.y == 0 ? all : q.of_y[j] - q.of_y[j - 1]);
+            sums[4] += magnitude_of(q.z == 0 ? all : q.of_z[j]);
+            sums[5] += magnitude_of(first && q.z == 0 ? all : q.of_z[j] - q.of_z[j - 1]);
+            sums[6] += magnitude_of(q.y == 0 && q.z == 0 ? all : q.both[j]);
+            sums[7] += magnitude_of(all);
+        }
+        u32 sum = 0;
+#pragma unroll
+        for (u32 s = 0; s < SETS; s++) {
+            const u32 of_set = __reduce_add_sync(FULL, sums[s]);
+            if (lane == s) sum = of_set;
+        }
+        cost += (u32)logarithm(sum);
+    }
+    if (lane < SETS) atomicAdd(&d.costs[lane], (u64)cost);
+}
+
+// The same as `add_costs_of_sets<false>` of the codes of a class of one new axis, along the two other axes.
+template <class T> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis, const u32* codes) {
+    const u32 lane = threadIdx.x & 31, n = cls.count(), groups = (n + GROUP - 1) / GROUP,
+              by_one = axis == 0 ? cls.lx : 1, by_other = axis == 2 ? cls.lx : cls.lx * cls.ly;
+    u32 cost = 0;    // of the set of this lane's number: bit 0 the first one of these axes, bit 1 the second
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        u32 sums[4] = {0, 0, 0, 0};
+#pragma unroll 1
+        for (u32 i = g * GROUP + lane; i < min_of(n, (g + 1) * GROUP); i += 32) {
+            u32 x, y, z;
+            cls.of(i, x, y, z);
+            const bool one = axis == 0 ? y : x, other = axis == 2 ? y : z;
+            const u32 own = difference_of(codes[i]), of_one = one ? difference_of(codes[i - by_one]) : 0,
+                      of_other = other ? difference_of(codes[i - by_other]) : 0,
+                      of_both = one && other ? difference_of(codes[i - by_one - by_other]) : 0;
+            sums[0] += magnitude_of(own);
+            sums[1] += magnitude_of(own - of_one);
+            sums[2] += magnitude_of(own - of_other);
+            sums[3] += magnitude_of(own - of_one - (of_other - of_both));
+        }
+        __syncwarp();
+        u32 sum = 0;
+#pragma unroll
+        for (u32 s = 0; s < 4; s++) {
+            const u32 of_set = __reduce_add_sync(FULL, sums[s]);
+            if (lane == s) sum = of_set;
+        }
+        cost += (u32)logarithm(sum);
+    }
+    if (lane < 4) {
+        const u32 one = axis == 0 ? 2 : 1, other = axis == 2 ? 2 : 4,
+                  set = (lane & 1 ? one : 0) | (lane & 2 ? other : 0);
+        atomicAdd(&d.costs[set], (u64)cost);
+        atomicAdd(&d.costs[set | 1u << axis], (u64)cost);
+    }
 }
 
 }    // namespace predict

@@ -20,28 +20,51 @@ enum : u32 {
     WAITING = 16,         // bodies that may wait for those before them
 };
 
-// Of all values of a block's threads what `op` makes of two. `part` is room for one of each warp. For a whole block.
-template <class V, class Op> DEV V block_fold(V v, u64* part, Op op) {
+// Of all values of a warp's lanes what `op` makes of two.
+template <class V, class Op> DEV V warp_fold(V v, Op op) {
     const u32 lane = threadIdx.x & 31;
     for (u32 distance = 16; distance; distance /= 2) v = op(v, __shfl_sync(FULL, v, lane ^ distance));
-    if (lane == 0) ((V*)part)[threadIdx.x >> 5] = v;
+    return v;
+}
+// Of those of all warps of a block. `part` is room for one of each. For a whole block.
+template <class V, class Op> DEV V block_fold(V v, u64* part, Op op) {
+    if ((threadIdx.x & 31) == 0) ((V*)part)[threadIdx.x >> 5] = v;
     __syncthreads();
     V all = ((V*)part)[0];
     for (u32 w = 1; w < blockDim.x / 32; w++) all = op(all, ((V*)part)[w]);
     __syncthreads();
     return all;
 }
+DEV u32 warp_total(u32 v) { return __reduce_add_sync(FULL, v); }
+DEV u64 warp_total(u64 v) { return warp_sum(v); }
+DEV u32 warp_least(u32 v) { return __reduce_min_sync(FULL, v); }
+DEV i32 warp_least(i32 v) { return __reduce_min_sync(FULL, v); }
+DEV u32 warp_greatest(u32 v) { return __reduce_max_sync(FULL, v); }
+DEV i32 warp_greatest(i32 v) { return __reduce_max_sync(FULL, v); }
+template <class V> DEV V warp_least(V v) {
+    return warp_fold(v, [](V a, V b) { return a < b ? a : b; });
+}
+template <class V> DEV V warp_greatest(V v) {
+    return warp_fold(v, [](V a, V b) { return a > b ? a : b; });
+}
 template <class V> DEV V block_sum(V v, u64* part) {
-    return block_fold(v, part, [](V a, V b) { return a + b; });
+    return block_fold(warp_total(v), part, [](V a, V b) { return a + b; });
 }
 template <class V> DEV V block_or(V v, u64* part) {
-    return block_fold(v, part, [](V a, V b) { return a | b; });
+    return block_fold(warp_or(v), part, [](V a, V b) { return a | b; });
 }
 template <class V> DEV V block_min(V v, u64* part) {
-    return block_fold(v, part, [](V a, V b) { return a < b ? a : b; });
+    return block_fold(warp_least(v), part, [](V a, V b) { return a < b ? a : b; });
 }
 template <class V> DEV V block_max(V v, u64* part) {
-    return block_fold(v, part, [](V a, V b) { return a > b ? a : b; });
+    return block_fold(warp_greatest(v), part, [](V a, V b) { return a > b ? a : b; });
+}
+
+// Copies words, whose places are multiples of 16 bytes. By a whole block.
+DEV void copy_words(u32* to, const u32* from, u32 n) {
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n / QUAD; i += blockDim.x) ((uint4*)to)[i] = ((const uint4*)from)[i];
+    if (threadIdx.x < n % QUAD) to[n / QUAD * QUAD + threadIdx.x] = from[n / QUAD * QUAD + threadIdx.x];
 }
 
 // A bit for each element.
@@ -111,6 +134,25 @@ struct Places {
     DEV u32 len(u32 axis) const { return axis == 0 ? lx : axis == 1 ? ly : lz; }
 };
 
+// Goes through the elements of a box, always as many on.
+struct Walk {
+    u32 x, y, z, dx, dy, dz, lx, ly;
+
+    DEV Walk(const Places& box, u32 first, u32 step) : lx(box.lx), ly(box.ly) {
+        box.of(first, x, y, z);
+        box.of(step, dx, dy, dz);
+    }
+    DEV void next() {
+        x += dx;
+        const bool row = x >= lx;
+        x -= row ? lx : 0;
+        y += dy + row;
+        const bool plane = y >= ly;
+        y -= plane ? ly : 0;
+        z += dz + plane;
+    }
+};
+
 template <class Word> DEV Word magnitude_of(Word d) {
     const Word sign = 0 - (d >> (8 * sizeof(Word) - 1));
     return (d ^ sign) - sign;
@@ -156,10 +198,14 @@ template <class Word, class At> DEV Word difference_along(u32 i, u32 a, u32 b, A
     return d;
 }
 // The difference along a set of axes.
+template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, u32 x, u32 y, u32 z, At value);
 template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, At value) {
     if (set == 0) return value(i);
     u32 x, y, z;
     box.of(i, x, y, z);
+    return lorenzo<Word>(box, set, i, x, y, z, value);
+}
+template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, u32 x, u32 y, u32 z, At value) {
     const u32 along = on_face(set, x, y, z) ? 7 : set;
     const u32 a = along & 1 && x, b = along & 2 && y ? box.lx : 0, c = along & 4 && z ? box.lx * box.ly : 0;
     const Word d = difference_along<Word>(i, a, b, value);
@@ -176,6 +222,7 @@ struct Survey {
     i32 base;
     u32 on, wide;
     u32 has_missing, near, is_restored;
+    u32 small;    // all count, and are near enough for encode.cuh
 };
 
 // A part of a body.
@@ -238,7 +285,7 @@ template <class T> struct Desk {
     u64 part[MOST_WARPS];
     u64 costs[SETS];
     u64 found;
-    u32 count, flag;
+    u32 count, flag, has_codes;
     Levels levels;
     // Bodies that are to go to their places, from number `first` on; where the next one is staged.
     Waiting waiting[WAITING];

@@ -95,7 +95,7 @@ DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz) {
                       : axis == 1 ? ly
                                   : lz;
         const u32 fresh = nodes_of(n, k) - nodes_of(n, k + 1), j = end == 0 ? 0 : end == 1 ? fresh - 2 : fresh - 1;
-        Recipe recipe = {rough ? MEAN : REGULAR, 0, 0, 0};
+        Recipe recipe = rough ? Recipe{MEAN, 0, 512, 0} : Recipe{REGULAR, -64, 576, -64};
         if (end < 3 && fresh > (end == 1 ? 1u : 0u)) recipe = make_recipe(n, k, j, rough);
         levels.of[rough][k][axis].of[end] = recipe;
     }

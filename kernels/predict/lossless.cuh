@@ -820,7 +820,7 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
             b.cost[s] = cost_of(b.frequency[s]);
         }
     const Word* const codes = d.best();
-    take_groups(b, codes, d.n, false);
+    take_groups<false>(b, codes, d.n);
     if (threadIdx.x < 32) {
         const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES, prediction = choice.form >> 8 & 3;
         u16* const stream = d.stream((u32)(&body - d.body));

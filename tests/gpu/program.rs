@@ -780,7 +780,10 @@ fn main() {
             println!("gpu check: {} arrays of codec predict equal to the CPU's", predict::check(is_small()))
         }
         Some("predict") => predict::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
-        Some("predict-quick") => predict::bench(number(2, 512), number(3, 5), &[1e-1, 1e-3]),
+        Some("predict-quick") => {
+            let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
+            predict::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
+        }
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("check-gaps") => {
@@ -791,7 +794,7 @@ fn main() {
             "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] | check-zfp | zfp [MiB] \
+             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] | check-zfp | zfp [MiB] \
              [repeats]"
         ),
     }
