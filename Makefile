@@ -15,8 +15,8 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
-.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers \
-	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
+.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers scale \
+	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -76,7 +76,7 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu) \
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu examples/mpi/scale/*.cu benches/scale/*.cu) \
 	tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
@@ -199,6 +199,10 @@ performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 o
 peers: ## profile small beside SZ3, SZ2 and memcpy: ratio, error, speed, shapes, missing values; 6 minutes (PEERS="--only speeds")
 	@bash benches/peers/run.sh $(PEERS)
 
+scale: build ## docs/guide/scale.md: checkpoints of ranks and GPUs through parallel HDF5, in all ways (examples/mpi/scale); needs mpirun and h5pcc
+	@bash examples/demo/need.sh h5pcc:libhdf5-openmpi-dev mpirun:openmpi-bin
+	bash benches/scale/run.sh
+
 gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
 	@bash tests/gpu/check.sh
 
@@ -228,6 +232,10 @@ install: build static ## into PREFIX (default /usr/local): libraries, headers, C
 
 tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist
 	@bash packaging/tarball.sh build/dist
+
+portable: ## wheel and tarball that run on glibc 2.17 or newer, in build/wheel and build/dist; with zig, from PyPI
+	@bash packaging/portable.sh build/portable
+	$(MAKE) wheel tarball SLEEK_PREBUILT=$(abspath build/portable)
 
 deb: build static ## Debian packages for this release of Debian or Ubuntu, in build/deb
 	@CARGO_TARGET_DIR="$(abspath $(TARGET))" bash packaging/deb.sh build/deb

@@ -37,7 +37,8 @@ module sleek
         ! The lengths of dimensions, slowest first: for an array of Fortran its shape in reverse.
         type(c_ptr) :: dims
         integer(c_int32_t) :: rank, missing_count
-        integer(c_int64_t) :: missing(4), reserved(2)
+        integer(c_int64_t) :: missing(4)
+        integer(c_int32_t) :: no_fill, reserved(3)
     end type sleek_params
 
     interface

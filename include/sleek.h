@@ -24,6 +24,9 @@
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
 
+// Bytes of a mark: a number that no data has by chance, and the place of the stream.
+#define MARK 16
+
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
     // Success.
@@ -138,6 +141,19 @@ typedef enum sleek_device {
     SLEEK_CUDA = 2,
 } sleek_device;
 
+// What sleek_find_bound() is to meet.
+typedef enum sleek_target {
+    // So many times smaller, at least.
+    SLEEK_TARGET_RATIO = 0,
+    // A stream of so many bytes, at most.
+    SLEEK_TARGET_SIZE = 1,
+    // So many dB, at least: 20 log10(value range / root mean square error).
+    SLEEK_TARGET_PSNR = 2,
+    // Such a structural similarity, at least: above 0 and below 1, the mean over windows of 8 x 8 values of the two
+    // fastest dimensions.
+    SLEEK_TARGET_SSIM = 3,
+} sleek_target;
+
 // How a dataset was written or read.
 typedef enum sleek_h5d_route {
     // Nothing was selected.
@@ -195,8 +211,12 @@ typedef struct sleek_params {
     // bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     // Floating-point types only; integers all come back anyway.
     uint64_t missing[4];
+    // 1 (default) if no value is a missing one but those above; 0: where there is a bound, values that look like
+    // missing ones, such as -9999 among values from 0 to 1, are searched for, and kept as if they were in missing.
+    // The search takes time, on a GPU as much as compression, so a program asks for it; sleek_params_parse() does.
+    int32_t no_fill;
     // Zero.
-    uint64_t reserved[2];
+    uint32_t reserved[3];
 } sleek_params;
 
 // What a stream holds, as sleek_inspect() tells it.
@@ -244,6 +264,8 @@ typedef struct sleek_info {
     uint64_t missing_count;
     // Their bits.
     uint64_t missing[4];
+    // How many of them, the last ones, nobody named: they were found.
+    uint64_t missing_found;
 } sleek_info;
 
 // What an asynchronous call leaves in GPU memory when the stream has passed it.
@@ -302,9 +324,21 @@ int32_t sleek_params_init(struct sleek_params *params);
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
 int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
+// Sets bound and range of params for one chunk of an array that is kept in chunks which are restored, changed and
+// compressed anew, as Zarr keeps them: SLEEK_NOA without a range takes the range of this chunk, in which neither
+// missing values count, named or found, nor zeros, nor what the last element is equal to, which may be the rim that
+// was filled; and a step of a power of two, with which the bound holds however often that happens. Other requests stay
+// as they are.
+//
+// - params: set up by sleek_params_init(); unchanged after an error.
+// - src: count elements of params->dtype in host memory.
+//
+// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
+int32_t sleek_params_of_chunk(struct sleek_params *params, const void *src, size_t count);
+
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
-// bytes and 1/7000. Dimensions or missing values add up to 304 bytes.
+// bytes and 1/7000. Dimensions, missing values and those that may be found add up to 304 bytes.
 //
 // Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
@@ -458,6 +492,45 @@ const char *sleek_strerror(int32_t code);
 // The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
 // Never NULL; belongs to the library and stays valid.
 const char *sleek_version(void);
+
+// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
+// they were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
+//
+// - params: set up by sleek_params_init(); unchanged after an error.
+// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
+// - target, value: a sleek_target and its number.
+//
+// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory.
+// NaN, infinities and missing values do not count for a PSNR or an SSIM.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a target that no bound meets: the text names the nearest one
+// that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.
+int32_t sleek_find_bound(struct sleek_params *params, const void *src, size_t count, int32_t target, double value);
+
+// Sets profile and codec of params to those that suit an array: each is tried on a sample of 8 MiB, and the smallest
+// wins.
+//
+// - params: a request with profile and codec 0; unchanged after an error.
+// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
+// - speed: MB/s that the choice has to reach both ways, else the fastest wins; 0 if any will do, infinity for the
+//   fastest. Speeds, and so a choice by them, differ from one time to the next.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
+int32_t sleek_choose(struct sleek_params *params, const void *src, size_t count, double speed);
+
+// Tells the missing values in an array that nobody named, such as -9999: what a request without no_fill keeps exactly.
+//
+// - params: dtype and the missing values that are named; only read.
+// - src: count elements of params->dtype in host memory.
+// - found: receives the values; room for 4.
+// - found_count: receives how many there are, 0 after an error.
+//
+// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
+int32_t sleek_undeclared(const struct sleek_params *params,
+                         const void *src,
+                         size_t count,
+                         double *found,
+                         size_t *found_count);
 
 // Makes an array of zeros.
 //
@@ -665,7 +738,8 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
 //
 // The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
 // are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of
-// the dataset. dxpl has no data transform. MPI ranks do not share the file.
+// the dataset. dxpl has no data transform. In a file that MPI ranks share, the array is in GPU memory and has the byte
+// order of the file; its chunks go in by the H5Dwrite() of all ranks.
 //
 // - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
 //   for H5Dwrite(). They are hid_t's of the HDF5, 1.10 or newer, that the calling code is linked to.

@@ -1,11 +1,21 @@
-"""Puts libsleek.so and the command into the wheel, and names the wheel after what they need."""
+"""Puts libsleek.so and the command into the wheel, with its manual page and completions, and names the wheel after what they need."""
 
 import os
 import platform
 import re
+import subprocess
+import tempfile
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+COMPLETIONS = {
+    "bash": "share/bash-completion/completions/sleek",
+    "zsh": "share/zsh/site-functions/_sleek",
+    "fish": "share/fish/vendor_completions.d/sleek.fish",
+}
+"""Where a shell looks, below the folder of an environment or of a user."""
 
 
 class LibraryHook(BuildHookInterface):
@@ -20,6 +30,12 @@ class LibraryHook(BuildHookInterface):
         # A folder with nothing else in it, so that HDF5_PLUGIN_PATH can name it.
         build_data["force_include"][library] = "sleek/plugin/libsleek.so"
         build_data["shared_scripts"][command] = "sleek"
+        build_data["shared_data"][str(Path(self.root).parent / "packaging/sleek.1")] = "share/man/man1/sleek.1"
+        made = Path(tempfile.mkdtemp())
+        for shell, place in COMPLETIONS.items():
+            text = subprocess.run([command, "completions", shell], check=True, capture_output=True).stdout
+            (made / shell).write_bytes(text)
+            build_data["shared_data"][str(made / shell)] = place
 
 
 def platform_tag(binaries: bytes) -> str:

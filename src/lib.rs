@@ -33,6 +33,7 @@
 //! Both are on by default; a program that only compresses arrays wants `default-features = false`. The command `sleek`
 //! is a package of its own, `sleek-cli`, which uses what is published here.
 
+pub mod advise;
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
@@ -73,14 +74,14 @@ pub mod environment {
 
 /// The value range of an array, which a bound of mode `noa` is relative to.
 pub mod range {
-    pub use crate::primitives::range::{join, value_range};
+    pub use crate::primitives::range::{Ends, join, value_range};
 }
 
 pub use codec::Info;
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Device, MissingValues, Mode, Params, Profile};
+pub use params::{Device, MissingValues, Mode, Params, Profile, Search};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -104,8 +105,7 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
 /// written.
 #[cfg(unix)]
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    let last = params.dtype.size().min(src.len());
-    api::hdf5_filter::measured_without(params, &src[src.len() - last..], src)
+    api::hdf5_filter::of_chunk(params, src)
 }
 
 /// [`compress_into`] a new buffer of the right size.

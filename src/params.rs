@@ -35,6 +35,8 @@ impl Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MissingValues {
     values: [Option<MissingValue>; MAX_MISSING],
+    /// How many of them, the last ones, nobody named: they were found.
+    found: u8,
 }
 
 impl MissingValues {
@@ -59,7 +61,15 @@ impl MissingValues {
 
     /// The number `value` alone, if there is one.
     pub fn number(value: Option<f64>) -> MissingValues {
-        MissingValues { values: [value.map(MissingValue::Number), None, None, None] }
+        MissingValues { values: [value.map(MissingValue::Number), None, None, None], found: 0 }
+    }
+
+    /// One more that nobody named.
+    pub fn push_found(&mut self, value: MissingValue) -> Result<()> {
+        let before = self.iter().count();
+        self.push(value)?;
+        self.found += (self.iter().count() - before) as u8;
+        Ok(())
     }
 
     /// They, in the order in which they were named.
@@ -79,15 +89,31 @@ impl MissingValues {
 
     /// Their bits as elements of `dtype`; of integers none, which all come back anyway.
     pub fn of_type(&self, dtype: DType) -> Result<Missing> {
-        if !dtype.is_float() {
+        if !dtype.is_float() || self.values[0].is_none() {
             return Ok(Missing::NONE);
         }
-        Missing::named(dtype, self.iter())
+        let named = self.iter().count() - usize::from(self.found);
+        Missing::named(dtype, self.iter().take(named))?.and_found(dtype, self.iter().skip(named))
     }
 }
 
 /// The most bits of a value, which `Rate` and `Precision` may ask for.
 const MAX_BITS: f64 = 64.0;
+
+/// Whether values that look like missing ones, and that nobody named, are kept as such (docs/reference/format.md §5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Search {
+    /// They are searched for.
+    #[default]
+    Wanted,
+    /// They are data.
+    Off,
+    /// They are among the missing values already.
+    Done {
+        /// Whether there are two other values at most, which are kept exactly.
+        few: bool,
+    },
+}
 
 /// Everything `compress` needs to know besides the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +145,8 @@ pub struct Params {
     /// `Rate` and `Precision` are meant for integers too. For requests that serve datasets of any type, as those of
     /// HDF5 do; where `dtype` is the element type it says that already.
     pub integers: bool,
+    /// What becomes of values that look like missing ones.
+    pub search: Search,
 }
 
 impl Params {
@@ -137,7 +165,13 @@ impl Params {
             device: Device::Auto,
             threads: 0,
             integers: false,
+            search: Search::Wanted,
         }
+    }
+
+    /// Whether there are known to be two values at most, so that they are kept exactly under any bound.
+    pub fn has_few_values(&self) -> bool {
+        self.search == Search::Done { few: true }
     }
 
     /// The first missing value that is named as a number.

@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::host::environment;
 use crate::host::memory::reserve;
-use crate::params::{Mode, Params, Profile};
+use crate::params::{Mode, Params, Profile, Search};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
 pub fn parse(text: &str) -> Result<Params> {
@@ -50,12 +50,12 @@ pub fn parse(text: &str) -> Result<Params> {
             "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
             "integers" if value.is_none() => params.integers = true,
+            "no-fill" if value.is_none() => params.search = Search::Off,
             _ => {
                 return fail!(
                     InvalidArgument,
                     "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, \
-                    profile=, \
-                     codec=, integers are defined"
+                    no-fill, profile=, codec=, integers are defined"
                 );
             }
         }
@@ -98,6 +98,9 @@ pub fn format(params: &Params) -> String {
             MissingValue::Number(x) => format!(",fill={x:e}"),
             MissingValue::Bits(bits) => format!(",fill={bits:#x}"),
         };
+    }
+    if params.search == Search::Off {
+        text += ",no-fill";
     }
     if let Some(codec) = codec::REGISTRY.iter().find(|c| c.id() == params.codec) {
         text += &format!(",codec={}", codec.name());
@@ -157,6 +160,8 @@ mod tests {
             "rate=7.5e0,codec=zfp",
             "precision=1.6e1,codec=zfp",
             "rate=8e0,codec=zfp,integers",
+            "abs=1e0,no-fill",
+            "noa=1e-1,fill=1e36,no-fill,profile=fast",
         ] {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
@@ -174,8 +179,19 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let texts =
-            ["", "abs", "abs=", "abs=x", "abs=-1", "abs=nan", "lossless=1", "abs=1,rel=1", "range=5", "abs=1,ranges=5"];
+        let texts = [
+            "",
+            "abs",
+            "abs=",
+            "abs=x",
+            "abs=-1",
+            "abs=nan",
+            "lossless=1",
+            "abs=1,rel=1",
+            "range=5",
+            "abs=1,ranges=5",
+            "abs=1,no-fill=1",
+        ];
         for text in texts.into_iter().chain(["noa=1,range=0", "abs=1,profile=slow", "abs=1,"]).chain([
             "rate=0",
             "rate=65",

@@ -99,7 +99,8 @@ fn a_call_asks_as_often_for_many_tiles_as_for_few() {
             let grown = if codec.name() == "zfp" { 4 } else { 0 };
             let none_asks_more = of_few.iter().zip(&of_many).all(|(few, many)| *many <= few + grown);
             assert!(none_asks_more, "{params:?}: compress, decompress, range, box ask {of_few:?}, then {of_many:?}");
-            assert!(of_few.iter().all(|n| *n < 100), "{params:?}: {of_few:?}");
+            // Where missing values are found in the end an array is encoded twice.
+            assert!(of_few.iter().all(|n| *n < 200), "{params:?}: {of_few:?}");
             checked[usize::from(codec.id()).min(5)] += 1;
         }
     }

@@ -7,7 +7,7 @@ mod vectors;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
-use sleek::{DType, Kind, MissingValues, Mode, Params, Profile};
+use sleek::{DType, Kind, MissingValues, Mode, Params, Profile, Search};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
@@ -258,8 +258,8 @@ fn delicate_values_are_packed() {
     for dtype in FLOATS {
         for mode in [Mode::Abs, Mode::Rel, Mode::Lossless] {
             let words = packable(&delicate(&mut Random(9), dtype, Step { w: 7, j: -7 }, 3000));
-            let [packed, raw, constant] =
-                round_trip(&params(dtype, mode, 3.5 / 128.0, Profile::Adaptive), &words).unwrap();
+            let params = params(dtype, mode, 3.5 / 128.0, Profile::Adaptive);
+            let [packed, raw, constant] = round_trip(&Params { search: Search::Off, ..params }, &words).unwrap();
             assert!(packed > raw, "{dtype:?} {mode:?}: {packed} chunks packed, {raw} raw, {constant} constant");
         }
     }
@@ -301,17 +301,20 @@ fn a_fill_value_does_not_widen_the_range() {
     for dtype in FLOATS {
         let fill = word(dtype, 1, 15);
         let words: Vec<u64> = (0..5000).map(|i| if i % 9 == 0 { fill } else { word(dtype, i % 64, -6) }).collect();
-        let of = |fill_value| {
+        let of = |fill_value, search| {
             let params = Params {
                 missing: MissingValues::number(fill_value),
+                search,
                 ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive)
             };
             round_trip(&params, &words).unwrap();
             let data = to_bytes(dtype, &words, false);
             sleek::inspect(&sleek::compress(&params, &data).unwrap()).unwrap().range
         };
-        assert_eq!(of(None), 32768.0);
-        assert_eq!(of(Some(32768.0)), 63.0 / 64.0);
+        assert_eq!(of(None, Search::Off), 32768.0);
+        for (fill, search) in [(Some(32768.0), Search::Off), (None, Search::Wanted)] {
+            assert_eq!(of(fill, search), 63.0 / 64.0);
+        }
     }
 }
 

@@ -69,6 +69,11 @@ fn round_trips_with_every_codec() {
 }
 
 #[test]
+fn advice() {
+    assert_eq!(compile_and_run("tests/c/advice.c"), "advice is fine\n");
+}
+
+#[test]
 fn hostile_arguments() {
     assert_eq!(compile_and_run("tests/c/hostile.c"), "every fault is refused\n");
 }

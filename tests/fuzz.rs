@@ -114,6 +114,11 @@ fn sleek() {
 }
 
 #[test]
+fn marks() {
+    replay("marks");
+}
+
+#[test]
 fn predict() {
     replay("predict");
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use vectors::exact;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 51] = [
+const FEATURES: [&str; 53] = [
     "another follows",
     "big-endian",
     "bases",
@@ -24,6 +24,7 @@ const FEATURES: [&str; 51] = [
     "exact",
     "exact chunk",
     "exponent map",
+    "found missing values",
     "groups",
     "inactive",
     "masked",
@@ -46,6 +47,7 @@ const FEATURES: [&str; 51] = [
     "predict: bins",
     "predict: exact",
     "predict: words",
+    "predict: next",
     "predict: no words",
     "predict: states of a mask",
     "predict: no states",

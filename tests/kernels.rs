@@ -246,7 +246,13 @@ fn predict_tables_h() -> String {
 
 #[test]
 fn headers_are_fresh() {
-    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES), ("EXTENSION_WORDS", EXTENSION_WORDS as u64)];
+    let common = [
+        ("LISTED", LISTED as u64),
+        ("PIECE_BYTES", PIECE_BYTES),
+        ("EXTENSION_WORDS", EXTENSION_WORDS as u64),
+        ("SEEN", SEEN as u64),
+        ("USUAL", USUAL as u64),
+    ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let predict = [
         ("PREDICT_THREADS", PREDICT_THREADS as u64),

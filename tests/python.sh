@@ -16,6 +16,9 @@ awk '$0 == "```" { on = 0 } on { print } $0 == "```sh" { on = 1 }' docs/guide/py
 grep -q 'pip install' "$work/printed.sh"
 (PATH=$work/new/bin:$PATH && bash -euo pipefail "$work/printed.sh")
 [ "$("$work/new/bin/sleek" --version)" = "sleek $(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]
+for place in man/man1/sleek.1 bash-completion/completions/sleek zsh/site-functions/_sleek fish/vendor_completions.d/sleek.fish; do
+    grep -q sleek "$work/new/share/$place"
+done
 "$work/new/bin/sleek" compress -q --dtype f32 --abs 0.01 tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek"
 "$work/new/bin/sleek" verify -q tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek" > /dev/null
 (cd "$work" && new/bin/python -c 'import sleek; print("python: sleek", sleek.__version__, "without h5py")')

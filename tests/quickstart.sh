@@ -34,6 +34,9 @@ fi
 for page in c cpp fortran netcdf h5repack archive gpu; do
     python3 tests/pages.py "docs/guide/quickstart/$page.md"
 done
+for page in intents figures job-arrays; do
+    python3 tests/pages.py --with examples/fields.sh "docs/guide/$page.md"
+done
 python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/guide/quickstart/python.md
 python3 tests/pages.py --with "$tarball" docs/guide/quickstart/clusters.md
 PKG_CONFIG_PATH=$HOME/apps/sleek/lib/pkgconfig pkg-config --cflags sleek | grep -q apps || { echo "quickstart: the tarball's sleek.pc" >&2 && exit 1; }

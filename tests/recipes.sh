@@ -68,6 +68,7 @@ tool nco ncks --version
 tool cdo cdo --version
 tool gdal gdalinfo --version
 tool r Rscript -e 'library(hdf5r)'
+tool rhdf5 Rscript -e 'library(rhdf5)'
 tool octave octave-cli --version
 
 for page in anndata pynwb; do

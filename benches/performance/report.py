@@ -91,6 +91,12 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def said_once(rows, columns):
+    """The rows, whose first columns are empty where they say what the row above says."""
+    above = [[], *(row[:columns] for row in rows)]
+    return [[""] * columns + row[columns:] if row[:columns] == before else row for before, row in zip(above, rows)]
+
+
 def prose(text):
     """Lines of a page, which end at 120 columns."""
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
@@ -188,10 +194,10 @@ class Report:
                 for codec in self.codecs(bound):
                     if codec.startswith("SLEEK"):
                         continue
-                    row = [short_class(name), bound_name(bound), codec, self.shown(codec, fields, bound, "ratio"), *own]
+                    row = [short_class(name), bound_name(bound), *own, codec, self.shown(codec, fields, bound, "ratio")]
                     rows.append(row + [self.times_as_fast(of, codec, fields, bound) for of in (OURS, SMALLEST)])
-        head = ["fields", "bound", "filter", "its ratio", "adaptive's", f"small's{mark}"]
-        return table(head + ["adaptive × as fast", f"small{mark} × as fast"], rows)
+        head = ["fields", "bound", "adaptive's ratio", f"small's{mark}", "filter", "its ratio"]
+        return table(head + ["adaptive × as fast", f"small{mark} × as fast"], said_once(rows, 4))
 
     def times_as_fast(self, codec, peer, fields, bound):
         """Compressing and decompressing, over the fields on which both work."""
@@ -209,7 +215,7 @@ class Report:
                 row = [short_class(name), codec.removeprefix("SLEEK ") + marked(codec.removeprefix("SLEEK "), self.result["when"])]
                 row += [self.shown(codec, fields, b, "ratio") for b in self.result["bounds"]]
                 rows.append(row + [verdict(self.records(codec, fields, False))])
-        return table(["fields", "filter"] + [bound_name(b) for b in self.result["bounds"]] + ["bound"], rows)
+        return table(["fields", "filter"] + [bound_name(b) for b in self.result["bounds"]] + ["bound"], said_once(rows, 1))
 
     def cpu_mean(self, figure, of="cpu", **wanted):
         found = [r[figure] for r in self.result[of] if all(r[k] == v for k, v in wanted.items())]
@@ -224,7 +230,7 @@ class Report:
                 found = [r for r in self.result["cpu"] if (r["bound"], r["profile"], r["threads"]) == (bound, profile, cores)]
                 cells = [number(geometric_mean(r[f] for r in found if r[f])) for f in ("compress_all", "decompress_all")]
                 rows.append([bound_name(bound), profile + marked(profile, self.result["when"]), *cells])
-        return table(["bound", "profile", f"compress, {cores} cores × one", "decompress"], rows)
+        return table(["bound", "profile", f"compress, {cores} cores × one", "decompress"], said_once(rows, 1))
 
     def processor(self):
         """This run on one core, as a row for the table by processor."""
@@ -270,7 +276,7 @@ class Report:
                     rows.append([bound_name(bound), profile, dtype, *cells])
         head = ["bound", "profile", "type", "memcpy GB/s", "compress × memcpy", "decompress × memcpy"]
         size = max((r["mib"] for r in self.result["large"]), default=0)
-        return f"Arrays of {size} MiB:\n\n" + table(head, rows)
+        return f"Arrays of {size} MiB:\n\n" + table(head, said_once(rows, 2))
 
     def hdf5_means(self, language, codec, bound, chunk, threads):
         """(write, read, share of fields that failed) against no filter."""
@@ -326,7 +332,7 @@ class Report:
                 row(f"{level}, {profile}{marked(profile, self.result['when'])}, {dtype}, {bound_name(bound)}: × memcpy", aim, of)
                 if level in best and profile != "small" and bound == self.speed_bound:
                     of = [self.cpu_mean(f, of="large", **key) for f in ("compress_memcpy", "decompress_memcpy")]
-                    row(f"{level}, {profile}, {dtype}, arrays that no cache holds: × memcpy", aim, of)
+                    row(f"{level}, {profile}, {dtype}, large: × memcpy", aim, of)
         for dtype in ("f32", "f64"):
             level = next(iter(best), "avx512")
             key = dict(level=level, dtype=dtype, bound=self.speed_bound)

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
-use crate::targets::Target;
+use crate::targets::{self, Target};
 
 /// The bound, or what takes its place: exactly one.
 #[derive(clap::Args, Clone, Debug)]
@@ -40,6 +40,15 @@ pub struct Bound {
     /// At least this structural similarity, between 0 and 1: the mean over windows of 8 x 8 values
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     ssim: Option<f64>,
+    /// At least this structural similarity of floating-point data (Baker and others), of the worst plane
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    dssim: Option<f64>,
+    /// At least this correlation of what comes back with what there was
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    pearson: Option<f64>,
+    /// At most this distance of both distributions (Kolmogorov and Smirnov)
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    ks: Option<f64>,
     /// Every bit comes back
     #[arg(long)]
     lossless: bool,
@@ -53,7 +62,8 @@ impl Bound {
     /// What is to be met in the place of a bound.
     fn target(&self) -> Option<Target> {
         let ratio = self.ratio.map(Target::Ratio);
-        let quality = self.psnr.map(Target::Psnr).or(self.ssim.map(Target::Ssim));
+        let quality = self.psnr.map(Target::Psnr).or(self.ssim.map(Target::Ssim)).or(self.dssim.map(Target::Dssim));
+        let quality = quality.or(self.pearson.map(Target::Pearson)).or(self.ks.map(Target::Ks));
         ratio.or(self.size.map(Target::Size)).or(quality)
     }
 
@@ -132,14 +142,15 @@ impl Quality {
 
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
     pub fn target(&self) -> Result<Option<Target>, String> {
-        self.bound.target().map(|target| target.check().map(|()| target)).transpose()
+        self.bound.target().map(|target| targets::check(&target).map(|()| target)).transpose()
     }
 
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
         if let (Some(range), true) = (self.range, mode != Mode::Noa) {
-            let other = self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| target.name());
+            let other =
+                self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| targets::argument(&target));
             return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
@@ -170,11 +181,11 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
     Ok(all)
 }
 
-/// What to do about values that look like missing ones and were not declared.
+/// What becomes of values that look like missing ones and were not declared.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
-    /// Values far from all others, such as -9999 or 1e20, are data; without this they are an error, unless --fill names
-    /// them
+    /// Values far from all others, such as -9999 or 1e20, are data; without this they are missing values, as if --fill
+    /// named them
     #[arg(long)]
     pub no_fill: bool,
 }

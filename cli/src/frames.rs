@@ -137,7 +137,7 @@ impl FrameReader {
                 ("bound", number(h.bound)),
                 ("value range", number(h.range)),
                 ("codec", h.codec.to_string()),
-                ("missing values", format!("{:?}", h.layout.shape.missing)),
+                ("missing values", format!("{:x?}", h.layout.shape.missing.told())),
                 ("dimensions", others(h, axis_of(first))),
             ]
         };

@@ -19,6 +19,7 @@ else of each HDF5 chunk";
 #[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 #[command(mut_arg("ratio", |a| a.hide(true)), mut_arg("size", |a| a.hide(true)))]
 #[command(mut_arg("psnr", |a| a.hide(true)), mut_arg("ssim", |a| a.hide(true)))]
+#[command(mut_arg("dssim", |a| a.hide(true)), mut_arg("pearson", |a| a.hide(true)), mut_arg("ks", |a| a.hide(true)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
@@ -34,7 +35,7 @@ pub fn run(args: &Args) -> Outcome {
     // of them.
     let params = args.quality.params(DType::F64)?;
     if let Some(target) = args.quality.target()? {
-        let name = target.name();
+        let name = crate::targets::argument(&target);
         return Err(format!("{name}: needs the data; use repack, or compress, which prints the bound it finds"));
     }
     let words = cd_values_of(&params);
@@ -59,7 +60,7 @@ fn print(params: &Params, words: &[u32]) {
         CHUNK=...)",
     );
     say!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
-    section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
+    section("nccopy (VAR: a variable of floats; one -F for each of several; not chunked yet: add -c)");
     say!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
     section("Python, with the package sleek");
     say!("f.create_dataset(\"x\", data=x, chunks=True, **sleek.h5({}))", python(params));

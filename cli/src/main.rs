@@ -6,13 +6,14 @@ mod args;
 mod auto;
 mod completions;
 mod compress;
+#[cfg(unix)]
+mod csv;
 mod decompress;
 #[cfg(unix)]
 mod diff;
 #[cfg(unix)]
 mod doctor;
-mod element;
-#[cfg(unix)]
+#[cfg_attr(not(unix), allow(dead_code))]
 mod fourier;
 mod frames;
 mod h5args;
@@ -25,12 +26,13 @@ mod pipeline;
 #[cfg(unix)]
 mod plot;
 mod progress;
+#[cfg_attr(not(unix), allow(dead_code))]
+mod quality;
 #[cfg(unix)]
 mod repack;
 #[cfg(test)]
 mod rooms;
 mod sentinel;
-mod ssim;
 mod targets;
 mod tensors;
 mod test;

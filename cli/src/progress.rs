@@ -95,7 +95,25 @@ pub fn number(x: f64) -> String {
     if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
+/// An SSIM for reading: with as many nines as there are, and two digits behind them.
+pub fn similarity(ssim: f64) -> String {
+    let digits = (2.0 - (1.0 - ssim).max(1e-13).log10()).clamp(2.0, 15.0) as usize;
+    format!("{ssim:.digits$}")
+}
+
 /// A measured number for reading: no more digits than anyone reads.
 pub fn figure(x: f64) -> String {
     if x == 0.0 { "0".into() } else { format!("{x:.4e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nines_are_shown() {
+        assert_eq!(similarity(1.0), "1.000000000000000");
+        assert_eq!(similarity(0.99998765), "0.999988");
+        assert_eq!(similarity(0.5), "0.50");
+    }
 }

@@ -1,6 +1,5 @@
 //! `sleek test`: every checksum, without the originals.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +10,7 @@ use crate::frames::{self, FrameReader};
 use crate::hdf5::object::{Contents, Kind};
 #[cfg(unix)]
 use crate::hdf5::{Hdf5, dataset::Field, is_hdf5};
-use crate::io::{Block, Input, say};
+use crate::io::{Block, Input, files_below, say};
 use crate::tensors;
 use sleek::container::constants::MAGIC;
 
@@ -84,15 +83,8 @@ fn tell(path: &Path, findings: &Findings, quiet: bool) {
 
 /// The compressed and HDF5 files below a folder, in the order of their names.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let blame = |e: std::io::Error| format!("{}: {e}", folder.display());
-    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(blame)?.collect();
-    let mut entries = entries.map_err(blame)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        if entry.file_type().map_err(blame)?.is_dir() {
-            walk(&path, files)?;
-        } else if path.is_file() && is_ours(&path)? {
+    for path in files_below(folder)?.iter().map(|below| folder.join(below)) {
+        if is_ours(&path)? {
             files.push(path);
         }
     }

@@ -95,8 +95,9 @@ struct Header {
         if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
         if (have < length) return STATUS_TRUNCATED;
         values = w[2] & 0xff;
-        if (w[2] >> 8 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING) return STATUS_CORRUPT;
+        if (w[2] >> 16 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || w[2] >> 8 > values)
+            return STATUS_CORRUPT;
         if (form & 0xffff || section || 1u << (form >> 16 & 31) != CHUNK_BYTES || form >> 21 & 7)
             return STATUS_UNSUPPORTED_FORMAT;
         const u32 lens = rank > 1 ? rank : 0, numbers = lens + values;

@@ -1,8 +1,7 @@
 // What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header
 // around it.
 #pragma once
-#include "container.cuh"
-#include "element.cuh"
+#include "marks.cuh"
 
 // A block's share of an array, in launches whose blocks are divided evenly among the arrays.
 struct Share {
@@ -54,27 +53,36 @@ DEV void choose_step(Plan& plan, u32 dtype, bool fast) {
     plan.step_w = fast ? 4 : j > high ? 7 : 4 + (u32)(b >> 50 & 3);
 }
 
-// Key of a float whose order is the order of the numbers; never 0.
-DEV u64 order_of(float v) {
-    const u32 b = bits_of(v);
-    return b >> 31 ? (u32)~b : b | 1u << 31;
-}
-DEV u64 order_of(double v) {
-    const u64 b = bits_of(v);
-    return b >> 63 ? ~b : b | 1ull << 63;
-}
-DEV double value_of_order(u64 key, bool is_double) {
-    if (is_double) return float_of(key >> 63 ? key & ~(1ull << 63) : ~key);
-    return (double)float_of((u32)key >> 31 ? (u32)key & ~(1u << 31) : ~(u32)key);
+// Dimensions that the header's extension lists.
+DEV u32 listed_dims(const CompressArgs& a) {
+    const u32 rank = (u32)(a.extension[0] >> 56);
+    return rank > 1 ? rank : 0;
 }
 
-DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
+// Bytes of the extension of a stream with these missing values.
+DEV u32 extension_bytes(const CompressArgs& a, u32 values, u32 found) {
+    if (!found) return a.extension_bytes;
+    return (EXTENSION_BYTES + 8 * (listed_dims(a) + values) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+// Writes it: what the host made, with what was found.
+DEV void write_extension(const CompressArgs& a, const Plan& plan, const Known& known, u64* w) {
+    const u32 bytes = (u32)plan.records_at - HEADER_BYTES;
+    if (bytes == 0) return;
+    const u32 dims = listed_dims(a), words = bytes / 8;
+    w[0] = bytes | a.extension[0] >> 32 << 32;
+    w[1] = known.values | known.found << 8;
+    for (u32 i = 2; i < words; i++)
+        w[i] = i < 2 + dims ? a.extension[i] : i < 2 + dims + known.values ? known.missing[i - 2 - dims] : 0;
+}
+
+DEV Plan resolve(const CompressArgs& a, u64 count, const Marks& marks, const Known& known) {
+    Plan plan;
     Header head;
     head.count = count;
     head.dtype = a.dtype;
-    head.bytes = HEADER_BYTES + a.extension_bytes;
+    head.bytes = HEADER_BYTES + extension_bytes(a, known.values, known.found);
     head.layout();
-    Plan plan;
     plan.count = count;
     plan.raw_bytes = head.raw_bytes;
     plan.chunks = head.chunks;
@@ -89,14 +97,15 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     plan.range = 0.0;
     plan.abs_bound = a.mode == MODE_ABS ? a.bound : 0.0;
     if (a.mode == MODE_NOA) {
-        const bool is_double = a.dtype == DTYPE_F64, measured = control.range[0] != 0;
-        const u64 all = is_double ? ~0ull : 0xffffffffull;
         if (a.has_range)
             plan.range = a.range;
-        else if (measured)
-            plan.range = sub_down(value_of_order(control.range[0], is_double),
-                                  value_of_order(all - control.range[1], is_double));
+        else if (marks.any)
+            plan.range = sub_down(marks.high, marks.low);
         plan.abs_bound = mul_down(a.bound, plan.range);
+    }
+    if (a.search && marks.few) {
+        plan.range = plan.abs_bound = 0.0;
+        plan.rounded = plan.drop = 0;
     }
     choose_step(plan, a.dtype, a.fast);
     return plan;
@@ -123,7 +132,17 @@ DEV void begin_compress(const CompressArgs& a) {
     const u64 ahead = ((u64)share.rank * blockDim.x + threadIdx.x) * LINE_BYTES;
     if (!a.batch.items && ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
     Slot& slot = a.batch.slots[share.item];
-    Plan plan = resolve(a, item.count, slot.control);
+    const Marks marks = marks_after(a, slot, SEEN_ROUNDS);
+    if (a.search && (marks.found != 0) != (a.turn != 0)) {
+        // The other one of the two encoders has this array.
+        if (share.rank == 0 && threadIdx.x == 0) {
+            slot.plan.chunks = 0;
+            slot.control.ticket = slot.control.slots = 0;
+        }
+        return;
+    }
+    const Known known = missing_of(a, marks);
+    Plan plan = resolve(a, item.count, marks, known);
     const bool room = item.bytes >= plan.bodies_at;
     if (room) {
         uint4* head = (uint4*)item.dst;
@@ -134,14 +153,15 @@ DEV void begin_compress(const CompressArgs& a) {
     if (share.rank || threadIdx.x) return;
     if (!room) plan.chunks = 0;
     slot.plan = plan;
+    slot.known = known;
     slot.control.ticket = slot.control.slots = 0;
     slot.control.end = plan.bodies_at;
     slot.control.index_sum = 0;
     slot.control.closed = slot.control.status = 0;
     if (room) {
         u64* w = (u64*)item.dst;
-        const u64 flags =
-            (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) | (a.extension_bytes ? FLAG_EXTENDED : 0);
+        const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) |
+                          (plan.records_at > HEADER_BYTES ? FLAG_EXTENDED : 0);
         w[0] = MAGIC48 | (u64)VERSION << 48;
         w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 |
                (u64)plan.step_w << 48;
@@ -151,7 +171,7 @@ DEV void begin_compress(const CompressArgs& a) {
         w[5] = bits_of(plan.range);
         w[6] = bits_of(plan.abs_bound);
         w[7] = 0;
-        for (u32 i = 0; i < a.extension_bytes / 8; i++) w[8 + i] = a.extension[i];
+        write_extension(a, plan, known, w + 8);
     }
     if (plan.chunks == 0)
         seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);

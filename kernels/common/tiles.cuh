@@ -31,6 +31,7 @@ template <class Grid> struct TileHeader {
     u64 groups, entries_at, bodies_at, stream_bytes;
     u64 missing[MAX_MISSING];
     u32 bytes, values;    // of the header with its extension; missing values
+    u32 next;             // what packed bodies restore as a missing value is the next larger number
     u32 dtype, element_bytes, big_endian, is_float;
 
     DEV void layout() {
@@ -70,8 +71,10 @@ template <class Grid> struct TileHeader {
         if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
         if (have < length) return STATUS_TRUNCATED;
         values = w[2] & 0xff;
-        if (w[2] >> 8 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING) return STATUS_CORRUPT;
+        next = w[2] >> 16;
+        if (next > 1 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || (w[2] >> 8 & 0xff) > values || next > values)
+            return STATUS_CORRUPT;
         // Tiles with wide entries and no section are all that these codecs have.
         if (form != (1u | 1u << 8 | rank << 24) || section) return STATUS_CORRUPT;
         const u32 lens = rank > 1 ? rank : 0, sides_at = EXTENSION_BYTES + 8 * (lens + values), end = sides_at + rank;
@@ -94,6 +97,22 @@ template <class Grid> struct TileHeader {
         }
         if (product > 1ull << 58 || !grid.make() || grid.count != count) return STATUS_CORRUPT;
         return missing_are_valid(number + lens, values, dtype, missing) ? 0 : STATUS_CORRUPT;
+    }
+    // What an element of a packed body is that was restored as `bits`. The largest numbers, and what is none, have none
+    // behind them.
+    DEV u64 beside_missing(u64 bits) const {
+        const u64 sign = 1ull << (8 * element_bytes - 1);
+        const u64 infinity = dtype == DTYPE_F64 ? 0x7ffull << 52 : dtype == DTYPE_F32 ? 0xffull << 23
+                             : dtype == DTYPE_F16 ? 0x1full << 10 : 0xffull << 7;
+        bits &= sign | (sign - 1);
+#pragma unroll 1
+        for (u32 k = 0; k < values; k++) {
+            const u64 m = missing[k], magnitude = m & (sign - 1);
+            const u64 above = magnitude == 0 ? 1 : m & sign ? m - 1 : m + 1;
+            const bool same = bits == m || ((bits | m) & (sign - 1)) == 0;
+            if (same && magnitude < infinity && (above & (sign - 1)) < infinity) bits = above;
+        }
+        return bits;
     }
     DEV const u32* entries(const u8* src) const { return (const u32*)(src + entries_at); }
     DEV const u64* record(const u8* src, u64 group) const { return (const u64*)(src + bytes + group * GROUP_BYTES); }

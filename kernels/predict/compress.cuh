@@ -100,7 +100,7 @@ DEV void begin_compress(const PredictCompressArgs& args) {
             ((uint4*)item.dst)[at] = make_uint4(0, 0, 0, 0);
     if (share.rank || threadIdx.x) return;
     Slot& slot = a.batch.slots[share.item];
-    const Plan plan = resolve(a, item.count, slot.control);
+    const Plan plan = resolve(a, item.count, marks_after(a, slot, 0), Known());
     slot.plan = plan;
     Control& control = slot.control;
     control.ticket = control.slots = 0;

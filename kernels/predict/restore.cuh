@@ -66,6 +66,12 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
     }
 }
 
+// Stores what a packed body says of element n, or the number next to a missing value.
+template <class T> DEV void put_restored(const Stream<T>& s, const Own<T>& own, u32 n, typename T::Word v) {
+    if (T::EXPONENT && s.head.next) v = (typename T::Word)s.head.beside_missing(v);
+    put_number(s, own.to, own.t, n, v);
+}
+
 // Corrections, then exceptions, over what was restored. For a whole block; a barrier before.
 template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, const Own<T>& own, Number number) {
     enum { SIZE = T::BITS / 8 };
@@ -78,14 +84,14 @@ template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, con
             i32 multiple;
             good &= s.meaning.lattice.number_of(element, multiple);
             const i32 by = (signed char)own.body[own.values_at + k];
-            put_number(s, own.to, own.t, i, s.meaning.lattice.multiple((i32)((u32)multiple + (u32)by)));
+            put_restored(s, own, i, s.meaning.lattice.multiple((i32)((u32)multiple + (u32)by)));
         });
         __syncwarp();
         each_number(own.body + own.more_gaps_at, own.bytes - own.more_gaps_at, own.exceptions, n, [&](u32 k, u32 i) {
             const u8* p = own.body + own.elements_at + (own.differ ? k * SIZE : 0);
             Word v = 0;
             for (u32 b = 0; b < SIZE; b++) v |= (Word)p[b] << (8 * b);
-            put_number(s, own.to, own.t, i, v);
+            put_restored(s, own, i, v);
         });
     }
     return good;
@@ -95,7 +101,12 @@ template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, con
 // For a whole block; a barrier before.
 template <class T, class Element>
 DEV void put_numbers(const Stream<T>& s, const Own<T>& own, bool& good, Element element) {
-    put_all(s, own, [&good, element](u32 i) { return element(i, good); });
+    if (T::EXPONENT && s.head.next) {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < own.t.count(); i += blockDim.x) put_restored(s, own, i, element(i, good));
+    } else {
+        put_all(s, own, [&good, element](u32 i) { return element(i, good); });
+    }
     if (own.corrections | own.exceptions) {
         __syncthreads();
         good &= put_patches(s, own, [&good, element](u32 i) { return element(i, good); });
@@ -240,8 +251,8 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
         const u8* const places = own.body + own.side.list_at;
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < own.side.odd; i += blockDim.x)
-            put_number(s, own.to, t, read16(places + 2 * i),
-                       element_in_body<T>(places + 2 * own.side.odd + i * (T::BITS / 8)));
+            put_restored(s, own, read16(places + 2 * i),
+                         element_in_body<T>(places + 2 * own.side.odd + i * (T::BITS / 8)));
     }
     return good;
 }

@@ -209,7 +209,7 @@ template <class T, u32 MISSING> struct FastEncoder {
         DEV uint4& at(u32 k, u32 lane) const { return words[32 * k + lane]; }
     };
     DEV auto& gaps() const { return shared.missing.gaps[0]; }
-    DEV Finder finder() const { return {block.a, shared.missing, gaps(), lane, warp}; }
+    DEV Finder finder() const { return {block.a, block.state.job.slot->known, shared.missing, gaps(), lane, warp}; }
     DEV bool has_gaps() const { return uniform(gaps().some[warp]); }
     static DEV auto vectors_of(const Source& source) {
         return [=](u32 at) { return source.load<T>(at, true); };
@@ -218,9 +218,9 @@ template <class T, u32 MISSING> struct FastEncoder {
     DEV void take_codes() const {
         shared.missing.taken_count = 0;
         if (!shared.quantizer.on) return;
-        for (u32 k = 0; k < block.a.values; k++) {
+        for (u32 k = 0; k < finder().values(); k++) {
             Word bin;
-            if (has_bin(shared.quantizer, (Word)block.a.missing[k], bin))
+            if (has_bin(shared.quantizer, finder().value(k), bin))
                 shared.missing.taken[shared.missing.taken_count++] = to_zigzag<T>(bin);
         }
     }
@@ -435,7 +435,7 @@ template <class T, u32 MISSING> struct FastEncoder {
             const Word code = shared.code[0];
             u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
             if constexpr (MISSING > 0)
-                if (const u32 only = gaps().only()) bits = block.a.missing[only - 1];
+                if (const u32 only = gaps().only()) bits = finder().value(only - 1);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }

@@ -321,7 +321,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     }
     typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     DEV auto& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
-    DEV Finder finder(u32 part = CHOOSE) const { return {block.a, shared.missing, gaps(part), lane, warp}; }
+    DEV Finder finder(u32 part = CHOOSE) const {
+        return {block.a, block.state.job.slot->known, shared.missing, gaps(part), lane, warp};
+    }
     DEV bool has_gaps() const { return uniform(gaps(CHOOSE).some[warp]); }
 
     // Integers that would come back as one of the missing values: bins of their own, or elements' bits where these are
@@ -329,8 +331,8 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     DEV void take_integers() const {
         shared.missing.taken_count = 0;
         if (!quantized() && !plan.drop) return;
-        for (u32 k = 0; k < block.a.values; k++) {
-            const Word bits = (Word)block.a.missing[k];
+        for (u32 k = 0; k < finder().values(); k++) {
+            const Word bits = finder().value(k);
             Word integer = bits;
             if (quantized() && !has_bin(quantizer, bits, integer)) continue;
             shared.missing.taken[shared.missing.taken_count++] = integer;
@@ -818,7 +820,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         } else if (threadIdx.x == 0) {
             u64 bits = element_of(shared.told.first[0]);
             if constexpr (MISSING > 0)
-                if (const u32 only = gaps(PACK).only()) bits = block.a.missing[only - 1];
+                if (const u32 only = gaps(PACK).only()) bits = finder().value(only - 1);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }

@@ -102,11 +102,14 @@ template <class T, u32 MOST> struct Finder {
         IS_THERE = 0x40    // in what a warp says: that it has an element that is no missing value
     };
     const CompressArgs& a;
+    const Known& known;    // of the array, which counts in the second turn
     Missing<T, MOST>& kept;
     Gaps<T, MOST>& gaps;
     u32 lane, warp;
 
-    DEV Word value(u32 k) const { return (Word)a.missing[k]; }
+    // Encoders of few missing values take arrays of the first turn alone: all that they have were named.
+    DEV u32 values() const { return MOST == MAX_MISSING && a.turn ? known.values : a.values; }
+    DEV Word value(u32 k) const { return (Word)(MOST == MAX_MISSING && a.turn ? known.missing[k] : a.missing[k]); }
     // A bit for each of a lane's words that is `value`.
     static DEV u32 hits(const Word (&v)[T::VALUES], Word value) {
         u32 bits = 0;
@@ -118,7 +121,7 @@ template <class T, u32 MOST> struct Finder {
     DEV u32 any_hits(const Word (&v)[T::VALUES]) const {
         u32 bits = 0;
 #pragma unroll 1
-        for (u32 k = 0; k < a.values; k++) bits |= hits(v, value(k));
+        for (u32 k = 0; k < values(); k++) bits |= hits(v, value(k));
         return bits;
     }
     // All of a lane's bits, and the first of each subchunk.
@@ -132,7 +135,7 @@ template <class T, u32 MOST> struct Finder {
     DEV Hits missing() const {
         Hits any = 0;
 #pragma unroll 1
-        for (u32 j = 0; j < a.values; j++) any |= kept.hits[j][threadIdx.x];
+        for (u32 j = 0; j < values(); j++) any |= kept.hits[j][threadIdx.x];
         return any;
     }
     // Of each lane's first words in the subchunks: the bits of the words before them. For a whole warp.
@@ -160,7 +163,7 @@ template <class T, u32 MOST> struct Finder {
     DEV bool look(const uint4 (&q)[PER_WARP]) const {
         bool any = false;
 #pragma unroll 1
-        for (u32 j = 0; j < a.values; j++) {
+        for (u32 j = 0; j < values(); j++) {
             const Word value = this->value(j);
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) {
@@ -173,7 +176,7 @@ template <class T, u32 MOST> struct Finder {
         const bool some = __any_sync(FULL, any);
         u32 all = 0;
 #pragma unroll 1
-        for (u32 j = 0; j < a.values; j++) {
+        for (u32 j = 0; j < values(); j++) {
             u32 first = 0, mixed = 0;
             if (uniform(some)) {
                 Hits own = 0;
@@ -327,7 +330,7 @@ template <class T, u32 MOST> struct Finder {
     DEV u32 plane_units() const {
         u32 bytes = 4;
 #pragma unroll 1
-        for (u32 j = 0; j < a.values; j++)
+        for (u32 j = 0; j < values(); j++)
             if (uniform(gaps.first[j] | gaps.mixed[j]))
                 bytes += 8 + FLAG_BYTES * __popc(gaps.mixed[j]) + __reduce_add_sync(FULL, changes_of(j));
         return (bytes + ALIGN - 1) / ALIGN;
@@ -337,7 +340,7 @@ template <class T, u32 MOST> struct Finder {
     DEV void write_plane(u8* plane, u32 units, u32 inner) const {
         u32 at = 4, which = 0;
 #pragma unroll 1
-        for (u32 j = 0; j < a.values; j++) {
+        for (u32 j = 0; j < values(); j++) {
             const u32 first = gaps.first[j], mixed = gaps.mixed[j];
             if (!uniform(first | mixed)) continue;
             which |= 1u << j;

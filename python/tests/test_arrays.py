@@ -106,25 +106,20 @@ def test_masked_arrays_keep_their_masks():
 
 
 @pytest.mark.parametrize("mark", [-9999.0, -999.0, 1e20, -1e34, 9.96921e36])
-def test_undeclared_missing_values_are_warned_of(mark):
+def test_undeclared_missing_values_are_kept(mark):
     a = field("f4", 300_000)
     a[1000:31_000] = mark
-    for bound in ({"abs": 1e-2}, {"noa": 1e-3}, {"rel": 1e-4}):
-        with pytest.warns(sleek.MissingValueWarning, match=r"in 30000 of 300000 elements \(10.00 %\).*fill=") as found:
-            sleek.compress(a, **bound)
-        assert found[0].filename == __file__
-    with pytest.warns(sleek.MissingValueWarning):
-        sleek.compress(a, "abs=1e-2")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sleek.compress(a, lossless=True)
-        sleek.compress(a, abs=1e-2, fill=mark)
-        sleek.compress(a, f"noa=1e-2,fill={mark}")
-        sleek.compress(a[:500], abs=1e-2)
-        a[1000:31_000] = 0
-        sleek.compress(a, abs=1e-2)
-        a[5] = mark
-        sleek.compress(a, abs=1e-2)
+    mark = np.float32(mark)
+    for request in ({"abs": 1e-2}, {"noa": 1e-3}, {"rel": 1e-4}, {"abs": 1e-2, "profile": "small"}):
+        stream = sleek.compress(a, **request)
+        assert np.array_equal(sleek.decompress(stream) == mark, a == mark)
+        info = sleek.inspect(stream)
+        assert (info.missing_found, info.missing) == (1, (float(mark),))
+        off = sleek.compress(a, **request, fill=False)
+        assert sleek.inspect(off).missing == ()
+        words = ",".join(f"{k}={v}" for k, v in request.items())
+        assert sleek.compress(a, words) == stream and sleek.compress(a, words + ",no-fill") == off
+    assert sleek.inspect(sleek.compress(a, lossless=True)).missing == ()
 
 
 def test_shapes_and_layouts():

@@ -166,3 +166,23 @@ def test_bytes_to_bytes(tmp_path):
     assert z.nchunks_initialized == 0
     with pytest.raises((TypeError, sleek.SleekError, ValueError)):
         SleekBytes(bas=1)
+
+
+def test_a_chunk_without_the_filter_says_so(tmp_path):
+    """HDF5 may store a chunk without a filter, which its filter mask tells; references of VirtualiZarr have no such mask."""
+    pytest.importorskip("virtualizarr")
+    import sleek.references
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import HDFParser
+
+    path = tmp_path / "mask.h5"
+    a = field()[:4]
+    with h5py.File(path, "w") as f:
+        d = f.create_dataset("t", data=a, chunks=(1, 140), **sleek.h5(abs=1e-3))
+        d.id.write_direct_chunk((2, 0), a[2].tobytes(), filter_mask=1)
+    sleek.references.register()
+    group = zarr.open_group(HDFParser()(url=f"file://{path}", registry=ObjectStoreRegistry({"file://": LocalStore()})), mode="r")
+    assert np.abs(group["t"][:2].astype("f8") - a[:2]).max() <= 1e-3
+    with pytest.raises(sleek.SleekError, match="stored it without the filter"):
+        group["t"][:]

@@ -270,7 +270,7 @@ def test_xarray_keeps_its_masks(tmp_path, version, name):
     with xarray.open_zarr(tmp_path / "z", consolidated=False) as back:
         assert np.array_equal(np.isnan(back["t"].values), np.isnan(a))
         assert 0 < np.nanmax(np.abs(back["t"].values.astype("f8") - a)) <= 0.05
-    assert sleek.zarr.Sleek.of(t, abs=1, fill=False) == sleek.zarr.Sleek(abs=1)
+    assert sleek.zarr.Sleek.of(t, abs=1, fill=False) == sleek.zarr.Sleek("abs=1,no-fill") != sleek.zarr.Sleek(abs=1)
 
 
 def delta(zarr, version):

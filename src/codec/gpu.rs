@@ -161,15 +161,15 @@ pub unsafe fn compress(
     stream: *mut c_void,
 ) -> Result<usize> {
     let layout = super::layout(params, count as u64)?;
+    let enough = super::compress_bound(params, count)?;
     if capacity < layout.bodies_at() {
         return fail!(
             BufferTooSmall,
-            "{capacity} bytes; header and index take {}, {} are always enough",
-            layout.bodies_at(),
-            layout.max_stream_bytes()?
+            "{capacity} bytes; header and index take {}, {enough} are always enough",
+            layout.bodies_at()
         );
     }
-    let room = capacity.min(layout.max_stream_bytes()?);
+    let room = capacity.min(enough);
     let compressor = compressor(params, &layout)?;
     let session = Session::enter(ordinal, stream)?;
     let gpu = match compressor {

@@ -5,6 +5,7 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
+mod search;
 pub mod sleek;
 pub mod zfp;
 
@@ -14,6 +15,7 @@ use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory::{filled, on_heap};
 use crate::params::{Mode, Params, Profile};
+use crate::runtime::cpu;
 
 /// What a codec can do.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,10 @@ pub trait Codec: Sync {
     /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
     /// for.
     fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
+    /// Whether missing values that nobody named are searched for.
+    fn finds_marks(&self) -> bool {
+        true
+    }
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;
     /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels
@@ -60,7 +66,7 @@ pub trait CpuCodec: Sync {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize>;
     /// Restores what is `wanted` of a verified header's stream.
     fn decompress(
@@ -202,11 +208,22 @@ pub fn uses_dims(params: &Params) -> bool {
 
 /// The layout of the stream of `count` elements that `params` ask for.
 pub fn layout(params: &Params, count: u64) -> Result<Layout> {
-    let codec = chosen(params)?;
+    layout_with(params, params.missing.of_type(params.dtype)?, count)
+}
+
+/// The same with these missing values.
+fn layout_with(params: &Params, missing: Missing, count: u64) -> Result<Layout> {
     let dims = params.dims.of_count(count)?;
-    let missing = params.missing.of_type(params.dtype)?;
-    let shape = codec.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
+    let shape = chosen(params)?.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
     Layout::with(params.dtype, shape)
+}
+
+/// The same with as many missing values as may be found.
+fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
+    match search::is_wanted(chosen(params)?, params)? {
+        true => layout_with(params, Missing::most(), count),
+        false => layout(params, count),
+    }
 }
 
 fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
@@ -229,28 +246,47 @@ fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Box<[Layout]>> {
 
 /// See [`crate::compress_bound`].
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    layout(params, count as u64)?.max_stream_bytes()
+    largest_layout(params, count as u64)?.max_stream_bytes()
 }
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     exec::check_environment()?;
+    if search::is_wanted(chosen(params)?, params)? && src.len().is_multiple_of(params.dtype.size()) {
+        return search::compress(params, src, options, |params, encoding| encode(params, src, dst, encoding));
+    }
+    encode(params, src, dst, options.into())
+}
+
+/// The parameters with the missing values that nobody named and that are found in an array, if they are to be searched
+/// for, and the range of all other values, if it is known then.
+pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+    match search::is_wanted(chosen(&params)?, &params)? {
+        true => search::searched(&params, src),
+        false => Ok((params, None)),
+    }
+}
+
+/// Compresses what was searched, or is not to be.
+fn encode(params: &Params, src: &[u8], dst: &mut [u8], encoding: cpu::Encoding) -> Result<usize> {
     let layout = &layout_on_heap(params, src)?[0];
     if dst.len() < layout.bodies_at() {
-        return fail!(
-            BufferTooSmall,
-            "{} bytes; header and index take {}, {} are always enough",
-            dst.len(),
-            layout.bodies_at(),
-            layout.max_stream_bytes()?
-        );
+        return no_room(params, layout, dst.len());
     }
-    chosen(params)?.cpu().compress(params, layout, src, dst, options)
+    chosen(params)?.cpu().compress(params, layout, src, dst, encoding)
+}
+
+#[cold]
+#[inline(never)]
+fn no_room(params: &Params, layout: &Layout, have: usize) -> Result<usize> {
+    let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
+    fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
 /// See [`crate::compress`].
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    let mut dst = filled(layout_of(params, src)?.max_stream_bytes()?, 0u8)?;
+    let count = layout_of(params, src)?.count as usize;
+    let mut dst = filled(compress_bound(params, count)?, 0u8)?;
     let n = compress_into(params, src, &mut dst, ExecOptions::threads(params.threads))?;
     dst.truncate(n);
     dst.shrink_to_fit();
@@ -407,7 +443,7 @@ pub struct Info {
     pub step: f64,
     /// The array's dimensions.
     pub dims: Dims,
-    /// Its missing values.
+    /// Its missing values, with how many of them nobody named.
     pub missing: Missing,
     /// Chunks by kind: packed, raw, constant, masked.
     pub chunks: [u64; 4],

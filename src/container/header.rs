@@ -219,6 +219,8 @@ impl Shape {
         out[0..4].copy_from_slice(&bytes.to_le_bytes());
         let rank = self.dims.rank() as u8;
         out[4..9].copy_from_slice(&[geometry, self.entries as u8, chunk_log2, rank, self.missing.len() as u8]);
+        out[9] = self.missing.found() as u8;
+        out[10] = self.missing.has_next().into();
         out[12..16].copy_from_slice(&(section.len() as u32).to_le_bytes());
         let mut rest = &mut out[EXTENSION_BYTES..];
         let mut put = |bytes: &[u8]| {
@@ -248,10 +250,10 @@ fn read_extension(dtype: DType, count: u64, bytes: &[u8], have: u64) -> Result<S
         return fail!(Truncated, "{have} bytes of a header's extension of {length}");
     }
     let bytes = &bytes[..length];
-    let &[_, _, _, _, geometry, entries, chunk_log2, rank, missing, r0, r1, r2, ..] = bytes else {
+    let &[_, _, _, _, geometry, entries, chunk_log2, rank, missing, found, next, zero, ..] = bytes else {
         return fail!(Internal, "an extension of {length} bytes");
     };
-    if [r0, r1, r2] != [0; 3] || geometry > TILE || entries > EntryForm::Wide as u8 {
+    if next > 1 || zero != 0 || geometry > TILE || entries > EntryForm::Wide as u8 {
         return fail!(
             UnsupportedFormat,
             "the header's extension has fields of a later version ({:02x?})",
@@ -278,9 +280,13 @@ fn read_extension(dtype: DType, count: u64, bytes: &[u8], have: u64) -> Result<S
     let dims = Dims::new(&lens[..rank]).map_err(corrupt)?;
     let mut values = [0; MAX_MISSING];
     (0..missing).for_each(|k| values[k] = number(dims_bytes / 8 + k));
-    let Some(missing) = Missing::stored(dtype, &values[..missing]) else {
+    let Some(missing) = Missing::stored(dtype, &values[..missing], found) else {
         return fail!(Corrupt, "missing values {:x?} of {} elements", &values[..missing], dtype.name());
     };
+    if next == 1 && missing.is_empty() {
+        return fail!(Corrupt, "numbers next to missing values, of which there are none");
+    }
+    let missing = missing.with_next(next == 1);
     let geometry = match geometry {
         LINEAR => Geometry::Linear { chunk_log2 },
         _ if chunk_log2 == 0 => Geometry::tile(&bytes[sides_at..section_at]),

@@ -52,6 +52,10 @@ impl MissingValue {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Missing {
     count: u8,
+    /// How many of them, the last ones, nobody named.
+    found: u8,
+    /// An element of a packed body that is restored as one is the next larger number instead.
+    next: bool,
     bits: [u64; MAX_MISSING],
 }
 
@@ -63,11 +67,21 @@ impl std::fmt::Debug for Missing {
 
 impl Missing {
     /// None.
-    pub const NONE: Missing = Missing { count: 0, bits: [0; MAX_MISSING] };
+    pub const NONE: Missing = Missing { count: 0, found: 0, next: false, bits: [0; MAX_MISSING] };
 
     /// Those that a caller names, each once. A zero stands for both zeros as far as there is room: they are equal.
     pub fn named(dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
-        let mut missing = Missing::NONE;
+        Missing::NONE.and(dtype, values)
+    }
+
+    /// The same with others that nobody named.
+    pub fn and_found(self, dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
+        let all = self.and(dtype, values)?;
+        Ok(Missing { found: all.count - self.count, ..all })
+    }
+
+    fn and(self, dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
+        let mut missing = self;
         for value in values {
             let bits = value.bits(dtype)?;
             if !missing.bits().contains(&bits) && !missing.push(bits) {
@@ -85,11 +99,17 @@ impl Missing {
         Ok(missing)
     }
 
-    /// Those of a header; `None` if the format does not allow them.
-    pub fn stored(dtype: DType, bits: &[u64]) -> Option<Missing> {
-        let mut missing = Missing::NONE;
+    /// As many as there can be, for the bytes that they take.
+    pub fn most() -> Missing {
+        Missing { count: MAX_MISSING as u8, bits: [0, 1, 2, 3], ..Missing::NONE }
+    }
+
+    /// Those of a header, of which the last `found` were found; `None` if the format does not allow them.
+    pub fn stored(dtype: DType, bits: &[u64], found: u8) -> Option<Missing> {
+        let mut missing = Missing { found, ..Missing::NONE };
         let fits = |b: &u64| *b >> (8 * dtype.size() - 1) <= 1;
         let legal = bits.iter().all(|b| fits(b) && !missing.bits().contains(b) && missing.push(*b));
+        let legal = legal && usize::from(found) <= bits.len();
         (legal && (bits.is_empty() || dtype.is_float())).then_some(missing)
     }
 
@@ -110,10 +130,42 @@ impl Missing {
         self.count == 0
     }
 
+    /// The same where elements of packed bodies that are restored as one are the next larger numbers, or are not.
+    pub fn with_next(self, next: bool) -> Missing {
+        Missing { next: next && self.count > 0, ..self }
+    }
+
+    /// Whether they are.
+    pub fn has_next(&self) -> bool {
+        self.next
+    }
+
     /// Their bits.
     pub fn bits(&self) -> &[u64] {
         &self.bits[..self.len()]
     }
+
+    /// The bits of those that somebody named.
+    pub fn told(&self) -> &[u64] {
+        &self.bits[..self.len() - self.found()]
+    }
+
+    /// How many of them, the last ones, nobody named: the encoder found them.
+    pub fn found(&self) -> usize {
+        self.found.into()
+    }
+}
+
+/// The bits of the next larger number of a float type, of a finite one that is not its largest; a zero of either sign
+/// is followed by the smallest positive number.
+pub fn next_above(dtype: DType, bits: u64) -> Option<u64> {
+    let sign = 1u64 << (8 * dtype.size() - 1);
+    let next = match bits {
+        _ if bits & !sign == 0 => 1,
+        _ if bits & sign != 0 => bits - 1,
+        _ => bits + 1,
+    };
+    [bits, next].iter().all(|bits| dtype.number(*bits).is_finite()).then_some(next)
 }
 
 /// For each element of a chunk a bit.
@@ -411,6 +463,6 @@ mod tests {
         assert_eq!(named.bits(), [0, u64::from(1e20f32.to_bits()), 0x8000_0000]);
         let five = (1..6).map(|i| MissingValue::Number(f64::from(i)));
         assert_eq!(Missing::named(DType::F64, five).unwrap_err().message, "more than 4 missing values");
-        assert!(Missing::stored(DType::F16, &[1, 1]).is_none() && Missing::stored(DType::I16, &[1]).is_none());
+        assert!(Missing::stored(DType::F16, &[1, 1], 0).is_none() && Missing::stored(DType::I16, &[1], 0).is_none());
     }
 }

@@ -4,6 +4,7 @@ pub mod changes;
 pub mod equal;
 pub mod gaps;
 pub mod lorenzo;
+pub mod marks;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod quantize;

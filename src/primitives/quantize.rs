@@ -60,6 +60,11 @@ fn f32_down(x: f64) -> f32 {
 }
 
 impl Quantizer {
+    /// How far from its bin an element may be.
+    pub fn reach(&self) -> f64 {
+        self.double.bound
+    }
+
     /// For elements of `dtype`, a step and the absolute bound that it serves (≥ step / 2).
     pub fn new(dtype: DType, step: Step, abs_bound: f64) -> Quantizer {
         let (m, bias) = mantissa_and_bias(dtype);
@@ -208,11 +213,16 @@ pub trait Element: Send + Sync + 'static {
     }
 }
 
-/// Elements' bits to x of docs/reference/codecs/sleek.md §5, in place.
+/// The bits of the largest magnitude.
 #[inline(always)]
-pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
+pub fn largest_of<W: Word, const S: usize>(words: &[W; S]) -> W {
+    words.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN))
+}
+
+/// Elements' bits to x of docs/reference/codecs/sleek.md §5, in place; no magnitude's bits are above `largest`.
+#[inline(always)]
+pub fn encode<E: Element, const S: usize>(q: &Quantizer, largest: E::Word, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);
-    let largest = words.iter().fold(E::Word::ZERO, |m, w| m.max(*w & !E::Word::SIGN));
     if largest < E::Word::from_u64(q.certain_below) {
         words.iter_mut().for_each(|w| *w = E::certain_bin(q, *w, E::Word::ZERO));
         return;

@@ -1,12 +1,16 @@
 //! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
 
+mod besides;
 mod chunk;
 mod parallel;
 mod pieces;
 mod serial;
+mod watched;
 
+use besides::Besides;
 pub use chunk::raw;
 use chunk::{ChunkDecoder, ChunkEncoder};
+pub use watched::{Span, Verdict, Watched};
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -17,13 +21,14 @@ use crate::container::constants::*;
 use crate::container::missing::MAX_MISSING;
 use crate::container::{Body, Header, Index, IndexMut, Kind, Layout, Missing, Wanted};
 use crate::error::{Result, fail};
-use crate::exec::ExecOptions;
+use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::host::pool;
 use crate::params::Params;
-use crate::primitives::stream::StreamingStores;
-use crate::primitives::{range, stream};
+use crate::primitives::marks::{self, Look};
+use crate::primitives::range::{self, Watch};
+use crate::primitives::stream::{self, StreamingStores};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
 const UNIT_CHUNKS: usize = 8;
@@ -50,6 +55,16 @@ pub trait ChunkCodec: Sync {
     /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
+    /// The smallest and the largest element of the chunk that an encoder encoded last, if they are known and all are
+    /// finite; asked where the chunk's data were `watched`.
+    fn span(&self, _: &Self::Encoder) -> Option<Span> {
+        None
+    }
+    /// Whether elements may be restored as a missing value that they are within the bound of; the next larger number
+    /// then takes its place, see [`Data::beside`].
+    fn comes_beside(&self) -> bool {
+        false
+    }
     /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
     /// `past_caches` they are written as `primitives::stream` does.
     #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
@@ -88,12 +103,17 @@ pub struct Data<'a> {
     pub ahead: &'a [u8],
     /// A bit for each element whose place another one holds, as it is missing; nothing where none is.
     pub missing: &'a [u64],
+    /// Whether elements may be restored as a missing value: each that is within the bound of one is within that of the
+    /// next larger number, too.
+    pub beside: bool,
+    /// Whether it will be asked between which numbers they lie.
+    pub watched: bool,
 }
 
 impl<'a> Data<'a> {
     /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
     fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
-        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[] }
+        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false, watched: false }
     }
 
     /// The data alone.
@@ -114,29 +134,100 @@ fn tasks(requested: u32, bytes: usize, per_thread: usize) -> usize {
     pool::threads(requested).min(bytes / per_thread).max(1)
 }
 
-/// The value range of an array, each thread taking pieces of it.
-pub fn value_range(params: &Params, missing: &Missing, src: &[u8]) -> Option<(f64, f64)> {
-    const PIECE: usize = 128 << 10;
-    let mut fills = [0.0; MAX_MISSING];
-    fills.iter_mut().zip(missing.bits()).for_each(|(fill, bits)| *fill = params.dtype.number(*bits));
-    let fills = &fills[..missing.len()];
-    let of = |bytes| range::value_range(params.dtype, params.big_endian, fills, bytes);
-    // It takes a tenth of the time of coding, so threads pay later.
-    let tasks = tasks(params.threads, src.len() / 10, COMPRESSED_PER_THREAD);
-    if tasks == 1 {
-        return of(src);
+/// How an array is encoded.
+#[derive(Clone, Copy)]
+pub struct Encoding<'a> {
+    /// Where, and for whom.
+    pub options: ExecOptions,
+    /// Sees all data but the missing values.
+    pub watch: Option<&'a Mutex<Watched>>,
+}
+
+impl From<ExecOptions> for Encoding<'_> {
+    fn from(options: ExecOptions) -> Self {
+        Encoding { options, watch: None }
     }
-    let (next, whole) = (AtomicUsize::new(0), Mutex::new(None));
+}
+
+/// What is said of an array piece by piece, each thread taking some of them; nothing of it depends on their order.
+fn of_pieces<T: Clone + Send + Sync>(
+    threads: u32,
+    src: &[u8],
+    nothing: T,
+    add: impl Fn(&mut T, &[u8]) + Sync,
+    join: impl Fn(&mut T, &T) + Sync,
+) -> T {
+    const PIECE: usize = 128 << 10;
+    // It takes a tenth of the time of coding, so threads pay later.
+    let tasks = tasks(threads, src.len() / 10, COMPRESSED_PER_THREAD);
+    let mut all = nothing.clone();
+    if tasks == 1 {
+        add(&mut all, src);
+        return all;
+    }
+    let (next, whole) = (AtomicUsize::new(0), Mutex::new(all));
     pool::run(tasks, &|| {
         let _fpu = fpu::Guard::standard();
-        let mut own = None;
+        let mut own = nothing.clone();
         while let Some(piece) = src.chunks(PIECE).nth(next.fetch_add(1, Ordering::Relaxed)) {
-            own = range::join(own, of(piece));
+            add(&mut own, piece);
         }
-        let mut whole = whole.lock().unwrap_or_else(|e| e.into_inner());
-        *whole = range::join(*whole, own);
+        join(&mut whole.lock().unwrap_or_else(|e| e.into_inner()), &own);
     });
     whole.into_inner().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The value range of an array beside up to four numbers.
+pub fn value_range(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+    let of = |piece: &[u8]| range::value_range(params.dtype, params.big_endian, fills, piece);
+    let add = |own: &mut Option<_>, piece: &[u8]| *own = range::join(*own, of(piece));
+    of_pieces(params.threads, src, None, add, |whole, own| *whole = range::join(*whole, *own))
+}
+
+/// The same beside missing values.
+pub fn range_without(params: &Params, missing: &Missing, src: &[u8]) -> Option<(f64, f64)> {
+    let mut fills = [0.0; MAX_MISSING];
+    fills.iter_mut().zip(missing.bits()).for_each(|(fill, bits)| *fill = params.dtype.number(*bits));
+    value_range(params, &fills[..missing.len()], src)
+}
+
+/// Sees all of an array but the numbers `fills`.
+#[inline(never)]
+pub fn survey(params: &Params, fills: &[f64], src: &[u8]) -> Watch {
+    let watch = Watch::new(Isa::best(), params.dtype, params.big_endian, fills);
+    of_pieces(params.threads, src, watch, |own, piece| own.see_far(piece), |whole, own| whole.join(own))
+}
+
+/// What a part of an array has beside `fills`, as far as it takes to tell that the ends, which are the last two, are no
+/// marks.
+pub fn sample_without(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+    const PART: usize = 2 << 10;
+    const PARTS: usize = 128;
+    let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
+    let mut others = None;
+    for part in src.chunks((src.len() / PARTS).next_multiple_of(PART).max(4 * PART)) {
+        let part = &part[..part.len().min(PART)];
+        others = range::join(others, range::value_range(params.dtype, params.big_endian, fills, part));
+        if others.is_some_and(|others| marks::are_none(params.dtype, ends, others)) {
+            return others;
+        }
+    }
+    others
+}
+
+/// See [`Look::at`], of an array.
+#[inline(never)]
+pub fn look(params: &Params, fills: &[f64], src: &[u8]) -> Look {
+    let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
+    let some = sample_without(params, fills, src);
+    if some.is_some_and(|some| marks::are_none(params.dtype, ends, some)) {
+        return Look { others: some, repeats: [true; 2] };
+    }
+    let of = |piece: &[u8]| Look::counts(params.dtype, params.big_endian, ends, piece);
+    let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|end| a[end] += b[end]);
+    let counts =
+        of_pieces(params.threads, src, [0; 2], |own, piece| sum(own, of(piece)), |whole, own| sum(whole, *own));
+    Look { others: value_range(params, fills, src), repeats: counts.map(|count| count > 1) }
 }
 
 /// A buffer of which disjoint parts are written by several threads.
@@ -169,11 +260,14 @@ pub fn compress<C: ChunkCodec>(
     codec: &C,
     header: &mut Header,
     section: &[u8],
-    options: ExecOptions,
+    encoding: Encoding,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src };
+    let Encoding { options, watch } = encoding;
+    let besides =
+        if codec.comes_beside() { Besides::of(&header.layout, header.abs_bound)? } else { Besides::default() };
+    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, watch, besides: &besides };
     let bodies_at = job.layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
     let (tasks, past_caches) =
@@ -185,6 +279,7 @@ pub fn compress<C: ChunkCodec>(
         serial::compress(job, index, past_caches, bodies)?
     };
     header.stream_bytes = (bodies_at + end) as u64;
+    header.layout.shape.missing = header.layout.shape.missing.with_next(besides.were_met());
     header.write(section, dst);
     Ok(bodies_at + end)
 }
@@ -195,6 +290,8 @@ struct Job<'a, C> {
     layout: &'a Layout,
     big_endian: bool,
     src: &'a [u8],
+    watch: Option<&'a Mutex<Watched>>,
+    besides: &'a Besides,
 }
 
 impl<C> Clone for Job<'_, C> {
@@ -207,7 +304,7 @@ impl<C> Copy for Job<'_, C> {}
 
 impl<'a, C: ChunkCodec> Job<'a, C> {
     fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
-        ChunkEncoder::new(self.codec, self.layout, self.big_endian)
+        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.watch, self.besides)
     }
 
     /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.

@@ -23,7 +23,8 @@ pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, wha
     let stream = dst.read(0, n);
     if stream != expected {
         let at = stream.iter().zip(&expected).position(|(a, b)| a != b);
-        panic!("{what} {p:?}: {n} bytes, {} expected, first difference at {at:?}", expected.len());
+        let told = [&stream, &expected].map(|stream| sleek::inspect(stream));
+        panic!("{what} {p:?}: {n} bytes, {} expected, first difference at {at:?}: {told:?}", expected.len());
     }
     let back = shim.allocate(0, bytes.len() + offset);
     let restored = sleek::decompress(&expected).unwrap();

@@ -7,6 +7,7 @@ use sleek::route::batch::{self, Item};
 use sleek::{DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
+use crate::common;
 use crate::inputs::{Random, data, element, swap};
 use crate::shim::{Memory, Shim};
 
@@ -296,6 +297,88 @@ fn a_missing_value_at_the_threshold_is_kept_apart() {
         for bound in [1e-3, 2e-3, 5e-3].map(|part| part * top) {
             let p = Params { missing: named(&[top, 2.0, 3.0]), ..Params::new(dtype) }.with_bound(Mode::Abs, bound);
             compare(shim, &p, &bytes, 0, "threshold");
+        }
+    }
+}
+
+/// Missing values that nobody named, in all kinds of arrays; of few values, too.
+fn with_marks(dtype: DType, count: usize, kind: usize, r: &mut Random) -> Vec<u8> {
+    let marks: &[f64] = [
+        &[-9999.0][..],
+        &[1e20, -999.0],
+        &[-77.7],
+        &[9.969_209_968_386_869e36, 123.25, -5e4],
+        &[0.0],
+        &[],
+        &[99.0, f64::NAN, f64::INFINITY],
+    ][kind % 7];
+    let spread = [1.0, 1e-3, 30.0, 0.0][kind / 7 % 4];
+    let middle = [0.0, 5000.0, -3.0][kind / 28 % 3];
+    let mut values: Vec<f64> =
+        (0..count).map(|i| middle + spread * ((i as f64 * 0.003).sin() + 0.1 * r.unit())).collect();
+    for (k, mark) in marks.iter().enumerate() {
+        for _ in 0..[1, 2, 60][(kind + k) % 3] {
+            let at = r.next() as usize % count;
+            let run = [1, 1, 300][r.next() as usize % 3].min(count - at);
+            values[at..at + run].fill(*mark);
+        }
+    }
+    values.into_iter().flat_map(|v| element(dtype, v)).collect()
+}
+
+#[test]
+fn found_missing_values_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(424242);
+    let modes = [(Mode::Abs, 1e-2), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 1e3)];
+    let (mut found, mut rounds) = ([0; 5], 0);
+    for dtype in FLOATS {
+        for kind in 0..84 {
+            if common::short() && kind % 3 != dtype as usize % 3 {
+                continue;
+            }
+            let (mode, bound) = modes[(kind + kind / 4) % 4];
+            let profile = [Profile::Adaptive, Profile::Fast][kind / 2 % 2];
+            let count = [1, 2, 40, 16384 / dtype.size(), 40_000 / dtype.size() + 3][kind % 5];
+            let mut bytes = with_marks(dtype, count, kind, &mut r);
+            let big_endian = kind % 4 == 3;
+            if big_endian {
+                swap(&mut bytes, dtype.size());
+            }
+            let values: &[f64] = [&[][..], &[], &[-999.0], &[7.0, 1e20], &[1.0, 2.0, 3.0]][kind % 5];
+            let dims = [Dims::NONE, Dims::new(&[1, count as u64]).unwrap()][kind / 3 % 2];
+            let p = Params { profile, big_endian, missing: named(values), dims, ..Params::new(dtype) };
+            let p = p.with_bound(mode, bound);
+            let p = if kind % 6 == 5 && mode == Mode::Noa { Params { range: Some(9.0), ..p } } else { p };
+            found[sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found()] += 1;
+            shim.set(1 + rounds % 4, rounds % 5);
+            compare(shim, &p, &bytes, [0, dtype.size()][kind / 5 % 2], &format!("{dtype:?}, kind {kind}"));
+            rounds += 1;
+        }
+    }
+    assert!(found[..3].iter().all(|n| *n > 3), "{found:?}");
+}
+
+/// Of a batch some arrays have them and some do not; nobody waits for the host.
+#[test]
+fn asynchronous_calls_and_batches_find_missing_values() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(97531);
+    for dtype in FLOATS {
+        let per_chunk = 16384 / dtype.size();
+        for (profile, (mode, bound)) in [
+            (Profile::Adaptive, (Mode::Noa, 1e-3)),
+            (Profile::Fast, (Mode::Abs, 0.1)),
+            (Profile::Adaptive, (Mode::Rel, 0.01)),
+        ] {
+            let p = Params { profile, ..Params::new(dtype) }.with_bound(mode, bound);
+            let counts = [per_chunk + 9, 1, 1, 2 * per_chunk, 65 * per_chunk + 100, per_chunk - 1, 300];
+            let mut arrays: Vec<Vec<u8>> =
+                counts.iter().enumerate().map(|(k, count)| with_marks(dtype, *count, k, &mut r)).collect();
+            arrays.insert(2, vec![]);
+            enqueue(shim, &p, &arrays);
+            arrays.reverse();
+            enqueue(shim, &p, &arrays);
         }
     }
 }

@@ -40,8 +40,11 @@ fn compresses(p: &Params, bytes: &[u8], offset: usize, stream: &[u8], what: &str
 /// Restores a stream of the CPU's on the GPU and compares every byte with what the CPU restores, which comes back; the
 /// stream is what the GPU makes, too.
 fn restores(p: &Params, bytes: &[u8], offset: usize, what: &str) -> Vec<u8> {
+    // There are no kernels that search for missing values, or keep numbers apart from them.
+    let p = &Params { search: sleek::Search::Off, ..p.clone() };
     let stream = sleek::compress(p, bytes).unwrap();
-    if is_compressed(p.dtype) {
+    let has_bins = matches!(p.mode, Mode::Abs | Mode::Noa);
+    if is_compressed(p.dtype) && !(has_bins && p.missing.iter().next().is_some()) {
         compresses(p, bytes, offset, &stream, what);
     }
     let expected = sleek::decompress(&stream).unwrap();

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::place::{compile, example, library_folder};
+use crate::place::{compile, example, include, library_folder};
 use crate::{Place, common, source, venv_python};
 
 const SERIAL: &str = "venv-h5py-2";
@@ -82,6 +82,8 @@ fn other_ways_to_share_a_file() {
     compile(&place, "h5pcc", &["-shlib", "-DH5_USE_110_API"], &sources, "direct");
     let field = common::root().join("tests/data/mitgcm_theta_15x40x90.f64");
     let path = field.to_str().unwrap();
+    #[cfg(feature = "cuda")]
+    common::stand_in(&place.path("lib"));
     for way in ["metadata", "aligned", "subfiling"] {
         if way == "subfiling" && !place.run("./mpi", &["subfiling"]).contains("subfiling") {
             let required = std::env::var("SLEEK_SUBFILING").is_ok_and(|v| v == "required");
@@ -94,6 +96,13 @@ fn other_ways_to_share_a_file() {
             every_rank(&place, ranks, &["./mpi", "read", "m.h5", path, "90", way], "kept");
         }
         every_rank(&place, 3, &["./direct", ".", "mpi", way], "passed");
+        #[cfg(feature = "cuda")]
+        {
+            // The stand-in for the CUDA driver runs the kernels on the CPU.
+            let mut command = mpirun(&place, 3, &["./direct", ".", "mpi-gpu", way]);
+            let said = common::run(command.env("LD_LIBRARY_PATH", place.path("lib")));
+            assert_eq!(said.matches("passed").count(), 3, "{way}: {said}");
+        }
         // Another HDF5, without MPI. What subfiling has written lies in several files, which it does not know.
         if way != "subfiling" {
             place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);
@@ -172,4 +181,39 @@ fn example_of_a_file_for_each_rank() {
     for ranks in [2, 4] {
         every_rank(&place, ranks, &["./file_per_rank"], "kept");
     }
+}
+
+/// The mini-application whose ways to write `make scale` measures, the one from Fortran too. It says "kept" where a
+/// checkpoint and the end after the restart from it are within the bound, and fails where they are not.
+#[test]
+fn mini_application_in_all_ways() {
+    let Some(place) = place() else { return };
+    let (rpath, library) = (library_folder(&place), common::libsleek());
+    let scale = |name: &str| example(&format!("mpi/scale/{name}"));
+    let strict = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-DWITH_FORTRAN"];
+    let mut command = place.command("h5pcc");
+    common::run(command.args(strict).arg(include()).arg("-c").args(["heat.c", "checkpoint.c", "cpu.c"].map(scale)));
+    let module = common::root().join("include/sleek_h5d.f90");
+    common::run(place.command("h5pfc").arg("-c").arg(module));
+    common::run(place.command("h5pfc").args(["-c", &scale("checkpoint.f90"), "-o", "fortran.o"]));
+    let objects = ["-shlib", "heat.o", "checkpoint.o", "cpu.o", "fortran.o", "sleek_h5d.o", "-o", "heat3d", "-lm"];
+    common::run(place.command("h5pfc").args(objects).args([library.to_str().unwrap(), &rpath]));
+
+    let all = "none,none-together,gzip,fast,adaptive,small,direct,direct-small,multi,multi-small,none-files,files,\
+               files-small,fortran";
+    // Of three ranks one holds nothing: there are but two chunks for them.
+    for ranks in [2, 3] {
+        let options = ["grid=48x40x64", "steps=6", "every=2", &format!("ways={all}"), "json=lines.jsonl"];
+        let said = common::run(&mut mpirun(&place, ranks, &[&["./heat3d"], &options[..]].concat()));
+        assert_eq!(said.matches(" kept").count(), all.split(',').count(), "{said}");
+        assert!(!said.contains("BROKEN"), "{said}");
+    }
+    let lines = std::fs::read_to_string(place.path("lines.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 2 * all.split(',').count());
+    // The file for each rank is written chunk by chunk, and nothing is left behind.
+    assert!(lines.contains(r#""way": "files", "ranks": 2"#) && lines.contains("threads: chunks of data"), "{lines}");
+    let left = std::fs::read_dir(place.path(".")).unwrap();
+    let left: Vec<_> =
+        left.map(|e| e.unwrap().file_name()).filter(|n| n.to_string_lossy().contains("checkpoint_")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

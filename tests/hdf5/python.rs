@@ -1,4 +1,4 @@
-//! The scenarios of `scenarios.py`, `bounds.py` and `netcdf.py`.
+//! The scenarios of `scenarios.py`, `bounds.py`, `marks.py` and `netcdf.py`.
 
 use crate::{Place, source, venv_python};
 
@@ -95,6 +95,11 @@ bounds!(bounds_with_hdf5_1_14, "venv-h5py-1.14");
 bounds!(bounds_with_hdf5_2, "venv-h5py-2");
 h5py!(h5py_with_hdf5_1_14, "venv-h5py-1.14");
 h5py!(h5py_with_hdf5_2, "venv-h5py-2");
+scenarios! { marks, "venv-netcdf", "marks.py":
+    masks_in_thirty_ways
+    cells_that_nobody_wrote_stay_what_they_are
+    zfp_adds_an_error_with_each_write
+}
 scenarios! { netcdf4_and_h5py, "venv-netcdf", "netcdf.py":
     both_ways_in_one_process
     lossless_big_endian

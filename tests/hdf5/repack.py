@@ -267,12 +267,12 @@ def gaps(name):
 
 
 def blurred(old, new):
-    """The filter is told of no missing value; whoever declares it, and in which file, is in the names."""
+    """The filter is told of no missing value, and to look for none; whoever declares it, and in which file, is in the names."""
     import h5py
 
     mark = np.float32(-9999.9)
     values = np.where(np.arange(20000) % 7 == 3, mark, np.arange(20000) % 100 + 0.25).astype("f4")
-    words = (1, 1, *np.array([0.01]).view("u4"), 0)
+    words = (1, 1, *np.array([0.01]).view("u4"), 1 << 11)
     with h5py.File(old, "w") as f, h5py.File(new, "w") as g:
         for where, file in ("old", f), ("new", g):
             for how in "_FillValue", "missing_value", "fill":

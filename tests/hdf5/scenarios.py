@@ -139,7 +139,8 @@ def every_mode_and_float_type():
                     else:
                         assert 0 < worst_error(a, b) <= Fraction(allowed), name
                     if mode != LOSSLESS:
-                        most = a.nbytes / (1 if profile else 2)
+                        # The zeros of rims stand apart. Profile fast then codes what is around them in their places.
+                        most = 150 * 500 * a.itemsize if profile else a.nbytes / 2
                         assert d.id.get_storage_size() < most, f"{name}: {d.id.get_storage_size()} of {a.nbytes}"
 
 
@@ -444,7 +445,7 @@ def exceptions_say_why():
 def bad_requests_are_refused():
     a = field((100, 100))
     half = words(0.5)
-    bad = [(7, 0), (2,), (1, 4), (1, 0, 0, 0, 1 << 10), (1, 0, 0, 0, 1 << 11), (1, ABS, *half, 1 << 10), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
+    bad = [(7, 0), (2,), (1, 4), (1, 0, 0, 0, 1 << 10), (1, 0, 0, 0, 1 << 12), (1, ABS, *half, 1 << 10), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
     bad += [(1, NOA, *half, 1 << 8, *words(-1.0)), (1, ABS, *half, 0, 99, 0), tuple(range(200))]
     with h5py.File("f.h5", "w") as f:
         for flag in (OPTIONAL, MANDATORY):

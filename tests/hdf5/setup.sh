@@ -55,8 +55,8 @@ venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.
 venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
 newer=()   # what needs Python 3.11
 [ "$(python3 -c 'import sys; print(sys.version_info >= (3, 11))')" = False ] || newer=(virtualizarr kerchunk)
-venv venv-python "h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
-    h5py hdf5plugin netCDF4 xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
+venv venv-python "h5py, hdf5plugin, netCDF4, tables, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
+    h5py hdf5plugin netCDF4 tables xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/guide/recipes.md names
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/adios2.md names

@@ -69,6 +69,10 @@ pub struct Container {
     pub entry_bytes: u64,
     pub unit: u64,
     pub missing: Vec<u64>,
+    /// How many of them, the last ones, were found.
+    pub found: usize,
+    /// Packed elements that are restored as one are the next larger numbers.
+    pub next: bool,
     pub section: Vec<u8>,
     pub header_bytes: u64,
     pub chunks: u64,
@@ -237,6 +241,8 @@ pub fn container(stream: &[u8]) -> Outcome<Container> {
         entry_bytes: 2,
         unit: 16,
         missing: Vec::new(),
+        found: 0,
+        next: false,
         section: Vec::new(),
         header_bytes: HEADER_BYTES,
         chunks: 0,
@@ -264,16 +270,22 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
     let length = number(stream, 64, 4)?;
     ensure(length % 16 == 0 && (16..=1 << 20).contains(&length), || format!("an extension of {length} bytes"))?;
     let bytes = slice(stream, 64, length)?;
-    let [geometry, entries, run_log2, rank, missing] = [bytes[4], bytes[5], bytes[6], bytes[7], bytes[8]];
+    let [geometry, entries, run_log2, rank] = [bytes[4], bytes[5], bytes[6], bytes[7]];
+    let [missing, found, next] = [bytes[8], bytes[9], bytes[10]];
     ensure(geometry <= 1 && entries <= 1, || format!("geometry {geometry} or entries {entries} is undefined"))?;
-    ensure_zero(&bytes[9..12], "extension, bytes 9 to 11")?;
+    ensure_zero(&bytes[11..12], "extension, byte 11")?;
+    ensure(next == 0 || next == 1 && missing > 0 && container.codec != 1, || {
+        format!("next numbers are said to be {next}")
+    })?;
     ensure((1..=32).contains(&rank), || format!("rank {rank} is none of 1 to 32"))?;
     ensure(missing <= 4, || format!("{missing} missing values, above 4"))?;
+    ensure(found <= missing, || format!("{found} of {missing} missing values were found"))?;
     let mut rest = Reader { rest: &bytes[16..] };
     if rank > 1 {
         container.dims = rest.numbers(rank.into())?;
     }
     container.missing = rest.numbers(missing.into())?;
+    (container.found, container.next) = (found.into(), next == 1);
     container.geometry = if geometry == 1 {
         ensure(run_log2 == 0, || format!("tiles, and run_log2 is {run_log2}"))?;
         Geometry::Tiles(rest.take(rank.into())?.iter().map(|&side| u32::from(side)).collect())
@@ -399,7 +411,8 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
 pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
     // Element type, mode, byte order, bound, range and missing values.
     let kind = |stream: &[u8]| -> Outcome<_> {
-        let missing = container(stream)?.missing;
+        let Container { mut missing, found, .. } = container(stream)?;
+        missing.truncate(missing.len() - found);
         Ok((stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec(), missing))
     };
     let (mut data, mut at) = (Vec::new(), 0);
@@ -428,7 +441,8 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
             ensure(body.len() <= whole, || format!("a packed body of {} bytes, above {whole}", body.len()))?;
             let words = if header.codec == 1 { packed(header, body)? } else { predict::packed(header, lens, body)? };
             let mut bytes = Vec::with_capacity(words.len() * size);
-            words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()[..size]));
+            let words = words.into_iter().map(|word| if header.next { beside(header, word) } else { word });
+            words.for_each(|word: u64| bytes.extend_from_slice(&word.to_le_bytes()[..size]));
             bytes
         }
         1 => {
@@ -487,6 +501,27 @@ fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
     }
     reader.finish(header.unit, "plane")?;
     Ok(data)
+}
+
+/// The element itself, or the next larger number where a missing value is the same number.
+fn beside(header: &Header, element: u64) -> u64 {
+    let sign = 1u64 << (8 * header.elem_bytes - 1);
+    let special = header.float.as_ref().map_or(0, |float| ((1 << float.exponent) - 1) << float.mantissa);
+    let number = |bits: u64| match header.elem_bytes {
+        8 => f64::from_bits(bits),
+        4 => f32::from_bits(bits as u32).into(),
+        // Those of 16 bits are compared as they are ordered; the largest exponent is no number.
+        _ if bits & special == special => f64::NAN,
+        _ if bits & sign == 0 => bits as f64,
+        _ => -((bits - sign) as f64),
+    };
+    let is_one = header.missing.iter().any(|missing| number(*missing) == number(element));
+    let next = match element {
+        _ if element & !sign == 0 => 1,
+        _ if element & sign != 0 => element - 1,
+        _ => element + 1,
+    };
+    if is_one && number(element).is_finite() && number(next).is_finite() { next } else { element }
 }
 
 /// For each of a chunk's elements whether it is the value that the next part of a plane tells of.
@@ -779,6 +814,12 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
     }
     if header.dims.len() > 1 {
         found.insert("dimensions");
+    }
+    if header.next {
+        found.insert("predict: next");
+    }
+    if header.found > 0 {
+        found.insert("found missing values");
     }
     let mut at = header.bodies_at;
     for chunk in 0..header.chunks {

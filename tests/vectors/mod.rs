@@ -5,6 +5,7 @@
 
 pub mod exact;
 pub mod levels;
+pub mod marks;
 pub mod requests;
 
 use sleek::DType;

@@ -8,8 +8,9 @@ use sleek::{Mode, Params, Profile};
 use super::sample::Sample;
 use super::seen::Grid;
 use super::spectrum::Spectrum;
-use crate::element;
 use crate::progress::Progress;
+use crate::quality::{Figures, Quality};
+use sleek::advise::elements;
 
 /// Each bound is tried so often, and the fastest counts.
 const ROUNDS: usize = 3;
@@ -36,6 +37,8 @@ pub struct Row {
     pub psnr: f64,
     /// The largest relative change of power in an octave of the spectrum.
     pub spectrum: Option<f64>,
+    /// If they are asked for.
+    pub figures: Option<Figures>,
     /// Bytes of data in a second.
     pub compress_speed: f64,
     pub decompress_speed: f64,
@@ -55,9 +58,14 @@ pub struct Ladder {
 impl Ladder {
     /// Tries the bounds. `grid` is what all values are multiples of. If it is to be `brief` only what the advice needs
     /// is tried.
-    pub fn climb(sample: &Sample, grid: Option<Grid>, brief: bool, progress: &mut Progress) -> Result<Ladder, String> {
+    pub fn climb(
+        sample: &Sample,
+        grid: Option<Grid>,
+        (brief, takes_figures): (bool, bool),
+        progress: &mut Progress,
+    ) -> Result<Ladder, String> {
         let before: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
-        let mut trial = Trial { sample, before, progress };
+        let mut trial = Trial { sample, before, takes_figures, progress };
         let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
         let at_digits = |grid: Grid| trial.run(&base.clone().with_bound(Mode::Abs, to_a_digit(grid.bound())));
@@ -94,6 +102,7 @@ fn rungs() -> impl Iterator<Item = f64> {
 struct Trial<'a> {
     sample: &'a Sample,
     before: Vec<Vec<f64>>,
+    takes_figures: bool,
     progress: &'a mut Progress,
 }
 
@@ -152,6 +161,7 @@ impl Trial<'_> {
             rms_error: 0.0,
             psnr: f64::INFINITY,
             spectrum: None,
+            figures: None,
             compress_speed: raw as f64 / compress,
             decompress_speed: raw as f64 / decompress,
         };
@@ -178,10 +188,11 @@ impl Trial<'_> {
         let mut spectrum = Spectrum::default();
         let (mut squares, mut count) = (0.0, 0u64);
         let mut after = Vec::new();
-        for (before, bytes) in self.before.iter().zip(restored) {
+        let mut quality = self.takes_figures.then(|| Quality::new(&[], self.sample.range()));
+        for ((before, bytes), shape) in self.before.iter().zip(restored).zip(&self.sample.shapes) {
             after.clear();
             let (dtype, big_endian) = (self.sample.dtype, self.sample.big_endian);
-            element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, r), _| after.push(r));
+            elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, r), _| after.push(r));
             for (v, r) in before.iter().zip(&after).filter(|(v, _)| v.is_finite()) {
                 let error = (v - r).abs();
                 squares += error * error;
@@ -192,7 +203,14 @@ impl Trial<'_> {
                 }
             }
             spectrum.add(before, &after);
+            if let Some(quality) = &mut quality {
+                after.iter_mut().zip(before).filter(|(_, v)| !v.is_finite()).for_each(|(r, _)| *r = f64::NAN);
+                let line = [before.len() as u64];
+                let count = if shape.lens().len() > 1 { shape.lens() } else { &line };
+                quality.add_alone(count, before, &after);
+            }
         }
+        row.figures = quality.map(Quality::figures);
         row.rms_error = (squares / count.max(1) as f64).sqrt();
         row.psnr = 20.0 * (self.sample.range() / row.rms_error).log10();
         row.spectrum = spectrum.change();

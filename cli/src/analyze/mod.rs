@@ -20,9 +20,13 @@ use crate::io::{Model, say_json, tell};
 use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
-use ladder::Ladder;
+use crate::quality::limits::Limits;
+use ladder::{Ladder, Row};
 use sample::{Fill, Sample};
 use seen::Seen;
+
+/// Exit code when no bound that was tried meets the limits.
+const MISSED: u8 = 1;
 
 const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or an NPY \
 file, or the plain bytes of floats, with --dtype.";
@@ -54,6 +58,11 @@ pub struct Args {
     /// Only what is seen and what is advised: no table of bounds
     #[arg(long, conflicts_with = "plot")]
     brief: bool,
+    /// Also take the figures of --help's Limits under each bound, of the sample
+    #[arg(long, conflicts_with = "brief")]
+    quality: bool,
+    #[command(flatten)]
+    limits: Limits,
     /// Also draw ratio and error against the bound, as OUT.png, OUT.svg or OUT.html
     #[arg(long, value_name = "OUT", value_parser = pictures::file_name)]
     plot: Option<PathBuf>,
@@ -81,6 +90,16 @@ pub struct Analysis {
     pub ladder: Ladder,
     /// Whether no table of bounds is wanted.
     pub brief: bool,
+    /// What a bound is to meet.
+    pub limits: Limits,
+}
+
+impl Analysis {
+    /// The coarsest bound relative to the value range that meets all limits.
+    pub fn within_limits(&self) -> Option<&Row> {
+        let meets = |row: &&Row| row.figures.as_ref().is_some_and(|figures| self.limits.missed(figures).is_empty());
+        self.ladder.range.iter().find(meets)
+    }
 }
 
 /// Runs the subcommand.
@@ -94,9 +113,11 @@ pub fn run(args: &Args) -> Outcome {
     let seen = Seen::new(&sample, &parts, parts::rounding(&sample, &parts));
     let ladder = {
         let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);
-        Ladder::climb(&sample, seen.grid, args.brief, &mut progress)?
+        let takes_figures = args.quality || args.limits.any();
+        Ladder::climb(&sample, seen.grid, (args.brief, takes_figures), &mut progress)?
     };
-    let analysis = Analysis { sample, seen, ladder, brief: args.brief };
+    let analysis = Analysis { sample, seen, ladder, brief: args.brief, limits: args.limits.clone() };
+    args.limits.expect_told(analysis.ladder.lossless.figures.iter())?;
     if let Some(plot) = &args.plot {
         let like = Model::at(&crate::hdf5::split(&args.field).0);
         plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;
@@ -108,5 +129,6 @@ pub fn run(args: &Args) -> Outcome {
     if let (Some(plot), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
         tell(&format!("plot: {}", plot.display()));
     }
-    Ok(ExitCode::SUCCESS)
+    let is_missed = args.limits.any() && analysis.within_limits().is_none();
+    Ok(if is_missed { ExitCode::from(MISSED) } else { ExitCode::SUCCESS })
 }

@@ -7,14 +7,14 @@ use sleek::range::{join, value_range};
 use sleek::{DType, Dims, MissingValues};
 
 use crate::args;
-use crate::element;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
 use crate::progress::{Progress, bytes};
-use crate::sentinel::{Watch, refuse};
+use crate::sentinel::{self, Watch};
+use sleek::advise::elements;
 
 /// Bytes of a piece of a file of plain bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -174,7 +174,7 @@ impl Sample {
     /// The values of a piece; what does not count is NaN.
     pub fn values(&self, piece: &[u8]) -> Vec<f64> {
         let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
-        element::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
+        elements::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
             values.push(if v.is_finite() && !self.fills.contains(&v) { v } else { f64::NAN });
         });
         values
@@ -219,10 +219,7 @@ impl Gather {
             true => {
                 self.extremes = join(self.extremes, value_range(self.dtype, self.big_endian, &self.fills, data));
             }
-            false => {
-                self.watch.see(data);
-                self.extremes = self.watch.extremes();
-            }
+            false => self.watch.see(data),
         }
         if self.seen % self.step == self.step / 2 {
             self.pieces.push(data.to_vec());
@@ -234,9 +231,13 @@ impl Gather {
     }
 
     fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
-        refuse(&self.watch.found()).map_err(|e| format!("{name}: {e}"))?;
-        let Some(extremes) = self.extremes else { return Err(format!("{name}: holds no number")) };
-        let Gather { dtype, big_endian, fill, missing, fills, pieces, shapes, .. } = self;
+        let found = if self.fill.may_be_data { Vec::new() } else { self.watch.found() };
+        let Some(extremes) = self.extremes.or_else(|| self.watch.range()) else {
+            return Err(format!("{name}: holds no number"));
+        };
+        let Gather { dtype, big_endian, fill, mut missing, pieces, shapes, .. } = self;
+        sentinel::add(&mut missing, &found)?;
+        let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
         Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
     }
 }

@@ -22,6 +22,8 @@ const SCALES: f64 = 100.0;
 const DECIMALS: i32 = 12;
 /// A value tells of a grid if it could lie in so many places between two points of it.
 const PLACES: f64 = 32.0;
+/// So many bits at the end of all mantissas that tell nothing were rounded away.
+const IDLE: u32 = 3;
 /// So many such values are asked for.
 const FEW: usize = 256;
 
@@ -64,6 +66,8 @@ pub struct Seen {
     pub scales: Option<(f64, f64)>,
     /// The share of values that are missing, NaN or infinite.
     pub missing: f64,
+    /// How many bits of each mantissa are in use, of how many there are, if the others were rounded away.
+    pub bits: Option<(u32, u32)>,
 }
 
 impl Seen {
@@ -73,9 +77,13 @@ impl Seen {
         let whole: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
         let count: usize = whole.iter().map(Vec::len).sum();
         let finite = whole.iter().flatten().filter(|v| v.is_finite()).count();
+        let grid = grid(&whole, |v| spacing_at(sample.dtype, v), rounding);
+        let bits = bits_in_use(sample.dtype, &whole)
+            .filter(|_| grid.is_none_or(|grid| grid.decimals.is_none()) && order != Order::Unknown);
         Seen {
             order,
-            grid: grid(&whole, |v| spacing_at(sample.dtype, v), rounding),
+            grid,
+            bits,
             decades: decades(parts),
             scales: match order {
                 Order::Columns(n) => spreads(&columns(parts, n), 0.0),
@@ -83,6 +91,15 @@ impl Seen {
             },
             missing: 1.0 - finite as f64 / count.max(1) as f64,
         }
+    }
+
+    /// What is to be said of values that were rounded before.
+    pub fn rounded(&self) -> Option<String> {
+        let (used, all) = self.bits?;
+        Some(format!(
+            "{used} of {all} bits of each mantissa are in use, so the values were rounded before: lossless compression \
+             takes the others for little, with --profile small for the least"
+        ))
     }
 
     /// Why one absolute bound may not suit all values.
@@ -123,6 +140,9 @@ impl Seen {
             Some(Grid { spacing, .. }) => words.push(format!("multiples of {spacing:.4e}")),
             None => {}
         }
+        if let Some((used, all)) = self.bits {
+            words.push(format!("{used} of {all} bits in use"));
+        }
         if let Some((small, large)) = self.scales.filter(|(small, large)| *large > SCALES * small) {
             words.push(format!("parts of different scale ({small:.1e} to {large:.1e})"));
         }
@@ -134,6 +154,22 @@ impl Seen {
         }
         words
     }
+}
+
+/// The bits of mantissas that are in use, and all there are; none where few are idle. Bits that are all set, as bit
+/// grooming leaves them in every second value, tell nothing either.
+fn bits_in_use(dtype: sleek::DType, parts: &[Vec<f64>]) -> Option<(u32, u32)> {
+    let all = match dtype {
+        sleek::DType::F64 => 52,
+        sleek::DType::F32 => 23,
+        _ => return None,
+    };
+    let idle = |v: &f64| {
+        let mantissa = v.to_bits() >> (52 - all);
+        mantissa.trailing_zeros().max(mantissa.trailing_ones()).min(all)
+    };
+    let idle = parts.iter().flatten().filter(|v| v.is_normal()).map(idle).min()?;
+    (idle >= IDLE).then_some((all - idle, all))
 }
 
 /// The median and the upper tenth of the differences between values so far apart; equal ones are left out.

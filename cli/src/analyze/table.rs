@@ -10,6 +10,7 @@ use super::ladder::Row;
 use crate::io::say;
 use crate::plot::short;
 use crate::progress::bytes;
+use crate::quality::{Figure, Figures};
 use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
@@ -54,8 +55,33 @@ pub fn print(analysis: &Analysis) {
             row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.max_relative), row);
         }
     }
+    figures(analysis);
     say!("\n{}", in_lines(&verdict(analysis), 80));
     commands(analysis);
+}
+
+/// The figures under each bound, and the coarsest that meets the limits.
+fn figures(analysis: &Analysis) {
+    let ladder = &analysis.ladder;
+    if ladder.lossless.figures.is_some() {
+        let shown = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Spectral, Figure::Ssim, Figure::Dssim];
+        let head: String = shown.iter().map(|figure| format!("{:>13}", figure.title())).collect();
+        say!("\n{:>8}{head}", "noa");
+        for row in decades(&ladder.range) {
+            let Some(figures) = &row.figures else { continue };
+            let cells: String = shown.iter().map(|figure| format!("{:>13}", figures.words(*figure))).collect();
+            say!("{:>8}{cells}", format!("{:e}", row.bound));
+        }
+    }
+    if analysis.limits.any() {
+        let words = analysis.limits.words();
+        match analysis.within_limits() {
+            Some(row) => {
+                say!("\n{words}: met by --noa {:e} (--abs {:e}), ratio {}", row.bound, row.abs, ratio(row.ratio))
+            }
+            None => say!("\n{words}: MISSED by every bound that was tried; --lossless is left"),
+        }
+    }
 }
 
 /// Powers of ten; the rows between them are for the plot.
@@ -104,7 +130,8 @@ pub fn verdict(analysis: &Analysis) -> String {
     match &analysis.ladder.digits {
         Some(row) => format!("* Digits: abs {:e}. {}.", row.abs, digits(analysis)),
         None => {
-            let caution = analysis.seen.caution().map_or(String::new(), |why| format!(": {why}"));
+            let caution = analysis.seen.rounded().or(analysis.seen.caution());
+            let caution = caution.map_or(String::new(), |why| format!(": {why}"));
             format!("No bound is advised{caution}. Choose one by what the data is for.")
         }
     }
@@ -231,6 +258,7 @@ pub fn to_json(analysis: &Analysis) -> Value {
         "seen": analysis.seen.describe(),
         "advice": ladder.digits.as_ref().map(|row| row.abs),
         "verdict": verdict(analysis),
+        "within_limits": analysis.limits.any().then(|| analysis.within_limits().map(row_json)),
         "rows": rows,
         "digits": ladder.digits.as_ref().map(|row| json!({
             "spacing": analysis.seen.grid.map(|grid| grid.spacing),
@@ -254,6 +282,7 @@ fn row_json(row: &Row) -> Value {
         "rms_error": row.rms_error,
         "psnr": row.psnr,
         "spectrum_change": row.spectrum,
+        "quality": row.figures.as_ref().map(Figures::to_json),
         "compress_bytes_per_second": row.compress_speed,
         "decompress_bytes_per_second": row.decompress_speed,
     })

@@ -3,21 +3,21 @@
 use sleek::Params;
 
 use super::cut::Cut;
-use crate::auto::{Auto, SAMPLE_BYTES};
+use crate::auto::{Aim, SAMPLE_BYTES};
 use crate::io::{Block, Input};
 
 /// Bytes of a piece of the sample, about.
 const PIECE_BYTES: usize = 512 << 10;
 
 /// The parameters with the best profile and codec for the input, which is read from its start then.
-pub fn choose(auto: Auto, params: &Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
+pub fn choose(auto: Aim, params: &Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
     let Some(bytes) = input.bytes else {
         return Err(format!("--auto: a sample is read first, and {} can be read only once", input.name));
     };
     let sample = sample(bytes, cut.slab_bytes(params.dtype.size()), input)?;
     Ok(auto.choose(&sample, params, |params, part| {
         let dims = cut.dims((part.len() / params.dtype.size()) as u64)?;
-        Ok(Params { dims, ..params.clone() })
+        Ok::<_, String>(Params { dims, ..params.clone() })
     }))
 }
 

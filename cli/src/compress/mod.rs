@@ -10,17 +10,17 @@ use std::process::ExitCode;
 
 use sleek::container::Header;
 use sleek::range::{join, value_range};
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{DType, Dims, Mode, Params, Profile, Search};
 
 use cut::Cut;
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
-use crate::auto::{Auto, arguments};
+use crate::auto::{Aim, arguments};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
 use crate::npy::{self, Array, Given};
 use crate::progress::{self, Progress, summary};
-use crate::sentinel::{Watch, flattens, refuse};
+use crate::sentinel::{self, Watch, flattens};
 use crate::tensors::{self, Wish};
 use crate::{Outcome, pipeline};
 
@@ -43,7 +43,7 @@ pub struct Args {
     /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed),
     /// or the smallest of those that reach so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    auto: Option<Auto>,
+    auto: Option<Aim>,
     #[command(flatten)]
     sentinels: Sentinels,
     /// The elements are big-endian, and come back so
@@ -70,6 +70,9 @@ pub struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 }
+
+/// Bytes of each block whose values are looked at for a warning.
+const SOME_BYTES: usize = 4 << 20;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
@@ -118,6 +121,9 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
     if let Some(n) = input.bytes {
         check_size(array, &input.name, n)?;
     }
+    if args.sentinels.no_fill {
+        params.search = Search::Off;
+    }
     if let Some(target) = args.quality.target()? {
         if args.auto.is_some() {
             // Which one is best depends on the bound, and the bound on which one it is.
@@ -126,14 +132,13 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
             (params.profile, params.codec) = (best.profile, best.codec);
         }
         params = target::solve(args, args.verbosity.quiet, &target, &params, &cut, &mut input)?;
-        return compress(args, array, &params, &cut, None, input, output);
+        return compress(args, array, &params, &cut, input, output);
     }
-    let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
-        params.range = measure_range(args, &params, watch.take(), &mut input)?;
+        params.range = measure_range(args, &mut params, &mut input)?;
     }
     params = suit(args, params, &cut, &mut input)?;
-    compress(args, array, &params, &cut, watch, input, output)
+    compress(args, array, &params, &cut, input, output)
 }
 
 /// The parameters with the profile and codec that suit the input, if that is asked for; tells which these are.
@@ -160,7 +165,7 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
         return Err(format!("{name}: goes with an array, and {} is a safetensors file, which has many", input.name));
     }
     if let Some(target) = args.quality.target()? {
-        let name = target.name();
+        let name = crate::targets::argument(&target);
         return Err(format!(
             "{name}: a safetensors file takes a bound, --abs, --noa or --rel, or none: it is lossless then"
         ));
@@ -191,15 +196,6 @@ fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
     }
 }
 
-/// What looks for missing values that nobody declared, where they would be changed.
-fn watch(args: &Args, params: &Params) -> Result<Option<Watch>, String> {
-    if args.sentinels.no_fill || params.mode == Mode::Lossless || params.bound == 0.0 {
-        return Ok(None);
-    }
-    let declared = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    Ok(Some(Watch::new(params.dtype, params.big_endian, declared)))
-}
-
 /// Refuses an input of `n` bytes that is not the array it is said to be.
 fn check_size(array: &Array, name: &str, n: u64) -> Result<(), String> {
     if let Some(head) = &array.head {
@@ -218,30 +214,48 @@ fn check_size(array: &Array, name: &str, n: u64) -> Result<(), String> {
 }
 
 /// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is
-/// none: then it is zero in every part as well. Meanwhile `watch` sees everything.
-fn measure_range(
-    args: &Args,
-    params: &Params,
-    mut watch: Option<Watch>,
-    input: &mut Input,
-) -> Result<Option<f64>, String> {
+/// none: then it is zero in every part as well. What is found not to be data does not count, and is added to the
+/// missing values.
+fn measure_range(args: &Args, params: &mut Params, input: &mut Input) -> Result<Option<f64>, String> {
     if input.bytes.is_none() {
         return Err(format!(
             "--noa needs the value range of the whole array, and {} can be read only once: give it with --range R",
             input.name
         ));
     }
-    let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    let mut range = None;
-    read_through(args, input, args.frame_bytes, |data| match &mut watch {
-        Some(watch) => watch.see(data),
-        None => range = join(range, value_range(params.dtype, params.big_endian, &fills, data)),
-    })?;
-    if let Some(watch) = watch {
-        refuse(&watch.found()).map_err(|e| format!("{}: {e}", input.name))?;
-        range = watch.extremes();
-    }
+    let range = seen_range(args, params, input, |_| ())?;
     Ok(range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sleek::bound::sub_down(hi, lo)))
+}
+
+/// Smallest and largest value of the whole input; what is found not to be data does not count, and is added to the
+/// missing values. Shows the input, at least once.
+fn seen_range(
+    args: &Args,
+    params: &mut Params,
+    input: &mut Input,
+    mut show: impl FnMut(&[u8]),
+) -> Result<Option<(f64, f64)>, String> {
+    let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
+    let searches = params.search == Search::Wanted && params.bound > 0.0;
+    let mut watch = Watch::new(params.dtype, params.big_endian, fills.clone());
+    let mut range = None;
+    read_through(args, input, args.frame_bytes, |data| {
+        match searches {
+            true => watch.see(data),
+            false => range = join(range, value_range(params.dtype, params.big_endian, &fills, data)),
+        }
+        show(data);
+    })?;
+    if !searches {
+        return Ok(range);
+    }
+    sentinel::add(&mut params.missing, &watch.found())?;
+    if let Some(mut behind) = watch.behind() {
+        read_through(args, input, args.frame_bytes, |data| behind.see(data))?;
+        sentinel::add(&mut params.missing, &behind.found())?;
+        watch = behind;
+    }
+    Ok(watch.range())
 }
 
 /// Shows all of a regular file in pieces of so many bytes, from where it is read to its end, and goes back to its
@@ -260,27 +274,11 @@ fn read_through(args: &Args, input: &mut Input, piece: usize, mut look: impl FnM
     input.rewind()
 }
 
-/// Refuses what `watch` found while the input was compressed. Of a regular file it saw a part: if there is something in
-/// it, all of the file decides.
-fn refuse_sentinels(args: &Args, params: &Params, watch: &Watch, input: &mut Input) -> Result<(), String> {
-    if input.bytes.is_none() {
-        return refuse(&watch.found()).map_err(|e| format!("{}: {e}", input.name));
-    }
-    if !watch.suspects() {
-        return Ok(());
-    }
-    let Some(mut whole) = self::watch(args, params)? else { return Ok(()) };
-    input.rewind()?;
-    read_through(args, input, args.frame_bytes, |data| whole.see(data))?;
-    refuse(&whole.found()).map_err(|e| format!("{}: {e}", input.name))
-}
-
 fn compress(
     args: &Args,
     array: &Array,
     params: &Params,
     cut: &Cut,
-    mut watch: Option<Watch>,
     mut input: Input,
     output: Option<Output>,
 ) -> Result<(), String> {
@@ -288,6 +286,7 @@ fn compress(
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);
+    let (fills, mut extremes) = (params.missing.numbers(params.dtype).map_err(|e| e.to_string())?, None);
     let mut started = false;
     pipeline::run(
         |block| {
@@ -299,10 +298,8 @@ fn compress(
         },
         |block, outlet| {
             let mut packed = outlet.block()?;
-            match &mut watch {
-                Some(watch) if promised.is_some() => watch.glance(block.data()),
-                Some(watch) => watch.see(block.data()),
-                None => {}
+            if params.mode == Mode::Abs {
+                extremes = join(extremes, value_range(params.dtype, params.big_endian, &fills, some(block.data())));
             }
             let dims = cut.dims((block.data().len() / params.dtype.size()) as u64)?;
             let params = &Params { dims, ..params.clone() };
@@ -320,18 +317,20 @@ fn compress(
         }
         _ => check_size(array, &from, bytes_in)?,
     }
-    if let Some(watch) = &watch {
-        refuse_sentinels(args, params, watch, &mut input)?;
-    }
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
         tell(&summary(progress::Array::In, &from, &to, bytes_in, bytes_out, time));
     }
-    if let Some(warning) = watch.as_ref().and_then(|watch| flattens(params, watch.extremes())) {
+    if let Some(warning) = flattens(params, extremes) {
         tell(&format!("sleek: warning: {from}: {warning}"));
     }
     Ok(())
+}
+
+/// A part of a block that tells enough of its values for a warning: missing values stand out there as well.
+fn some(block: &[u8]) -> &[u8] {
+    &block[..block.len().min(SOME_BYTES)]
 }
 
 fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::Result<()> {

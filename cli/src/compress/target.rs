@@ -1,14 +1,13 @@
-//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`: the bound that a file needs.
+//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim` and others: the bound that a file needs.
 
 use sleek::bound::sub_down;
-use sleek::range::{join, value_range};
 use sleek::{Mode, Params};
 
 use super::cut::Cut;
-use super::{Args, compress_frame, read_through};
+use super::{Args, compress_frame, read_through, seen_range};
 use crate::io::{Block, Input};
-use crate::sentinel::{Watch, refuse};
-use crate::targets::{Answer, Measured, Quest, Target, restored};
+use crate::quality::Place;
+use crate::targets::{self, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
 const SAMPLE_BYTES: usize = 8 << 20;
@@ -24,20 +23,21 @@ pub fn solve(
     input: &mut Input,
 ) -> Result<Params, String> {
     let Some(raw_bytes) = input.bytes else {
-        let (name, from) = (target.name(), &input.name);
+        let (name, from) = (targets::argument(target), &input.name);
         return Err(format!("{name}: the array is read several times, and {from} can be read only once"));
     };
+    let params = &mut params.clone();
+    let (pieces, range) = sample(args, params, cut, raw_bytes, input)?;
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    let seen = See { args, params, cut, fills: &fills, errors: target.is_of_quality() };
-    let (pieces, range) = seen.sample(raw_bytes, input)?;
+    let seen = See { cut, fills: &fills, errors: target.is_of_quality() };
     let quest = Quest { target: *target, params, range, raw_bytes };
     let on_sample = |params: &Params| {
-        let mut m = Measured::new(target, range);
+        let mut m = Measured::new(target, range, &[]);
         pieces.iter().try_for_each(|piece| seen.measure(params, piece, &mut m))?;
         Ok(m)
     };
     let on_whole = |params: &Params| {
-        let mut m = Measured::new(target, range);
+        let mut m = Measured::new(target, range, &[]);
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
@@ -48,17 +48,45 @@ pub fn solve(
         })?;
         failed.map(|()| m)
     };
-    let answer: Answer = quest.solve(on_sample, on_whole)?;
+    let answer = quest.solve(on_sample, on_whole).map_err(targets::reason)?;
     if !quiet {
-        answer.tell(target, &input.name);
+        targets::tell_of(&answer, target, &input.name);
     }
     Ok(answer.params)
 }
 
+/// Pieces from all over the input and the range of its values; what is found not to be data is added to the missing
+/// values.
+fn sample(
+    args: &Args,
+    params: &mut Params,
+    cut: &Cut,
+    raw_bytes: u64,
+    input: &mut Input,
+) -> Result<(Vec<Block>, f64), String> {
+    let slab = cut.slab_bytes(params.dtype.size());
+    let piece = (PIECE_BYTES / slab).max(1).saturating_mul(slab);
+    let step = (raw_bytes / SAMPLE_BYTES as u64).max(1);
+    let (mut pieces, mut n) = (Vec::new(), 0);
+    // What the bound will be is not known, only that there will be one.
+    let mut bounded = params.clone().with_bound(Mode::Abs, 1.0);
+    let range = seen_range(args, &mut bounded, input, |data| {
+        for part in data.chunks(piece) {
+            if n % step == step / 2 {
+                let mut block = Block::default();
+                block.room(part.len()).copy_from_slice(part);
+                pieces.push(block);
+            }
+            n += 1;
+        }
+    })?;
+    params.missing = bounded.missing;
+    let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
+    Ok((pieces, range))
+}
+
 /// How the input is looked at.
 struct See<'a> {
-    args: &'a Args,
-    params: &'a Params,
     cut: &'a Cut,
     fills: &'a [f64],
     /// Whether errors count.
@@ -66,37 +94,6 @@ struct See<'a> {
 }
 
 impl See<'_> {
-    /// Pieces from all over the input and the range of its values. Missing values that nobody declared are an error.
-    fn sample(&self, raw_bytes: u64, input: &mut Input) -> Result<(Vec<Block>, f64), String> {
-        let (dtype, big_endian) = (self.params.dtype, self.params.big_endian);
-        let slab = self.cut.slab_bytes(dtype.size());
-        let piece = (PIECE_BYTES / slab).max(1).saturating_mul(slab);
-        let step = (raw_bytes / SAMPLE_BYTES as u64).max(1);
-        let mut watch = Watch::new(dtype, big_endian, self.fills.to_vec());
-        let (mut range, mut pieces, mut n) = (None, Vec::new(), 0);
-        let may_be_data = self.args.sentinels.no_fill;
-        read_through(self.args, input, self.cut.frame_bytes, |data| {
-            match may_be_data {
-                true => range = join(range, value_range(dtype, big_endian, self.fills, data)),
-                false => watch.see(data),
-            }
-            for part in data.chunks(piece) {
-                if n % step == step / 2 {
-                    let mut block = Block::default();
-                    block.room(part.len()).copy_from_slice(part);
-                    pieces.push(block);
-                }
-                n += 1;
-            }
-        })?;
-        if !may_be_data {
-            refuse(&watch.found()).map_err(|e| format!("{}: {e}", input.name))?;
-            range = watch.extremes();
-        }
-        let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
-        Ok((pieces, range))
-    }
-
     /// Compresses a part as it would be written, or a piece of one.
     fn measure(&self, params: &Params, part: &Block, m: &mut Measured) -> Result<(), String> {
         let data = part.data();
@@ -108,7 +105,9 @@ impl See<'_> {
         match self.errors && params.mode != Mode::Lossless {
             true => {
                 let back = restored(packed.data(), data.len())?;
-                m.add_errors(&params, self.fills, params.dims.lens(), data, &back);
+                let count = params.dims.lens();
+                let place = Place { start: &vec![0; count.len()], count };
+                m.add_errors(&params, self.fills, (place, false), data, &back);
                 Ok(())
             }
             false => Ok(()),

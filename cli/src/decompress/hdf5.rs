@@ -15,6 +15,7 @@ use crate::hdf5::{Hdf5, Id, is_hdf5, split};
 use crate::io::{Model, Output, tell};
 use crate::npy;
 use crate::progress::{Array, Progress, summary};
+use crate::repack::provenance;
 
 /// Bytes of a part that is read at a time, at least.
 const PART_BYTES: u64 = 8 << 20;
@@ -124,7 +125,7 @@ pub fn whole(args: &Args) -> Outcome {
         return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
     }
     let mut command = Command::new(std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?);
-    command.args(["repack", "--filter", "none"]);
+    command.args(["repack", "--typed", &provenance::command(), "--filter", "none"]);
     command.args([(args.force, "-f"), (args.verbosity.quiet, "-q")].iter().filter(|(on, _)| *on).map(|(_, word)| word));
     command.args([OsStr::new("--"), args.input.as_os_str(), args.output.as_os_str()]);
     Err(format!("{name}: cannot start sleek repack: {}", command.exec()))

@@ -2,9 +2,9 @@
 
 use sleek::Mode;
 
-use super::source::{Pair, Part};
-use crate::element;
 use crate::verify::exact::holds;
+use crate::verify::pair::{Pair, Part};
+use sleek::advise::elements;
 
 /// What a first look at all of both sides finds.
 pub struct Figures {
@@ -49,7 +49,7 @@ impl Figures {
 
     pub fn add(&mut self, pair: &Pair, part: &Part) {
         let mut at = 0;
-        element::for_each_pair(pair.dtype, pair.big_endian, part.original, part.restored, |v, r| {
+        elements::for_each_pair(pair.dtype, pair.big_endian, part.original, part.restored, |v, r| {
             let is_missing = pair.marks.contains(&v.0);
             let masks_agree = v.0 == r.0 || !(is_missing || pair.marks.contains(&r.0));
             let kept = masks_agree && holds(self.mode, part.limit, v, r);

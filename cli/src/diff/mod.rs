@@ -4,7 +4,6 @@ mod draw;
 pub mod figures;
 mod page;
 mod shape;
-pub mod source;
 pub mod view;
 
 use std::path::{Path, PathBuf};
@@ -24,11 +23,12 @@ use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};
 use crate::progress::{Progress, bytes, figure, ratio};
-use crate::ssim::{Ssim, similarity};
+use crate::quality::limits::Limits;
+use crate::quality::{self, Figure, Place, Quality};
 use crate::verify::BROKEN;
+use crate::verify::pair::Pair;
 use figures::{Figures, Scale};
 use shape::{Correlation, Histogram, Spectra};
-use source::Pair;
 use view::{LARGE, View};
 
 /// Elements of which the autocorrelation is taken, about.
@@ -57,6 +57,8 @@ pub struct Args {
     /// compressed file]
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<Dims>,
+    #[command(flatten)]
+    limits: Limits,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -88,7 +90,9 @@ pub struct Compared {
     stored_bytes: u64,
     figures: Figures,
     scale: Scale,
-    ssim: f64,
+    quality: quality::Figures,
+    /// Limits that it misses.
+    missed: Vec<String>,
     histogram: Histogram,
     correlations: Vec<Correlation>,
     spectra: Spectra,
@@ -111,7 +115,8 @@ pub fn run(args: &Args) -> Outcome {
         write(args, &plot::Writing { path, force: args.force, like }, &all)?;
     }
     show(args, &all);
-    let kept = all.iter().all(|c| c.figures.violations == 0);
+    args.limits.expect_told(all.iter().map(|c| &c.quality))?;
+    let kept = all.iter().all(|c| c.figures.violations == 0 && c.missed.is_empty());
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
 
@@ -208,11 +213,12 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
         axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
     let (mut histogram, mut spectra, mut view) =
         (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at, LARGE));
-    let mut ssim = Ssim::new(figures.range());
+    let mut quality = Quality::new(&pair.dims, figures.range());
     let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
     pair.walk(&mut |part| {
         let values = part.values(pair);
-        ssim.add(&values.count, &values.original, &values.restored);
+        let place = Place { start: &values.start, count: &values.count };
+        quality.add(place, &values.original, &values.restored);
         histogram.add(&values, &scale);
         view.add(&values, &scale);
         if n % step == 0 {
@@ -226,7 +232,8 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     let (dtype, dims, promise) = (pair.dtype.name(), pair.dims.clone(), pair.promise.clone());
     let Pair { name, about, original_bytes, stored_bytes, .. } = pair;
     let (name, about, original_bytes, stored_bytes) = (name.clone(), about.clone(), *original_bytes, *stored_bytes);
-    let ssim = ssim.value();
+    let quality = quality.figures();
+    let missed = args.limits.missed(&quality);
     Ok(Compared {
         name,
         about,
@@ -237,7 +244,8 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
         stored_bytes,
         figures,
         scale,
-        ssim,
+        quality,
+        missed,
         histogram,
         correlations,
         spectra,
@@ -292,11 +300,12 @@ fn figure_line(of: &Compared) -> String {
     let share = if f.of_bound > 0.0 { format!(" ({:.4} of the bound)", f.of_bound) } else { String::new() };
     let broken = if f.violations > 0 { format!("BROKEN in {} elements, ", f.violations) } else { String::new() };
     format!(
-        "{broken}max error {}{share}, RMS {}, PSNR {}, SSIM {}, ratio {}",
+        "{broken}max error {}{share}, RMS {}, PSNR {}, SSIM {}, DSSIM {}, ratio {}",
         figure(f.max_error),
         figure(f.rms()),
         psnr(f),
-        similarity(of.ssim),
+        of.quality.words(Figure::Ssim),
+        of.quality.words(Figure::Dssim),
         ratio(of.original_bytes, of.stored_bytes)
     )
 }
@@ -336,8 +345,12 @@ fn rows(of: &Compared) -> Vec<(&'static str, String)> {
         ("RMS error", figure(f.rms())),
         ("mean error", figure(f.bias())),
         ("PSNR", psnr(f)),
-        ("SSIM", similarity(of.ssim)),
     ];
+    for figure in [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Spectral, Figure::Ssim, Figure::Dssim] {
+        if of.quality.get(figure).is_some() {
+            rows.push((figure.title(), of.quality.words(figure)));
+        }
+    }
     for correlation in &of.correlations {
         if let Some(first) = correlation.values().first() {
             let along = of.about.along.get(correlation.axis).map_or("", |a| a.name.as_str());
@@ -366,6 +379,7 @@ fn rows(of: &Compared) -> Vec<(&'static str, String)> {
         (0, _) => "kept".into(),
         (n, _) => format!("BROKEN in {n} of {} elements", f.count),
     };
+    rows.extend(of.missed.iter().map(|missed| ("MISSED", missed.clone())));
     rows.push(("verdict", verdict));
     rows
 }
@@ -401,7 +415,13 @@ fn to_json(of: &Compared) -> Value {
         "rms_error": f.rms(),
         "mean_error": f.bias(),
         "psnr": f.psnr(),
-        "ssim": of.ssim,
+        "mean_absolute_error": of.quality.get(Figure::Mean),
+        "pearson": of.quality.get(Figure::Pearson),
+        "ks_distance": of.quality.get(Figure::Ks),
+        "spectral_error": of.quality.get(Figure::Spectral),
+        "ssim": of.quality.get(Figure::Ssim),
+        "dssim": of.quality.get(Figure::Dssim),
+        "missed": of.missed,
         "worst": worst,
         "histogram": of.histogram.bins.to_vec(),
         "beyond": of.histogram.beyond,

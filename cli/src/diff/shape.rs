@@ -3,8 +3,8 @@
 use std::f64::consts::TAU;
 
 use super::figures::Scale;
-use super::source::Values;
 use crate::fourier::transform;
+use crate::verify::pair::Values;
 
 /// Bins of the histogram between the bound's two sides.
 pub const BINS: usize = 80;

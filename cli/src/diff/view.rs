@@ -1,7 +1,7 @@
 //! What is shown of a field: a line as curves, anything else as the slice that holds one element.
 
 use super::figures::Scale;
-use super::source::Values;
+use crate::verify::pair::Values;
 
 /// How much there is room for.
 #[derive(Clone, Copy)]

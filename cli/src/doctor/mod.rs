@@ -41,6 +41,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut doctor = Doctor::new();
     doctor.look_at_environment();
     doctor.look_at_libraries(libraries::find(&args.library));
+    doctor.say_joined();
     Ok(doctor.advise())
 }
 
@@ -55,6 +56,8 @@ struct Doctor {
     advice: BTreeSet<String>,
     /// Directories of the libraries that would find the plugin there without a variable.
     defaults: BTreeSet<PathBuf>,
+    /// Directories that the libraries search by themselves.
+    searched: BTreeSet<PathBuf>,
 }
 
 impl Doctor {
@@ -67,6 +70,7 @@ impl Doctor {
             versions: BTreeMap::new(),
             advice: BTreeSet::new(),
             defaults: BTreeSet::new(),
+            searched: BTreeSet::new(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Doctor {
         let findings = sandbox::try_library(&library.file, None);
         say!("    version: {}", findings.version.as_deref().unwrap_or("unknown"));
         if self.variable.is_none() {
+            self.searched.extend(findings.directories.iter().cloned());
             for dir in &findings.directories {
                 let state = self.directory_state(dir);
                 say!("    searches {}: {state}", dir.display());
@@ -200,12 +205,33 @@ impl Doctor {
             return;
         }
         say!("    with HDF5_PLUGIN_PATH={} it works", dir.display());
-        match self.variable {
-            None => {
-                say(format!("export HDF5_PLUGIN_PATH={}", dir.display()));
-                self.defaults.extend(findings.directories.first().cloned());
-            }
-            Some(_) => say(format!("export HDF5_PLUGIN_PATH={}:$HDF5_PLUGIN_PATH", dir.display())),
+        say("export HDF5_PLUGIN_PATH as the line above has it, before programs start that are to find the filter"
+            .into());
+        if self.variable.is_none() {
+            self.defaults.extend(findings.directories.first().cloned());
+        }
+    }
+
+    /// The folders that one variable has to name so that every filter of this machine is found: what it names, or what
+    /// the libraries search without it, then ours, and those of the wheels of Python.
+    fn joined(&self) -> Vec<PathBuf> {
+        let by_now = self.variable.clone().unwrap_or_else(|| self.searched.iter().cloned().collect());
+        let mut dirs: Vec<PathBuf> = by_now.into_iter().filter(|dir| dir.is_dir()).collect();
+        if !dirs.iter().any(|dir| !plugins_in(dir).is_empty()) {
+            dirs.extend(self.own.as_deref().and_then(Path::parent).map(Path::to_path_buf));
+        }
+        dirs.extend(libraries::plugins_in_python());
+        let mut seen = BTreeSet::new();
+        dirs.retain(|dir| seen.insert(dir.clone()));
+        dirs
+    }
+
+    fn say_joined(&self) {
+        if let Ok(joined) = std::env::join_paths(self.joined()).map(|dirs| dirs.display().to_string())
+            && !joined.is_empty()
+        {
+            say!("\nThe line by which all programs find the filter, and go on finding those of others:");
+            say!("  export HDF5_PLUGIN_PATH={joined}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::coordinates::text_of;
 use super::dataset::{Block, Field};
 use super::object::Contents;
 use super::{Id, h5, h5_id};
-use crate::element;
+use sleek::advise::elements;
 
 /// Coordinates of more values than this are not read.
 const MANY: u64 = 1 << 20;
@@ -97,7 +97,7 @@ fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Re
     }
     let bytes = field.bytes_of(&Block { start: vec![0], count: vec![len] })?;
     let mut values = Vec::new();
-    element::for_each_pair(field.stored.dtype, field.stored.big_endian, &bytes, &bytes, |(_, v), _| values.push(v));
+    elements::for_each_pair(field.stored.dtype, field.stored.big_endian, &bytes, &bytes, |(_, v), _| values.push(v));
     if values.iter().any(|v| !v.is_finite()) {
         values.clear();
     }

@@ -57,18 +57,32 @@ fn in_python() -> Vec<(PathBuf, String)> {
         for m in 'h5py', 'netCDF4', 'tables':\n\
         \x20   s = u.find_spec(m)\n\
         \x20   if s and s.origin: print(m, os.path.dirname(s.origin))\n";
-    let Ok(output) = Command::new("python3").args(["-I", "-c", SCRIPT]).output() else { return Vec::new() };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut found = Vec::new();
-    for (module, dir) in text.lines().filter_map(|line| line.split_once(' ')) {
+    for (module, dir) in told_by_python(SCRIPT) {
         // A wheel's libraries lie in a directory beside the module, under its name or its name in lower case.
-        let beside = Path::new(dir).with_file_name(format!("{}.libs", module.to_lowercase()));
-        for place in [PathBuf::from(dir), format!("{dir}.libs").into(), beside, format!("{dir}/.dylibs").into()] {
+        let beside = Path::new(&dir).with_file_name(format!("{}.libs", module.to_lowercase()));
+        for place in [PathBuf::from(&dir), format!("{dir}.libs").into(), beside, format!("{dir}/.dylibs").into()] {
             let files = libraries_in(&place);
             found.extend(files.into_iter().map(|f| (f, format!("of {module} in python3"))));
         }
     }
     found
+}
+
+/// The folders of plugins that wheels of the `python3` on the path bring.
+pub fn plugins_in_python() -> Vec<PathBuf> {
+    const SCRIPT: &str = "import importlib.util as u, os\n\
+        for m in 'netCDF4', 'hdf5plugin':\n\
+        \x20   s = u.find_spec(m)\n\
+        \x20   if s and s.origin: print(m, os.path.join(os.path.dirname(s.origin), 'plugins'))\n";
+    told_by_python(SCRIPT).into_iter().map(|(_, dir)| dir.into()).filter(|dir: &PathBuf| dir.is_dir()).collect()
+}
+
+/// A word and what follows it, of each line that a script of Python prints.
+fn told_by_python(script: &str) -> Vec<(String, String)> {
+    let Ok(output) = Command::new("python3").args(["-I", "-c", script]).output() else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter_map(|line| line.split_once(' ')).map(|(a, b)| (a.into(), b.into())).collect()
 }
 
 /// Directories of the system, of an environment that is active, and of HDF5 itself if a variable says where it is.

@@ -8,7 +8,7 @@ use sleek::{DType, MissingValue, MissingValues};
 use super::abi::{self, DEFAULT};
 use super::dataset::{Field, size_of_type};
 use super::{Id, h5, h5_id};
-use crate::element;
+use sleek::advise::elements;
 
 /// What a dataset says of its values.
 #[derive(Debug, PartialEq)]
@@ -108,7 +108,7 @@ impl Field<'_> {
         }
         let (dtype, bytes) = (self.stored.dtype, self.fill_bytes());
         let mut values: Vec<f64> = Vec::new();
-        element::for_each_pair(dtype, self.stored.big_endian, &bytes, &bytes, |(_, value), _| {
+        elements::for_each_pair(dtype, self.stored.big_endian, &bytes, &bytes, |(_, value), _| {
             if !values.iter().any(|known| known.to_bits() == value.to_bits()) {
                 values.push(value);
             }

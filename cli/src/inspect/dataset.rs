@@ -25,6 +25,8 @@ pub struct Dataset {
     pub request: Option<Params>,
     /// The missing values.
     pub missing: Vec<f64>,
+    /// Those of them that nobody named.
+    pub found: Vec<f64>,
     /// Chunks that were written.
     pub chunks: u64,
     pub coded: Coded,
@@ -60,6 +62,7 @@ impl Dataset {
             stored_bytes: field.stored_bytes(),
             request: request.map_err(|e| e.to_string())?,
             missing: missing(field, coded.info.as_ref()),
+            found: found(field, coded.info.as_ref()),
             chunks: chunks.len() as u64,
             filters,
             coded,
@@ -91,6 +94,12 @@ fn dtype(field: &Field) -> String {
         true => format!("{}{}", stored.dtype.name(), if stored.big_endian { " (big-endian)" } else { "" }),
         false => stored.what.clone(),
     }
+}
+
+/// The missing values that nobody named and that the filter found.
+fn found(field: &Field, info: Option<&Info>) -> Vec<f64> {
+    let bits = info.map_or(&[][..], |info| &info.missing.bits()[info.missing.told().len()..]);
+    bits.iter().map(|bits| field.stored.dtype.number(*bits)).collect()
 }
 
 /// The missing values that the streams know, else those that the dataset declares.

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use sleek::{Info, Mode};
+use sleek::container::Missing;
+use sleek::{Info, MissingValue, Mode};
 
 use crate::Outcome;
 use crate::frames::FrameReader;
@@ -49,6 +50,12 @@ pub fn add(mut sum: Info, frame: &Info) -> Info {
     sum.patched += frame.patched;
     sum.chunks.iter_mut().zip(frame.chunks).for_each(|(s, n)| *s += n);
     sum.subchunks.iter_mut().zip(frame.subchunks).for_each(|(s, n)| *s += n);
+    // What one of them named all named. More than one stream has room for are not told.
+    let found = |info: &Info| info.missing.bits()[info.missing.told().len()..].to_vec();
+    let all = found(&sum).into_iter().chain(found(frame)).map(MissingValue::Bits);
+    let told = sum.missing.told().iter().map(|bits| MissingValue::Bits(*bits));
+    let told = Missing::named(sum.dtype, told).and_then(|told| told.and_found(sum.dtype, all));
+    sum.missing = told.unwrap_or(sum.missing);
     sum
 }
 
@@ -66,7 +73,9 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "mode": info.mode.name(),
         "bound": info.bound,
         "range": info.range,
-        "missing": missing(info).map(|(bits, number)| json!({"bits": bits, "number": number})).collect::<Vec<_>>(),
+        "missing": missing(info)
+            .map(|(bits, number, found)| json!({"bits": bits, "number": number, "found": found}))
+            .collect::<Vec<_>>(),
         "abs_bound": info.abs_bound,
         "step": info.step,
         "profile": info.profile.name(),
@@ -82,11 +91,15 @@ pub fn counts(names: &[&str], values: &[u64]) -> Value {
     names.iter().zip(values).map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
 }
 
-/// Each missing value by its bits and as a number.
-fn missing(info: &Info) -> impl Iterator<Item = (String, f64)> {
-    let digits = 2 * info.dtype.size();
-    info.missing.bits().iter().map(move |bits| (format!("0x{bits:0digits$x}"), info.dtype.number(*bits)))
+/// Each missing value by its bits and as a number, and whether nobody named it.
+fn missing(info: &Info) -> impl Iterator<Item = (String, f64, bool)> {
+    let (digits, told) = (2 * info.dtype.size(), info.missing.told().len());
+    let bits = info.missing.bits().iter().enumerate();
+    bits.map(move |(k, bits)| (format!("0x{bits:0digits$x}"), info.dtype.number(*bits), k >= told))
 }
+
+/// A word on a missing value that nobody named.
+pub const FOUND: &str = ", found";
 
 pub fn codec_name(id: u8) -> &'static str {
     sleek::codec::REGISTRY.iter().find(|c| c.id() == id).map_or("unknown", |c| c.name())
@@ -101,8 +114,12 @@ fn print(info: &Info, frames: u64) {
         row("dims", &info.dims.to_string());
     }
     row("bound", &bound(info));
-    let missing: Vec<String> =
-        missing(info).map(|(bits, number)| format!("{} ({bits})", text(info.dtype, number))).collect();
+    let missing: Vec<String> = missing(info)
+        .map(|(bits, number, found)| {
+            let found = if found { FOUND } else { "" };
+            format!("{} ({bits}{found})", text(info.dtype, number))
+        })
+        .collect();
     if !missing.is_empty() {
         row("missing", &missing.join(", "));
     }

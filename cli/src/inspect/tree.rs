@@ -134,7 +134,9 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
     if let Some(info) = &dataset.coded.info {
         how += &format!("; codec {}, profile {}", codec_name(info.codec), info.profile.name());
     }
-    let missing: Vec<String> = dataset.missing.iter().map(|v| text(dataset.element, *v)).collect();
+    let told = |v: &f64| if dataset.found.contains(v) { " (found)" } else { "" };
+    let missing: Vec<String> =
+        dataset.missing.iter().map(|v| format!("{}{}", text(dataset.element, *v), told(v))).collect();
     if !missing.is_empty() {
         how += &format!("{}missing {}", if how.is_empty() { "" } else { "; " }, missing.join(", "));
     }
@@ -195,6 +197,7 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
         "ratio": (dataset.stored_bytes > 0).then(|| dataset.raw_bytes as f64 / dataset.stored_bytes as f64),
         "filters": filters,
         "missing": dataset.missing,
+        "found": dataset.found,
         "chunks_stored": dataset.chunks,
     });
     of.extend(known.as_object().cloned().unwrap_or_default());

@@ -1,5 +1,6 @@
 //! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
 
+mod below;
 mod input;
 mod memory;
 mod output;
@@ -16,6 +17,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use sleek::printable::{printable, printable_lines, steers};
 
+pub use below::files_below;
 pub use input::Input;
 pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};

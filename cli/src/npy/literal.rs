@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn what_is_no_header() {
         for (text, why) in [
-            ("", "nothing where '{' is to be"),
-            ("{'descr': '<f4'", "nothing where '}' is to be"),
+            ("", "nothing where '{' should be"),
+            ("{'descr': '<f4'", "nothing where '}' should be"),
             ("{'descr': '<f4', 'shape': (3,)}", "it has no 'fortran_order'"),
             ("{'descr': '<f4', 'descr': '<f4'}", "'descr' is there twice"),
-            ("{'order': 1}", "'order' is no key of it"),
+            ("{'order': 1}", "'order' is an unknown key"),
             ("{'shape': (-3,)}", "shape: '-3,)}' is no length"),
             ("{'shape': (99999999999999999999,)}", "is no length of a dimension"),
-            ("{'shape': 3}", "shape: '3}' where '(' is to be"),
+            ("{'shape': 3}", "shape: '3}' where '(' should be"),
             ("{'fortran_order': 1}", "fortran_order: '1}' is neither True nor False"),
             ("{'descr': '<f4}", "has no end"),
             ("{'descr': [('a', '<f4')", "the list of its fields has no end"),

@@ -7,7 +7,6 @@ use sleek::printable::printable;
 use sleek::{Mode, Params};
 
 use super::plan::{Decision, Item};
-use crate::element;
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, Target};
@@ -15,6 +14,7 @@ use crate::progress::Progress;
 use crate::verify::exact::{Marks, holds};
 use crate::verify::files::compare_bytes;
 use crate::verify::report::Verdict;
+use sleek::advise::elements;
 
 /// How many of what was not compared are named.
 const NAMED: usize = 20;
@@ -113,7 +113,7 @@ fn violation(
         new.read_into(&block, &mut found)?;
         progress.add(expected.len() as u64);
         let dtype = old.stored.dtype;
-        element::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
+        elements::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
             let mask_agrees = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
             if first.is_none() && !(mask_agrees && holds(params.mode, limit, v, r)) {
                 first = Some(format!("{:e} became {:e} near {:?}", v.1, r.1, block.start));

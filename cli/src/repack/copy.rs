@@ -42,9 +42,11 @@ const FEW_BYTES: usize = 1024;
 
 /// How the new file is written.
 #[derive(Clone, Copy)]
-pub struct How {
+pub struct How<'a> {
     /// Whether attributes of it say what was done.
     pub say_what_was_done: bool,
+    /// The command as it was given, where this process was not.
+    pub typed: Option<&'a str>,
     pub quiet: bool,
 }
 
@@ -79,7 +81,7 @@ pub fn file(
     }
     attributes::copy_all(&copy)?;
     if how.say_what_was_done {
-        provenance::tell(&copy, items)?;
+        provenance::tell(&copy, items, how.typed)?;
     }
     copy.forget_waiting_types()?;
     copy.to.close()?;

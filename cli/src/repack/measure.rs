@@ -5,6 +5,7 @@ use sleek::{Dims, MissingValue, Mode, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::rim::Rim;
+use crate::quality::Place;
 use crate::targets::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
@@ -132,6 +133,7 @@ impl<'a> Chunks<'a> {
             params.threads = 1; // each of them has a chunk
         }
         let rim = &self.rim;
+        let is_wholly_stored = self.blocks.len() as u64 == self.field.blocks_of_all_chunks().total();
         let work = |block: &Block, bytes: Vec<u8>| {
             let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
             let chunk = rim.filled_up(block, bytes)?;
@@ -143,7 +145,9 @@ impl<'a> Chunks<'a> {
         self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
             m.add(raw, packed);
             if let (Some(fills), Some((bytes, back))) = (fills, both) {
-                m.add_errors(&params, fills, &self.dims_of(block), &bytes, &back);
+                let start: Vec<u64> = block.start.iter().copied().chain((self.inner() > 1).then_some(0)).collect();
+                let place = Place { start: &start, count: &self.dims_of(&block.count) };
+                m.add_errors(&params, fills, (place, step == 1 && is_wholly_stored), &bytes, &back);
             }
             Ok(())
         })?;
@@ -197,10 +201,14 @@ impl<'a> Chunks<'a> {
         chunk
     }
 
-    /// The dimensions of a block in numbers: an array in each element is one more.
-    fn dims_of(&self, block: &Block) -> Vec<u64> {
-        let inner = self.field.size / self.field.stored.dtype.size() as u64;
-        block.count.iter().copied().chain((inner > 1).then_some(inner)).collect()
+    /// Dimensions in numbers: an array in each element is one more.
+    pub fn dims_of(&self, lens: &[u64]) -> Vec<u64> {
+        lens.iter().copied().chain((self.inner() > 1).then_some(self.inner())).collect()
+    }
+
+    /// Numbers of an element.
+    fn inner(&self) -> u64 {
+        self.field.size / self.field.stored.dtype.size() as u64
     }
 }
 

@@ -8,7 +8,7 @@ mod copy;
 mod elsewhere;
 mod measure;
 mod plan;
-mod provenance;
+pub mod provenance;
 mod rechunk;
 mod request;
 mod rules;
@@ -29,6 +29,7 @@ use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
+use plan::Others;
 use request::{Request, Wish};
 use rules::{Pattern, Rules};
 
@@ -61,7 +62,7 @@ pub struct Args {
     /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
     /// number, the smallest of those that reach so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    auto: Option<crate::auto::Auto>,
+    auto: Option<crate::auto::Aim>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
@@ -71,6 +72,10 @@ pub struct Args {
     /// Rules for datasets by patterns of their names and by their types: a TOML file
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
+    /// Coordinates and integers, which a bound is not for: lossless, where that makes them smaller, or keep. Without it
+    /// lossless, but for datasets without a request
+    #[arg(long, value_enum, value_name = "HOW")]
+    others: Option<Others>,
     /// Convert datasets also where that makes them no smaller; without this they stay as they are
     #[arg(long)]
     even_if_larger: bool,
@@ -94,6 +99,10 @@ pub struct Args {
     /// The folder for the new files. What is finished there is not done again
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
+    /// With --to: several processes, of one machine or of many, share the files. Each takes those that no other has,
+    /// and what one that is gone had begun
+    #[arg(long, requires = "to")]
+    share: bool,
     /// Take the HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,
@@ -124,6 +133,9 @@ pub struct Args {
     /// Of several files: do this one
     #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
     only: Vec<PathBuf>,
+    /// In the process for one of several files, or for another subcommand: the command as it was given
+    #[arg(long, hide = true)]
+    typed: Option<String>,
     /// The file to read
     #[arg(value_name = "IN")]
     input: PathBuf,
@@ -193,6 +205,9 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
         if args.quality.is_given() || !args.dataset.is_empty() || args.rules.is_some() || args.rechunk {
             return Err("--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into());
         }
+        if args.others.is_some() {
+            return Err("--others: goes with our own filter, not with --filter none".into());
+        }
         return Ok(Some(Wish { params: Params::new(DType::F64), target: None }));
     }
     let wish = wish(args)?;
@@ -200,12 +215,15 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     args.quality.check_share(args.force)?;
     if args.filter == zfp::Filter::H5zZfp {
         zfp::check(&wish.params, target.is_some())?;
+        if args.others.is_some() {
+            return Err("--others: goes with our own filter, not with --filter h5z-zfp".into());
+        }
         if args.rechunk {
             return Err("--rechunk: goes with our own filter, not with --filter h5z-zfp".into());
         }
     }
     if let (Some(target), true) = (&target, args.rechunk) {
-        let name = target.name();
+        let name = crate::targets::argument(target);
         return Err(format!("--rechunk: needs a bound or --lossless; it does not go with {name}"));
     }
     if !args.quality.is_given() && !args.variables.is_empty() {

@@ -7,7 +7,7 @@ use sleek::bound::sub_down;
 use sleek::hdf5::cd_values_of;
 use sleek::hdf5::{CdValues, FILTER_ID};
 use sleek::range::{join, value_range};
-use sleek::{MissingValues, Mode, Params, Profile};
+use sleek::{MissingValue, MissingValues, Mode, Params, Profile};
 
 use super::measure::{Chunks, rough_step};
 use super::rechunk::rechunk;
@@ -15,25 +15,43 @@ use super::request::{Request, Wish};
 use super::rules::{Pattern, Rules};
 use super::size::Share;
 use super::zfp::{self, Maker, Way};
-use crate::auto::{self, Auto};
-use crate::element;
+use crate::auto::{self, Aim};
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string, h5_id};
 use crate::io::tell;
-use crate::sentinel::{Watch, flattens, refuse};
-use crate::ssim::similarity;
-use crate::targets::{Measured, Quest, Target};
+use crate::sentinel::{self, Watch, flattens, text};
+use crate::targets::{self, Measured, Quest, Target};
+use sleek::advise::elements;
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
+/// Bytes of the index of chunks that a dataset without chunks gets along with them.
+const INDEX_BYTES: u64 = 2048;
 /// Bytes of the sample on which a bound is searched for.
 const SAMPLE_BYTES: u64 = 8 << 20;
 /// Where all of a dataset need not be read: so many bytes of it are, and of what follows one block in `STEP`.
 const HEAD_BYTES: u64 = 16 << 20;
 const STEP: usize = 16;
+
+/// What becomes of datasets that a bound is not for.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub enum Others {
+    /// Every bit comes back, and they stay as they are where that makes them no smaller
+    Lossless,
+    /// They stay as they are
+    Keep,
+}
+
+/// Why a request is not for a dataset.
+pub enum Unfit {
+    /// Nothing is to be done, or to be gained.
+    Whatever(String),
+    /// It is not to lose anything.
+    Bound(String),
+}
 
 pub struct Requests {
     pub general: Option<Wish>,
@@ -55,10 +73,12 @@ pub struct Requests {
     pub rules: Rules,
     /// Datasets that stay as they are, unless they are named.
     pub excluded: Vec<Pattern>,
+    /// What becomes of those that a bound is not for.
+    pub others: Option<Others>,
     /// The filter that they get.
     pub filter: zfp::Filter,
     /// By what profile and codec are chosen where no request has any.
-    pub auto: Option<Auto>,
+    pub auto: Option<Aim>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -83,6 +103,7 @@ impl Requests {
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
             excluded: Vec::new(),
+            others: None,
             filter: zfp::Filter::default(),
             auto: None,
             named: BTreeMap::new(),
@@ -104,10 +125,49 @@ impl Requests {
         Ok(requests)
     }
 
-    /// What is asked for all datasets, if this is none of those that are named.
-    pub fn general_params(&self, place: usize) -> Option<&Params> {
+    /// What is asked for all datasets, if this is none of those that are named or excluded.
+    pub fn general_params(&self, place: usize, name: &str) -> Option<&Params> {
         let general = self.general.as_ref().filter(|_| !self.named.contains_key(&place));
-        general.map(|wish| &wish.params)
+        general.filter(|_| !self.is_excluded(name)).map(|wish| &wish.params)
+    }
+
+    fn is_excluded(&self, name: &str) -> bool {
+        self.excluded.iter().any(|pattern| pattern.holds(name))
+    }
+
+    /// How a dataset is compressed that a bound is not for, if it is.
+    pub fn exactly(&self, params: Option<&Params>, field: &Field) -> Option<Params> {
+        let wanted = match self.others {
+            Some(others) => others == Others::Lossless,
+            None => params.is_some(),
+        };
+        if !wanted || self.filter != zfp::Filter::Sleek {
+            return None;
+        }
+        // Its codec may have no such elements.
+        let profile = params.map_or_else(Profile::default, |params| params.profile);
+        Some(Params { profile, ..Params::new(field.stored.dtype) })
+    }
+
+    /// The request for a dataset, or a lossless one where a bound is not for it, and then why.
+    fn spared(
+        &self,
+        place: usize,
+        field: &Field,
+        (request, by): (Option<Request>, By),
+    ) -> Result<(Option<Request>, Option<String>), String> {
+        let (params, why) = match &request {
+            None => (None, "not named".to_owned()),
+            Some(Request::Compress(wish)) => match self.unfit(place, field, &wish.params, by)? {
+                Some(Unfit::Bound(why)) => (Some(&wish.params), why),
+                _ => return Ok((request, None)),
+            },
+            Some(Request::Keep) => return Ok((request, None)),
+        };
+        Ok(match self.exactly(params, field) {
+            Some(params) => (Some(Request::Compress(Wish { params, target: None })), Some(why)),
+            None => (request, None),
+        })
     }
 
     /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
@@ -122,22 +182,17 @@ impl Requests {
         Ok(())
     }
 
-    /// Why a dataset is kept that is not kept by request; an error if it is named and cannot be compressed so.
-    pub fn reason_to_keep(
-        &self,
-        place: usize,
-        field: &Field,
-        params: &Params,
-        by: By,
-    ) -> Result<Option<String>, String> {
-        let because = |why: &str| Ok(Some(why.to_owned()));
+    /// Why a dataset is not compressed as it is asked for; an error if it is named and cannot be compressed so.
+    pub fn unfit(&self, place: usize, field: &Field, params: &Params, by: By) -> Result<Option<Unfit>, String> {
+        let because = |why: &str| Ok(Some(Unfit::Whatever(why.to_owned())));
+        let is_exact = |why: String| Ok(Some(Unfit::Bound(why)));
         if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
             let (name, what) = (&field.name, &field.stored.what);
             return match by == By::Name {
                 true => Err(format!(
                     "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
                 )),
-                false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
+                false => is_exact(format!("{what}: bounds are for floats")),
             };
         }
         let typed = Params { dtype: field.stored.dtype, ..params.clone() };
@@ -157,10 +212,10 @@ impl Requests {
         }
         if params.mode != Mode::Lossless && by == By::All {
             if field.is_scale()? {
-                return because("coordinates (a dimension scale)");
+                return is_exact("coordinates (a dimension scale)".into());
             }
             if let Some(said) = self.coordinates.get(&place) {
-                return because(&format!("coordinates ({said})"));
+                return is_exact(format!("coordinates ({said})"));
             }
         }
         Ok(None)
@@ -171,7 +226,7 @@ impl Requests {
         if let Some(request) = self.named.get(&place) {
             return (Some(request.clone()), By::Name);
         }
-        if self.excluded.iter().any(|pattern| pattern.holds(name)) {
+        if self.is_excluded(name) {
             return (Some(Request::Keep), By::All);
         }
         let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
@@ -234,7 +289,7 @@ impl<'a> Item<'a> {
         // A bound that is found for a target is one for the chunks as they are.
         let for_target = matches!(&request, Some(Request::Compress(wish)) if wish.target.is_some());
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
-        let mut way = Way::Filter;
+        let (mut way, mut is_spared) = (Way::Filter, false);
         let (field, decision, remark) = match opened {
             Err(why) if requests.filter == zfp::Filter::None && is_ours(file, object)? => {
                 return Err(format!("{name}: cannot be restored: {why}"));
@@ -249,7 +304,10 @@ impl<'a> Item<'a> {
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
+                let (request, spared) = requests.spared(place, &field, (request, by))?;
+                is_spared = spared.is_some();
                 let (mut decision, remark) = chosen(place, &field, (request, by), requests)?;
+                let remark = spared.or(remark);
                 if let Decision::Compress(params) = &mut decision {
                     match zfp::way(requests.filter, &field, params)? {
                         Ok(found) => (way, *params) = found,
@@ -266,7 +324,7 @@ impl<'a> Item<'a> {
             // SAFETY: the id is alive.
             None => unsafe { (file.hdf5.call.H5Dget_storage_size)(open_object(file, &object.path)?.id) },
         };
-        let only_if_smaller = !requests.even_if_larger;
+        let only_if_smaller = is_spared || !requests.even_if_larger;
         let new_bytes = stored_bytes;
         let mut item = Item { name, field, decision, way, raw_bytes, stored_bytes, new_bytes, remark };
         if matches!(way, Way::Restored) {
@@ -287,10 +345,11 @@ impl<'a> Item<'a> {
             // What is taken over has the size that it had, but for an index.
             && !matches!(way, Way::TakenOver(_))
         {
-            let estimated = match way {
+            let data = match way {
                 Way::H5z(_) => Maker::new(field, params, way)?.rough(requests.is_rough).estimated_bytes()?,
                 _ => Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, stored_bytes)?,
             };
+            let estimated = if field.is_chunked || asked { data } else { data + INDEX_BYTES };
             if only_if_smaller && estimated >= stored_bytes {
                 item.keep()?;
                 // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
@@ -430,7 +489,7 @@ fn decide(
         Some(Request::Keep) => return keep("by request"),
         Some(Request::Compress(wish)) => wish,
     };
-    if let Some(why) = all.reason_to_keep(place, field, &params, by)? {
+    if let Some(Unfit::Whatever(why) | Unfit::Bound(why)) = all.unfit(place, field, &params, by)? {
         return keep(&why);
     }
     params.dtype = field.stored.dtype;
@@ -463,24 +522,41 @@ fn decide(
         let (params, remark) = survey.meet(target)?;
         return Ok((Decision::Compress(params), Some(remark)));
     }
+    let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
     if params.mode == Mode::Noa && params.range.is_none() {
-        let range = survey.range()?;
+        let (range, found) = survey.range()?;
+        remarks.extend(add(&mut params, &found));
         params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
         if params.range.is_none() {
             params = params.with_bound(Mode::Lossless, 0.0);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
         if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
-            let remarks = lossy_before(field)?.into_iter().chain(["the range is that of a sample".into()]);
-            return Ok((Decision::Compress(params), Some(remarks.collect::<Vec<_>>().join("; "))));
+            remarks.push("the range is that of a sample".into());
         }
     } else if !all.no_fill && params.bound > 0.0 {
-        let extremes = survey.look_for_sentinels()?;
+        let (extremes, found) = survey.look_for_sentinels()?;
         if let Some(warning) = flattens(&params, extremes) {
             tell(&format!("sleek: warning: {}: {warning}", field.name));
         }
+        remarks.extend(add(&mut params, &found));
     }
-    Ok((Decision::Compress(params), lossy_before(field)?))
+    Ok((Decision::Compress(params), Some(remarks.join("; ")).filter(|remarks| !remarks.is_empty())))
+}
+
+/// Names the missing values that were found, as far as the filter's parameters have room: where they have none the
+/// filter finds them in each chunk. A word on them.
+fn add(params: &mut Params, found: &[f64]) -> Option<String> {
+    let mut named = params.clone();
+    for value in found {
+        named.missing.push(MissingValue::Number(*value)).ok()?;
+    }
+    if found.is_empty() || !can_be_said(&named) {
+        return None;
+    }
+    *params = named;
+    let each: Vec<String> = found.iter().map(|v| text(params.dtype, *v)).collect();
+    Some(format!("{} taken for missing, which nobody declared", each.join(" and ")))
 }
 
 /// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
@@ -496,6 +572,7 @@ fn can_be_said(params: &Params) -> bool {
 }
 
 /// What is to be known of all values of a dataset.
+#[derive(Clone, Copy)]
 struct Survey<'a> {
     field: &'a Field<'a>,
     params: &'a Params,
@@ -508,6 +585,9 @@ struct Survey<'a> {
     share: Option<Share>,
 }
 
+/// The range of values, if there are any, and what was found not to be one.
+type RangeAndFound = (Option<(f64, f64)>, Vec<f64>);
+
 /// What was seen of values.
 struct Seen {
     /// Of the valid ones.
@@ -517,19 +597,25 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// The range of the valid values, by a part of them if that will do. Missing values that nobody declared are an
-    /// error.
-    fn range(&self) -> Result<Option<(f64, f64)>, String> {
+    /// The range of the valid values, by a part of them if that will do, and what was found not to be any.
+    fn range(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             let some = self.see_some()?;
             // What may be a missing value is for all values to decide.
             if !some.watch.is_some_and(|watch| watch.suspects()) {
-                return Ok(some.range);
+                return Ok((some.range, Vec::new()));
             }
         }
         let all = self.see_all()?;
-        all.watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
-        Ok(all.range)
+        let Some(mut found) = all.watch.map(|watch| watch.found()).filter(|found| !found.is_empty()) else {
+            return Ok((all.range, Vec::new()));
+        };
+        // Without them the range is another one, and there may be more.
+        let mut params = self.params.clone();
+        sentinel::add(&mut params.missing, &found)?;
+        let (range, more) = Survey { params: &params, is_rough: false, ..*self }.range()?;
+        found.extend(more);
+        Ok((range, found))
     }
 
     fn see_all(&self) -> Result<Seen, String> {
@@ -584,7 +670,7 @@ impl Survey<'_> {
             return Some(range);
         }
         let mut range = None;
-        element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
+        elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
             if v.is_finite() && valid.contains(&v) && !missing.contains(&v) {
                 range = join(range, Some((v, v)));
             }
@@ -594,31 +680,45 @@ impl Survey<'_> {
 
     /// The parameters with which the dataset meets a target, and what there is to say of it.
     fn meet(&self, target: Target) -> Result<(Params, String), String> {
-        let range = self.range()?.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
+        let (range, found) = self.range()?;
+        let params = &mut self.params.clone();
+        let word = add(params, &found);
+        let survey = Survey { params, ..*self };
+        survey.meet_with(target, range, word)
+    }
+
+    fn meet_with(
+        &self,
+        target: Target,
+        range: Option<(f64, f64)>,
+        word: Option<String>,
+    ) -> Result<(Params, String), String> {
+        let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
         let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
-        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
+        let dims = chunks.dims_of(&self.field.dims);
+        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range, &dims), fills);
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
             .map_err(|failed| match self.share {
                 Some(share) => share.unmet(&self.field.name, failed),
-                None => format!("{}: {}", self.field.name, failed.why),
+                None => format!("{}: {}", self.field.name, targets::reason(failed)),
             })?;
         let reached = match target {
-            _ if answer.measured.squares == 0.0 => String::new(),
-            Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),
-            Target::Ssim(_) => format!("SSIM {} ", similarity(answer.measured.ssim())),
+            target if target.is_of_quality() && !answer.measured.is_exact() => {
+                format!("{} ", targets::reached(&target, &answer.measured))
+            }
             _ => String::new(),
         };
-        let remark = format!("{reached}for {}", target.name());
-        Ok((answer.params, remark))
+        let remark = format!("{reached}for {}", targets::argument(&target));
+        Ok((answer.params, [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
     }
 
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
-    /// one. The smallest and the largest value that were seen.
-    fn look_for_sentinels(&self) -> Result<Option<(f64, f64)>, String> {
+    /// one. The smallest and the largest value that were seen, and what was found.
+    fn look_for_sentinels(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             return self.range();
         }
@@ -631,13 +731,9 @@ impl Survey<'_> {
             }
         }
         if !some.suspects() {
-            return Ok(some.extremes());
+            return Ok((some.range(), Vec::new()));
         }
-        let mut whole = self.watch()?;
-        for block in &blocks {
-            whole.see(&self.field.bytes_of(block)?);
-        }
-        self.refuse(&whole).map(|()| whole.extremes())
+        Survey { is_rough: false, ..*self }.range()
     }
 
     fn watch(&self) -> Result<Watch, String> {
@@ -646,9 +742,5 @@ impl Survey<'_> {
 
     fn missing(&self) -> Result<Vec<f64>, String> {
         self.params.missing.numbers(self.params.dtype).map_err(|e| e.to_string())
-    }
-
-    fn refuse(&self, watch: &Watch) -> Result<(), String> {
-        refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
     }
 }

@@ -28,10 +28,10 @@ const HISTORY: &CStr = c"history";
 /// A text of more bytes may not fit into an object's header.
 const LONG: usize = 60_000;
 /// Arguments of the processes that work for the one that was started; so many words follow.
-const OWN: [(&str, usize); 3] = [("--child", 1), ("--less", 1), ("--only", 2)];
+const OWN: [(&str, usize); 4] = [("--child", 1), ("--less", 1), ("--only", 2), ("--typed", 1)];
 
-/// Says it in the new file.
-pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
+/// Says it in the new file. `typed` is the command as it was given, where this process was not.
+pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<(), String> {
     let mut any = false;
     for (object, item) in copy.contents.objects.iter().zip(items) {
         let Some(Item { field: Some(field), decision: Decision::Compress(params), .. }) = item else { continue };
@@ -42,7 +42,7 @@ pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
         }
     }
     let root = open_object(&copy.to, c"/")?;
-    if any && is_netcdf(&root)? { history(&root) } else { Ok(()) }
+    if any && is_netcdf(&root)? { history(&root, typed) } else { Ok(()) }
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id) -> Result<(), String> {
@@ -85,12 +85,9 @@ fn is_netcdf(root: &Id) -> Result<bool, String> {
 }
 
 /// A line before those that are there, as NCO and CDO write theirs. What is no single text is left alone.
-fn history(root: &Id) -> Result<(), String> {
-    let line = format!(
-        "{}: {}",
-        date(now()),
-        printable(&command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())))
-    );
+fn history(root: &Id, typed: Option<&str>) -> Result<(), String> {
+    let command = typed.map_or_else(command, str::to_owned);
+    let line = format!("{}: {} # sleek {}", date(now()), printable(&command), sleek::VERSION);
     let text = match (exists(root, HISTORY)?, text_of(root, HISTORY)?) {
         (true, None) => return Ok(()),
         (_, Some(before)) if !before.is_empty() => format!("{line}\n{before}"),
@@ -99,17 +96,31 @@ fn history(root: &Id) -> Result<(), String> {
     if text.len() > LONG { Ok(()) } else { put_text(root, HISTORY, &text) }
 }
 
-/// The command as it was given.
-fn command(words: impl Iterator<Item = String>) -> String {
+/// The command of this process as it was given, ready to be given to a shell again.
+pub fn command() -> String {
+    in_shell(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
+}
+
+/// Words of a command as a shell takes them, without those that a process adds for another.
+fn in_shell(words: impl Iterator<Item = String>) -> String {
     let mut words = words.skip(1);
-    let mut kept = vec![format!("sleek {}", sleek::VERSION)];
+    let mut kept = vec!["sleek".to_owned()];
     while let Some(word) = words.next() {
         match OWN.iter().find(|(own, _)| *own == word) {
             Some((_, follow)) => drop(words.nth(follow - 1)),
-            None => kept.push(word),
+            None => kept.push(quoted(word)),
         }
     }
     kept.join(" ")
+}
+
+/// A word in quotes, if a shell would not take it as it is.
+fn quoted(word: String) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c) || !c.is_ascii();
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Seconds since 1970; SOURCE_DATE_EPOCH, for files that are to be the same again, goes before the clock.
@@ -192,6 +203,9 @@ mod tests {
     #[test]
     fn the_command_as_it_was_given() {
         let words = "sleek repack --less 0 --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
-        assert_eq!(command(words), format!("sleek {} repack --abs 1 -r in", sleek::VERSION));
+        assert_eq!(in_shell(words), "sleek repack --abs 1 -r in");
+        let words = ["/usr/bin/sleek", "repack", "--exclude", "lat*", "my file", "it's", "", "größe.nc"];
+        let said = in_shell(words.into_iter().map(str::to_owned));
+        assert_eq!(said, r"sleek repack --exclude 'lat*' 'my file' 'it'\''s' '' größe.nc");
     }
 }

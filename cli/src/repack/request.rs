@@ -3,7 +3,7 @@
 use sleek::text;
 use sleek::{Mode, Params};
 
-use crate::targets::Target;
+use crate::targets::{self, Target};
 
 /// What a user wants of a dataset.
 #[allow(clippy::large_enum_variant)] // one for each dataset that is named
@@ -34,7 +34,7 @@ impl Request {
 impl Wish {
     /// In words that say all of it.
     pub fn words(&self) -> String {
-        let target = self.target.map_or(String::new(), |target| format!(",{}", target.name()));
+        let target = self.target.map_or(String::new(), |target| format!(",{}", targets::argument(&target)));
         text::format(&self.params) + &target
     }
 }
@@ -47,7 +47,7 @@ pub fn named(argument: &str) -> Result<(String, Request), String> {
     Ok((format!("/{}", path.trim_start_matches('/')), parse(request)?))
 }
 
-/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=` or `ssim=` in the place of the bound.
+/// Reads a request: `keep`, a text of the filter, or one with a target such as `ratio=` in the place of the bound.
 pub fn parse(request: &str) -> Result<Request, String> {
     if request == "keep" {
         return Ok(Request::Keep);
@@ -59,6 +59,9 @@ pub fn parse(request: &str) -> Result<Request, String> {
             Some(("ratio", value)) => target = Some(Target::Ratio(number(value)?)),
             Some(("psnr", value)) => target = Some(Target::Psnr(number(value)?)),
             Some(("ssim", value)) => target = Some(Target::Ssim(number(value)?)),
+            Some(("dssim", value)) => target = Some(Target::Dssim(number(value)?)),
+            Some(("pearson", value)) => target = Some(Target::Pearson(number(value)?)),
+            Some(("ks", value)) => target = Some(Target::Ks(number(value)?)),
             _ => others.push(item),
         }
     }
@@ -69,7 +72,7 @@ pub fn parse(request: &str) -> Result<Request, String> {
     // The bound is found later; until then the text needs one.
     others.push("abs=1");
     let params = text::parse(&others.join(",")).map_err(|e| format!("{request}: {}", e.message))?;
-    target.check()?;
+    targets::check(&target)?;
     let params = params.with_bound(Mode::Abs, f64::MIN_POSITIVE);
     Ok(Request::Compress(Wish { params, target: Some(target) }))
 }
@@ -91,7 +94,9 @@ mod tests {
         assert_eq!((best.params.profile, best.target), (Profile::Small, Some(Target::Ratio(10.0))));
         assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));
         assert_eq!(wish("ssim=0.999").target, Some(Target::Ssim(0.999)));
-        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=3", "ssim=1", "nothing"] {
+        assert_eq!(wish("dssim=0.9995").target, Some(Target::Dssim(0.9995)));
+        assert_eq!(wish("ks=0.01,profile=small").target, Some(Target::Ks(0.01)));
+        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=3", "ssim=1", "pearson=1", "ks=0", "nothing"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::Path;
 
+use sleek::Params;
+
 use super::Args;
-use super::plan::{By, Requests};
+use super::measure::Chunks;
+use super::plan::{By, Requests, Unfit};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
-use crate::targets::{Failed, Target};
+use crate::targets::{self, Failed, Target};
 
 /// How often a file is written until it has the size.
 pub const TRIES: u32 = 12;
@@ -28,7 +31,9 @@ pub struct Share {
 impl Share {
     /// What is to be said where a dataset cannot have its part.
     pub fn unmet(&self, name: &str, failed: Failed) -> String {
-        let Some(ratio) = failed.ratio else { return format!("{name}: {}", failed.why) };
+        let Failed::Unmet(targets::Unmet { ratio, .. }) = failed else {
+            return format!("{name}: {}", targets::reason(failed));
+        };
         let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
         let size = self.size;
         format!(
@@ -41,15 +46,20 @@ impl Share {
 /// Puts the ratio that all these datasets need in the place of the size of the file.
 pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Contents) -> Result<(), String> {
     let Some(Target::Size(size)) = requests.general.as_ref().and_then(|wish| wish.target) else { return Ok(()) };
+    // `stored` is what goes away.
     let (mut raw, mut stored) = (0, 0);
     for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
-        let Some(params) = requests.general_params(place) else { continue };
+        let Some(params) = requests.general_params(place, &object.name()) else { continue };
         let Ok(field) = Field::open(file, object)? else { continue };
-        if requests.reason_to_keep(place, &field, params, By::All)?.is_none() {
-            // Of a dataset that is stored in part only that part takes anything.
-            let written = field.blocks_in_chunks()?;
-            raw += written.iter().map(|chunk| field.block_bytes(chunk) as u64).sum::<u64>();
-            stored += field.stored_bytes();
+        match requests.unfit(place, &field, params, By::All)? {
+            None => {
+                // Of a dataset that is stored in part only that part takes anything.
+                let written = field.blocks_in_chunks()?;
+                raw += written.iter().map(|chunk| field.block_bytes(chunk) as u64).sum::<u64>();
+                stored += field.stored_bytes();
+            }
+            Some(Unfit::Bound(_)) => stored += saved(requests, place, params, &field)?,
+            Some(Unfit::Whatever(_)) => {}
         }
     }
     let whole = fs::metadata(&args.input).map_err(|e| e.to_string())?.len();
@@ -67,6 +77,18 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     Ok(())
 }
 
+/// The bytes by which a dataset gets smaller that a bound is not for.
+fn saved(requests: &Requests, place: usize, params: &Params, field: &Field) -> Result<u64, String> {
+    let Some(exact) = requests.exactly(Some(params), field) else { return Ok(0) };
+    if requests.unfit(place, field, &exact, By::All)?.is_some() {
+        return Ok(0);
+    }
+    let stored = field.stored_bytes();
+    let exact = Params { big_endian: field.stored.big_endian, ..exact };
+    let estimated = Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(&exact, stored)?;
+    Ok(stored.saturating_sub(estimated))
+}
+
 /// Bytes by which a new file is too large, and some of what steps in the ratio may add to them.
 pub fn excess(args: &Args, after: u64) -> Result<u64, String> {
     match args.quality.target()? {
@@ -81,7 +103,7 @@ pub fn check(args: &Args, output: &Path, after: u64) -> Result<(), String> {
         Some(target @ Target::Size(size)) if after > size => Err(format!(
             "{}: {}: the file would have {after} bytes; the nearest that can be met is --size {after}",
             output.display(),
-            target.name()
+            targets::argument(&target)
         )),
         _ => Ok(()),
     }

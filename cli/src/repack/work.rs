@@ -38,6 +38,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     requests.rules = rules.clone();
     requests.excluded.clone_from(&args.exclude);
     requests.auto = args.auto;
+    requests.others = args.others;
     requests.even_if_larger = args.even_if_larger;
     requests.is_rough = args.dry_run;
     requests.filter = args.filter;
@@ -106,7 +107,7 @@ fn write(
     items: &mut [Option<Item>],
 ) -> Result<Option<Checked>, String> {
     let quiet = args.verbosity.quiet;
-    let how = copy::How { say_what_was_done: !args.no_attributes, quiet };
+    let how = copy::How { say_what_was_done: !args.no_attributes, typed: args.typed.as_deref(), quiet };
     copy::file(file, &args.input, new, contents, items, how)
         .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
     if !args.verify {

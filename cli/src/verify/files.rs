@@ -1,6 +1,7 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
 use std::ffi::{CStr, c_char};
+use std::path::Path;
 
 use sleek::bound::mul_down;
 use sleek::container::{Header, Missing};
@@ -9,18 +10,27 @@ use sleek::{Mode, Params};
 
 use super::Args;
 use super::exact::{Marks, holds};
+use super::pair::Pair;
 use super::report::{Difference, Element, Report, Verdict};
-use crate::element;
 use crate::hdf5::dataset::{Block, Field, encoded, size_of_type};
 use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
 use crate::io::zeroed;
 use crate::progress::Progress;
+use crate::quality::Figures;
+use sleek::advise::elements;
 
 /// Compares and reports; whether every bound is kept and no dataset is missing.
 pub fn run(args: &Args) -> Result<bool, String> {
-    let (original, compressed) = (&args.original, &args.compressed);
+    let report = compare_files(args, [&args.original, &args.compressed])?;
+    args.limits.expect_told(report.figures())?;
+    report.show(args.json);
+    Ok(report.kept() && report.met())
+}
+
+/// Compares two files.
+pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<Report, String> {
     expect_hdf5(original)?;
     expect_hdf5(compressed)?;
     // What can read the one may not know all of the other.
@@ -35,30 +45,44 @@ pub fn run(args: &Args) -> Result<bool, String> {
     let (old, new) = (old?, new?);
     let sizes = [original, compressed].map(|path| std::fs::metadata(path).map_or(0, |m| m.len()));
     let mut progress = Progress::new("comparing", Some(sizes[0]), args.verbosity.quiet);
-    let mut report = Report::default();
+    let mut report = Report::new(args.limits.clone());
     let mut met = vec![false; new.1.objects.len()];
     for object in old.1.objects.iter().filter(|o| o.kind == Kind::Dataset) {
         let twin = hdf5.forgive(open_object(&new.0, &object.path));
         let place = twin.map(|twin| new.1.place_of(&twin)).transpose()?.flatten();
+        let mut figures = None;
         let verdict = match place.filter(|place| new.1.objects[*place].kind == Kind::Dataset) {
             None => Verdict::Broken("is not in the second file".into()),
             Some(place) => {
                 met[place] = true;
-                compare(&old.0, &new.0, object).map_err(|e| format!("{}: {e}", object.name()))?
+                let blame = |e: String| format!("{}: {e}", object.name());
+                if args.takes_figures() {
+                    figures = figures_of([(&old.0, &old.1), (&new.0, &new.1)], object).map_err(blame)?;
+                }
+                compare(&old.0, &new.0, object).map_err(blame)?
             }
         };
         // SAFETY: the id is alive.
         progress.add(unsafe { (hdf5.call.H5Dget_storage_size)(open_object(&old.0, &object.path)?.id) });
-        report.add(object.name(), verdict);
+        report.add(object.name(), verdict, figures);
     }
     for (object, met) in new.1.objects.iter().zip(met) {
         if object.kind == Kind::Dataset && !met {
-            report.add(object.name(), Verdict::Extra);
+            report.add(object.name(), Verdict::Extra, None);
         }
     }
     progress.finish();
-    report.show(args.json);
-    Ok(report.kept())
+    Ok(report)
+}
+
+/// The figures of two datasets of floats that can be compared.
+fn figures_of<'a>(files: [(&Id<'a>, &Contents); 2], object: &Object) -> Result<Option<Figures>, String> {
+    match (Field::open(files[0].0, object)?, Field::open(files[1].0, object)?) {
+        (Ok(a), Ok(b)) if a.dims == b.dims && a.stored == b.stored && a.stored.dtype.is_float() && a.bytes() > 0 => {
+            Pair::of_datasets(files, a, b)?.quality().map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Compares two datasets.
@@ -163,7 +187,7 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
         }
         let limit = promise.limit(new, &block)?;
         let mut at = 0;
-        element::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
+        elements::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
             let masks_agree = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
             difference.missing += u64::from(marks.hold(v.0));
             difference.missing_violations += u64::from(!masks_agree);

@@ -4,6 +4,10 @@ pub mod exact;
 #[cfg(unix)]
 pub mod files;
 #[cfg(unix)]
+mod folders;
+#[cfg(unix)]
+pub mod pair;
+#[cfg(unix)]
 pub mod report;
 pub mod stream;
 mod tensors;
@@ -16,6 +20,8 @@ use crate::args::{Threads, Verbosity};
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
+#[cfg(unix)]
+use crate::quality::limits::Limits;
 use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Exit code when the bound does not hold.
@@ -24,8 +30,24 @@ pub const BROKEN: u8 = 1;
 /// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
 /// kept?
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error; of folders 2 if a file failed, \
+else 1 if one is broken.")]
 pub struct Args {
+    /// Compare the HDF5 files of two folders, and of those below, each with the one of its place
+    #[cfg(unix)]
+    #[arg(short, long)]
+    recursive: bool,
+    /// With -r: what came of each file and its datasets, as .json or .csv
+    #[cfg(unix)]
+    #[arg(long, value_name = "FILE", requires = "recursive")]
+    report: Option<PathBuf>,
+    /// Also take the figures of --help's Limits, each of which may be held to one; both sides are read three times then
+    #[cfg(unix)]
+    #[arg(long)]
+    quality: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    limits: Limits,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,7 +60,7 @@ pub struct Args {
     verbosity: Verbosity,
     /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input
     original: PathBuf,
-    /// The compressed file; - is standard input
+    /// The compressed file; - is standard input. With -r both are folders
     compressed: PathBuf,
 }
 
@@ -50,6 +72,14 @@ pub fn run(args: &Args) -> Outcome {
             "{}: is named twice; the original and the compressed file are needed",
             args.original.display()
         ));
+    }
+    #[cfg(unix)]
+    match (args.recursive, args.original.is_dir() || args.compressed.is_dir()) {
+        (true, _) => return folders::run(args),
+        (false, true) => {
+            return Err("a folder is named; -r compares the files of two folders".into());
+        }
+        (false, false) => {}
     }
     Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
@@ -77,7 +107,17 @@ fn streams(args: &Args) -> Result<bool, String> {
     let mut compressed = Input::open(&args.compressed)?;
     let quiet = args.verbosity.quiet;
     match is_packed(compressed.peek(FIRST_BYTES)?) {
+        #[cfg(unix)]
+        true if args.takes_figures() => Err("--quality and limits are for arrays and HDF5 files".into()),
         true => tensors::verify(original, compressed, args.json, quiet),
-        false => stream::run(original, compressed, args.json, quiet),
+        false => stream::run(args, original, compressed),
+    }
+}
+
+#[cfg(unix)]
+impl Args {
+    /// Whether figures are to be taken.
+    fn takes_figures(&self) -> bool {
+        self.quality || self.limits.any()
     }
 }

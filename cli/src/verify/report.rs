@@ -6,6 +6,8 @@ use sleek::printable::printable;
 
 use crate::io::{say, say_json};
 use crate::progress::figure;
+use crate::quality::limits::Limits;
+use crate::quality::{Figure, Figures};
 
 /// An element of both files.
 #[derive(Clone, Copy)]
@@ -162,14 +164,32 @@ fn missing(d: &Difference) -> String {
 }
 
 /// The datasets by their names.
-#[derive(Default)]
 pub struct Report {
     datasets: Vec<(String, Verdict)>,
+    /// Of those of floats, if they are asked for.
+    figures: Vec<(String, Figures)>,
+    limits: Limits,
 }
 
 impl Report {
-    pub fn add(&mut self, name: String, verdict: Verdict) {
+    /// Nothing yet, to be held to these limits.
+    pub fn new(limits: Limits) -> Report {
+        Report { datasets: Vec::new(), figures: Vec::new(), limits }
+    }
+
+    pub fn add(&mut self, name: String, verdict: Verdict, figures: Option<Figures>) {
+        self.figures.extend(figures.map(|figures| (name.clone(), figures)));
         self.datasets.push((name, verdict));
+    }
+
+    /// Those that were taken.
+    pub fn figures(&self) -> impl Iterator<Item = &Figures> + Clone {
+        self.figures.iter().map(|(_, figures)| figures)
+    }
+
+    /// Whether all figures are within their limits.
+    pub fn met(&self) -> bool {
+        self.figures().all(|figures| self.limits.missed(figures).is_empty())
     }
 
     /// Whether nothing is broken.
@@ -202,12 +222,35 @@ impl Report {
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| format!("{n} {name}"))
             .collect();
+        if !self.figures.is_empty() {
+            self.print_figures(widest);
+        }
         say!("{:<widest$} {}: {}", "verdict", if self.kept() { "kept" } else { "BROKEN" }, counts.join(", "));
     }
 
-    fn to_json(&self) -> Value {
-        let each: Vec<Value> = self.datasets.iter().map(|(name, verdict)| dataset(name, verdict)).collect();
-        json!({"kept": self.kept(), "datasets": each})
+    fn print_figures(&self, widest: usize) {
+        let head: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figure.title())).collect();
+        say!("\n{:<widest$} {head}", "figures");
+        for (name, figures) in &self.figures {
+            let cells: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figures.words(*figure))).collect();
+            say!("{:<widest$} {cells}", printable(name));
+        }
+        say!("");
+        for (name, figures) in &self.figures {
+            let missed = self.limits.missed(figures);
+            missed.iter().for_each(|missed| say!("{:<widest$} MISSED        {missed}", printable(name)));
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut each: Vec<Value> = self.datasets.iter().map(|(name, verdict)| dataset(name, verdict)).collect();
+        for (name, figures) in &self.figures {
+            let of = each.iter_mut().find(|of| of["name"] == name.as_str());
+            of.into_iter().for_each(|of| {
+                (of["quality"], of["missed"]) = (figures.to_json(), json!(self.limits.missed(figures)));
+            });
+        }
+        json!({"kept": self.kept(), "met": self.met(), "datasets": each})
     }
 }
 
@@ -225,8 +268,8 @@ fn dataset(name: &str, verdict: &Verdict) -> Value {
         of["missing_violations"] = json!(d.missing_violations);
         of["worst"] = json!(worst);
     }
-    if let Verdict::Broken(why) = verdict {
-        of["why"] = json!(why);
+    if let Verdict::Broken(_) | Verdict::Differs(_) = verdict {
+        of["why"] = json!(verdict.words());
     }
     of
 }

@@ -2,23 +2,58 @@
 
 use serde_json::{Value, json};
 use sleek::Mode;
+use sleek::advise::elements;
 use sleek::bound::mul_down;
 use sleek::container::Header;
 
+use super::Args;
 use super::exact::{Marks, holds};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, say, say_json};
 use crate::progress::{Progress, bytes, figure, number, ratio};
-use crate::{element, npy, pipeline};
+use crate::quality::{Figure, Figures};
+use crate::{npy, pipeline};
 
 /// Compares and reports; whether the bound is kept.
-pub fn run(original: Input, compressed: Input, as_json: bool, quiet: bool) -> Result<bool, String> {
-    let report = compare(original, compressed, quiet)?;
-    match as_json {
-        true => say_json(&report.to_json()),
-        false => report.print(),
+pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, String> {
+    let report = compare(original, compressed, args.verbosity.quiet)?;
+    let (figures, missed) = figures(args)?;
+    match args.json {
+        true => {
+            let mut all = report.to_json();
+            if let Some(figures) = &figures {
+                (all["quality"], all["missed"]) = (figures.to_json(), json!(missed));
+            }
+            say_json(&all);
+        }
+        false => {
+            report.print();
+            let wanted = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Spectral, Figure::Ssim, Figure::Dssim];
+            for figure in wanted.iter().filter(|_| figures.is_some()) {
+                let value = figures.as_ref().map_or(String::new(), |figures| figures.words(*figure));
+                say!("{:<17}{value}", figure.title());
+            }
+            missed.iter().for_each(|missed| say!("{:<17}{missed}", "MISSED"));
+        }
     }
-    Ok(report.kept())
+    Ok(report.kept() && missed.is_empty())
+}
+
+/// The figures, if they are asked for, and which limits they miss.
+#[cfg(unix)]
+fn figures(args: &Args) -> Result<(Option<Figures>, Vec<String>), String> {
+    if !args.takes_figures() {
+        return Ok((None, Vec::new()));
+    }
+    let figures = super::pair::Pair::of_stream(&args.original, &args.compressed, None)?.quality()?;
+    args.limits.expect_told(std::iter::once(&figures))?;
+    let missed = args.limits.missed(&figures);
+    Ok((Some(figures), missed))
+}
+
+#[cfg(not(unix))]
+fn figures(_: &Args) -> Result<(Option<Figures>, Vec<String>), String> {
+    Ok((None, Vec::new()))
 }
 
 fn compare(mut original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
@@ -127,7 +162,7 @@ impl Report {
         let limit = limit(header);
         let marks = Marks::new(&header.layout.shape.missing);
         let mut max_error = 0.0f64;
-        element::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
+        elements::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
             let is_missing = marks.hold(v.0);
             let mask_agrees = if is_missing { v.0 == r.0 } else { !marks.hold(r.0) };
             if !mask_agrees {

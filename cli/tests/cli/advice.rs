@@ -109,6 +109,41 @@ fn decimals() {
     }
 }
 
+/// Bits that were rounded away are named, whether they are zero or set, and what takes them.
+#[test]
+fn bits_that_were_rounded_away() {
+    let bench = Bench::new();
+    let mut random = Random(17);
+    let values = field(|i| (smooth(i) + 1e-3 * random.normal()).exp());
+    for (single, used, all) in [(true, 10u32, 23u32), (true, 20, 23), (false, 23, 52)] {
+        let idle = all - used;
+        let cut = |v: &f64, set: bool| match single {
+            true => {
+                let bits = (*v as f32).to_bits() >> idle << idle;
+                f64::from(f32::from_bits(bits | if set { (1 << idle) - 1 } else { 0 }))
+            }
+            false => f64::from_bits(v.to_bits() >> idle << idle),
+        };
+        let zero: Vec<f64> = values.iter().map(|v| cut(v, false)).collect();
+        let groomed: Vec<f64> = values.iter().enumerate().map(|(i, v)| cut(v, single && i % 2 == 1)).collect();
+        for rounded in [&zero, &groomed] {
+            let report = advice(&bench, rounded, single);
+            let seen = report["seen"].as_array().unwrap();
+            assert!(seen.iter().any(|word| *word == format!("{used} of {all} bits in use")), "{report}");
+            none(&report, &format!("{used} of {all} bits of each mantissa are in use"));
+        }
+    }
+    // Where all have one exponent they are multiples too, which is what is advised.
+    let near: Vec<f64> = field(|i| smooth(i) + 24.0).iter().map(|v| (v * 64.0).round() / 64.0 + 1e-300).collect();
+    let report = advice(&bench, &near, true);
+    let seen = report["seen"].to_string();
+    assert!(seen.contains("bits in use") && seen.contains("multiples of 1.5625e-2"), "{report}");
+    for single in [true, false] {
+        let report = advice(&bench, &values, single);
+        assert!(!report["seen"].to_string().contains("bits in use"), "{report}");
+    }
+}
+
 /// The picture says what the text says.
 #[test]
 fn the_plot_without_advice() {

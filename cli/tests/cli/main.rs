@@ -478,41 +478,62 @@ fn absurd_bounds_are_told() {
     );
 }
 
-/// A mark that nobody declared would be blurred, and stretch the range: an error with both ways on.
+/// A mark that nobody declared would be blurred, and stretch the range: it is found.
 #[test]
-fn undeclared_missing_values_are_refused() {
+fn undeclared_missing_values_are_kept() {
     let bench = Bench::new();
+    let found = || {
+        let told = bench.ok("inspect --json packed");
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+        let missing = told["missing"].as_array().unwrap();
+        missing
+            .iter()
+            .filter(|m| m["found"] == true)
+            .filter_map(|m| m["number"].as_f64())
+            .map(|v| v as f32)
+            .collect::<Vec<_>>()
+    };
+    let kept = |values: &[f32], mark: f32| {
+        bench.ok("decompress -f packed back");
+        let back: Vec<f32> =
+            bench.get("back").chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        values.iter().zip(&back).all(|(v, r)| (*v == mark) == (*r == mark))
+    };
     for value in [-9999.0, -999.0, 1e20, -1e34, 9.96921e36, f32::MAX] {
-        bench.put("in", &bytes_of(&with_gaps(20_000, value)));
-        let shown = if value.abs() < 1e7 { format!("{value}") } else { format!("{value:e}") };
-        for mode in ["--noa 1e-3", "--abs 1e-2", "--rel 1e-3", "--noa 1e-3 --range 20"] {
-            let args = format!("--dtype f32 {mode}");
-            bench
-                .fails(&format!("compress {args} in out"), &format!("in: {shown} in 4000 of 20000 elements (20.00 %)"));
-            bench
-                .fails(&format!("compress {args} in out"), &format!("add --fill {shown}, if it is data add --no-fill"));
-            let piped = bench.piped(&format!("compress -q {args} - out"), &bench.get("in"));
-            assert!(mode == "--noa 1e-3" || stderr(&piped).contains(&format!("--fill {shown}")), "{}", stderr(&piped));
-            assert_eq!(piped.status.code(), Some(2));
-            assert!(!bench.path("out").exists());
-            bench.ok(&format!("compress -qf {args} --fill {shown} in packed"));
-            bench.ok(&format!("compress -qf {args} --no-fill in packed"));
+        let values = with_gaps(20_000, value);
+        bench.put("in", &bytes_of(&values));
+        for mode in ["--noa 1e-3", "--abs 1e-2", "--rel 1e-3", "--noa 1e-3 --range 20", "--abs 1e-2 --profile small"] {
+            // Of several streams, too.
+            for frames in ["", "--frame-bytes 16384"] {
+                bench.ok(&format!("compress -qf --dtype f32 {mode} {frames} in packed"));
+                assert!(kept(&values, value) && found() == [value], "{value} {mode}");
+                bench.ok("verify in packed");
+            }
+            bench.ok(&format!("compress -qf --dtype f32 {mode} --no-fill in packed"));
+            assert!(found().is_empty());
         }
         bench.ok("compress -qf --dtype f32 --lossless in packed");
-        bench.fails("analyze --dtype f32 in", &format!("add --fill {shown}, if it is data add --no-fill"));
-        bench.ok(&format!("analyze -q --dtype f32 --fill {shown} in"));
+        bench.ok("compress -qf --dtype f32 --ratio 5 in packed");
+        assert!(kept(&values, value));
+        bench.ok("analyze -q --dtype f32 in");
     }
-    bench.ok("analyze -q --dtype f32 --no-fill in");
-    // A gap in a large file that lies between what is looked at first and later.
-    let mut values = wave(5 << 20);
-    values[3_000_000..3_020_000].fill(-9999.0);
+    // The range is that of the others.
+    let range = |args: &str| {
+        bench.ok(&format!("compress -qf --dtype f32 --noa 1e-3 {args} in packed"));
+        let told = bench.ok("inspect --json packed");
+        serde_json::from_slice::<serde_json::Value>(&told).unwrap()["range"].as_f64().unwrap()
+    };
+    let mut values = with_gaps(20_000, -9999.0);
+    values[11] = 1e20;
+    values[13..16].fill(-500.0);
     bench.put("in", &bytes_of(&values));
-    bench.fails("compress --dtype f32 --abs 1e-2 in out", "-9999 in 20000 of 5242880 elements (0.38 %)");
-    // Values beyond the others that are no marks.
-    values[3_000_000..3_020_000].fill(275.0);
-    values[7] = 1e20;
+    assert_eq!(range(""), range("--fill -9999 --fill 1e20 --fill -500 --no-fill"));
+    // A gap far from where a glance goes.
+    let mut values = wave(5 << 20);
+    values[3_000_000..3_000_001].fill(-9999.0);
     bench.put("in", &bytes_of(&values));
     bench.ok("compress -qf --dtype f32 --abs 1e-2 in packed");
+    assert!(kept(&values, -9999.0) && found() == [-9999.0]);
 }
 
 #[test]
@@ -884,7 +905,21 @@ fn doctor_finds_fault_and_cure() {
     assert!(["adaptive", "fast", "small"].iter().all(|profile| text.contains(&format!("({profile})"))), "{text}");
     let (code, text) = doctor(bench.path("bare"), &[]);
     assert!(code == Some(1) && text.contains("no libsleek.so") && text.contains("NOT FOUND"), "{text}");
-    assert!(text.contains("export HDF5_PLUGIN_PATH="), "{text}");
+    // The joined line keeps what is named and adds the command's own folder.
+    let (bare, own) = (bench.path("bare"), fs::canonicalize(bench.path("lib")).unwrap());
+    let joined = format!("export HDF5_PLUGIN_PATH={}:{}", bare.display(), own.display());
+    assert!(text.contains(&joined), "{text}");
+    let (_, text) = doctor(bench.path("plugins"), &[]);
+    assert!(text.contains(&format!("export HDF5_PLUGIN_PATH={}", bench.path("plugins").display())), "{text}");
+    assert!(!text.contains(&own.join(":").display().to_string()), "{text}");
+    // Wheels that bring plugins of their own, as a Python tells of them.
+    fs::create_dir(bench.path("wheel")).unwrap();
+    let tells = format!("#!/bin/sh\necho netCDF4 {}\n", bench.path("wheel").display());
+    fs::write(bench.path("bin/python3"), tells).unwrap();
+    fs::set_permissions(bench.path("bin/python3"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let with_python = format!("{}:/usr/bin:/bin", bench.path("bin").display());
+    let (_, text) = doctor(bench.path("bare"), &[("PATH", &with_python)]);
+    assert!(text.contains(&format!("{joined}:{}", bench.path("wheel").display())), "{text}");
     let (code, text) = doctor(bench.path("missing"), &[]);
     assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
     let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);

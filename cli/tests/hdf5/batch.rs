@@ -65,7 +65,7 @@ fn verified(place: &Place) -> usize {
 /// The same, where it is enough to look at some.
 fn verified_at_most(place: &Place, most: usize) -> usize {
     let new = contents(place.path("out")).into_iter().map(|(path, _)| path);
-    let new: Vec<PathBuf> = new.filter(|p| p.file_name().unwrap() != ".sleek-repack.jsonl").collect();
+    let new: Vec<PathBuf> = new.filter(|p| !p.to_string_lossy().contains(".sleek-repack")).collect();
     for path in new.iter().take(most) {
         let below = path.strip_prefix(place.path("out")).unwrap();
         let old = PathBuf::from("in").join(below);
@@ -108,7 +108,8 @@ fn a_folder_is_done_once_and_told() {
     sleek_ok(&place, &[&request[..], &["--report", "page.html"]].concat());
     let page = fs::read_to_string(place.path("page.html")).unwrap();
     assert_eq!(page.matches("<b>in/").count(), count());
-    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * page.matches(">abs 0.001<").count());
+    let compressed = page.matches(">abs 0.001<").count() + page.matches(">lossless<").count();
+    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * compressed, "{page}");
     assert!(page.contains(">integers of 4 bytes: bounds are for floats") && !page.contains("://"), "{page}");
     // Another bound is another request.
     let other = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--to", "out", "in"]);
@@ -448,9 +449,9 @@ fn variables_as_netcdf_names_them() {
     place.run(&venv_python("venv-python"), &["-c", script]);
     let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "--verify", "old.nc", "all.nc"]);
     let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap().to_owned();
-    assert!(line(&table, "/lat").ends_with("kept: coordinates (coordinates of /temp)"), "{table}");
-    assert!(line(&table, "/lat_corners").ends_with("kept: coordinates (bounds of /lat)"), "{table}");
-    assert!(line(&table, "/packed").contains("kept: integers of 2 bytes"), "{table}");
+    assert!(line(&table, "/lat").ends_with("  lossless: coordinates (coordinates of /temp)"), "{table}");
+    assert!(line(&table, "/lat_corners").ends_with("  lossless: coordinates (bounds of /lat)"), "{table}");
+    assert!(line(&table, "/packed").ends_with("  lossless: integers of 2 bytes: bounds are for floats"), "{table}");
     for name in ["/temp", "/salt", "/deep/temp2"] {
         assert!(line(&table, name).ends_with("  abs 0.001"), "{table}");
     }
@@ -535,4 +536,53 @@ fn nothing_is_written_through_links() {
         let said = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "in/small", "in"]);
         assert!(said.contains(times), "{said}");
     }
+}
+
+/// Processes that share a folder: each file is done once, and what one that was killed had begun is taken over.
+#[test]
+fn processes_share_the_files_of_a_folder() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 24);
+    let start = |name: &str| {
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        command.args(["repack", "-q", "-r", "--abs", "1e-3", "--share", "--to", "out", "--report", name, "in"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        command.spawn().unwrap()
+    };
+    let claims = || {
+        let names = fs::read_dir(place.path("out/.sleek-repack.d")).into_iter().flatten().flatten();
+        names.filter(|e| e.path().extension().is_none_or(|end| end != "done")).count()
+    };
+    // One is killed with a file in its hands.
+    let mut killed = start("killed.json");
+    let since = Instant::now();
+    while claims() == 0 {
+        assert!(since.elapsed() < Duration::from_secs(60), "no file was claimed");
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(claims() > 0, "the claim of who was killed is there");
+    let before = verified_at_most(&place, 0);
+    let others: Vec<_> = (0..4).map(|i| start(&format!("r{i}.json"))).collect();
+    for child in others {
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    assert_eq!((verified(&place), claims()), (24, 0));
+    let totals: Vec<Value> = (0..4).map(|i| report(&place, &format!("r{i}.json"))["totals"].clone()).collect();
+    let sum = |key: &str| totals.iter().map(|t| t[key].as_u64().unwrap()).sum::<u64>() as usize;
+    assert_eq!(sum("failed") + sum("broken"), 0, "{totals:?}");
+    // Those that the first one had done are not done again, and the others each once.
+    assert!(sum("done") <= 24 && sum("done") >= 24 - before, "{before} {totals:?}");
+    assert!(totals.iter().filter(|t| t["done"].as_u64() > Some(0)).count() > 1, "one did it all: {totals:?}");
+    // Another start of either kind finds all done, and while one shares nobody has the folder for himself.
+    let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
+    assert!(again.contains("24 again:"), "{again}");
+    let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--share", "--to", "out", "in"]);
+    assert!(again.contains("24 again:"), "{again}");
+    // What was done by oneself meanwhile counts as well.
+    sleek_ok(&place, &["repack", "-q", "-r", "--abs", "1e-2", "--to", "out", "in"]);
+    let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--share", "--to", "out", "in"]);
+    assert!(again.contains("24 again:"), "{again}");
 }

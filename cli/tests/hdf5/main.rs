@@ -11,6 +11,7 @@ mod look;
 mod names;
 #[path = "../../../tests/hdf5/place.rs"]
 mod place;
+mod quality;
 mod repack;
 mod sparse;
 mod tools;

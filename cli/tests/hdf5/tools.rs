@@ -67,3 +67,18 @@ fn the_commands_bound_counts_for_itself() {
     let dump = place.run("h5dump", &["-pH", "packed.h5"]);
     assert!(dump.contains("0 1071644672 "), "{dump}");
 }
+
+/// The line of `h5args` for nccopy: with an -F for each variable, every nccopy gives all of them the filter.
+#[test]
+fn nccopy_takes_a_filter_for_each_variable() {
+    let netcdf = venv_python("venv-netcdf");
+    let Some(place) = Place::with(&[&netcdf, "nccopy", "ncdump"]) else { return };
+    place.run(&netcdf, &[&source("netcdf.py"), "make_months"]);
+    let said = place.run(env!("CARGO_BIN_EXE_sleek"), &["h5args", "--abs", "0.01"]);
+    let line = said.lines().find(|line| line.starts_with("nccopy ")).unwrap();
+    let filter = line.split('\'').nth(1).unwrap();
+    assert!(line == format!("nccopy -4 -F '{filter}' in.nc out.nc") && said.contains("one -F for each"), "{said}");
+    let [t, u] = ["t", "u"].map(|name| filter.replace("VAR", name));
+    place.run("nccopy", &["-4", "-F", &t, "-F", &u, "months.nc", "copied.nc"]);
+    assert_eq!(place.run("ncdump", &["-hs", "copied.nc"]).matches("_Filter = \"47474,").count(), 2);
+}

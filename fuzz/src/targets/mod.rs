@@ -5,6 +5,7 @@ pub mod capi;
 pub mod codec;
 pub mod filter;
 pub mod header;
+pub mod marks;
 pub mod plane;
 pub mod roundtrip;
 pub mod stream;
@@ -13,7 +14,7 @@ pub mod stream;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 11] = [
+pub const ALL: [(&str, Target); 12] = [
     ("decode", stream::decode),
     ("sealed", stream::sealed),
     ("header", header::run),
@@ -23,6 +24,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
+    ("marks", marks::run),
     ("filter", filter::run),
     ("capi", capi::run),
 ];
@@ -31,7 +33,7 @@ pub const ALL: [(&str, Target); 11] = [
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 /// Targets that encode arrays, and count what came of them.
-pub const OF_ARRAYS: [&str; 5] = ["sleek", "predict", "others", "roundtrip", "boxes"];
+pub const OF_ARRAYS: [&str; 6] = ["sleek", "predict", "others", "roundtrip", "boxes", "marks"];
 
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! The codec's configuration in Zarr's metadata: `{"noa": 0.0001, "range": 50.0}`.
 
 use serde_json::{Map, Value, json};
-use sleek::{Error, Kind, MissingValue, Mode, Params, Profile, Result};
+use sleek::{Error, Kind, MissingValue, Mode, Params, Profile, Result, Search};
 use zarrs::metadata::Configuration;
 
 /// Reads it. The element type of the answer means nothing.
@@ -13,6 +13,7 @@ pub fn read(configuration: &Configuration) -> Result<Params> {
             ("request", Value::String(request)) => words = Some(request),
             (_, Value::Null) | ("lossless", Value::Bool(false)) => {}
             ("lossless", Value::Bool(true)) => items.push(key.clone()),
+            ("fill", Value::Bool(false)) => items.push("no-fill".into()),
             ("range", Value::Number(number)) if !number.as_f64().is_some_and(|n| n > 0.0) => {
                 return wrong(format!("'range' is {number}; a number above 0 is needed"));
             }
@@ -56,7 +57,8 @@ pub fn write(request: &Params) -> Configuration {
         [MissingValue::Number(fill)] if fill.is_finite() => Some(fill),
         _ => return in_words(request),
     };
-    if request.codec != 0 || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
+    let off = request.search == Search::Off;
+    if request.codec != 0 || off && fill.is_some() || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
         return in_words(request);
     }
     let mut map = Map::new();
@@ -66,6 +68,9 @@ pub fn write(request: &Params) -> Configuration {
         if let Some(value) = value {
             map.insert(key.into(), json!(value));
         }
+    }
+    if off {
+        map.insert("fill".into(), json!(false));
     }
     if request.profile != Profile::default() {
         map.insert("profile".into(), json!(request.profile.name()));

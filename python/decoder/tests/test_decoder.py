@@ -5,7 +5,6 @@ import doctest
 import json
 import os
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -115,12 +114,10 @@ REQUESTS = [
 def test_fresh_streams(request_):
     seen = 0
     for name, array in fields().items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sleek.MissingValueWarning)
-            try:
-                stream = bytes(sleek.compress(array, request_))
-            except sleek.SleekError:
-                continue  # a bound for integers, a type that codec zfp has not
+        try:
+            stream = bytes(sleek.compress(array, request_))
+        except sleek.SleekError:
+            continue  # a bound for integers, a type that codec zfp has not
         seen += 1
         restored = sleek_decode.decode(stream)
         assert restored.tobytes() == library(stream), name

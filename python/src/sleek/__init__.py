@@ -9,10 +9,10 @@ Arrays in memory:
 >>> bool(np.abs(field.astype("f8") - restored).max() <= 1e-3)
 True
 
-HDF5: importing this module registers the filter with h5py, if h5py is there, and with every other HDF5 library that is loaded, and changes
-nothing else; `register` does it again for those that were loaded later.
-``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset`` and for xarray's ``encoding``. Programs find the filter when the
-environment variable HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they start.
+HDF5: importing this module registers the filter with h5py, if h5py is there, and with every other HDF5 library that is loaded. It adds
+``sleek.PLUGIN_PATH`` to the environment variable HDF5_PLUGIN_PATH, for libraries that are loaded later, as netCDF4's, and for children.
+``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset`` and for xarray's ``encoding``. Other programs find the filter when
+HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they start.
 """
 
 from ._array import Info, compress, compress_bound, decompress, decompress_box, decompress_range, inspect
@@ -22,7 +22,7 @@ from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._netcdf import nc_def_var_filter
-from ._sentinel import MissingValueWarning
+from ._path import set_variable
 from ._target import find_bound
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "PLUGIN_PATH",
     "CompressedArray",
     "Info",
-    "MissingValueWarning",
     "SleekError",
     "Transfer",
     "__version__",
@@ -49,5 +48,6 @@ __all__ = [
     "write",
 ]
 
+set_variable()
 register_at_import()
-del register_at_import
+del set_variable, register_at_import

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import operator
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
 from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, own_shape, params, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
-from ._sentinel import MissingValueWarning, undeclared
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,6 +47,8 @@ class Info:
     """``"adaptive"``, ``"fast"`` or ``"small"``"""
     missing: tuple[Any, ...]
     """The missing values that the stream names."""
+    missing_found: int
+    """How many of them, the last ones, nobody named."""
     chunks_packed: int
     chunks_raw: int
     chunks_constant: int
@@ -95,8 +95,8 @@ def compress(
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
     `fill` is a missing value, such as -9999: it comes back bit for bit, nothing else comes back equal to it, and it does not count
-    for the range. A masked array's own fill value stands for what is masked. A value that looks like a missing one and was not
-    named is warned of (``sleek.MissingValueWarning``), since a bound may change it.
+    for the range. A masked array's own fill value stands for what is masked. Values that look like missing ones, such as -9999
+    among values from 0 to 1, are found and kept in the same way, but with ``fill=False``.
 
     NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio.
     ``auto="ratio"``, ``"speed"`` or a number of MB/s chooses profile or codec on a sample, as `choose` does; `inspect` tells which.
@@ -105,7 +105,7 @@ def compress(
     The elements are taken in C order. The global lock of Python is released meanwhile.
 
     An array on a GPU (of CuPy, PyTorch, JAX, Numba: whatever has DLPack or ``__cuda_array_interface__``) is compressed there; it must be
-    contiguous in C order, and is not searched for missing values. `out` is a buffer of bytes on the host or a GPU that receives the
+    contiguous in C order. `out` is a buffer of bytes on the host or a GPU that receives the
     stream, `compress_bound` tells how large; the filled part of it is returned instead of bytes. `cuda_stream` is the CUDA
     stream to work on, by default the array's own or the default stream; it is idle when the call returns.
 
@@ -132,8 +132,6 @@ def compress(
     shaped(p, source.shape)
     if auto is not None:
         _suit(p, source.owner, auto, profile)
-    if p.mode and p.bound and isinstance(source.owner, np.ndarray):
-        _warn_of_missing_values(source.owner, p)
     return compress_with(p, source, out, stream)
 
 
@@ -211,7 +209,7 @@ def without_mask(
     """
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
         return array, request, fill
-    if fill is None:
+    if fill is None or fill is False:
         fill = array.fill_value
     if array.dtype.kind in "iub":
         raise TypeError(
@@ -222,12 +220,6 @@ def without_mask(
     if isinstance(request, str):
         return filled, f"{request},fill={float(fill)!r}", None
     return filled, request, float(fill)
-
-
-def _warn_of_missing_values(a: np.ndarray[Any, Any], p: Any) -> None:
-    message = undeclared(a, p.fill_value if p.has_fill_value else None)
-    if message is not None:
-        warnings.warn(message, MissingValueWarning, stacklevel=3)
 
 
 def decompress(
@@ -362,6 +354,7 @@ def inspect(stream: Any) -> Info:
         mode=MODES[info.mode],
         profile=PROFILES[info.profile],
         missing=tuple(_missing(info)),
+        missing_found=info.missing_found,
         **{name: getattr(info, name) for name in same + chunks},
     )
 

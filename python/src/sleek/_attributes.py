@@ -19,8 +19,7 @@ def with_declared(variable: Any, request: str | None, given: dict[str, Any]) -> 
 
     What the caller names goes before: with a `fill` nothing is read, and with ``fill=False`` there is none.
     """
-    named = given.get("fill") is not None or "fill=" in (request or "")
-    given = {**given, "fill": None} if given.get("fill") is False else given
+    named = given.get("fill") is not None or "fill" in (request or "")
     marks = [] if named else declared(variable)
     if not marks:
         return request, given

@@ -11,12 +11,12 @@ from typing import Any
 
 from ._attributes import with_declared
 from ._library import lib
-from ._params import F32, in_words, params, refuse_if_wrong
+from ._params import F32, in_words, no_fill, params, refuse_if_wrong
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
 
-_VERSION, _TEXT, _RANGE, _FILL, _INTEGERS = 1, 2, 1 << 8, 1 << 9, 1 << 10
+_VERSION, _TEXT, _RANGE, _FILL, _INTEGERS, _NO_FILL = 1, 2, 1 << 8, 1 << 9, 1 << 10, 1 << 11
 
 
 def h5(
@@ -42,7 +42,7 @@ def h5(
     a rate or a precision is for integers too where a request in words says so: ``sleek.h5("rate=8,codec=zfp,integers")``.
 
     `variable` is one of xarray (or h5py, or netCDF4) that the arguments are for: what its ``_FillValue`` and ``missing_value`` name are
-    missing values, unless `fill` names some, or is False for none.
+    missing values, unless `fill` names some, or is False: then no value is a missing one, whatever it looks like.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)
@@ -54,14 +54,13 @@ def h5(
     given: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel, "lossless": lossless, "range": range, "fill": fill, "profile": profile}
     if variable is not None:
         request, given = with_declared(variable, request, given)
-    elif fill is False:
-        given["fill"] = None
+    request, given["fill"] = no_fill(request, given["fill"])
     p = params(F32, request, **given)
     refuse_if_wrong(p)
     if p.missing_count:
         text = (request or "").encode()
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
-    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | p.codec << 16
+    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.no_fill else 0) | p.codec << 16
     # The library's parameters are for one array, whose type is known: they do not have this word.
     flags |= _INTEGERS if "integers" in (word.strip() for word in (request or "").split(",")) else 0
     words = (_VERSION, p.mode, *_words(p.bound), flags)
@@ -80,8 +79,8 @@ def _words(value: float) -> tuple[int, ...]:
 def register() -> list[str]:
     """Registers the filter with every HDF5 library that the process has loaded so far, and tells which; the import does it too.
 
-    For libraries that are loaded after `sleek`, such as that of netCDF4 or PyTables. An HDF5 that is a part of another library, as in
-    openPMD-api, is not found: it needs HDF5_PLUGIN_PATH, as programs do. No other thread may be using HDF5 meanwhile.
+    Libraries that are loaded after `sleek` find the filter by HDF5_PLUGIN_PATH, which the import sets. An HDF5 that is a part of another
+    library, as in openPMD-api, must be one of these: it is not found here. No other thread may be using HDF5 meanwhile.
 
     >>> import h5py, sleek
     >>> any("hdf5" in library for library in sleek.register())

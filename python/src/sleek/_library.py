@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 PLUGIN_PATH: str = str(Path(__file__).parent / "plugin")
@@ -50,7 +50,8 @@ class Params(ctypes.Structure):
         ("rank", c_int32),
         ("missing_count", c_int32),
         ("missing", c_uint64 * 4),
-        ("reserved", c_uint64 * 2),
+        ("no_fill", c_int32),
+        ("reserved", c_uint32 * 3),
     ]
 
 
@@ -79,6 +80,7 @@ class StreamInfo(ctypes.Structure):
         ("chunks_masked", c_uint64),
         ("missing_count", c_uint64),
         ("missing", c_uint64 * 4),
+        ("missing_found", c_uint64),
     ]
 
 
@@ -110,6 +112,9 @@ def _load() -> ctypes.CDLL:
     signatures = {
         "sleek_params_init": (c_int32, [POINTER(Params)]),
         "sleek_params_parse": (c_int32, [POINTER(Params), c_char_p]),
+        "sleek_params_of_chunk": (c_int32, [POINTER(Params), c_void_p, c_size_t]),
+        "sleek_find_bound": (c_int32, [POINTER(Params), c_void_p, c_size_t, c_int32, c_double]),
+        "sleek_choose": (c_int32, [POINTER(Params), c_void_p, c_size_t, c_double]),
         "sleek_compress_bound": (c_size_t, [POINTER(Params), c_size_t]),
         "sleek_compress": (
             c_int32,

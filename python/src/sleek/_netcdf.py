@@ -29,8 +29,8 @@ def nc_def_var_filter(
 ) -> None:
     """Makes a variable of netCDF4 use the filter, before anything is written to it; the arguments are those of `h5`.
 
-    It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which HDF5_PLUGIN_PATH must name
-    ``sleek.PLUGIN_PATH`` before netCDF4 is imported. What the attributes ``_FillValue`` and ``missing_value`` of the variable name by
+    It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which sleek must be imported
+    before netCDF4, or HDF5_PLUGIN_PATH name ``sleek.PLUGIN_PATH``. What the attributes ``_FillValue`` and ``missing_value`` of the variable name by
     now are missing values, unless `fill` names some, or is False for none.
 
     >>> import netCDF4, numpy as np, sleek

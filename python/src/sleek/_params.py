@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 from functools import lru_cache
 from typing import Any
@@ -65,6 +64,7 @@ def params(
     threads: int = 0,
 ) -> Params:
     """The request, in words or by arguments, as parameters for elements of `kind`. Bounds are for the library to check."""
+    request, fill = no_fill(request, fill)
     if request is not None:
         if not isinstance(request, str):
             raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
@@ -87,13 +87,17 @@ def params(
         raise SleekError(f"range is {range}; a number above 0 is needed", INVALID_ARGUMENT)
     p.mode, p.bound, p.profile = MODES.index(mode), bound, PROFILES.index(profile)
     p.range = 0.0 if range is None else range
-    p.has_fill_value, p.fill_value = (0, 0.0) if fill is None else (1, fill)
+    if fill is False:
+        p.no_fill = 1
+    elif fill is not None:
+        p.has_fill_value, p.fill_value = 1, fill
     return p
 
 
 def _blank(kind: tuple[int, int], threads: int) -> Params:
     p = Params()
     check(lib.sleek_params_init(ctypes.byref(p)))
+    p.no_fill = 0
     p.dtype, p.big_endian = kind
     p.threads = threads
     return p
@@ -117,6 +121,11 @@ def in_words(request: str | None, rate: float | None, precision: int | None) -> 
     return f"{given[0][0]}={given[0][1]},codec=zfp"
 
 
+def no_fill(request: str | None, fill: float | None) -> tuple[str | None, float | None]:
+    """The same with ``fill=False`` in the words, if there are some."""
+    return (f"{request},no-fill", None) if isinstance(request, str) and fill is False else (request, fill)
+
+
 def refuse_if_wrong(p: Params) -> None:
     """Lets the library check a request before there is data: it compresses nothing."""
     if p.missing_count:
@@ -137,16 +146,17 @@ def arguments(
     profile: str,
 ) -> dict[str, Any]:
     """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
+    request, fill = no_fill(request, fill)
     p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
-    if p.missing_count or p.codec:
+    if p.missing_count or p.codec or (p.no_fill and p.has_fill_value):
         # Arguments have no names for these; the words have.
         return {"request": request}
     given: dict[str, Any] = {MODES[p.mode]: p.bound if p.mode else True}
     if p.range:
         given["range"] = p.range
-    if p.has_fill_value:
-        given["fill"] = p.fill_value
+    if p.has_fill_value or p.no_fill:
+        given["fill"] = p.fill_value if p.has_fill_value else False
     if p.profile:
         given["profile"] = PROFILES[p.profile]
     return given
@@ -156,9 +166,10 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     """The parameters for a chunk of an array whose fill value, if it is known, is `fill`.
 
     Fill values fill the rim of chunks at the edge, and what was never written. One that is not 0 is a missing value: it comes back
-    as it was, and does not count for the range of ``noa``. Where no range is given, it is measured here, as the HDF5 filter does
-    it: zeros do not count either, nor what the last element of the chunk, which is part of any rim, is equal to; and the
-    step is a power of two, at most the bound, so that a chunk that is written again and again keeps its bound.
+    as it was, and does not count for the range of ``noa``. Where no range is given, the library measures it, as the HDF5 filter does
+    it: zeros do not count either, nor what the last element of the chunk, which is part of any rim, is equal to, nor values that look
+    like missing ones; and the step is a power of two, at most the bound, so that a chunk that is written again and again keeps its
+    bound.
     """
     kind, floats = chunk.dtype, chunk.dtype.name in FLOATS
     p = requested(kind if floats else np.dtype("f4"), request)
@@ -176,9 +187,8 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
                 raise SleekError(f"four missing values are named, and the array's fill value {fill} is a fifth", INVALID_ARGUMENT)
             p.missing[p.missing_count] = int(bits.astype(kind.newbyteorder("=")).view(f"u{kind.itemsize}"))
             p.missing_count += 1
-            known.append(fill)
     if MODES[p.mode] == "noa" and not p.range and chunk.size:
-        _steady(p, chunk, [0.0, *known])
+        check(lib.sleek_params_of_chunk(ctypes.byref(p), chunk.ctypes.data, chunk.size))
     return p
 
 
@@ -194,23 +204,6 @@ def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 def _number(bits: int, dtype: np.dtype[Any]) -> Any:
     return np.array(bits, f"u{dtype.itemsize}").view(dtype.newbyteorder("="))[()]
-
-
-def _steady(p: Params, chunk: np.ndarray[Any, Any], outside: list[Any]) -> None:
-    """Sets the range that gives a step of a power of two (docs/guide/hdf5.md)."""
-    counts = np.isfinite(chunk) & (chunk != chunk.reshape(-1)[-1])
-    for mark in outside:
-        counts &= chunk != np.asarray(mark, chunk.dtype)
-    values = chunk[counts].astype("f8")
-    with np.errstate(over="ignore"):
-        span = np.nextafter(values.max() - values.min(), 0.0) if values.size else 0.0
-    most = np.nextafter(p.bound / (1 + 2 * p.bound), 0.0) * min(span, np.finfo("f8").max) * (1 - 2.0**-50)
-    half = math.ldexp(0.25, math.frexp(most)[1]) if most > 0 else 0.0
-    half = min(half, {"float16": 2.0**6, "float64": 2.0**961}.get(chunk.dtype.name, 2.0**101))
-    p.range = half / p.bound * (1 + 2.0**-50) if p.bound else 1.0
-    if half < 4 * sys.float_info.min or p.range < sys.float_info.min:
-        # Every value is the same, or nearly: a bound that no step can have keeps every bit.
-        p.bound, p.range = min(p.bound, 1.0), math.ulp(0.0)
 
 
 def shaped(p: Params, shape: tuple[int, ...]) -> None:

@@ -14,7 +14,11 @@ from ._array import compress, compress_chunk, decompress
 from ._attributes import with_declared
 from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
+from ._library import SleekError
 from ._place import on_gpu
+
+_NOT_SLEEK = 6
+"""The status of sleek.h for what is no stream."""
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
@@ -63,7 +67,7 @@ class Sleek(ArrayBytesCodec):
     def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
         """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
 
-        Where `fill` names some, or is False for none, they are not read.
+        Where `fill` names some, or is False, they are not read.
         """
         request, given = with_declared(variable, request, arguments)
         return cls(request, **given)
@@ -162,5 +166,22 @@ class SleekBytes(BytesBytesCodec):
         return data.view(kind) if kind.kind in "fiu" and data.size and data.size % kind.itemsize == 0 else data
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
+        data = np.asarray(chunk_data.as_numpy_array())
+        try:
+            array = await asyncio.to_thread(decompress, data)
+        except SleekError as e:
+            if e.code == _NOT_SLEEK and data.nbytes == _bytes_of(chunk_spec):
+                raise SleekError(
+                    f"{e}; the chunk is as long as its data: HDF5 stored it without the filter, which references of VirtualiZarr do not tell. "
+                    "Take kerchunk's, or write the file anew with sleek repack",
+                    e.code,
+                ) from None
+            raise
         return chunk_spec.prototype.buffer.from_bytes(array.tobytes())
+
+
+def _bytes_of(chunk_spec: ArraySpec) -> int:
+    """Bytes of a whole chunk."""
+    given: Any = chunk_spec.dtype
+    kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
+    return int(np.prod(chunk_spec.shape, dtype="i8")) * kind.itemsize

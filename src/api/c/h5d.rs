@@ -94,7 +94,8 @@ impl sleek_h5d_info {
 ///
 /// The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
 /// are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of
-/// the dataset. dxpl has no data transform. MPI ranks do not share the file.
+/// the dataset. dxpl has no data transform. In a file that MPI ranks share, the array is in GPU memory and has the byte
+/// order of the file; its chunks go in by the H5Dwrite() of all ranks.
 ///
 /// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
 ///   for H5Dwrite(). They are hid_t's of the HDF5, 1.10 or newer, that the calling code is linked to.

@@ -3,6 +3,7 @@
 //! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
 //! the guard, and the rest of the library does the work.
 
+mod advice;
 mod array;
 mod gpu;
 mod h5d;
@@ -57,9 +58,31 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
     })
 }
 
+/// Sets bound and range of params for one chunk of an array that is kept in chunks which are restored, changed and
+/// compressed anew, as Zarr keeps them: SLEEK_NOA without a range takes the range of this chunk, in which neither
+/// missing values count, named or found, nor zeros, nor what the last element is equal to, which may be the rim that
+/// was filled; and a step of a power of two, with which the bound holds however often that happens. Other requests stay
+/// as they are.
+///
+/// - params: set up by sleek_params_init(); unchanged after an error.
+/// - src: count elements of params->dtype in host memory.
+///
+/// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *const c_void, count: usize) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function.
+        let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
+        asked.check()?;
+        let found = crate::api::hdf5_filter::of_chunk(asked, chunk)?;
+        // SAFETY: as above, and writable.
+        unsafe { sleek_params::set_range(params, &found) }
+    })
+}
+
 /// The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 /// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
-/// bytes and 1/7000. Dimensions or missing values add up to 304 bytes.
+/// bytes and 1/7000. Dimensions, missing values and those that may be found add up to 304 bytes.
 ///
 /// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use crate::container::constants::VERSION;
 use crate::container::{Dims, Header, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
-use crate::params::{Device, MissingValues, Mode, Params, Profile};
+use crate::params::{Device, MissingValues, Mode, Params, Profile, Search};
 
 /// Status codes: what a function returns. A number is never reused.
 #[repr(C)]
@@ -120,6 +120,20 @@ pub enum sleek_profile {
     SLEEK_SMALL = 2,
 }
 
+/// What sleek_find_bound() is to meet.
+#[repr(C)]
+pub enum sleek_target {
+    /// So many times smaller, at least.
+    SLEEK_TARGET_RATIO = 0,
+    /// A stream of so many bytes, at most.
+    SLEEK_TARGET_SIZE = 1,
+    /// So many dB, at least: 20 log10(value range / root mean square error).
+    SLEEK_TARGET_PSNR = 2,
+    /// Such a structural similarity, at least: above 0 and below 1, the mean over windows of 8 x 8 values of the two
+    /// fastest dimensions.
+    SLEEK_TARGET_SSIM = 3,
+}
+
 /// Where the work runs.
 #[repr(C)]
 pub enum sleek_device {
@@ -174,8 +188,12 @@ pub struct sleek_params {
     /// bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     /// Floating-point types only; integers all come back anyway.
     pub missing: [u64; 4],
+    /// 1 (default) if no value is a missing one but those above; 0: where there is a bound, values that look like
+    /// missing ones, such as -9999 among values from 0 to 1, are searched for, and kept as if they were in missing.
+    /// The search takes time, on a GPU as much as compression, so a program asks for it; sleek_params_parse() does.
+    pub no_fill: i32,
     /// Zero.
-    pub reserved: [u64; 2],
+    pub reserved: [u32; 3],
 }
 
 /// What a stream holds, as sleek_inspect() tells it.
@@ -225,15 +243,17 @@ pub struct sleek_info {
     pub missing_count: u64,
     /// Their bits.
     pub missing: [u64; 4],
+    /// How many of them, the last ones, nobody named: they were found.
+    pub missing_found: u64,
 }
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
 const MAX_STRUCT: usize = 4096;
 
 const _: () = {
-    // The first version of both structs: without padding, so a copy of their bytes is defined, and fixed for this ABI.
+    // Both structs: without padding, so a copy of their bytes is defined, and fixed for this ABI.
     assert!(size_of::<usize>() != 8 || size_of::<sleek_params>() == 128);
-    assert!(size_of::<usize>() != 8 || size_of::<sleek_info>() == 160);
+    assert!(size_of::<usize>() != 8 || size_of::<sleek_info>() == 168);
 };
 
 impl sleek_params {
@@ -255,7 +275,8 @@ impl sleek_params {
         rank: 0,
         missing_count: 0,
         missing: [0; 4],
-        reserved: [0; 2],
+        no_fill: 1,
+        reserved: [0; 3],
     };
 
     /// The caller's struct; fields behind its end have their defaults.
@@ -298,6 +319,7 @@ impl sleek_params {
         own.bound = request.bound;
         own.range = request.range.unwrap_or(0.0);
         own.codec = request.codec.into();
+        own.no_fill = (request.search == Search::Off).into();
         (own.fill_value, own.has_fill_value, own.missing_count) = (0.0, 0, 0);
         for value in request.missing.iter() {
             match value {
@@ -316,6 +338,49 @@ impl sleek_params {
                 }
             }
         }
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    /// Sets bound and range to those of `found`.
+    ///
+    /// # Safety
+    /// `params` points to a struct that [`sleek_params::read`] has taken.
+    pub unsafe fn set_range(params: *mut sleek_params, found: &Params) -> Result<()> {
+        // SAFETY: the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        own.bound = found.bound;
+        own.range = found.range.unwrap_or(0.0);
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    /// Sets the fields that say how much may be lost.
+    ///
+    /// # Safety
+    /// As for [`sleek_params::set_range`].
+    pub unsafe fn set_bound(params: *mut sleek_params, found: &Params) -> Result<()> {
+        // SAFETY: the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        (own.mode, own.bound, own.range) = (found.mode as i32, found.bound, 0.0);
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    /// Sets profile and codec.
+    ///
+    /// # Safety
+    /// As for [`sleek_params::set_range`].
+    pub unsafe fn set_choice(params: *mut sleek_params, found: &Params) -> Result<()> {
+        // SAFETY: the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        (own.profile, own.codec) = (found.profile as i32, found.codec.into());
         // SAFETY: as above, and writable.
         unsafe { params.write_unaligned(own) };
         Ok(())
@@ -362,6 +427,7 @@ impl sleek_params {
             device: Device::from_code(code("device", self.device)?)?,
             threads: code("threads", self.threads)?,
             integers: false,
+            search: if flag("no_fill", self.no_fill)? { Search::Off } else { Search::Wanted },
         })
     }
 }
@@ -395,6 +461,7 @@ impl sleek_info {
             chunks_masked: chunks[Chunk::Masked as usize],
             missing_count: layout.shape.missing.len() as u64,
             missing,
+            missing_found: layout.shape.missing.found() as u64,
         })
     }
 

@@ -197,6 +197,14 @@ impl<'a> Dataset<'a> {
         }
     }
 
+    /// Makes the filter that of this library, also where HDF5 has another copy of it: what the one has prepared the
+    /// other does not know.
+    #[cfg(feature = "cuda")]
+    pub fn make_filter_ours(&self) {
+        // SAFETY: the class lives for ever. A failure shows in the transfer that follows.
+        unsafe { (self.hdf5.data.H5Zregister)(sleek_h5_class()) };
+    }
+
     /// A space with the box selected in the dataset, and one of its shape; nothing selected in both where it is empty.
     pub fn spaces(&self, start: &[u64], count: &[u64]) -> Result<(Owned, Owned)> {
         let (f, null) = (&self.hdf5.data, std::ptr::null());

@@ -5,7 +5,6 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use super::boxes;
 use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
@@ -157,17 +156,14 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Compresses and writes every chunk of the array at `src`.
+/// What takes finished chunks: the number of the chunk, and its stream.
+pub type Put<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
+
+/// Compresses every chunk of the array at `src`, and hands them to `put` in their order.
 ///
 /// # Safety
 /// `src` holds the selection in memory of the GPU `ordinal`, ready when `stream` gets to what is enqueued now.
-pub unsafe fn write(
-    dataset: &Dataset,
-    direct: &Direct,
-    src: *const u8,
-    ordinal: i32,
-    stream: *mut c_void,
-) -> Result<Done> {
+pub unsafe fn write(direct: &Direct, src: *const u8, ordinal: i32, stream: *mut c_void, put: &mut Put) -> Result<Done> {
     let session = Session::enter(ordinal, stream)?;
     let work = Work::new(&session, direct, src.cast_mut())?;
     let slots = session.allocate(work.batch * work.stride)?;
@@ -190,12 +186,12 @@ pub unsafe fn write(
             }
         }
         if let Some(packed) = before.replace(packed) {
-            packed.write(dataset, &direct.boxes, &halves[(b + 1) % 2], &mut done)?;
+            packed.give(&halves[(b + 1) % 2], &mut done, put)?;
         }
     }
     session.wait()?;
     if let Some(packed) = before {
-        packed.write(dataset, &direct.boxes, &halves[(work.batches() + 1) % 2], &mut done)?;
+        packed.give(&halves[(work.batches() + 1) % 2], &mut done, put)?;
     }
     Ok(done)
 }
@@ -219,10 +215,10 @@ impl Packed {
         Ok(Packed { members, sizes, bytes })
     }
 
-    fn write(&self, dataset: &Dataset, boxes: &boxes::Boxes, from: &Pinned, done: &mut Done) -> Result<()> {
+    fn give(&self, from: &Pinned, done: &mut Done, put: &mut Put) -> Result<()> {
         let mut at = 0;
         for (i, bytes) in self.members.clone().zip(&self.sizes) {
-            dataset.write_chunk(&boxes.offset(i), &from.bytes()[at..at + bytes])?;
+            put(i, &from.bytes()[at..at + bytes])?;
             at += bytes.next_multiple_of(ALIGN);
             done.chunks += 1;
             done.stored += *bytes as u64;

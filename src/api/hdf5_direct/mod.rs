@@ -2,8 +2,8 @@
 //! threads or on the GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller
 //! is told why.
 //!
-//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `dataset` is all that talks to
-//! HDF5.
+//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `shared` where MPI ranks share
+//! the file, `dataset` is all that talks to HDF5.
 
 mod boxes;
 mod dataset;
@@ -13,6 +13,8 @@ mod host;
 mod ordinary;
 mod plan;
 mod report;
+#[cfg(feature = "cuda")]
+mod shared;
 
 use std::ffi::c_void;
 
@@ -53,12 +55,17 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
         let place = route::place(src.cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
-            Decision::Ordinary(why) => {
-                let copy = staged(place, src, plan.bytes, request.stream)?;
-                let from = copy.as_ref().map_or(src, |c| c.as_ptr());
-                dataset.make_filter_known();
-                ordinary::write(&dataset, &plan, from)?;
-                Ok(plan.report(Route::Ordinary, copy.is_some(), why, Done::default()))
+            Decision::Ordinary(why) => by_hdf5(&dataset, &plan, request, src, why),
+            Decision::Shared(direct, why) => {
+                #[cfg(feature = "cuda")]
+                if let MemorySpace::Device(d) | MemorySpace::Managed(d) = place {
+                    return match shared::write(&dataset, &plan, direct, src, d, request.stream)? {
+                        Ok(done) => Ok(plan.report(Route::Gpu, false, shared::REASON, done)),
+                        Err(more) => by_hdf5(&dataset, &plan, request, src, &format!("{why}; {more}")),
+                    };
+                }
+                let _ = direct;
+                by_hdf5(&dataset, &plan, request, src, why)
             }
             Decision::Direct(direct) => {
                 #[cfg(feature = "cuda")]
@@ -66,7 +73,9 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                     MemorySpace::Host => None,
                     MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses_to_write(direct, src)? {
                         None => {
-                            let done = gpu::write(&dataset, direct, src, d, request.stream)?;
+                            let (id, boxes) = (&dataset, &direct.boxes);
+                            let mut put = |i, chunk: &[u8]| id.write_chunk(&boxes.offset(i), chunk);
+                            let done = gpu::write(direct, src, d, request.stream, &mut put)?;
                             return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
                         }
                         why => why,
@@ -83,6 +92,20 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
     }
 }
 
+/// Writes by `H5Dwrite`, for the reason `why`.
+///
+/// # Safety
+/// As for [`write`].
+unsafe fn by_hdf5(dataset: &Dataset, plan: &Plan, request: &Request, src: *const u8, why: &str) -> Result<Report> {
+    // SAFETY: the contract.
+    unsafe {
+        let copy = staged(route::place(src.cast()), src, plan.bytes, request.stream)?;
+        dataset.make_filter_known();
+        ordinary::write(dataset, plan, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
+        Ok(plan.report(Route::Ordinary, copy.is_some(), why, Done::default()))
+    }
+}
+
 /// Reads into the array at `dst`.
 ///
 /// # Safety
@@ -94,7 +117,7 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
         let place = route::place(dst.cast_const().cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
-            Decision::Ordinary(why) => {
+            Decision::Ordinary(why) | Decision::Shared(_, why) => {
                 // What HDF5 leaves alone, unwritten chunks without a fill value say, must come back as it was.
                 let mut copy = staged(place, dst, plan.bytes, request.stream)?;
                 dataset.make_filter_known();

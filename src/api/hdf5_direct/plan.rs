@@ -49,6 +49,8 @@ pub enum Decision {
     Ordinary(String),
     /// Chunks.
     Direct(Direct),
+    /// Chunks into a file that MPI ranks share; to be left to HDF5, for this reason, where they are not made on a GPU.
+    Shared(Direct, String),
 }
 
 /// What making and reading chunks takes.
@@ -109,6 +111,8 @@ impl Plan {
         // SAFETY: the contract.
         let decision = match unsafe { direct(dataset, way, mem_type, &start, &count, shared)? } {
             Err(why) => Decision::Ordinary(why),
+            Ok(_) if bytes == 0 && shared == Some(true) => Decision::Ordinary(SHARED.into()),
+            Ok(direct) if shared == Some(true) => Decision::Shared(direct, SHARED.into()),
             Ok(_) if bytes == 0 => Decision::Nothing,
             Ok(direct) => Decision::Direct(direct),
         };
@@ -120,6 +124,9 @@ impl Plan {
         Report { route, staged, reason: reason.to_owned(), done, bytes: self.bytes }
     }
 }
+
+/// The reason against chunks in a file that ranks share.
+const SHARED: &str = "MPI ranks share the file, and HDF5 then takes no finished chunks";
 
 /// A reason against chunks.
 macro_rules! ordinary {
@@ -141,11 +148,14 @@ unsafe fn direct(
     let hdf5 = dataset.hdf5;
     match shared {
         Some(false) => (),
-        Some(true) => ordinary!("MPI ranks share the file, and HDF5 then takes no finished chunks"),
+        Some(true) if matches!(way, Way::Write) => (),
+        Some(true) => ordinary!("{SHARED}"),
         None => ordinary!("HDF5 {} does not tell whether MPI ranks share the file", hdf5.version()),
     }
     match way {
-        Way::Write if !dataset.takes_chunks() => ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version()),
+        Way::Write if shared == Some(false) && !dataset.takes_chunks() => {
+            ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version())
+        }
         Way::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
         _ => (),
     }

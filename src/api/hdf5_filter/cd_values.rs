@@ -12,7 +12,7 @@ use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{MissingValues, Mode, Params, Profile};
+use crate::params::{MissingValues, Mode, Params, Profile, Search};
 use crate::text;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
@@ -29,6 +29,7 @@ const PROFILE_MASK: u32 = 0xff;
 const HAS_RANGE: u32 = 1 << 8;
 const HAS_FILL: u32 = 1 << 9;
 const INTEGERS: u32 = 1 << 10;
+const NO_FILL: u32 = 1 << 11;
 const CODEC_SHIFT: u32 = 16;
 const CODEC_MASK: u32 = 0xff << CODEC_SHIFT;
 /// Places in the first two words of the long form.
@@ -39,7 +40,8 @@ const NAMED_SHIFT: u32 = 24;
 const FILLS_SHIFT: u32 = 27;
 const LONG_HAS_RANGE: u32 = 1 << 30;
 const LOSSLESS: u32 = 1 << 31;
-const DTYPE_MASK: u32 = 0xff;
+const DTYPE_MASK: u32 = 0x7f;
+const LONG_NO_FILL: u32 = 1 << 7;
 const BIG_ENDIAN: u32 = 1 << 8;
 const RANK_SHIFT: u32 = 9;
 const RANK_MASK: u32 = 63 << RANK_SHIFT;
@@ -170,6 +172,7 @@ pub fn cd_values_of(params: &Params) -> Vec<u32> {
         | flag(params.range.is_some(), HAS_RANGE)
         | flag(fill.is_some(), HAS_FILL)
         | flag(params.integers, INTEGERS)
+        | flag(params.search == Search::Off, NO_FILL)
         | u32::from(params.codec) << CODEC_SHIFT;
     let [low, high] = words_of(params.bound.to_bits());
     let mut words = vec![SHORT, params.mode as u32, low, high, options];
@@ -209,8 +212,10 @@ fn long(request: &Params, element: &Element) -> Vec<u32> {
         words.extend(&words_of(*bits)[..if dtype == DType::F64 { 2 } else { 1 }]);
     }
     let chunk = folded(&element.chunk, LONG_WORDS.saturating_sub(words.len()));
-    words[1] =
-        element.dtype as u32 | if element.big_endian { BIG_ENDIAN } else { 0 } | (chunk.len() as u32) << RANK_SHIFT;
+    words[1] = element.dtype as u32
+        | if request.search == Search::Off { LONG_NO_FILL } else { 0 }
+        | if element.big_endian { BIG_ENDIAN } else { 0 }
+        | (chunk.len() as u32) << RANK_SHIFT;
     if element.bytes <= MAX_ELEMENT_BYTES {
         words[1] |= element.bytes << BYTES_SHIFT;
     }
@@ -296,10 +301,13 @@ impl Reader<'_> {
         params.mode = Mode::from_code(self.word())?;
         params.bound = self.f64();
         let options = self.word();
-        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | INTEGERS | CODEC_MASK) != 0 {
-            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 11 to 15 and 24 to 31 must be zero");
+        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | INTEGERS | NO_FILL | CODEC_MASK) != 0 {
+            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 12 to 15 and 24 to 31 must be zero");
         }
         params.integers = options & INTEGERS != 0;
+        if options & NO_FILL != 0 {
+            params.search = Search::Off;
+        }
         params.profile = Profile::from_code(options & PROFILE_MASK)?;
         params.codec = (options >> CODEC_SHIFT) as u8;
         if options & HAS_RANGE != 0 {
@@ -324,6 +332,9 @@ impl Reader<'_> {
         request.mode = Mode::from_code(first >> MODE_SHIFT & 15)?;
         request.profile = Profile::from_code(first >> PROFILE_SHIFT & 7)?;
         request.integers = first & LONG_INTEGERS != 0;
+        if second & LONG_NO_FILL != 0 {
+            request.search = Search::Off;
+        }
         request.codec = (first >> CODEC_SHIFT) as u8;
         if request.mode != Mode::Lossless {
             request.bound = self.f64();
@@ -394,6 +405,20 @@ mod tests {
             assert_eq!((chunk.mode, chunk.bound, chunk.codec, chunk.dims.lens()), (mode, bits, 3, &[100, 200][..]));
         }
         assert!(CdValues::decode(&[SHORT, 4, 0, 0, 3 << 16]).is_err(), "a rate of 0");
+    }
+
+    #[test]
+    fn no_fill_is_said_in_all_forms() {
+        let params = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Mode::Abs, 0.5) };
+        let words = cd_values_of(&params);
+        assert_eq!(words, [1, 1, 0, 0x3fe0_0000, 1 << 11]);
+        assert_eq!(CdValues::decode(&words).unwrap().request, params);
+        assert_eq!(CdValues::decode(&text_words(&text::format(&params))).unwrap().request, params);
+        let long = CdValues { request: params.clone(), element: Some(element()) };
+        assert_eq!(long.encode()[1] & 0x1ff, 1 | 1 << 7 | 1 << 8);
+        let read = CdValues::decode(&long.encode()).unwrap();
+        assert_eq!(read, long);
+        assert_eq!(read.params().unwrap().unwrap().search, Search::Off);
     }
 
     #[test]

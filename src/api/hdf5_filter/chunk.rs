@@ -92,18 +92,29 @@ pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
 }
 
 /// The same where what is equal to `element`, the bytes of one or of none, does not count either.
-pub fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
+fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
     if !measures(&params) {
         return Ok(params);
     }
-    let missing = params.missing.of_type(params.dtype)?;
-    let mut outside = missing.bits().to_vec();
-    outside.push(0);
+    let (params, range) = codec::searched(params, src)?;
+    let mut outside = vec![0];
     if element.len() == params.dtype.size() {
         outside.push(element_bits(element, params.big_endian));
     }
     let _fpu = fpu::Guard::standard();
-    Ok(steady(&params, extremes(&params, &outside, src).map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo))))
+    let is_outside = |v: f64| outside.iter().any(|bits| params.dtype.number(*bits) == v);
+    // What does not count and lies between others changes nothing.
+    let range = range.filter(|(lo, hi)| !is_outside(*lo) && !is_outside(*hi)).or_else(|| {
+        let missing = params.missing.of_type(params.dtype).ok()?;
+        extremes(&params, &[missing.bits(), &outside].concat(), src)
+    });
+    Ok(steady(&params, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo))))
+}
+
+/// See [`crate::of_chunk`].
+pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
+    let last = params.dtype.size().min(src.len());
+    measured_without(params, &src[src.len() - last..], src)
 }
 
 /// Smallest and largest element of `src` that is none of `outside`.
@@ -117,8 +128,8 @@ fn extremes(params: &Params, outside: &[u64], src: &[u8]) -> Option<(f64, f64)> 
             kept.push(*bits);
         }
     }
-    if let Some(few) = Missing::stored(params.dtype, &kept) {
-        return cpu::value_range(params, &few, src);
+    if let Some(few) = Missing::stored(params.dtype, &kept, 0) {
+        return cpu::range_without(params, &few, src);
     }
     // One more than the fast way takes.
     let elements = src.chunks_exact(params.dtype.size());

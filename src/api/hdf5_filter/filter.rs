@@ -7,6 +7,8 @@ use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, FILTER_ID};
 use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
+#[cfg(feature = "cuda")]
+use super::prepared::take as prepared;
 use super::resolve::Hdf5;
 use super::{chunk, dataset, neighbours, report};
 use crate::codec::{self, Stream};
@@ -206,7 +208,11 @@ pub unsafe extern "C" fn filter(
     guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
         let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
-        let out = if flags & FLAG_REVERSE != 0 { decode(words, src)? } else { encode(words, src)? };
+        let out = match prepared(src) {
+            _ if flags & FLAG_REVERSE != 0 => decode(words, src)?,
+            Some(stream) => Buffer::of(&stream)?,
+            None => encode(words, src)?,
+        };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
@@ -216,6 +222,12 @@ pub unsafe extern "C" fn filter(
             Ok(len)
         }
     })
+}
+
+/// Nobody makes streams before HDF5 asks for them without the feature.
+#[cfg(not(feature = "cuda"))]
+fn prepared(_chunk: &[u8]) -> Option<Vec<u8>> {
+    None
 }
 
 /// A slice of what C may give as null when it is empty.
@@ -300,6 +312,12 @@ impl Buffer {
             Some(start) => Ok(Buffer { start, len }),
             None => fail!(OutOfMemory, "{len} bytes for a chunk"),
         }
+    }
+
+    fn of(bytes: &[u8]) -> Result<Buffer> {
+        let mut copy = Buffer::new(bytes.len())?;
+        copy.bytes().copy_from_slice(bytes);
+        Ok(copy)
     }
 
     fn bytes(&mut self) -> &mut [u8] {

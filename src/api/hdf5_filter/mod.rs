@@ -23,6 +23,8 @@ pub(crate) mod loaded;
 pub(crate) mod neighbours;
 #[cfg(unix)]
 pub(crate) mod pipeline;
+#[cfg(all(unix, feature = "cuda"))]
+pub(crate) mod prepared;
 #[cfg(unix)]
 pub(crate) mod report;
 #[cfg(unix)]
@@ -32,7 +34,7 @@ mod symtab;
 
 pub use cd_values::{FILTER_ID, cd_values_of};
 #[cfg(unix)]
-pub(crate) use chunk::measured_without;
+pub(crate) use chunk::of_chunk;
 #[cfg(unix)]
 pub use class::sleek_h5_class;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::container::MissingValue;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params, Profile};
+use crate::params::{Mode, Params, Profile, Search};
 use crate::text;
 
 /// Reads `{"id": "sleek", "abs": 0.001}`. The element type of the answer means nothing.
@@ -18,6 +18,7 @@ pub fn read(codec: &str) -> Result<Params> {
             ("request", Value::Text(text)) => words = Some(text),
             (_, Value::Null) | ("lossless", Value::False) => {}
             ("lossless", Value::True) => items.push(key),
+            ("fill", Value::False) => items.push("no-fill".into()),
             ("abs" | "noa" | "rel" | "range" | "fill", Value::Number(number)) => items.push(format!("{key}={number}")),
             ("profile", Value::Text(name)) if !name.contains(',') => items.push(format!("profile={name}")),
             _ => {
@@ -46,7 +47,8 @@ pub fn write(request: &Params) -> String {
         [MissingValue::Number(fill)] if fill.is_finite() => Some(fill),
         _ => return in_words(request),
     };
-    if request.codec != 0 || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
+    let off = request.search == Search::Off;
+    if request.codec != 0 || off && fill.is_some() || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
         return in_words(request);
     }
     let mut json = String::from(r#"{"id": "sleek""#);
@@ -58,6 +60,9 @@ pub fn write(request: &Params) -> String {
     };
     for (key, value) in [("range", request.range), ("fill", fill)] {
         let _ = value.map_or(Ok(()), |value| write!(json, r#", "{key}": {value:?}"#));
+    }
+    if off {
+        json += r#", "fill": false"#;
     }
     if request.profile != Profile::default() {
         let _ = write!(json, r#", "profile": "{}""#, request.profile.name());
@@ -191,6 +196,8 @@ mod tests {
             "abs=1e-3,fill=nan",
             "rate=8,codec=zfp",
             "abs=5e-324",
+            "abs=1e-3,no-fill",
+            "abs=1e-3,fill=-9999,no-fill",
             "abs=1e300",
         ] {
             let request = text::parse(words).unwrap();

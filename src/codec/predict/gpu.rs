@@ -5,6 +5,7 @@ use super::format::{CODEC_PREDICT, TILE_LOG2};
 use super::plan::Plan;
 use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
+use crate::codec::search;
 use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -79,9 +80,16 @@ impl GpuCodec for Predict {
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
-        let has_encoder = find(CODEC_PREDICT, params.dtype, "encoder").is_some();
-        (!has_encoder).then(|| format!("codec predict has no kernels that compress {}", params.dtype.name()))
+    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
+        if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
+            return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
+        }
+        if search::is_wanted(self, params).unwrap_or(true) {
+            return Some("codec predict has no kernels that search for missing values; 'no-fill' needs none".into());
+        }
+        let has_bins = matches!(params.mode, Mode::Abs | Mode::Noa) && params.bound > 0.0;
+        let comes_beside = has_bins && !layout.shape.missing.is_empty();
+        comes_beside.then(|| "codec predict has no kernels that keep numbers apart from missing values".into())
     }
 
     /// There are kernels to restore all that the codec has.
@@ -124,6 +132,9 @@ impl GpuCodec for Predict {
                 rounded: (drop > 0).into(),
                 drop,
                 extension_bytes: 0,
+                usual: [0.0; USUAL],
+                search: 0,
+                turn: 0,
                 zero: 0,
             };
             let rank = dims.len() as u32;

@@ -105,14 +105,16 @@ impl Bins {
     /// The bins of elements; of those on the border anything.
     #[inline(always)]
     pub fn encode<E: Multiple, const S: usize>(&self, words: &mut [E::Word; S]) {
-        let Some(lattice) = &self.lattice else { return quantize::encode::<E, S>(&self.quantizer, words) };
+        let Some(lattice) = &self.lattice else {
+            return quantize::encode::<E, S>(&self.quantizer, quantize::largest_of(words), words);
+        };
         let (bins, any_beyond) = E::bins(lattice, words);
         if !any_beyond {
             *words = bins;
             return;
         }
         let mut beyond = *words;
-        quantize::encode::<E, S>(&self.quantizer, &mut beyond);
+        quantize::encode::<E, S>(&self.quantizer, quantize::largest_of(&beyond), &mut beyond);
         let shift = E::Word::from_u64(lattice.shift);
         for i in 0..S {
             if E::is_beyond(lattice, words[i]) {

@@ -143,10 +143,11 @@ impl CpuCodec for Predict {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize> {
         let (plan, header) = &mut planned(params, layout, src)?[0];
-        cpu::compress(&Tiles { plan, isa: Isa::best() }, header, &[], options, src, dst)
+        let beside = &beside_missing(plan)?[0];
+        cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
     }
 
     fn decompress(
@@ -158,7 +159,7 @@ impl CpuCodec for Predict {
         options: ExecOptions,
     ) -> Result<()> {
         let plan = &Plan::for_decoding(header)?;
-        cpu::decompress(&Tiles { plan, isa: Isa::best() }, header, index, wanted, dst, options)
+        cpu::decompress(&Tiles { plan, beside: plan, isa: Isa::best() }, header, index, wanted, dst, options)
     }
 
     fn inspect(&self, header: &Header, _: &Index, info: &mut Info) -> Result<()> {
@@ -167,9 +168,17 @@ impl CpuCodec for Predict {
     }
 }
 
+/// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
+#[inline(never)]
+fn beside_missing(plan: &Plan) -> Result<Box<[Plan]>> {
+    on_heap(plan.beside_missing())
+}
+
 /// The coder of the tiles of one stream.
 struct Tiles<'a> {
     plan: &'a Plan,
+    /// The same for tiles whose elements may be restored as a missing value.
+    beside: &'a Plan,
     isa: Isa,
 }
 
@@ -219,6 +228,10 @@ impl ChunkCodec for Tiles<'_> {
     type Encoder = Encoder;
     type Decoder = Decoder;
 
+    fn comes_beside(&self) -> bool {
+        self.plan.bins.is_some()
+    }
+
     fn encoder(&self) -> Result<Encoder> {
         Encoder::new(self.plan, self.isa)
     }
@@ -228,7 +241,8 @@ impl ChunkCodec for Tiles<'_> {
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        let Tiles { plan, isa } = *self;
+        let Tiles { plan, beside, isa } = *self;
+        let plan = if data.beside { beside } else { plan };
         let lens = plan.grid.lens(plan.layout.tile(data.chunk).lens());
         by_dtype!(plan.layout.dtype, encoder.buffers; encode_tile(isa, plan, lens; (data.bytes(), data.missing), out))
     }
@@ -263,7 +277,8 @@ impl ChunkCodec for Tiles<'_> {
 pub fn codes(stream: &[u8], show: &mut dyn FnMut(&[u64])) -> Result<()> {
     let header = &Header::read(stream)?;
     let index = Index::new(header, stream)?;
-    let tiles = Tiles { plan: &Plan::for_decoding(header)?, isa: Isa::best() };
+    let plan = &Plan::for_decoding(header)?;
+    let tiles = Tiles { plan, beside: plan, isa: Isa::best() };
     for (c, body) in (0..header.layout.groups).flat_map(|g| index.bodies(g)) {
         let tile = tiles.tile((c, index.kind(c), body));
         match (tile.kind, header.layout.dtype) {

@@ -4,7 +4,7 @@ use super::format::{CODEC_PREDICT, Grid};
 use super::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
 use crate::container::missing::MAX_MISSING;
-use crate::container::{Header, Layout};
+use crate::container::{Header, Layout, Missing};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
@@ -36,15 +36,16 @@ impl Plan {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
         let (abs, range) = match params.mode {
+            _ if params.has_few_values() => (0.0, 0.0),
             Mode::Abs => (params.bound, 0.0),
             Mode::Noa => {
-                bound::noa(params.bound, params.range, || cpu::value_range(params, &layout.shape.missing, src))
+                bound::noa(params.bound, params.range, || cpu::range_without(params, &layout.shape.missing, src))
             }
             _ => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);
         let mantissa = mantissa_and_bias(dtype).0;
-        let keep_bits = (params.mode == Mode::Rel)
+        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
             .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
             .filter(|keep| *keep < mantissa);
         let word = step.map_or([0; 4], |step| {
@@ -88,6 +89,14 @@ impl Plan {
     /// The bins, or rounded bits, that no element may become: those of missing values.
     pub fn collisions(&self) -> &[u64] {
         &self.colliding.0[..self.colliding.1]
+    }
+
+    /// The same where elements may be restored as a missing value.
+    pub fn beside_missing(&self) -> Plan {
+        let mut plan = *self;
+        plan.layout.shape.missing = Missing::NONE;
+        plan.colliding.1 = 0;
+        plan
     }
 
     /// The fine lattice, if there is one.

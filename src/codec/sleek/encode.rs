@@ -2,6 +2,7 @@
 
 use super::choose::{self, Choices, Extremes, Lists, Words};
 use super::constants::*;
+use super::ends::{Ends, number_of};
 use super::plan::{Exponents, Plan};
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::portable::BitWriter;
@@ -12,11 +13,12 @@ use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::filled;
 use crate::params::Profile;
-use crate::primitives::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
+use crate::primitives::quantize::{self, Element, Int, Quantizer, largest_of, mantissa_and_bias};
+use crate::primitives::range::by_halves;
 use crate::primitives::round;
 use crate::primitives::stream::{Line, MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::primitives::word::Word;
-use crate::runtime::cpu::{Data, raw};
+use crate::runtime::cpu::{Data, Span, raw};
 
 /// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]
@@ -26,6 +28,8 @@ pub struct Buffers {
     scratch: Scratch,
     /// Chunks to come that are not tried with small integers, after one that did not fit them.
     too_wide: u8,
+    /// Smallest and largest element of the last chunk whose data were watched, if they are known.
+    pub span: Option<Span>,
 }
 
 /// Where a chunk's codes are made.
@@ -63,6 +67,7 @@ impl Buffers {
                 exceptions: filled(EXCEPTIONS_BYTES, 0)?,
             },
             too_wide: 0,
+            span: None,
         })
     }
 }
@@ -128,17 +133,23 @@ pub enum Verdict {
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
     plan: &Plan,
-    Buffers { words, scratch, too_wide }: &mut Buffers,
+    Buffers { words, scratch, too_wide, span }: &mut Buffers,
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize, Verdict) {
     let src = data.bytes();
     let mut may_be_smaller = may_be_smaller::<E, S>(plan, src);
+    if data.watched {
+        *span = None;
+    }
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
     let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
+            if data.watched {
+                *span = span_of_bins::<E, u16>(plan, &domain, &extremes);
+            }
             let integers = Integers { words: view(words), extremes: Some(extremes) };
             let collides = plan.collisions().iter().any(|x| near_collision(*x, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, &mut false), collides)
@@ -148,12 +159,19 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 Some(words) => (words, Domain::lossless::<E>(plan, 0)),
                 None => {
                     let words = view(words);
-                    let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
+                    let (domain, ends) =
+                        to_integers::<E, S, P>(p, plan, src, words, data.watched, &mut queues.prefetch);
+                    if data.watched {
+                        *span = ends.as_ref().and_then(|ends| ends.span(plan.dtype));
+                    }
                     (&*words, domain)
                 }
             };
             let extremes =
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
+            if let Some(extremes) = extremes.as_ref().filter(|_| data.watched && plan.quantizer.is_some()) {
+                *span = span_of_bins::<E, E::Word>(plan, &domain, extremes);
+            }
             let integers = Integers { words, extremes };
             let collides = plan.collisions().iter().any(|x| collision(*x, &domain, &integers));
             let doubt = &mut may_be_smaller;
@@ -178,6 +196,21 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
+/// Smallest and largest of elements with bins of these extremes, if all are finite.
+#[inline(always)]
+fn span_of_bins<E: Element, X: Word>(
+    plan: &Plan,
+    domain: &Domain<E::Word>,
+    Extremes { least, most }: &Extremes<X>,
+) -> Option<Span> {
+    let q = plan.quantizer.as_ref()?;
+    let low = by_halves(*least, |a, b| if a.biased() < b.biased() { a } else { b });
+    let high = by_halves(*most, |a, b| if a.biased() > b.biased() { a } else { b });
+    let number = |x: X| number_of(plan.dtype, quantize::decode::<E, Scalar>(q, domain.word(x)).to_u64());
+    let (least, most) = (number(low), number(high));
+    (least.is_finite() && most.is_finite()).then_some(Span { least, most, reach: q.reach() })
+}
+
 /// The exponent of the distance of neighbours of a number of this magnitude.
 #[inline(always)]
 fn spacing<W: Word>(plan: &Plan, magnitude: W) -> i32 {
@@ -194,11 +227,6 @@ fn is_coarse<W: Word>(plan: &Plan, q: &Quantizer, any: W, largest: W) -> bool {
 #[inline(always)]
 fn any_bits<W: Word, const S: usize>(words: &[W; S]) -> W {
     words.iter().fold(W::ZERO, |any, w| any | *w)
-}
-
-#[inline(always)]
-fn largest_of<W: Word, const S: usize>(words: &[W; S]) -> W {
-    words.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN))
 }
 
 /// Whether neighbours of the least of these numbers, but 0, lie no closer than four steps.
@@ -383,21 +411,30 @@ fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>
 
 /// The chunk's integers x of docs/reference/codecs/sleek.md §3.
 #[inline(always)]
-fn to_integers<E: Element, const S: usize>(
+fn to_integers<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     plan: &Plan,
     src: &[u8],
     words: &mut Words<E::Word, S>,
+    watched: bool,
     prefetch: &mut PrefetchQueue,
-) -> Domain<E::Word> {
+) -> (Domain<E::Word>, Option<Ends<E::Word>>) {
+    let mut ends = Ends::of(first_of(plan, src));
+    // The adaptive profile knows extremes of bins.
+    let by_ends = watched && (plan.quantizer.is_none() || plan.profile == Profile::Fast);
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
         prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
-        if let Some(q) = &plan.quantizer {
-            quantize::encode::<E, S>(q, subchunk);
+        match (&plan.quantizer, by_ends) {
+            (Some(q), true) => quantize::encode::<E, S>(q, p.ends(subchunk, &mut ends), subchunk),
+            (Some(q), false) => quantize::encode::<E, S>(q, largest_of(subchunk), subchunk),
+            (None, true) => _ = p.ends(subchunk, &mut ends),
+            (None, false) => {}
         }
     }
+    let ends = by_ends.then_some(ends);
     if plan.quantizer.is_some() {
-        return Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO };
+        return (Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO }, ends);
     }
     let words = &mut words[1..];
     if let Some(keep) = plan.keep_bits {
@@ -407,7 +444,7 @@ fn to_integers<E: Element, const S: usize>(
     if shift > 0 {
         words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
-    Domain::lossless::<E>(plan, shift)
+    (Domain::lossless::<E>(plan, shift), ends)
 }
 
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
@@ -471,11 +508,17 @@ fn small_integers<E: Element, const S: usize>(
     }
 }
 
+/// The bits of the first element.
+#[inline(always)]
+fn first_of<W: Word>(plan: &Plan, src: &[u8]) -> W {
+    let first = W::load(src);
+    if plan.big_endian { first.swap() } else { first }
+}
+
 /// The bin of the first element, if those of small integers around it are bins as well.
 #[inline(always)]
 fn first_bin<E: Element>(plan: &Plan, q: &Quantizer, src: &[u8]) -> Option<E::Word> {
-    let first = E::Word::load(src);
-    let first = if plan.big_endian { first.swap() } else { first };
+    let first: E::Word = first_of(plan, src);
     let bin = E::bin(q, first);
     let is_near =
         first & !E::Word::SIGN < E::Word::from_u64(q.threshold) && bin.magnitude() < E::Word::from_u64(q.k / 2);

@@ -4,15 +4,17 @@ use super::Sleek;
 use super::constants::CODEC_SLEEK;
 use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
-use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
+use crate::codec::search;
+use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params, Profile};
+use crate::primitives::marks::{self, ROUNDS};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
-use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
+use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, USUAL};
 use crate::runtime::cuda::memory::is_aligned;
 use crate::runtime::cuda::module::{Kernel, Loaded, Row, find, need};
 
@@ -36,6 +38,7 @@ struct Base {
     /// Where there is a float of this width: profile `fast`, and the value range.
     compress_fast: Option<Kernel>,
     range: Option<Kernel>,
+    look: Option<Kernel>,
 }
 
 impl Base {
@@ -52,6 +55,7 @@ impl Base {
                 list: module.kernel("list")?,
                 compress_fast: optional("compress_fast", FAST_BLOCKS)?,
                 range: optional("range", u32::MAX)?,
+                look: optional("look", u32::MAX)?,
             })
         })
     }
@@ -123,13 +127,11 @@ fn chunks(dtype: DType, count: u64) -> u64 {
 }
 
 /// The extension of the header of a stream, and its bytes: arrays of a batch that have dimensions or missing values
-/// have the same.
+/// have the same. One of no bytes is made as well, for arrays in which missing values will be found.
 fn extension_of(layout: &Layout) -> ([u64; EXTENSION_WORDS], u32) {
     let bytes = layout.header_bytes - HEADER_BYTES;
     let mut whole = [0; 8 * EXTENSION_WORDS];
-    if bytes > 0 {
-        layout.shape.write_extension(&[], &mut whole[..bytes]);
-    }
+    layout.shape.write_extension(&[], &mut whole[..bytes.max(EXTENSION_BYTES)]);
     let words = whole.as_chunks::<8>().0;
     (std::array::from_fn(|i| u64::from_le_bytes(words[i])), bytes as u32)
 }
@@ -138,7 +140,7 @@ impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
-        if !params.missing.of_type(params.dtype)?.is_empty() {
+        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(self, params)? {
             masking(session, params.dtype)?;
             masking_special(session, params.dtype, params.profile)?;
         }
@@ -168,10 +170,11 @@ impl GpuCodec for Sleek {
         let drop = mantissa_bits_to_drop(params);
         let missing = layout.shape.missing.bits();
         let (extension, extension_bytes) = extension_of(layout);
+        let searches = search::is_wanted(self, params)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
-            let args = CompressArgs {
+            let mut args = CompressArgs {
                 batch,
                 bound: params.bound,
                 range: params.range.unwrap_or(0.0),
@@ -186,13 +189,22 @@ impl GpuCodec for Sleek {
                 rounded: (drop > 0).into(),
                 drop,
                 extension_bytes,
+                usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
+                search: searches.into(),
+                turn: 0,
                 zero: 0,
             };
-            if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, base.range) {
+            let measures = params.mode == Mode::Noa && params.range.is_none();
+            if let (true, Some(range), Some(look)) = (measures || searches, base.range, base.look) {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
+                for turn in 0..if searches { ROUNDS } else { 0 } {
+                    args.turn = turn;
+                    look.launch(session, look.blocks_each(batch.count, pieces), &args)?;
+                }
             }
+            args.turn = 0;
             let begin = base.begin_compress;
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
             let ahead = layout.raw_bytes.div_ceil(PIECE_BYTES).min(AHEAD_BLOCKS);
@@ -200,6 +212,13 @@ impl GpuCodec for Sleek {
             begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
             if batch.work_slots > 0 {
                 compress.launch(session, compress.blocks(batch.work_slots), &args)?;
+            }
+            if batch.work_slots > 0 && searches {
+                // Arrays where something was found, which the first encoder left alone.
+                args.turn = 1;
+                begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
+                let masking = masking(session, params.dtype)?;
+                masking.launch(session, masking.blocks(batch.work_slots), &args)?;
             }
             Ok(())
         }

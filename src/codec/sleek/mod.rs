@@ -5,6 +5,7 @@ mod choose;
 pub mod constants;
 mod decode;
 mod encode;
+mod ends;
 pub mod exponent_map;
 pub mod format;
 #[cfg(feature = "cuda")]
@@ -75,10 +76,10 @@ impl CpuCodec for Sleek {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize> {
         let (plan, mut header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], options, src, dst)
+        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], encoding, src, dst)
     }
 
     fn decompress(
@@ -157,6 +158,10 @@ impl ChunkCodec for Chunks {
         Ok(Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new()? })
     }
 
+    fn span(&self, encoder: &Encoder) -> Option<cpu::Span> {
+        encoder.buffers.span
+    }
+
     fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let (kind, bytes, verdict) = level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out);
         if verdict == Verdict::Fine { (kind, bytes) } else { self.again(encoder, data, (kind, bytes), verdict, out) }
@@ -194,6 +199,8 @@ impl Chunks {
         }
         let plan = self.plan.second();
         let Encoder { buffers, other, .. } = encoder;
+        let mut data = data;
+        data.watched = false;
         let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);
         if verdict == Verdict::MayBeSmaller && bytes >= body.1 {
             return body;

@@ -78,15 +78,16 @@ impl Plan {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
         let (abs, range) = match params.mode {
+            _ if params.has_few_values() => (0.0, 0.0),
             Mode::Abs => (params.bound, 0.0),
             Mode::Noa => {
-                bound::noa(params.bound, params.range, || cpu::value_range(params, &layout.shape.missing, src))
+                bound::noa(params.bound, params.range, || cpu::range_without(params, &layout.shape.missing, src))
             }
             _ => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);
         let mantissa = mantissa_and_bias(dtype).0;
-        let keep_bits = (params.mode == Mode::Rel)
+        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
             .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
             .filter(|keep| *keep < mantissa);
         let header = Header {
@@ -151,10 +152,14 @@ impl Plan {
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
         let (dtype, shape) = (header.layout.dtype, &header.layout.shape);
-        if shape.geometry != Geometry::DEFAULT || shape.entries != EntryForm::Narrow || shape.section_bytes != 0 {
+        if shape.geometry != Geometry::DEFAULT
+            || shape.entries != EntryForm::Narrow
+            || shape.section_bytes != 0
+            || shape.missing.has_next()
+        {
             return fail!(
                 Corrupt,
-                "{:?}, {:?} entries and a section of {} bytes are not codec sleek's",
+                "{:?}, {:?} entries, a section of {} bytes, or numbers next to missing values are not codec sleek's",
                 shape.geometry,
                 shape.entries,
                 shape.section_bytes

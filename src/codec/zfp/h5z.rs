@@ -299,7 +299,7 @@ fn take_over<E: Element>(
 ) -> Result<Vec<u8>> {
     let (taken, mut header) = Taken::<E>::new(chunks, dims, words, true)?;
     let mut stream = filled(header.layout.max_stream_bytes()?, 0)?;
-    let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(threads), elements, &mut stream)?;
+    let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(threads).into(), elements, &mut stream)?;
     stream.truncate(bytes);
     Ok(stream)
 }
@@ -307,7 +307,7 @@ fn take_over<E: Element>(
 fn in_tiles<E: Element>(chunks: &Chunks, dims: &Dims, words: &[u64], zeros: &[u8]) -> Result<Option<Vec<u8>>> {
     let (taken, mut header) = Taken::<E>::new(chunks, dims, words, false)?;
     let mut stream = filled(header.layout.max_stream_bytes()?, 0)?;
-    let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(0), zeros, &mut stream)?;
+    let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(0).into(), zeros, &mut stream)?;
     stream.truncate(bytes);
     Ok((!taken.lacks_room.load(Ordering::Relaxed)).then_some(stream))
 }

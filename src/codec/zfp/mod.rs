@@ -52,6 +52,11 @@ impl Codec for Zfp {
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
+    /// Its streams are those of ZFP, of which rates are known in advance.
+    fn finds_marks(&self) -> bool {
+        false
+    }
+
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
@@ -92,12 +97,12 @@ fn with_stack<R: Send>(axes: usize, work: impl FnOnce() -> R + Send) -> R {
 fn compress<E: Element>(
     plan: &Plan,
     header: &mut Header,
-    options: ExecOptions,
+    encoding: cpu::Encoding,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], options, src, dst))
+    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], encoding, src, dst))
 }
 
 /// Restores elements of one type.
@@ -127,10 +132,10 @@ impl CpuCodec for Zfp {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize> {
         let (plan, header) = &mut planned(params, layout)?[0];
-        by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
+        by_dtype!(layout.dtype; compress(plan, header, encoding, src, dst))
     }
 
     fn decompress(

@@ -1,11 +1,16 @@
 //! One chunk of an array to its body, and back: what every codec gets from the runtime. Tiles are gathered and
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
+use std::sync::{Mutex, PoisonError};
+
+use super::besides::{self, Besides};
+use super::watched::Watched;
 use super::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
+use crate::host::fpu;
 use crate::host::memory::{Scratch, filled, reserve};
 use crate::primitives::stream::{self, StreamingStores};
 use crate::primitives::{equal, gaps};
@@ -18,14 +23,47 @@ pub struct ChunkEncoder<'a, C: ChunkCodec> {
     /// The elements of a tile.
     tile: Option<Scratch>,
     masker: Option<Masker>,
+    watcher: Option<Watcher<'a>>,
+    isa: Isa,
+    big_endian: bool,
+    besides: &'a Besides,
+}
+
+/// A thread's watch, and that of all, to which it is added in the end.
+struct Watcher<'a> {
+    own: Watched,
+    whole: &'a Mutex<Watched>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(whole: &'a Mutex<Watched>) -> Watcher<'a> {
+        Watcher { own: whole.lock().unwrap_or_else(PoisonError::into_inner).anew(), whole }
+    }
+}
+
+impl Drop for Watcher<'_> {
+    fn drop(&mut self) {
+        // The encoder's is gone by now, and subnormal numbers are compared.
+        let _fpu = fpu::Guard::standard();
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&mut self.own);
+    }
 }
 
 impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
-    /// For arrays of `layout`; fails when memory is short.
-    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool) -> Result<Self> {
+    /// For arrays of `layout`, whose data `watch` sees; fails when memory is short.
+    pub fn new(
+        codec: &'a C,
+        layout: &'a Layout,
+        big_endian: bool,
+        watch: Option<&'a Mutex<Watched>>,
+        besides: &'a Besides,
+    ) -> Result<Self> {
+        let watcher = watch.map(Watcher::new);
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
         let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
-        Ok(ChunkEncoder { codec, layout, encoder: codec.encoder()?, tile, masker })
+        let isa = Isa::best();
+        let encoder = codec.encoder()?;
+        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, watcher, isa, big_endian, besides })
     }
 
     /// Encodes chunk `c` of the array `src` into `out`, as [`ChunkCodec::encode`] does.
@@ -39,7 +77,7 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         out: &mut [u8],
     ) -> (Kind, usize) {
         let len = self.layout.chunk_raw_bytes(c);
-        let data = match &mut self.tile {
+        let mut data = match &mut self.tile {
             None => Data::new(src, c, c * self.layout.chunk_bytes(), len, ahead),
             Some(tile) => match self.layout.run_of(c) {
                 Some(at) => Data::new(src, c, at as usize * self.layout.dtype.size(), len, &[]),
@@ -52,9 +90,19 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         if let Some(masker) = &mut self.masker
             && masker.finds(data.bytes())
         {
-            return masker.encode(self.codec, &mut self.encoder, data, stores, out);
+            let besides = (self.layout, self.besides);
+            return masker.encode(self.codec, &mut self.encoder, &mut self.watcher, besides, data, stores, out);
         }
-        self.codec.encode(&mut self.encoder, data, stores, out)
+        data.watched = self.watcher.is_some();
+        data.beside = self.besides.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
+        let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
+        if data.beside && kind == Kind::Constant {
+            besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.own.note(self.codec.span(&self.encoder), place(self.layout, c), data.bytes());
+        }
+        (kind, bytes)
     }
 }
 
@@ -132,10 +180,13 @@ impl Masker {
 
     /// Encodes a chunk that has missing values.
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
     fn encode<C: ChunkCodec>(
         &mut self,
         codec: &C,
         encoder: &mut C::Encoder,
+        watcher: &mut Option<Watcher>,
+        (layout, besides): (&Layout, &Besides),
         data: Data,
         stores: StreamingStores,
         out: &mut [u8],
@@ -154,9 +205,21 @@ impl Masker {
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
         rest.missing = &self.any;
+        rest.watched = watcher.is_some();
+        rest.beside = besides.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
         let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });
+        if rest.beside && kind == Kind::Constant {
+            let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
+            besides::replace(self.isa, layout, false, &mut body[..self.size]);
+        }
+        // Without a value that is no missing one there was none to fill the others' places with.
+        if let Some(watcher) = watcher
+            && !is_full(&self.any, n)
+        {
+            watcher.own.note(codec.span(encoder), place(layout, data.chunk), &self.filled[BEFORE..BEFORE + len]);
+        }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
             raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);
@@ -198,10 +261,15 @@ impl Masker {
     }
 }
 
+/// The first byte of a chunk whose elements lie together.
+fn place(layout: &Layout, c: usize) -> Option<usize> {
+    layout.is_linear().then(|| c * layout.chunk_bytes())
+}
+
 /// Whether the first `n` bits of a mask are set.
 fn is_full(mask: &[u64], n: usize) -> bool {
     let (whole, rest) = (n / 64, n % 64);
-    mask[..whole].iter().all(|word| *word == !0) && (rest == 0 || mask[whole] == (1 << rest) - 1)
+    mask[..whole].iter().all(|word| *word == !0) && (rest == 0 || mask[whole] | !0 << rest == !0)
 }
 
 /// Has a mask of `n` elements go on as its last one.
@@ -258,7 +326,9 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         past_caches: bool,
     ) -> Result<()> {
         if kind != Kind::Masked {
-            return self.codec.decode(&mut self.decoder, c, kind, body, ahead, out, past_caches);
+            self.codec.decode(&mut self.decoder, c, kind, body, ahead, out, past_caches)?;
+            besides::put(self.isa, self.layout, self.big_endian, kind, out);
+            return Ok(());
         }
         if !past_caches {
             return self.masked(c, body, ahead, out);
@@ -280,7 +350,12 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         let (c, kind, body) = chunk;
         match kind {
             Kind::Masked => self.masked(c, body, &[], out),
-            _ => self.codec.decode_before(&mut self.decoder, chunk, next.filter(|next| next.1 != Kind::Masked), out),
+            _ => {
+                let next = next.filter(|next| next.1 != Kind::Masked);
+                self.codec.decode_before(&mut self.decoder, chunk, next, out)?;
+                besides::put(self.isa, self.layout, self.big_endian, kind, out);
+                Ok(())
+            }
         }
     }
 
@@ -329,6 +404,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
             return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", inner.len);
         }
         self.codec.decode(&mut self.decoder, c, kind, inner, ahead, out, false)?;
+        besides::put(self.isa, self.layout, self.big_endian, kind, out);
         for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
             let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
             gaps::put(self.isa, size, mask, value, out);

@@ -51,6 +51,11 @@ impl Codec for Toy {
         Ok(Shape { geometry, entries: EntryForm::Wide, section_bytes: SECTION_BYTES, ..shape })
     }
 
+    /// Its kernels do not.
+    fn finds_marks(&self) -> bool {
+        false
+    }
+
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
@@ -68,9 +73,9 @@ impl CpuCodec for Toy {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        options: ExecOptions,
+        encoding: cpu::Encoding,
     ) -> Result<usize> {
-        let bound = if params.mode == Mode::Abs { params.bound } else { 0.0 };
+        let bound = if params.mode == Mode::Abs && !params.has_few_values() { params.bound } else { 0.0 };
         let step = step_for(bound);
         let mut header = Header {
             layout: *layout,
@@ -88,7 +93,7 @@ impl CpuCodec for Toy {
         let mut section = [0; SECTION_BYTES];
         section[..8].copy_from_slice(&step.to_le_bytes());
         let tiles = Tiles { layout: *layout, big_endian: params.big_endian, step, bound };
-        cpu::compress(&tiles, &mut header, &section, options, src, dst)
+        cpu::compress(&tiles, &mut header, &section, encoding, src, dst)
     }
 
     fn decompress(

@@ -1,5 +1,6 @@
 //! `sleek repack` of many files: each by a process of its own, which leaves its file whole or not at all.
 
+mod claim;
 mod list;
 mod page;
 mod pictures;
@@ -11,18 +12,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::rules::Pattern;
-use super::{Args, BROKEN, wish};
-use crate::auto::Auto;
+use super::{Args, BROKEN, provenance, wish};
+use crate::auto::words;
 use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
+use claim::Claims;
 use list::Job;
 use record::Record;
 
@@ -43,15 +45,17 @@ pub fn run(args: &Args) -> Outcome {
         return Err(format!("{}: holds no HDF5 file", paths[0].display()));
     }
     let like = Model::of_all(jobs.iter().map(|job| job.input.as_path()));
+    let mut claims = None;
     let record = match args.dry_run {
         true => None,
         false => {
             fs::create_dir_all(&to).map_err(|e| format!("{}: {e}", to.display()))?;
             list::expect_inside(&jobs, &to)?;
-            Some(Record::open(&to, request_of(args)?, like.as_ref())?)
+            claims = args.share.then(|| Claims::open(&to).map(Arc::new)).transpose()?;
+            Some(Record::open(&to, request_of(args)?, like.as_ref(), claims.clone())?)
         }
     };
-    let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
+    let batch = Batch { args, to: &to, claims, record: Mutex::new(record), jobs: &jobs };
     let files = batch.run();
     if !args.dry_run {
         placed(&to.display().to_string());
@@ -76,8 +80,8 @@ fn request_of(args: &Args) -> Result<String, String> {
     #[rustfmt::skip]
     let Args {
         quality, sentinels, dataset, auto, variables, exclude, rules, even_if_larger, filter, rechunk, no_attributes,
-        verify, dry_run: _, to: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _, force: _,
-        verbosity: _, child: _, less: _, only: _, input: _, output: _, more: _,
+        others, verify, dry_run: _, to: _, share: _, recursive: _, jobs: _, report: _, json: _, library: _, threads: _,
+        force: _, verbosity: _, child: _, less: _, only: _, typed: _, input: _, output: _, more: _,
     } = args;
     let text_of = |file: &PathBuf| fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
     let asked = json!({
@@ -86,10 +90,11 @@ fn request_of(args: &Args) -> Result<String, String> {
         "has_bound": quality.is_given(),
         "no_fill": sentinels.no_fill,
         "datasets": dataset.iter().map(|(path, request)| json!([path, request.words()])).collect::<Vec<_>>(),
-        "auto": auto.map(Auto::words),
+        "auto": auto.map(words),
         "variables": variables,
         "exclude": exclude.iter().map(Pattern::text).collect::<Vec<_>>(),
         "rules": rules.as_ref().map(text_of).transpose()?,
+        "others": others.and_then(|others| others.to_possible_value()).map(|value| value.get_name().to_owned()),
         "even_if_larger": even_if_larger,
         "filter": filter.to_possible_value().map(|value| value.get_name().to_owned()),
         "rechunk": rechunk,
@@ -105,6 +110,8 @@ fn request_of(args: &Args) -> Result<String, String> {
 struct Batch<'a> {
     args: &'a Args,
     to: &'a Path,
+    /// Where other processes write there too.
+    claims: Option<Arc<Claims>>,
     /// There is none where nothing is written.
     record: Mutex<Option<Record>>,
     jobs: &'a [Job],
@@ -147,8 +154,14 @@ impl Batch<'_> {
             let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
             record.as_mut().map_or(Ok(()), f)
         };
+        let claim = match self.claims.as_ref().map(|claims| claims.take(&record::key(job))).transpose() {
+            Ok(Some(None)) => return self.elsewhere(job),
+            Ok(claim) => Ok(claim.flatten()),
+            Err(e) => Err(e),
+        };
         let (mut again, mut begun) = (None, false);
         let started = with_record(&mut |record| {
+            record.look_again(job);
             again = record.done(job, &output).cloned();
             begun = record.may_replace(job, &output);
             // What is there and is not ours will be refused.
@@ -161,6 +174,7 @@ impl Batch<'_> {
             return line;
         }
         let start = Instant::now();
+        let started = claim.as_ref().map_err(String::clone).and(started);
         let done = started.and_then(|()| self.work(job, &output, begun, workers));
         let mut file = json!({
             "input": job.input.to_string_lossy(),
@@ -193,6 +207,17 @@ impl Batch<'_> {
         file
     }
 
+    /// Of a file that another process has.
+    fn elsewhere(&self, job: &Job) -> Value {
+        json!({
+            "input": job.input.to_string_lossy(),
+            "output": self.to.join(&job.place).to_string_lossy(),
+            "status": "elsewhere",
+            "message": "another process is at it",
+            "bytes_before": job.bytes,
+        })
+    }
+
     /// Has a process of its own do a file.
     fn work(&self, job: &Job, output: &Path, replace: bool, workers: usize) -> Result<Done, String> {
         if let Some(folder) = output.parent().filter(|_| !self.args.dry_run) {
@@ -200,9 +225,10 @@ impl Batch<'_> {
         }
         let blame = |e: std::io::Error| format!("cannot run a process: {e}");
         let mut command = Command::new(std::env::current_exe().map_err(blame)?);
-        command.args(std::env::args_os().skip(1)).arg("--only").arg(&job.input).arg(output);
+        command.args(["repack", "--typed", &provenance::command(), "--only"]).arg(&job.input).arg(output);
         command.args((!self.args.json).then_some("--json"));
         command.args((replace && !self.args.force).then_some("--force"));
+        command.args(std::env::args_os().skip(2));
         let threads = sleek::environment::THREADS;
         if std::env::var_os(threads).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use crate::diff::figures::Scale;
-use crate::diff::source::Values;
 use crate::diff::view::{Curves, Maps, SMALL, View};
-use crate::element;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id};
@@ -13,6 +11,8 @@ use crate::plot::colour::LIGHT;
 use crate::plot::page::image_address;
 use crate::plot::picture::Colour;
 use crate::verify::files::Promise;
+use crate::verify::pair::Values;
+use sleek::advise::elements;
 
 /// What is read of a dataset along each of the two dimensions that are shown, and of a line.
 const MOST: u64 = 1024;
@@ -85,7 +85,7 @@ fn values(old: &Field, new: &Field, block: &Block, promise: &Promise, limit: f64
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
     let marks = promise.marks(old, new)?;
     let (mut original, mut restored) = (Vec::new(), Vec::new());
-    element::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
+    elements::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
         let counts = v.1.is_finite() && r.1.is_finite() && !marks.contains(&v.0);
         original.push(if counts { v.1 } else { f64::NAN });
         restored.push(if counts { r.1 } else { f64::NAN });

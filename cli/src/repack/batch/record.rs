@@ -7,9 +7,11 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::claim::{self, Claims};
 use super::list::Job;
 use crate::io::{Model, restrict};
 
@@ -19,6 +21,10 @@ pub const NAME: &str = ".sleek-repack.jsonl";
 /// The record of a folder, which no other process has meanwhile.
 pub struct Record {
     file: File,
+    /// The folder that is written to.
+    to: PathBuf,
+    /// Where several processes write to it: they say what they do to each other, and not in the file.
+    claims: Option<Arc<Claims>>,
     path: PathBuf,
     /// What the batch was asked for; a file that was done for another request is to be done again.
     request: String,
@@ -29,24 +35,46 @@ pub struct Record {
 impl Record {
     /// Opens the record of the folder, or begins it. It names what is in files, so only those can read it who can read
     /// `like`.
-    pub fn open(folder: &Path, request: String, like: Option<&Model>) -> Result<Record, String> {
+    pub fn open(
+        folder: &Path,
+        request: String,
+        like: Option<&Model>,
+        claims: Option<Arc<Claims>>,
+    ) -> Result<Record, String> {
         let path = folder.join(NAME);
         let blame = |e: std::io::Error| format!("{}: {e}", path.display());
         let mut file = opened(&path, like).map_err(blame)?;
         // SAFETY: the descriptor is open. The lock goes away with the process, however that ends.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return Err(format!("{}: another sleek repack is at work in this folder", folder.display()));
+        let lock = |kind| unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) };
+        // File systems without locks have claims all the same.
+        let is_taken = match claims {
+            None => lock(libc::LOCK_EX) != 0,
+            Some(_) => lock(libc::LOCK_SH) != 0 && Error::last_os_error().kind() == ErrorKind::WouldBlock,
+        };
+        if is_taken {
+            return Err(format!(
+                "{}: another sleek repack is at work in this folder; --share, given to all of them, shares the work",
+                folder.display()
+            ));
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(blame)?;
         let lines = String::from_utf8_lossy(&text);
         // A line that was cut off says nothing.
         let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = lines.chain(claim::all_said(folder));
         let lines = lines.filter_map(|line| Some((line["place"].as_str()?.to_owned(), line))).collect();
         if text.last().is_some_and(|end| *end != b'\n') {
             file.write_all(b"\n").map_err(blame)?;
         }
-        Ok(Record { file, path, request, lines })
+        Ok(Record { file, path, to: folder.to_path_buf(), claims, request, lines })
+    }
+
+    /// Takes notice of what others have said of a file meanwhile.
+    pub fn look_again(&mut self, job: &Job) {
+        if let Some(line) = self.claims.as_ref().and_then(|claims| claims.said(&key(job))) {
+            self.lines.insert(key(job), line);
+        }
     }
 
     /// What was said of a file that is done: as it is now, for this request, and its result is there.
@@ -91,6 +119,11 @@ impl Record {
     }
 
     fn add(&mut self, line: Value) -> Result<(), String> {
+        let key = line["place"].as_str().unwrap_or_default();
+        if let Some(claims) = &self.claims {
+            return claims.say(key, &line);
+        }
+        claim::forget(&self.to, key);
         let blame = |e: std::io::Error| format!("{}: {e}", self.path.display());
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(blame)
     }
@@ -117,6 +150,7 @@ fn opened(path: &Path, like: Option<&Model>) -> std::io::Result<File> {
     if is_new { restricted.map(|()| file) } else { Ok(file) }
 }
 
-fn key(job: &Job) -> String {
+/// The name of a file among all of them.
+pub fn key(job: &Job) -> String {
     job.place.to_string_lossy().into_owned()
 }

@@ -7,6 +7,7 @@ use sleek::printable::printable;
 
 use super::super::Args;
 use super::page;
+use crate::csv;
 use crate::io::{Model, Output, say};
 use crate::progress::{bytes, ratio};
 
@@ -54,7 +55,7 @@ pub fn print(files: &[Value], is_estimate: bool) {
     let name = |file: &Value| printable(file["input"].as_str().unwrap_or_default()).into_owned();
     let widest = files.iter().map(|f| name(f).chars().count()).max().unwrap_or(0).clamp(5, 60);
     let label = if is_estimate { "estimate" } else { "ratio" };
-    say!("{:<widest$} {:<7}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
+    say!("{:<widest$} {:<9}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
     for file in files {
         let (before, after) = (file["bytes_before"].as_u64().unwrap_or(0), file["bytes_after"].as_u64());
         let status = file["status"].as_str().unwrap_or_default();
@@ -62,7 +63,7 @@ pub fn print(files: &[Value], is_estimate: bool) {
             Some(after) => (bytes(after), ratio(before, after)),
             None => (String::new(), String::new()),
         };
-        let line = format!("{:<widest$} {status:<7}{:>11}{shown:>11}{times:>10}", name(file), bytes(before));
+        let line = format!("{:<widest$} {status:<9}{:>11}{shown:>11}{times:>10}", name(file), bytes(before));
         say!("{}", line.trim_end());
     }
     say!("{}", in_all(files));
@@ -73,7 +74,7 @@ pub fn in_all(files: &[Value]) -> String {
     let totals = totals(files);
     let number = |key: &str| totals[key].as_u64().unwrap_or(0);
     let (before, after) = (number("bytes_before"), number("bytes_after"));
-    let counts = ["done", "again", "broken", "failed"].map(|s| (s, number(s)));
+    let counts = ["done", "again", "elsewhere", "broken", "failed"].map(|s| (s, number(s)));
     let counts: Vec<String> =
         counts.iter().filter(|(_, n)| *n > 0).map(|(status, n)| format!("{n} {status}")).collect();
     format!("{}: {} -> {}, ratio {}", counts.join(", "), bytes(before), bytes(after), ratio(before, after))
@@ -88,6 +89,7 @@ fn totals(files: &[Value]) -> Value {
         "files": files.len(),
         "done": count("done"),
         "again": count("again"),
+        "elsewhere": count("elsewhere"),
         "broken": count("broken"),
         "failed": count("failed"),
         "bytes_before": sum("bytes_before"),
@@ -104,20 +106,8 @@ fn to_csv(files: &[Value]) -> String {
         let none = vec![Value::Null];
         let datasets = file["datasets"].as_array().filter(|d| !d.is_empty()).unwrap_or(&none);
         for dataset in datasets {
-            let cells = of_file.iter().map(|key| cell(&file[*key]));
-            let cells = cells.chain(of_dataset.iter().map(|key| cell(&dataset[*key])));
-            text += &(cells.collect::<Vec<_>>().join(",") + "\n");
+            text += &csv::line(&[(file, &of_file), (dataset, &of_dataset)]);
         }
     }
     text
-}
-
-/// RFC 4180, but that line breaks are written out: each dataset has one line.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(s) if s.contains(['"', ',']) => format!("\"{}\"", printable(s).replace('"', "\"\"")),
-        Value::String(s) => printable(s).into_owned(),
-        other => other.to_string(),
-    }
 }

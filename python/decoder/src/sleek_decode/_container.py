@@ -64,24 +64,30 @@ class Stream:
     def _extension(self) -> None:
         self.shape: tuple[int, ...] = (self.count,)
         self.missing: tuple[int, ...] = ()
+        self.named: tuple[int, ...] = ()    # those of them that nobody had to find
+        self.following = False    # packed elements that are restored as one are the next larger numbers
         self.tile_log2: tuple[int, ...] | None = None
         self.wide, self.body_at, self.section = False, HEADER, b""
         self.capacity = (1 << RUN_LOG2) // self.element.bytes
         if not self.flags & EXTENDED:
             return
         expect(len(self.data) >= HEADER + 16, "it ends within its extension")
-        length, geometry, entries, run_log2, rank, missing, r0, r1, r2, section = struct.unpack_from("<I8BI", self.data, HEADER)
-        if geometry > 1 or entries > 1 or r0 or r1 or r2:
+        length, geometry, entries, run_log2, rank, missing, found, following, zero, section = struct.unpack_from("<I8BI", self.data, HEADER)
+        if geometry > 1 or entries > 1 or following > 1 or zero:
             raise UnsupportedError("the stream has an extension that this package does not know")
         expect(length % 16 == 0 and 16 <= length <= 1 << 20 and HEADER + length <= len(self.data), f"an extension of {length} bytes")
         expect(1 <= rank <= 32, f"{rank} dimensions")
         expect(missing <= (4 if self.element.is_float else 0), f"{missing} missing values")
+        expect(found <= missing, f"{found} of {missing} missing values were found")
         reader = Reader(self.data[HEADER + 16 : HEADER + length])
         if rank > 1:
             self.shape = tuple(reader.numbers(rank, "<u8"))
         expect(math.prod(self.shape) == self.count, "its dimensions do not multiply to its elements")
         expect(math.prod(d for d in self.shape if d) < 1 << 63, "its dimensions are too long")
+        expect(not following or (missing and self.codec != "sleek"), "numbers next to missing values")
+        self.following = bool(following)
         self.missing = tuple(reader.numbers(missing, "<u8"))
+        self.named = self.missing[: missing - found]
         expect(all(bits >> self.element.bits == 0 for bits in self.missing), "a missing value is wider than an element")
         expect(len(set(self.missing)) == missing, "a missing value is there twice")
         if geometry == 1:
@@ -199,12 +205,24 @@ class Stream:
                 found[i] = self._plain(body, count, kind)
         codec = {"sleek": _sleek, "predict": _predict, "zfp": _zfp}[self.codec]
         for (i, _), words in zip(packed, codec.decode(self, [body for _, body in packed], [self.sides(int(chunks[i])) for i, _ in packed])):
-            found[i] = words
+            found[i] = self._beside(words) if self.following else words
         for i, planes in masks.items():
             words = found[i]
             assert words is not None
             found[i] = planes.put(words, self.missing)
         return [words for words in found if words is not None]
+
+    def _beside(self, words: Words) -> Words:
+        """The next larger numbers in the places of those that equal a missing value."""
+        top = 1 << (self.element.bits - 1)
+        special = ((1 << self.element.exponent) - 1) << self.element.mantissa
+        for bits in self.missing:
+            following = 1 if bits & ~top == 0 else bits - 1 if bits & top else bits + 1
+            if special in (bits & special, following & special):
+                continue    # no number
+            same = (words == bits) | (bits & ~top == 0) & (words & (top - 1) == 0)
+            words = np.where(same, words.dtype.type(following), words)
+        return words
 
     def _plain(self, body: Bytes, count: int, kind: int) -> Words:
         element = self.element

@@ -15,6 +15,7 @@ mod shapes;
 mod tests;
 
 use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
@@ -147,6 +148,12 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     #[inline(always)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         portable::extremes(x)
+    }
+
+    /// Sees the floats of a subchunk; returns the largest magnitude of all bits that were seen so far.
+    #[inline(always)]
+    fn ends(self, words: &[W; S], ends: &mut Ends<W>) -> W {
+        ends.add(words)
     }
 
     /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;

@@ -11,6 +11,7 @@
 //! next one overwrites.
 
 pub(super) mod choose;
+mod ends;
 mod lanes16;
 mod vec;
 mod warp_tile;
@@ -20,6 +21,7 @@ use std::arch::x86_64::*;
 
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_of, portable, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -368,6 +370,11 @@ impl SimdLevel for Avx2 {
 
 impl Simd<u32, 128> for Avx2 {
     #[inline(always)]
+    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
+        ends::ends32(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -478,6 +485,11 @@ impl Simd<u32, 128> for Avx2 {
 }
 
 impl Simd<u64, 64> for Avx2 {
+    #[inline(always)]
+    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
+        ends::ends64(self, words, ends)
+    }
+
     #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);

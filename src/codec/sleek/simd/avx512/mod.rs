@@ -2,6 +2,7 @@
 //! 64 bits.
 
 mod choose;
+mod ends;
 mod exceptions;
 mod lanes16;
 mod lanes8;
@@ -16,6 +17,7 @@ use super::avx2::choose::{transpose, wider};
 use super::avx2::prefetchw;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx512;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -229,6 +231,11 @@ impl SimdLevel for Avx512 {
 
 impl Simd<u32, 128> for Avx512 {
     #[inline(always)]
+    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
+        ends::ends32(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
@@ -306,6 +313,11 @@ impl Simd<u32, 128> for Avx512 {
 
 impl Simd<u64, 64> for Avx512 {
     #[inline(always)]
+    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
+        ends::ends64(self, words, ends)
+    }
+
+    #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -382,6 +394,11 @@ impl Simd<u64, 64> for Avx512 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
+    #[inline(always)]
+    fn ends(self, words: &[u16; S], ends: &mut Ends<u16>) -> u16 {
+        ends::ends16(self, words, ends)
+    }
+
     #[inline(always)]
     fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
         warp_tile::extremes16(self, x)

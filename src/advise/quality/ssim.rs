@@ -110,22 +110,9 @@ fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 1.0 } else { a / b }
 }
 
-/// An SSIM for reading: with as many nines as there are, and two digits behind them.
-pub fn similarity(ssim: f64) -> String {
-    let digits = (2.0 - (1.0 - ssim).max(1e-13).log10()).clamp(2.0, 15.0) as usize;
-    format!("{ssim:.digits$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nines_are_shown() {
-        assert_eq!(similarity(1.0), "1.000000000000000");
-        assert_eq!(similarity(0.99998765), "0.999988");
-        assert_eq!(similarity(0.5), "0.50");
-    }
 
     fn ssim(dims: &[u64], range: f64, a: &[f64], b: &[f64]) -> f64 {
         let mut ssim = Ssim::new(range);

@@ -10,15 +10,20 @@ const NEAR: f64 = 2e-3;
 
 /// The scores that are right.
 pub struct Window {
+    /// The least.
     pub low: f64,
+    /// The greatest.
     pub high: f64,
+    /// Where a score may be beside these.
     pub side: Side,
 }
 
 /// On which side of the window a score may be, if none is in it.
 #[derive(PartialEq)]
 pub enum Side {
+    /// Above.
     NotBelow,
+    /// Below.
     NotAbove,
 }
 
@@ -41,24 +46,30 @@ impl Window {
 
 /// A bound, and what the whole says to it.
 pub struct Found<T> {
+    /// The bound.
     pub bound: f64,
+    /// Its score.
     pub score: f64,
+    /// What else the whole says to it.
     pub measured: T,
+    /// How many bounds were tried on the whole.
     pub tries: u32,
 }
 
 /// The bound between two that has a score in the window, else the nearest to it on the side that is allowed, else the
 /// end that is nearest to the window.
-pub fn search<T>(
+pub fn search<T, E>(
     (smallest, largest): (f64, f64),
     window: &Window,
-    mut sample: impl FnMut(f64) -> Result<f64, String>,
-    mut whole: impl FnMut(f64) -> Result<(f64, T), String>,
-) -> Result<Found<T>, String> {
+    mut sample: impl FnMut(f64) -> Result<f64, E>,
+    mut whole: impl FnMut(f64) -> Result<(f64, T), E>,
+) -> Result<Found<T>, E> {
     let (mut low, mut high) = (smallest, largest);
-    let mut best: Option<Found<T>> = None;
     let mut bound = short(on_sample((low, high), window.middle(), &mut sample)?);
-    for tries in 1..=TRIES {
+    let mut best: Option<Found<T>> = None;
+    let mut tries = 0;
+    loop {
+        tries += 1;
         let (score, measured) = whole(bound)?;
         let found = Found { bound, score, measured, tries };
         if window.holds(score) {
@@ -68,13 +79,14 @@ pub fn search<T>(
             true => low = bound.max(low),
             false => high = bound.min(high),
         }
-        best = Some(match best {
+        let nearest = match best.take() {
             Some(best) if !better(&found, &best, window) => Found { tries, ..best },
             _ => found,
-        });
-        if high <= low * (1.0 + NEAR) {
-            break;
+        };
+        if tries == TRIES || high <= low * (1.0 + NEAR) {
+            return Ok(nearest);
         }
+        best = Some(nearest);
         let next = match tries {
             // The sample, put right by what the whole says here, is near; halving always gets there.
             1..=3 => {
@@ -88,7 +100,6 @@ pub fn search<T>(
             bound = if window.side == Side::NotBelow { high } else { low };
         }
     }
-    best.ok_or_else(|| "no bound was tried".into())
 }
 
 /// Whether `a` is the better answer.
@@ -101,11 +112,11 @@ fn better<T>(a: &Found<T>, b: &Found<T>, window: &Window) -> bool {
 }
 
 /// The bound between two of which the sample has a score.
-fn on_sample(
+fn on_sample<E>(
     (mut low, mut high): (f64, f64),
     wanted: f64,
-    sample: &mut impl FnMut(f64) -> Result<f64, String>,
-) -> Result<f64, String> {
+    sample: &mut impl FnMut(f64) -> Result<f64, E>,
+) -> Result<f64, E> {
     for _ in 0..HALVINGS {
         let middle = between(low, high);
         match sample(middle)? < wanted {
@@ -134,7 +145,7 @@ mod tests {
     use super::*;
 
     fn solve(window: &Window, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> Found<()> {
-        search((1e-12, 1.0), window, |b| Ok(sample(b)), |b| Ok((whole(b), ()))).unwrap()
+        search((1e-12, 1.0), window, |b| Ok::<_, ()>(sample(b)), |b| Ok((whole(b), ()))).unwrap()
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use sleek::container::Header;
 use sleek::{DType, Dims, Mode};
 
-use crate::element;
+use super::files::Promise;
+use super::stream;
 use crate::frames::{self, FrameReader, Piece};
 use crate::hdf5::Id;
 use crate::hdf5::about::{About, Along};
@@ -13,8 +14,8 @@ use crate::hdf5::dataset::{Block as Box_, Field};
 use crate::hdf5::object::Contents;
 use crate::io::{Block, Input};
 use crate::npy;
-use crate::verify::files::Promise;
-use crate::verify::stream;
+use crate::quality::{Figures, Place, Quality};
+use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
 const PART_BYTES: u64 = 8 << 20;
@@ -171,6 +172,23 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
+    /// The figures of both, looked at twice: the second look needs the range.
+    pub fn quality(&self) -> Result<Figures, String> {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        self.walk(&mut |part| {
+            part.values(self).original.iter().for_each(|v| (low, high) = (low.min(*v), high.max(*v)));
+            Ok(())
+        })?;
+        let mut quality = Quality::new(&self.dims, if high > low { high - low } else { 0.0 });
+        self.walk(&mut |part| {
+            let values = part.values(self);
+            let place = Place { start: &values.start, count: &values.count };
+            quality.add(place, &values.original, &values.restored);
+            Ok(())
+        })?;
+        Ok(quality.figures())
+    }
+
     /// In slabs: whole along all dimensions but the first that is longer than 1.
     fn walk_stream(
         &self,
@@ -289,7 +307,7 @@ impl Part<'_> {
     pub fn values(&self, pair: &Pair) -> Values {
         let room = self.original.len() / pair.dtype.size();
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        element::for_each_pair(pair.dtype, pair.big_endian, self.original, self.restored, |v, r| {
+        elements::for_each_pair(pair.dtype, pair.big_endian, self.original, self.restored, |v, r| {
             let counts = v.1.is_finite() && r.1.is_finite() && !pair.marks.contains(&v.0);
             original.push(if counts { v.1 } else { f64::NAN });
             restored.push(if counts { r.1 } else { f64::NAN });

@@ -1,6 +1,6 @@
 //! Elements as numbers: every float type, and integers as far as f64 goes.
 
-use sleek::DType;
+use crate::dtype::DType;
 
 /// Calls `each` with the bits and the value of every element, from two arrays at once.
 pub fn for_each_pair(dtype: DType, big_endian: bool, a: &[u8], b: &[u8], each: impl FnMut((u64, f64), (u64, f64))) {

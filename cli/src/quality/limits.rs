@@ -1,0 +1,87 @@
+//! Limits that the figures are held to.
+
+use super::{Figure, Figures};
+
+/// What the figures of a field may be at worst.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Limits")]
+pub struct Limits {
+    /// The largest error of any value, at most
+    #[arg(long, value_name = "E")]
+    max_error: Option<f64>,
+    /// The mean of all errors without their signs, at most
+    #[arg(long, value_name = "E")]
+    mean_error: Option<f64>,
+    /// The root of the mean of all squared errors, at most
+    #[arg(long, value_name = "E")]
+    rms: Option<f64>,
+    /// PSNR, 20 log10(value range / RMS error), at least
+    #[arg(long, value_name = "DB")]
+    psnr: Option<f64>,
+    /// Pearson's correlation of both sides, at least
+    #[arg(long, value_name = "R")]
+    pearson: Option<f64>,
+    /// The distance of both distributions by Kolmogorov and Smirnov, at most
+    #[arg(long, value_name = "D")]
+    ks: Option<f64>,
+    /// The mean squared difference of the radially averaged power spectra, at most
+    #[arg(long, value_name = "E")]
+    spectral_error: Option<f64>,
+    /// Structural similarity in windows of 8 x 8 values, at least
+    #[arg(long, value_name = "S")]
+    ssim: Option<f64>,
+    /// Structural similarity of floating-point data (Baker and others), of the worst plane, at least
+    #[arg(long, value_name = "S")]
+    dssim: Option<f64>,
+}
+
+impl Limits {
+    fn of(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::Max => self.max_error,
+            Figure::Mean => self.mean_error,
+            Figure::Rms => self.rms,
+            Figure::Psnr => self.psnr,
+            Figure::Pearson => self.pearson,
+            Figure::Ks => self.ks,
+            Figure::Spectral => self.spectral_error,
+            Figure::Ssim => self.ssim,
+            Figure::Dssim => self.dssim,
+        }
+    }
+
+    fn given(&self) -> impl Iterator<Item = (Figure, f64)> {
+        Figure::ALL.into_iter().filter_map(|figure| Some((figure, self.of(figure)?)))
+    }
+
+    /// Whether there is one.
+    pub fn any(&self) -> bool {
+        self.given().next().is_some()
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        self.given().map(|(figure, limit)| format!("{} {limit}", figure.argument())).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The limits that figures miss, in words. A figure that a field cannot have is not held to any.
+    pub fn missed(&self, figures: &Figures) -> Vec<String> {
+        let missed = self.given().filter_map(|(figure, limit)| {
+            let value = figures.get(figure).filter(|value| !figure.is_met(*value, limit))?;
+            Some(format!("{} {limit} is missed: {}", figure.argument(), figure.words(value)))
+        });
+        missed.collect()
+    }
+
+    /// An error if there is a limit that none of these fields has a figure for: then nothing was held to it.
+    pub fn expect_told<'a>(&self, all: impl Iterator<Item = &'a Figures> + Clone) -> Result<(), String> {
+        let untold = |figure: Figure| all.clone().all(|figures| figures.get(figure).is_none());
+        match self.given().find(|(figure, _)| untold(*figure)) {
+            None => Ok(()),
+            Some((figure, _)) => Err(format!(
+                "{}: nothing that was compared has such a figure: of floats in planes of 11 by 11 values or more",
+                figure.argument()
+            )),
+        }
+    }
+}

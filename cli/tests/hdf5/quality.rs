@@ -1,0 +1,150 @@
+//! The figures that people look at, held against a computation of their own, and their limits.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::repack::{PYTHON, sleek, sleek_fails, sleek_ok};
+use crate::{Place, source, venv_python};
+
+fn quality(place: &Place, arguments: &[&str]) -> String {
+    place.run(&venv_python(PYTHON), &[&[source("quality.py").as_str()], arguments].concat())
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let out = sleek(place, arguments);
+    serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)))
+}
+
+/// What was found is what numpy computes, to the last digits; a spectrum's are lost in the power of the mean.
+fn assert_agrees(found: &Value, by_numpy: &Value, name: &str) {
+    for (key, wanted) in by_numpy.as_object().unwrap() {
+        let (found, wanted) = (found[key].as_f64(), wanted.as_f64());
+        let near = match (found, wanted) {
+            (Some(found), Some(wanted)) => {
+                (found - wanted).abs() <= if key == "spectral_error" { 1e-6 } else { 1e-9 } * wanted.abs()
+            }
+            (found, wanted) => found == wanted,
+        };
+        assert!(near, "{name}: {key} is {found:?}, by numpy {wanted:?}");
+    }
+}
+
+#[test]
+fn figures_agree_with_numpy() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    quality(&place, &["make", "old.h5"]);
+    for bound in ["0.3", "0.01"] {
+        sleek_ok(&place, &["repack", "-q", "--force", "--abs", bound, "old.h5", "new.h5"]);
+        let by_numpy: Value = serde_json::from_str(&quality(&place, &["figures", "old.h5", "new.h5"])).unwrap();
+        assert!(by_numpy["whole"]["dssim"].as_f64().unwrap() < 1.0, "{by_numpy}");
+        let report = json(&place, &["verify", "--quality", "--json", "old.h5", "new.h5"]);
+        let datasets = report["datasets"].as_array().unwrap();
+        assert_eq!(datasets.len(), 5, "{report}");
+        for dataset in datasets {
+            let name = dataset["name"].as_str().unwrap();
+            assert_agrees(&dataset["quality"], &by_numpy[&name[1..]], name);
+        }
+        let fields = json(&place, &["diff", "--json", "old.h5", "new.h5"]);
+        for field in fields["fields"].as_array().unwrap() {
+            let name = field["name"].as_str().unwrap();
+            assert_agrees(field, &by_numpy[&name[1..]], name);
+        }
+    }
+}
+
+#[test]
+fn limits_that_are_missed_end_with_1() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    quality(&place, &["make", "old.h5"]);
+    sleek_ok(&place, &["repack", "-q", "--abs", "0.1", "old.h5", "new.h5"]);
+    let report = json(&place, &["verify", "--quality", "--json", "old.h5", "new.h5"]);
+    let whole = report["datasets"].as_array().unwrap().iter().find(|d| d["name"] == "/whole").unwrap();
+    for (argument, key, likeness) in [
+        ("--max-error", "max_error", false),
+        ("--mean-error", "mean_absolute_error", false),
+        ("--rms", "rms_error", false),
+        ("--psnr", "psnr", true),
+        ("--pearson", "pearson", true),
+        ("--ks", "ks_distance", false),
+        ("--spectral-error", "spectral_error", false),
+        ("--ssim", "ssim", true),
+        ("--dssim", "dssim", true),
+    ] {
+        let value = whole["quality"][key].as_f64().unwrap();
+        let lack = if likeness { 1.0 - value } else { value };
+        let lack = if key == "psnr" { -value } else { lack };
+        let limits = [lack + 0.01 * lack.abs(), lack - 0.01 * lack.abs()];
+        let limits = limits.map(|lack| {
+            if key == "psnr" {
+                -lack
+            } else if likeness {
+                1.0 - lack
+            } else {
+                lack
+            }
+        });
+        for (limit, code) in limits.iter().zip([0, 1]) {
+            for subcommand in ["verify", "diff"] {
+                let of = if subcommand == "diff" { ["old.h5:/whole", "new.h5"] } else { ["old.h5", "new.h5"] };
+                // Of all datasets of the file one misses it, of this one it is known.
+                let out = sleek(&place, &[&[subcommand, argument, &limit.to_string()], &of[..]].concat());
+                let said = String::from_utf8_lossy(&out.stdout).into_owned();
+                if subcommand == "diff" || code == 1 {
+                    assert_eq!(out.status.code(), Some(code), "{subcommand} {argument} {limit}: {said}");
+                    assert_eq!(said.contains("MISSED"), code == 1, "{subcommand} {argument} {limit}: {said}");
+                }
+            }
+        }
+    }
+    // Of folders too, with the figures in the report.
+    fs::create_dir_all(place.path("a")).unwrap();
+    fs::create_dir_all(place.path("b")).unwrap();
+    fs::rename(place.path("old.h5"), place.path("a/x.h5")).unwrap();
+    fs::rename(place.path("new.h5"), place.path("b/x.h5")).unwrap();
+    let out = sleek(&place, &["verify", "-r", "--dssim", "0.99999999", "--report", "r.csv", "a", "b"]);
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.code() == Some(1) && said.contains("missed  x.h5"), "{said}");
+    assert!(said.contains("/whole: --dssim 0.99999999 is missed: 0.9") && said.contains("verdict MISSED"), "{said}");
+    let csv = fs::read_to_string(place.path("r.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().ends_with(",ks_distance,spectral_error,ssim,dssim,why"), "{csv}");
+    // Nothing is held to what it cannot have.
+    let script = "import h5py, numpy as np\nh5py.File('line.h5', 'w')['t'] = np.sin(np.arange(5000.0))";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    sleek_ok(&place, &["repack", "-q", "--abs", "0.1", "line.h5", "small.h5"]);
+    sleek_fails(&place, &["verify", "--dssim", "0.9", "line.h5", "small.h5"], "--dssim: nothing");
+    sleek_ok(&place, &["verify", "--pearson", "0.9", "line.h5", "small.h5"]);
+}
+
+/// A bound is searched for that meets a figure, and no coarser one does.
+#[test]
+fn repack_searches_a_bound_that_meets_a_figure() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    quality(&place, &["make", "old.h5"]);
+    for (argument, limit, key) in
+        [("--dssim", "0.9995", "dssim"), ("--pearson", "0.9999", "pearson"), ("--ks", "0.01", "ks_distance")]
+    {
+        let table =
+            sleek_ok(&place, &["repack", "--force", "-v", "whole,cut,gaps,plane", argument, limit, "old.h5", "new.h5"]);
+        assert!(table.contains(&format!("for {argument} {limit}")), "{table}");
+        sleek_ok(&place, &["verify", argument, limit, "old.h5", "new.h5"]);
+        let by_numpy: Value = serde_json::from_str(&quality(&place, &["figures", "old.h5", "new.h5"])).unwrap();
+        for name in ["whole", "cut", "gaps", "plane"] {
+            let (limit, value) = (limit.parse::<f64>().unwrap(), by_numpy[name][key].as_f64().unwrap());
+            let (lacks, may) = if key == "ks_distance" { (value, limit) } else { (1.0 - value, 1.0 - limit) };
+            // Steps of the quantizer are wide for a distance of few values.
+            assert!(lacks <= may * (1.0 + 1e-9) && lacks > 0.2 * may, "{name}: {argument} {limit}: {value}\n{table}");
+        }
+    }
+    sleek_ok(&place, &["repack", "--force", "--dataset", "whole=dssim=0.999,profile=small", "old.h5", "new.h5"]);
+    sleek_fails(&place, &["repack", "--dssim", "1.5", "old.h5", "x.h5"], "between 0 and 1");
+    let analyzed = json(&place, &["analyze", "--json", "--dssim", "0.99", "old.h5:/whole"]);
+    let met = &analyzed["within_limits"];
+    assert!(met["quality"]["dssim"].as_f64().unwrap() >= 0.99 && met["bound"].as_f64().unwrap() > 1e-6, "{met}");
+    let rows = analyzed["rows"].as_array().unwrap().iter().filter(|row| row["mode"] == "noa");
+    for row in rows.filter(|row| row["bound"].as_f64() > met["bound"].as_f64()) {
+        assert!(row["quality"]["dssim"].as_f64().unwrap() < 0.99, "{row}");
+    }
+    let out = sleek(&place, &["analyze", "--dssim", "1.5", "old.h5:/whole"]);
+    assert_eq!(out.status.code(), Some(1));
+}

@@ -1,0 +1,56 @@
+"""HDF5_PLUGIN_PATH: by it libraries that are loaded after sleek, and the processes that this one starts, find the filter."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable
+
+from ._library import PLUGIN_PATH
+
+VARIABLE = "HDF5_PLUGIN_PATH"
+
+_WHEELS = ("netCDF4", "hdf5plugin")
+"""Packages that bring plugins of their own, in a folder called plugins."""
+
+
+def set_variable() -> None:
+    """Adds our folder to the variable. What is in it stays and comes first; where it is not set, the folders that HDF5 would search by itself
+    come first, as the variable takes their place. netCDF4 sets it too, but only where it is not set: so its folder is added, and hdf5plugin's."""
+    given = os.environ.get(VARIABLE)
+    first = _defaults() if given is None else given.split(os.pathsep)
+    os.environ[VARIABLE] = joined([*first, PLUGIN_PATH, *_of_wheels()])
+
+
+def joined(folders: Iterable[str]) -> str:
+    """The folders in their order, each once."""
+    return os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
+
+
+def _of_wheels() -> list[str]:
+    found = []
+    for package in _WHEELS:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ValueError:  # a module that somebody put in its place
+            continue
+        places = (spec.submodule_search_locations if spec else None) or []
+        found += [os.path.join(place, "plugins") for place in places]
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
+def _defaults() -> list[str]:
+    """The folders that are there of those that builds of HDF5 search: their own, conda's, Debian's, Fedora's."""
+    debian = f"/usr/lib/{os.uname().machine}-linux-gnu/hdf5"
+    folders = [
+        "/usr/local/hdf5/lib/plugin",
+        "/usr/local/lib/hdf5/plugin",
+        "/usr/local/lib/plugin",
+        os.path.join(sys.prefix, "lib/hdf5/plugin"),
+        *(f"{debian}/{build}/plugins" for build in ("serial", "openmpi", "mpich")),
+        f"{debian}/plugins",
+        "/usr/lib64/hdf5/plugin",
+        "/usr/lib/hdf5/plugin",
+    ]
+    return [folder for folder in folders if os.path.isdir(folder)]

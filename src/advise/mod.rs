@@ -1,0 +1,126 @@
+//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array, the missing values
+//! that nobody named.
+
+mod choose;
+pub mod elements;
+mod measured;
+pub mod quality;
+mod sample;
+mod search;
+mod target;
+
+pub use crate::primitives::marks;
+pub use choose::{Aim, SAMPLE_BYTES};
+pub use measured::{Measured, restored};
+pub use target::{Answer, Failed, Quest, Target, Unmet};
+
+use crate::bound::sub_down;
+use crate::codec;
+use crate::container::{Dims, MAX_RANK};
+use crate::error::{Result, fail};
+use crate::mode::Mode;
+use crate::params::{Params, Search};
+use crate::runtime::cpu;
+use quality::Place;
+
+/// The request with the bound that meets a target on the array `src`: absolute, or lossless.
+///
+/// Of `params` count all but mode, bound and range. The bound is searched for on a sample, then tried on the whole
+/// array. A ratio or a size is exceeded by 2 % at most, where a bound gives that. A PSNR is 20 log10 of value range
+/// over root mean square error. An SSIM is the mean over windows of 8 × 8 values. NaN, infinities and missing values do
+/// not count.
+///
+/// A target that no bound meets is an error, which names the nearest one that can be met.
+pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params> {
+    if let Some(needed) = target.needs() {
+        return fail!(InvalidArgument, "{target}: {needed} is needed");
+    }
+    let bounded = params.clone().with_bound(Mode::Abs, 1.0);
+    bounded.check()?;
+    let dims = bounded.dims.of_count(elements_of(params, src)?)?;
+    let (found, _) = codec::searched(bounded, src)?;
+    let with = Params { dims, mode: params.mode, bound: params.bound, search: params.search, ..found };
+    let fills = with.missing.numbers(with.dtype)?;
+    let range = cpu::value_range(&with, &fills, src).filter(|(low, high)| high > low);
+    let range = range.map_or(0.0, |(low, high)| sub_down(high, low));
+    let sample = sample::pieces(&dims, with.dtype.size(), src)?;
+    let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
+    let measure = |params: &Params, parts: &[sample::Piece]| {
+        let mut m = Measured::new(&target, range, dims.lens());
+        let is_whole = parts.len() == 1;
+        parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
+        Ok(m)
+    };
+    let whole = [sample::Piece { dims, bytes: src }];
+    match quest.solve(|params| measure(params, &sample), |params| measure(params, &whole)) {
+        Ok(answer) => Ok(Params { dims: params.dims, missing: params.missing, ..answer.params }),
+        Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),
+        Err(Failed::Other(error)) => Err(error),
+    }
+}
+
+/// Takes in what comes of a piece.
+fn add(
+    m: &mut Measured,
+    params: &Params,
+    fills: &[f64],
+    (piece, is_whole): (&sample::Piece, bool),
+    target: Target,
+) -> Result<()> {
+    let params = Params { dims: piece.dims, ..params.clone() };
+    let stream = codec::compress(&params, piece.bytes)?;
+    m.add(piece.bytes.len(), stream.len());
+    if target.is_of_quality() && params.mode != Mode::Lossless {
+        let back = restored(&stream, piece.bytes.len())?;
+        let place = Place { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
+        m.add_errors(&params, fills, (place, is_whole), piece.bytes, &back);
+    }
+    Ok(())
+}
+
+/// The request with the profile and the codec that suit the array `src`: all are tried on 8 MiB of it. Speeds differ
+/// from one time to the next, and the choice by them with these.
+pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
+    params.check()?;
+    let dims = params.dims.of_count(elements_of(params, src)?)?;
+    let mut with = Params { dims, ..params.clone() };
+    if params.mode == Mode::Noa && params.range.is_none() {
+        let fills = params.missing.numbers(params.dtype)?;
+        let range = cpu::value_range(params, &fills, src).map(|(low, high)| sub_down(high, low));
+        with.range = range.filter(|range| *range > 0.0);
+        if with.range.is_none() {
+            // Every value is the same: there is nothing to choose by.
+            return Ok(params.clone());
+        }
+    }
+    let pieces = sample::pieces(&dims, params.dtype.size(), src)?;
+    let shaped = |params: &Params, part: &[u8]| {
+        let piece = pieces.iter().find(|piece| piece.bytes.as_ptr() == part.as_ptr());
+        Ok::<_, ()>(Params { dims: piece.map_or(Dims::NONE, |piece| piece.dims), ..params.clone() })
+    };
+    let best = aim.choose(&pieces, &with, shaped);
+    Ok(Params { profile: best.profile, codec: best.codec, ..params.clone() })
+}
+
+/// The missing values of the array `src` that nobody named (docs/reference/format.md §5.1): values that mark what is no
+/// data, such as -9999.
+pub fn undeclared(params: &Params, src: &[u8]) -> Result<Vec<f64>> {
+    elements_of(params, src)?;
+    let bounded = Params { search: Search::Wanted, ..params.clone().with_bound(Mode::Abs, 1.0) };
+    bounded.check()?;
+    let (found, _) = codec::searched(bounded, src)?;
+    let named = params.missing.numbers(params.dtype)?;
+    let mut all = found.missing.numbers(params.dtype)?;
+    all.retain(|value| !named.contains(value));
+    all.dedup();
+    Ok(all)
+}
+
+/// How many elements an array has.
+fn elements_of(params: &Params, src: &[u8]) -> Result<u64> {
+    let size = params.dtype.size();
+    if !src.len().is_multiple_of(size) {
+        return fail!(InvalidArgument, "{} bytes; elements of {} have {size}", src.len(), params.dtype.name());
+    }
+    Ok((src.len() / size) as u64)
+}

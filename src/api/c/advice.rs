@@ -1,0 +1,131 @@
+//! Advice on a request: see [`crate::advise`].
+
+use std::ffi::c_void;
+
+use super::memory;
+use super::types::{sleek_params, sleek_target};
+use crate::advise::{self, Aim, Target};
+use crate::error::{Result, fail};
+use crate::host::guard::status;
+use crate::params::Params;
+
+/// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
+/// they were does not matter. A ratio or a size is exceeded by at most 2 %, where a bound gives that.
+///
+/// - params: set up by sleek_params_init(); unchanged after an error.
+/// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
+/// - target, value: a sleek_target and its number.
+///
+/// The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory.
+/// NaN, infinities and missing values do not count for a PSNR or an SSIM.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a target that no bound meets: the text names the nearest one
+/// that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_find_bound(
+    params: *mut sleek_params,
+    src: *const c_void,
+    count: usize,
+    target: i32,
+    value: f64,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function.
+        let (asked, src) = unsafe { array(params, src, count) }?;
+        let found = advise::find_bound(&asked, src, target_of(target, value)?)?;
+        // SAFETY: as above, and writable.
+        unsafe { sleek_params::set_bound(params, &found) }
+    })
+}
+
+fn target_of(target: i32, value: f64) -> Result<Target> {
+    const RATIO: i32 = sleek_target::SLEEK_TARGET_RATIO as i32;
+    const SIZE: i32 = sleek_target::SLEEK_TARGET_SIZE as i32;
+    const PSNR: i32 = sleek_target::SLEEK_TARGET_PSNR as i32;
+    const SSIM: i32 = sleek_target::SLEEK_TARGET_SSIM as i32;
+    Ok(match target {
+        RATIO => Target::Ratio(value),
+        SIZE if value >= 1.0 && value < u64::MAX as f64 => Target::Size(value as u64),
+        SIZE => return fail!(InvalidArgument, "a size of {value} bytes; a number above 0 is needed"),
+        PSNR => Target::Psnr(value),
+        SSIM => Target::Ssim(value),
+        _ => return fail!(InvalidArgument, "target {target}; a sleek_target is needed, 0 to 3"),
+    })
+}
+
+/// Sets profile and codec of params to those that suit an array: each is tried on a sample of 8 MiB, and the smallest
+/// wins.
+///
+/// - params: a request with profile and codec 0; unchanged after an error.
+/// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
+/// - speed: MB/s that the choice has to reach both ways, else the fastest wins; 0 if any will do, infinity for the
+///   fastest. Speeds, and so a choice by them, differ from one time to the next.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_choose(params: *mut sleek_params, src: *const c_void, count: usize, speed: f64) -> i32 {
+    status(|| {
+        let aim = match speed {
+            0.0 => Aim::Ratio,
+            f64::INFINITY => Aim::Speed,
+            _ if speed > 0.0 => Aim::AtLeast(speed),
+            _ => return fail!(InvalidArgument, "a speed of {speed} MB/s; 0 or a number above it is needed"),
+        };
+        // SAFETY: the contract of this function.
+        let (asked, src) = unsafe { array(params, src, count) }?;
+        if asked.codec != 0 || asked.profile as i32 != 0 {
+            return fail!(InvalidArgument, "profile or codec is set already; both must be 0 for a choice");
+        }
+        let found = advise::choose(&asked, src, aim)?;
+        // SAFETY: as above, and writable.
+        unsafe { sleek_params::set_choice(params, &found) }
+    })
+}
+
+/// Tells the missing values in an array that nobody named, such as -9999: what a request without no_fill keeps exactly.
+///
+/// - params: dtype and the missing values that are named; only read.
+/// - src: count elements of params->dtype in host memory.
+/// - found: receives the values; room for 4.
+/// - found_count: receives how many there are, 0 after an error.
+///
+/// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_undeclared(
+    params: *const sleek_params,
+    src: *const c_void,
+    count: usize,
+    found: *mut f64,
+    found_count: *mut usize,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        unsafe { memory::clear(found_count) };
+        memory::not_null("found", found)?;
+        memory::not_null("found_count", found_count)?;
+        // SAFETY: as above.
+        let (asked, src) = unsafe { array(params, src, count) }?;
+        let values = advise::undeclared(&asked, src)?;
+        for (k, value) in values.iter().enumerate() {
+            // SAFETY: there are four at most, for which there is room.
+            unsafe { found.add(k).write_unaligned(*value) };
+        }
+        // SAFETY: not null, and writable by the contract.
+        unsafe { found_count.write_unaligned(values.len()) };
+        Ok(())
+    })
+}
+
+/// A request, and the array that it is about.
+///
+/// # Safety
+/// `params` as for [`sleek_params::read`]; `src` is NULL or has `count` elements, which nobody writes during the call.
+pub unsafe fn array<'a>(params: *const sleek_params, src: *const c_void, count: usize) -> Result<(Params, &'a [u8])> {
+    // SAFETY: the contract.
+    let params = unsafe { sleek_params::read(params) }?;
+    let Some(bytes) = count.checked_mul(params.dtype.size()) else {
+        return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
+    };
+    // SAFETY: the contract.
+    Ok((params, unsafe { memory::source("src", src, bytes) }?))
+}

@@ -1,0 +1,329 @@
+//! Missing values that nobody named: they come back bit for bit, nothing else comes back equal to them, and they do not
+//! count for the range (docs/reference/format.md §5.1).
+
+mod common;
+mod vectors;
+
+use sleek::{DType, Dims, Mode, Params, Profile, Search};
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const MODES: [(Mode, f64); 3] = [(Mode::Abs, 0.05), (Mode::Noa, 1e-2), (Mode::Rel, 1e-2)];
+
+fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {
+    let element = |v: &f64| {
+        let mut element = dtype.nearest(*v).to_le_bytes()[..dtype.size()].to_vec();
+        if big_endian {
+            element.reverse();
+        }
+        element
+    };
+    values.iter().flat_map(element).collect()
+}
+
+fn words(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<u64> {
+    let word = |element: &[u8]| {
+        let mut word = [0; 8];
+        word[..element.len()].copy_from_slice(element);
+        if big_endian {
+            word[..element.len()].reverse();
+        }
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks_exact(dtype.size()).map(word).collect()
+}
+
+/// A field between -3 and 3.
+fn field(n: usize) -> Vec<f64> {
+    (0..n).map(|i| 2.0 * (i as f64 * 0.003).sin() + (i as f64 * 0.41).cos()).collect()
+}
+
+/// Everything that asks for a bound of a type.
+fn requests(dtype: DType, big_endian: bool) -> Vec<Params> {
+    let mut all = Vec::new();
+    for (mode, bound) in MODES {
+        for profile in Profile::ALL {
+            all.push(Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) });
+        }
+    }
+    all
+}
+
+/// What is found, and that it comes back and nothing else does; the rest is within the bound.
+fn kept(params: &Params, values: &[f64], expected: &[f64]) {
+    let src = bytes(params.dtype, params.big_endian, values);
+    let stream = sleek::compress(params, &src).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    let what = format!("{params:?}");
+    let bits: Vec<u64> = expected.iter().map(|v| params.dtype.nearest(*v)).collect();
+    let found = &info.missing.bits()[info.missing.len() - info.missing.found()..];
+    assert!(bits.iter().all(|bits| found.contains(bits)), "{what}: found {found:x?}");
+    let back = words(params.dtype, params.big_endian, &sleek::decompress(&stream).unwrap());
+    let number = |bits: u64| params.dtype.number(bits);
+    let data = || values.iter().map(|v| number(params.dtype.nearest(*v))).filter(|v| v.is_finite());
+    let counted = || data().filter(|v| !expected.iter().any(|mark| number(params.dtype.nearest(*mark)) == *v));
+    let range = counted().fold(f64::MIN, f64::max) - counted().fold(f64::MAX, f64::min);
+    for (v, r) in words(params.dtype, params.big_endian, &src).into_iter().zip(back) {
+        let is_mark = bits.iter().any(|mark| number(*mark) == number(v));
+        assert!(!is_mark || v == r, "{what}: {v:x} came back as {r:x}");
+        assert!(is_mark || !bits.iter().any(|mark| number(*mark) == number(r)), "{what}: {v:x} became a mark");
+        let allowed = match params.mode {
+            Mode::Abs => params.bound,
+            Mode::Noa => params.bound * params.range.unwrap_or(range),
+            _ => params.bound * number(v).abs(),
+        };
+        assert!(v == r || (number(v) - number(r)).abs() <= allowed, "{what}: {} {}", number(v), number(r));
+    }
+}
+
+#[test]
+fn marks_of_every_type_codec_and_mode() {
+    for dtype in FLOATS {
+        for big_endian in [false, true] {
+            for params in requests(dtype, big_endian) {
+                for n in [3, 700, 9000, 70_000] {
+                    if n == 70_000 && common::short() && (big_endian || dtype == DType::BF16) {
+                        continue;
+                    }
+                    for (k, mark) in [-9999.0, 1e20, -1e34, 9.969_209_968_386_869e36, 99.0].into_iter().enumerate() {
+                        if !dtype.number(dtype.nearest(mark)).is_finite() {
+                            continue;
+                        }
+                        let mut values = field(n);
+                        let at = (k * 31 + n / 2).min(n - 1);
+                        values[at..(at + [1, 7, 400][k % 3]).min(n)].fill(mark);
+                        kept(&params, &values, &[mark]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn other_marks_repeat_and_stand_apart() {
+    for params in requests(DType::F32, false) {
+        let mut values = field(40_000);
+        values[20_000] = -123.456;
+        kept(&params, &values, &[]);
+        values[33_333] = -123.456;
+        kept(&params, &values, &[-123.456]);
+        values[7] = f64::INFINITY;
+        values[9] = f64::NAN;
+        kept(&params, &values, &[-123.456]);
+        values[100..110].fill(1e30);
+        kept(&params, &values, &[-123.456, 1e30]);
+    }
+}
+
+/// A mark behind all that a glance sees, in a large array: it is found while the array is encoded.
+#[test]
+fn marks_in_the_last_place_of_large_arrays() {
+    for params in requests(DType::F64, false) {
+        let mut values = field(200_000);
+        *values.last_mut().unwrap() = -32768.0;
+        kept(&params, &values, &[-32768.0]);
+    }
+}
+
+#[test]
+fn found_beside_what_is_named() {
+    let mut values = field(50_000);
+    values[1000..2000].fill(9.969_209_968_386_869e36);
+    values[30_000..30_100].fill(-9999.0);
+    for params in requests(DType::F32, false) {
+        let named = sleek::MissingValues::number(Some(9.969_209_968_386_869e36));
+        let params = Params { missing: named, ..params };
+        let src = bytes(DType::F32, false, &values);
+        let info = sleek::inspect(&sleek::compress(&params, &src).unwrap()).unwrap();
+        assert_eq!((info.missing.len(), info.missing.found()), (2, 1));
+        assert_eq!(info.missing.bits()[1], DType::F32.nearest(-9999.0));
+    }
+}
+
+#[test]
+fn no_fill_turns_it_off_and_lossless_needs_none() {
+    let mut values = field(5000);
+    values[100] = -9999.0;
+    let src = bytes(DType::F32, false, &values);
+    for params in requests(DType::F32, false) {
+        let off = Params { search: Search::Off, ..params.clone() };
+        for p in [&off, &params.clone().with_bound(Mode::Lossless, 0.0), &params.clone().with_bound(Mode::Abs, 0.0)] {
+            let stream = sleek::compress(p, &src).unwrap();
+            assert_eq!(sleek::inspect(&stream).unwrap().missing.len(), 0);
+        }
+    }
+    let named = |text: &str| sleek::text::parse(text).unwrap().search;
+    assert_eq!((named("abs=1,no-fill"), named("abs=1")), (Search::Off, Search::Wanted));
+}
+
+/// What an array of some chunks has, whose values and marks are such that the rule is about to change its mind: what is
+/// found while it is encoded is what the rule says, whatever the chunks, threads and profiles.
+#[test]
+fn the_verdict_is_the_rules_wherever_values_lie() {
+    let random = &mut vectors::Random(48);
+    let (mut with, mut without) = (0, 0);
+    for round in 0..if common::short() { 300 } else { 1500 } {
+        let dtype = FLOATS[round % 4];
+        let (mode, bound) = MODES[round / 4 % 3];
+        let profile = [Profile::Adaptive, Profile::Fast, Profile::Adaptive, Profile::Fast, Profile::Small][round % 5];
+        let big_endian = round % 7 == 3;
+        let n = [30, 900, 20_000, 50_000][random.below(4) as usize] + random.below(9) as usize;
+        // Chunks reach farther and farther, or all the same.
+        let (from, grows) = ([-3.0, 0.0, 100.0, -50.0][random.below(4) as usize], random.below(3) == 0);
+        let reach = |i: usize| if grows { 1.0 + (i * 40 / n) as f64 } else { 40.0 };
+        let mut values: Vec<f64> = (0..n).map(|i| from + reach(i) * (random.below(1001) as f64 / 1000.0)).collect();
+        for _ in 0..random.below(3) {
+            // Around the distance that makes a mark of what repeats, and usual ones near and far.
+            let mark = match random.below(5) {
+                0 => from + 80.0 + [-0.5, 0.0, 0.5, 5.0][random.below(4) as usize],
+                1 => from - 40.0 + [-0.5, 0.0, 0.5, -5.0][random.below(4) as usize],
+                2 => [99.0, 99.9, -99.0, 999.0, -9999.0, 1e20, 65504.0][random.below(7) as usize],
+                3 => [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY][random.below(4) as usize],
+                _ => from + random.below(100) as f64,
+            };
+            for _ in 0..random.below(4) {
+                values[random.below(n as u64) as usize] = mark;
+            }
+            // A slope that leads to it.
+            if random.below(3) == 0 {
+                let (at, steps) = (random.below(n as u64) as usize, 1 + random.below(12) as usize);
+                for (k, v) in values[at..].iter_mut().take(steps).enumerate() {
+                    *v += (mark - *v) * (k + 1) as f64 / steps as f64;
+                }
+            }
+        }
+        let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+        let params = Params { threads: 1 + random.below(3) as u32, ..params };
+        let src = bytes(dtype, big_endian, &values);
+        let counted: Vec<f64> =
+            values.iter().map(|v| dtype.number(dtype.nearest(*v))).filter(|v| v.is_finite()).collect();
+        let (expected, _) = vectors::marks::found(dtype, 0, &counted);
+        let stream = sleek::compress(&params, &src).unwrap();
+        let missing = sleek::inspect(&stream).unwrap().missing;
+        let mut found: Vec<f64> = missing.bits().iter().map(|bits| dtype.number(*bits) + 0.0).collect();
+        found.dedup();
+        assert_eq!(found, expected, "round {round}: {params:?}, {n} values from {from}");
+        *if found.is_empty() { &mut without } else { &mut with } += 1;
+    }
+    assert!(with > 50 && without > 50, "{with} with, {without} without");
+}
+
+/// With and without the search a field without marks makes the same bytes.
+#[test]
+fn nothing_changes_where_nothing_is_found() {
+    for dtype in FLOATS {
+        for params in requests(dtype, false) {
+            for n in [1, 2, 100, 5000, 60_000] {
+                let src = bytes(dtype, false, &field(n));
+                let off = Params { search: Search::Off, ..params.clone() };
+                let (with, without) = (sleek::compress(&params, &src).unwrap(), sleek::compress(&off, &src).unwrap());
+                assert!(with == without || n < 3, "{params:?} of {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let mut values = field(600_000);
+    values[599_000..599_010].fill(-999.0);
+    for profile in Profile::ALL {
+        for (mode, bound) in MODES {
+            let params = Params { profile, ..Params::new(DType::F32).with_bound(mode, bound) };
+            let src = bytes(DType::F32, false, &values);
+            let of = |threads| sleek::compress(&Params { threads, ..params.clone() }, &src).unwrap();
+            let one = of(1);
+            assert!(one == of(2) && one == of(5));
+            assert_eq!(sleek::inspect(&one).unwrap().missing.found(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_constant_array_is_exact_under_any_bound() {
+    for dtype in FLOATS {
+        for big_endian in [false, true] {
+            for (mode, bound) in [(Mode::Abs, 1e3), (Mode::Noa, 0.5), (Mode::Rel, 0.3)] {
+                for profile in Profile::ALL {
+                    let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+                    for n in [1, 5, 5000, 90_000] {
+                        for value in [0.1, -7.3, 1e-5, 250.3] {
+                            let mut values = vec![value; n];
+                            let src = bytes(dtype, big_endian, &values);
+                            let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
+                            assert!(src == back, "{params:?} of {n}");
+                            values[n / 2] = f64::NAN;
+                            values[n / 3] = -9999.0;
+                            let src = bytes(dtype, big_endian, &values);
+                            let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
+                            assert!(src == back, "{params:?} of {n} with others");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Room for what is found is asked for.
+#[test]
+fn there_is_room_for_what_is_found() {
+    let dims = Dims::new(&[3, 5]).unwrap();
+    for params in requests(DType::F32, false) {
+        for dims in [Dims::NONE, dims] {
+            let params = Params { dims, ..params.clone() };
+            let mut values = field(15);
+            values[3] = 1e30;
+            values[4] = -9999.0;
+            let src = bytes(DType::F32, false, &values);
+            let room = sleek::compress_bound(&params, 15).unwrap();
+            let mut dst = vec![0; room];
+            sleek::compress_into(&params, &src, &mut dst).unwrap();
+        }
+    }
+}
+
+/// A missing value that lies among the data makes a stream of codec predict a tenth longer at most; everything else
+/// keeps the bound and is restored as something else.
+#[test]
+fn a_missing_value_among_the_data_costs_little() {
+    let path = common::root().join("tests/data/navy_uwnd_12x73x144.f32");
+    let wind: Vec<f64> = std::fs::read(path)
+        .unwrap()
+        .chunks_exact(4)
+        .map(|b| f32::from_le_bytes(b.try_into().unwrap()).into())
+        .collect();
+    let dims = Dims::new(&[12, 73, 144]).unwrap();
+    // Of 16 bits a number and the next one are so far apart that some elements are within the bound of the first alone.
+    for (dtype, big_endian) in FLOATS.into_iter().take(2).zip([false, true]) {
+        let src = bytes(dtype, big_endian, &wind);
+        for (mode, bound) in [(Mode::Abs, 0.3), (Mode::Abs, 0.01), (Mode::Noa, 1e-2), (Mode::Noa, 1e-3)] {
+            let plain =
+                Params { profile: Profile::Small, big_endian, dims, ..Params::new(dtype) }.with_bound(mode, bound);
+            let without = sleek::compress(&plain, &src).unwrap().len();
+            for mark in [0.0, 2.5, -7.25] {
+                let named = sleek::MissingValues::number(Some(mark));
+                let params = Params { missing: named, ..plain.clone() };
+                let stream = sleek::compress(&params, &src).unwrap();
+                let (what, n) = (format!("{dtype:?} {mode:?} {bound} {mark}"), stream.len());
+                assert!(10 * n <= 11 * without, "{what}: {n}, {without} without");
+                assert!(sleek::inspect(&stream).unwrap().missing.has_next(), "{what}");
+                kept_with(&params, &src, &stream, mark);
+                // What was restored restores to itself.
+                let back = sleek::decompress(&stream).unwrap();
+                let again = sleek::compress(&Params { range: None, ..params.clone() }, &back).unwrap();
+                assert!(mode == Mode::Noa || sleek::decompress(&again).unwrap() == back, "{what}: again");
+            }
+        }
+    }
+}
+
+fn kept_with(params: &Params, src: &[u8], stream: &[u8], mark: f64) {
+    let of = |bytes: &[u8]| words(params.dtype, params.big_endian, bytes);
+    let number = |bits: u64| params.dtype.number(bits);
+    let (mark, bound) = (number(params.dtype.nearest(mark)), sleek::inspect(stream).unwrap().abs_bound);
+    for (v, r) in of(src).into_iter().zip(of(&sleek::decompress(stream).unwrap())) {
+        let (v, r) = (number(v), number(r));
+        assert!((v == mark) == (r == mark) && (v == r || (v - r).abs() <= bound), "{v} came back as {r}");
+    }
+}
