@@ -5,6 +5,7 @@ mod choose;
 pub mod elements;
 mod measured;
 pub mod quality;
+mod quest;
 mod sample;
 mod search;
 mod target;
@@ -12,7 +13,8 @@ mod target;
 pub use crate::primitives::marks;
 pub use choose::{Aim, SAMPLE_BYTES};
 pub use measured::{Measured, restored};
-pub use target::{Answer, Failed, Quest, Target, Unmet};
+pub use quest::{Answer, Failed, Quest, Unmet};
+pub use target::Target;
 
 use crate::bound::sub_down;
 use crate::codec;

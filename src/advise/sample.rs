@@ -1,11 +1,12 @@
 //! Pieces from all over an array.
 
+use super::choose::SAMPLE_BYTES;
 use crate::container::{Dims, MAX_RANK};
 use crate::error::Result;
 use crate::host::memory::reserve;
 
 /// Bytes of all pieces, and of one, about.
-const ALL_BYTES: usize = super::SAMPLE_BYTES as usize;
+const ALL_BYTES: usize = SAMPLE_BYTES as usize;
 const PIECE_BYTES: usize = 512 << 10;
 
 /// A part of an array that is whole along all dimensions but one.

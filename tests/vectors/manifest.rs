@@ -4,7 +4,7 @@
 use crate::common::root;
 use crate::vectors;
 use serde_json::Value;
-use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
+use sleek::{DType, Dims, MissingValues, Mode, Params, Profile, Search};
 use std::path::PathBuf;
 
 pub struct Case {
@@ -39,6 +39,7 @@ impl Case {
             big_endian: entry["big_endian"].as_bool().unwrap(),
             range: real("range"),
             missing: missing(entry),
+            search: if entry.get("no_fill").is_some() { Search::Off } else { Search::Wanted },
             dims: entry.get("dims").map_or(Dims::NONE, |v| {
                 let lens: Vec<u64> = v.as_array().unwrap().iter().map(|len| len.as_u64().unwrap()).collect();
                 Dims::new(&lens).unwrap()

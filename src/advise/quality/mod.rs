@@ -9,19 +9,10 @@ mod ssim;
 pub use distribution::Distribution;
 pub use dssim::Dssim;
 pub use moments::Moments;
-pub use planes::{Plane, Planes};
+pub use planes::{Place, Plane, Planes};
 pub use ssim::{Ssim, scale_of};
 
 use super::target::Target;
-
-/// Where a part of a field lies.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// Where it begins along each dimension.
-    pub start: &'a [u64],
-    /// Lengths, the slowest first.
-    pub count: &'a [u64],
-}
 
 /// Shows the planes of a part.
 pub fn alone(count: &[u64], original: &[f64], restored: &[f64], each: &mut dyn FnMut(&Plane)) {

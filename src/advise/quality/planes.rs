@@ -1,9 +1,16 @@
 //! Whole planes of the two fastest dimensions, put together from parts.
 
-use super::Place;
-
 /// Elements of a plane of more than this are not put together.
 const LARGE: u64 = 1 << 28;
+
+/// Where a part of a field lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Where it begins along each dimension.
+    pub start: &'a [u64],
+    /// Lengths, the slowest first.
+    pub count: &'a [u64],
+}
 
 /// A plane of both sides; what does not count is NaN.
 pub struct Plane<'a> {

@@ -1,0 +1,198 @@
+//! The quest for the absolute bound that meets a target: searched for on a sample, and tried on the whole until that meets
+//! it.
+
+use super::measured::Measured;
+use super::search::{Found, Side, Window, search};
+use super::target::{EXACT, Target, in_digits};
+use crate::mode::Mode;
+use crate::params::Params;
+
+/// What a result may have beyond what was asked for: 2 % of its size.
+const SLACK: f64 = 0.02;
+/// The same for a PSNR, in dB.
+const PSNR_SLACK: f64 = 0.1;
+/// The same for the other figures, of what they lack to 1, or of a distance.
+const LIKENESS_SLACK: f64 = 0.05;
+/// The smallest bound that is tried, relative to the value range: no f64 has more digits.
+const SMALLEST: f64 = 1e-17;
+/// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
+/// coarse for these.
+const TINIEST: f64 = f64::MIN_POSITIVE;
+impl Target {
+    /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
+    fn score(&self, m: &Measured) -> f64 {
+        match self {
+            Target::Ratio(ratio) => (m.ratio() / ratio).ln(),
+            Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
+            Target::Psnr(_) if m.psnr().is_nan() => f64::INFINITY,
+            Target::Psnr(db) => db - m.psnr().min(EXACT),
+            _ if m.likeness().is_nan() => f64::INFINITY,
+            Target::Ks(most) => (m.likeness().max(f64::MIN_POSITIVE) / most).ln(),
+            Target::Ssim(least) | Target::Dssim(least) | Target::Pearson(least) => {
+                ((1.0 - m.likeness()).max(f64::MIN_POSITIVE) / (1.0 - least)).ln()
+            }
+        }
+    }
+
+    /// What was measured as a target, of a ratio or a size.
+    fn nearest(&self, m: &Measured) -> Target {
+        match self {
+            Target::Size(_) => Target::Size(m.packed),
+            _ => Target::Ratio((m.ratio() * 100.0).floor() / 100.0),
+        }
+    }
+
+    /// The scores that meet it.
+    fn window(&self) -> Window {
+        match self {
+            Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
+            Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
+            _ => Window { low: -LIKENESS_SLACK, high: 0.0, side: Side::NotAbove },
+        }
+    }
+
+    /// A size as a ratio, which a part of it can have too.
+    fn as_ratio(self, raw_bytes: u64) -> Target {
+        match self {
+            Target::Size(size) => Target::Ratio(raw_bytes as f64 / size as f64),
+            target => target,
+        }
+    }
+}
+
+/// What is to meet a target.
+pub struct Quest<'a> {
+    /// The target.
+    pub target: Target,
+    /// Whose bound is looked for.
+    pub params: &'a Params,
+    /// Of the values that count, in the whole of it.
+    pub range: f64,
+    /// Bytes of the whole of it.
+    pub raw_bytes: u64,
+}
+
+impl Quest<'_> {
+    /// The parameters that meet the target, and what they give on the whole. One that no bound meets is an error.
+    pub fn solve<E>(
+        &self,
+        mut sample: impl FnMut(&Params) -> Result<Measured, E>,
+        mut whole: impl FnMut(&Params) -> Result<Measured, E>,
+    ) -> Result<Answer, Failed<E>> {
+        let exact = self.params.clone().with_bound(Mode::Lossless, 0.0);
+        if self.range <= 0.0 {
+            let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
+            return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
+        }
+        let (smallest, window) = (SMALLEST * self.range, self.target.window());
+        let mut found = self.search((smallest, self.range), &mut sample, &mut whole)?;
+        let is_at_the_end = found.bound <= 2.0 * smallest;
+        if found.score > window.high && (is_at_the_end || window.side == Side::NotAbove) {
+            // A bound below the last bit of every value loses nothing, and says so better without a number.
+            let answer = Answer { measured: whole(&exact)?, params: exact, tries: found.tries + 1 };
+            if self.is_met_by(&answer) {
+                return Ok(answer);
+            }
+            let tries = answer.tries;
+            found = self.search((TINIEST, smallest), &mut sample, &mut whole)?;
+            found.tries += tries;
+        }
+        if found.score < window.low && window.side == Side::NotBelow {
+            return Err(self.unmet(Some(self.range), &found.measured));
+        }
+        Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
+    }
+
+    /// The bound between two that comes nearest to the target.
+    fn search<E>(
+        &self,
+        ends: (f64, f64),
+        sample: &mut impl FnMut(&Params) -> Result<Measured, E>,
+        whole: &mut impl FnMut(&Params) -> Result<Measured, E>,
+    ) -> Result<Found<Measured>, E> {
+        let target = self.target.as_ratio(self.raw_bytes);
+        search(
+            ends,
+            &self.target.window(),
+            |bound| sample(&self.with(bound)).map(|m| target.score(&m)),
+            |bound| whole(&self.with(bound)).map(|m| (target.score(&m), m)),
+        )
+    }
+
+    /// Whether an answer without loss meets the target: every quality, but not every size. Of nothing all is met.
+    fn is_met_by(&self, exact: &Answer) -> bool {
+        self.target.is_of_quality()
+            || self.raw_bytes == 0
+            || self.target.as_ratio(self.raw_bytes).score(&exact.measured) >= 0.0
+    }
+
+    fn unmet<E>(&self, range: Option<f64>, m: &Measured) -> Failed<E> {
+        let nearest = self.target.nearest(m);
+        Failed::Unmet(Unmet { target: self.target, range, packed: m.packed, ratio: m.ratio(), nearest })
+    }
+
+    fn with(&self, bound: f64) -> Params {
+        Params { range: None, ..self.params.clone().with_bound(Mode::Abs, bound) }
+    }
+}
+
+/// Why there are no parameters that meet a target.
+pub enum Failed<E> {
+    /// No bound meets it.
+    Unmet(Unmet),
+    /// Something could not be measured.
+    Other(E),
+}
+
+impl<E> From<E> for Failed<E> {
+    fn from(error: E) -> Failed<E> {
+        Failed::Other(error)
+    }
+}
+
+/// A target that no bound meets.
+#[derive(Clone, Copy, Debug)]
+pub struct Unmet {
+    /// The target.
+    pub target: Target,
+    /// The largest bound, which is the value range; `None` where values have none, and lossless is all that there is.
+    pub range: Option<f64>,
+    /// Bytes with that bound.
+    pub packed: u64,
+    /// The ratio with it.
+    pub ratio: f64,
+    /// The nearest target that can be met.
+    pub nearest: Target,
+}
+
+impl Unmet {
+    /// It in words, where `word` says a target.
+    pub fn in_words(&self, word: impl Fn(&Target) -> String) -> String {
+        let by = match self.range {
+            Some(range) => format!("a bound as large as the value range, {},", in_digits(range)),
+            None => "its values have no range, of which a bound could be a part, and lossless".into(),
+        };
+        let gives = match self.target {
+            Target::Size(_) => format!("{} bytes", self.packed),
+            _ => format!("ratio {:.2}", self.ratio),
+        };
+        let (target, nearest) = (word(&self.target), word(&self.nearest));
+        format!("{target}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}")
+    }
+}
+
+impl std::fmt::Display for Unmet {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.in_words(Target::to_string))
+    }
+}
+
+/// The parameters that meet a target.
+pub struct Answer {
+    /// They, with an absolute bound, or lossless.
+    pub params: Params,
+    /// What they give on the whole.
+    pub measured: Measured,
+    /// How often the whole was compressed.
+    pub tries: u32,
+}
