@@ -115,7 +115,7 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
 // Whether any of n codes is not 0. For a whole block; a barrier before and behind.
 template <class T, class Word> DEV bool any_code(Desk<T>& d, const Word* codes) {
     u32 any = 0;
-#pragma unroll 1
+#pragma unroll 8
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) any |= codes[i] != 0;
     return block_or(any, d.part) != 0;
 }
@@ -157,72 +157,73 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
 // src/codec/predict/predict.rs. For a whole block; a barrier before and behind.
 template <class T> SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const typename T::Word* words, u64& middle) {
     typedef typename T::Word Word;
-    enum : u32 { GROUPS = ELEMENTS / GROUP };
-    u64* const sums = (u64*)shelf.e;
-    u64* const second = sums + SETS * GROUPS;
-    u32* const has = (u32*)(second + SETS);
+    u64* const second = (u64*)shelf.e;    // of the second round
     const Grid& g = d.head.grid;
     const u32 groups = (g.capacity() + GROUP - 1) / GROUP, sets = g.set() + 1,
               every = groups / SAMPLED_GROUPS ? groups / SAMPLED_GROUPS : 1, shift = top_bit(every);
     const auto is_sampled = [=](u32 group, u32 round) {
         return ((group ^ (group >> shift) ^ (round * every / 2)) & (every - 1)) == 0;
     };
-    for (u32 i = threadIdx.x; i < SETS * GROUPS; i += blockDim.x) sums[i] = 0;
-    for (u32 i = threadIdx.x; i < GROUPS; i += blockDim.x) has[i] = 0;
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = second[threadIdx.x] = 0;
     __syncthreads();
     const Places box = d.box;
-    const u32 a = g.a, b = g.b, n = d.n;
+    const u32 a = g.a, b = g.b, capacity = g.capacity(), lane = threadIdx.x & 31;
     const i64 none_least = (i64)(~0ull >> 1), none_most = -none_least - 1;
     i64 least[2] = {none_least, none_least}, most[2] = {none_most, none_most};
+    u64 costs[2] = {0, 0};    // of the set of this lane's number
+    u64 seen[2] = {0, 0};
+    // Groups are those of a whole tile, so that some elements may not be there.
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        u32 x, y, z;
-        box.of(i, x, y, z);
-        const u32 group = ((((z << b) + y) << a) + x) / GROUP;
+    for (u32 group = threadIdx.x / 32; uniform(group < groups); group += blockDim.x / 32) {
         const bool in[2] = {is_sampled(group, 0), is_sampled(group, 1)};
-        if (!in[0] && !in[1]) continue;
-        has[group] = 1;
-        const i64 own = (i64)extended_word<T>(words[i]);
+        if (!uniform(in[0] | in[1])) continue;
+        u64 sums[SETS] = {0, 0, 0, 0, 0, 0, 0, 0};
+        bool any = false;
+#pragma unroll 1
+        for (u32 k = lane; k < GROUP; k += 32) {
+            const u32 at = group * GROUP + k, x = at & low_ones(a), y = at >> a & low_ones(b), z = at >> (a + b);
+            if (at >= capacity || x >= box.lx || y >= box.ly || z >= box.lz) continue;
+            any = true;
+            const i64 own = (i64)extended_word<T>(words[(z * box.ly + y) * box.lx + x]);
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
-            if (!in[r]) continue;
-            least[r] = own < least[r] ? own : least[r];
-            most[r] = own > most[r] ? own : most[r];
+            for (u32 r = 0; r < 2; r++) {
+                if (!in[r]) continue;
+                least[r] = own < least[r] ? own : least[r];
+                most[r] = own > most[r] ? own : most[r];
+            }
+            Corners<Word> corners(box, x, y, z, [=](u32 k) { return words[k]; });
+            corners.differ();
+#pragma unroll
+            for (u32 s = 0; s < SETS; s++) {
+                const Word of_set = on_face(s, x, y, z) ? corners.at[SETS - 1] : corners.at[s];
+                sums[s] += magnitude_limited(magnitude_of(of_set));
+            }
         }
-        Corners<Word> corners(box, x, y, z, [=](u32 k) { return words[k]; });
-        corners.differ();
+        __syncwarp();
+        u64 sum = 0;
 #pragma unroll
         for (u32 s = 0; s < SETS; s++) {
-            if (s >= sets) continue;
-            const Word of_set = on_face(s, x, y, z) ? corners.at[SETS - 1] : corners.at[s];
-            atomicAdd(sums + s * GROUPS + group, magnitude_limited(magnitude_of(of_set)));
+            const u64 of_set = warp_sum(sums[s]);
+            if (lane == s) sum = of_set;
         }
+        const u64 cost = logarithm(sum);
+        const bool is_there = __any_sync(FULL, any);
+        for (u32 r = 0; r < 2; r++) {
+            if (!in[r]) continue;
+            costs[r] += cost;
+            seen[r] += lane == 0 && is_there;
+        }
+    }
+    if (lane < SETS) {
+        atomicAdd(&d.costs[lane], costs[0]);
+        atomicAdd(&second[lane], costs[1]);
     }
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
         least[r] = block_min(least[r], d.part);
         most[r] = block_max(most[r], d.part);
+        seen[r] = block_sum(seen[r], d.part);
     }
-    const u32 lane = threadIdx.x & 31;
-#pragma unroll 1
-    for (u32 s = threadIdx.x / 32; uniform(s < SETS); s += blockDim.x / 32) {
-        u64 costs[2] = {0, 0};
-        for (u32 group = lane; group < groups; group += 32) {
-            const u64 cost = logarithm(sums[s * GROUPS + group]);
-            for (u32 r = 0; r < 2; r++)
-                if (is_sampled(group, r)) costs[r] += cost;
-        }
-        const u64 first = warp_sum(costs[0]), other = warp_sum(costs[1]);
-        if (lane == 0) {
-            d.costs[s] = first;
-            second[s] = other;
-        }
-    }
-    u64 seen[2] = {0, 0};
-    for (u32 group = threadIdx.x; group < groups; group += blockDim.x)
-        for (u32 r = 0; r < 2; r++) seen[r] += has[group] && is_sampled(group, r);
-    seen[0] = block_sum(seen[0], d.part);
-    seen[1] = block_sum(seen[1], d.part);
     u32 best = 0;
     for (u32 s = 1; s < sets; s++)
         if (d.costs[s] < d.costs[best]) best = s;
@@ -263,7 +264,7 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     enum : u32 { SHORT_BITS = 21 };
     Said said = {0, 0, form != NO_FORM && d.head.step_w ? (u32)EXACT : (u32)PLAIN, 0, form, extended_word<T>(base)};
     Word far = 0, large = 0;
-#pragma unroll 1
+#pragma unroll 8
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
         far |= (words[i] + ((Word)1 << SHORT_BITS)) >> (SHORT_BITS + 1);
         large |= (words[i] + (Word)SMALL_NUMBER) / (2 * SMALL_NUMBER);
@@ -273,13 +274,12 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     if (!(size & 1) && d.head.grid.is_smooth()) {
         u32* const numbers = d.numbers();
         u32* const codes = (u32*)d.codes();
-#pragma unroll 1
+#pragma unroll 8
         for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) numbers[i] = (u32)words[i];
         __syncthreads();
         const Way way = choose_exact(d, shelf, numbers);
         if (way.interpolated) {
-#pragma unroll 1
-            for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) shelf.v[i] = numbers[i];
+            copy_words(shelf.v, numbers, d.n);
             __syncthreads();
             if (encode_numbers(d, shelf, d.box, way.rule, nullptr, codes) && any_code(d, codes)) {
                 said.set = way.rule.set;
@@ -337,7 +337,7 @@ template <class T> SELDOM bool in_bins(Desk<T>& d, Shelf shelf, Body& body, cons
     const Word base = bin_of(d, elements[0]);
     __syncthreads();
     u32 any = 0;
-#pragma unroll 1
+#pragma unroll 2
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
         const Word bin = bin_of(d, elements[i]);
         any |= collides(d, bin);

@@ -102,7 +102,8 @@ template <bool ROUGH> struct SmallMarch {
             // A new node is half a step behind the coarse one before it.
             const u32 hx = IN_X ? x.step / 2 : 0, hy = IN_Y ? y.step / 2 : 0, at = v + px + py;
             if (!IN_Z) {
-                u32 of_x = ey + (begin * ny + j) * x.coarse + i, own = (CLS == Y_AXIS ? ey : 0) + begin * columns + column;
+                u32 of_x = ey + (begin * ny + j) * x.coarse + i,
+                    own = (CLS == Y_AXIS ? ey : 0) + begin * columns + column;
 #pragma unroll 1
                 for (u32 k = begin; k < end; k++, code_at += columns) {
                     const u32 here = at + z.of_coarse(k);
@@ -203,8 +204,8 @@ template <bool ROUGH> struct SmallMarch {
 };
 
 // Encodes the small numbers at a place of the shared memory, with room for errors at another one, into codes; all bits
-// of differences of this thread, or of their complement, and above them whether codes are not all 0. `signed_codes`: room for those that become differences. For a
-// whole block; a barrier before and behind.
+// of differences of this thread, or of their complement, and above them whether codes are not all 0. `signed_codes`:
+// room for those that become differences. For a whole block; a barrier before and behind.
 template <bool ROUGH>
 SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,
                         u32* signed_codes) {

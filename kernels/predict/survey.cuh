@@ -43,7 +43,8 @@ template <class T> DEV void gather(Desk<T>& d) {
     Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x, w.next()) {
-        const u64 at = w.x * x_step + w.y * y_step + (many ? z_offset_of_many(g, g.stride, t.chunk, w.z) : w.z * z_step);
+        const u64 z = many ? z_offset_of_many(g, g.stride, t.chunk, w.z) : w.z * z_step,
+                  at = w.x * x_step + w.y * y_step + z;
         const u8* const p = first + at * (T::BITS / 8);
         const Word word = aligned ? *(const Word*)p : joined<T>(p);
         to[i] = turn ? swapped<T>(word) : word;
@@ -83,7 +84,7 @@ template <class T> DEV void look(Desk<T>& d, const typename T::Word* elements) {
     typedef typename T::Word Word;
     const Word sign = (Word)1 << (T::BITS - 1);
     Word any = 0, largest = 0;
-#pragma unroll 1
+#pragma unroll 8
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
         const Word bits = elements[i], magnitude = bits & ~sign;
         any |= bits;
