@@ -215,7 +215,12 @@ kernels: ## the stale archives of compiled kernels (kernels.bin) from their sour
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
 	$(if $(SLEEK_PREBUILT),,$(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
 
-wheel: build ## the Python package, in build/wheel
+# Whoever waits knows for what: the library is compiled once, and once more into the command.
+.PHONY: wheel-time
+wheel-time:
+	$(if $(SLEEK_PREBUILT),,@echo "make wheel: about 4 minutes on two cores, unless the release is built already")
+
+wheel: wheel-time build ## the Python package, in build/wheel; minutes
 	SLEEK_LIBRARY=$(abspath $(RELEASE)/libsleek.so) bash python/wheel.sh build/wheel
 
 decoder: ## the Python package that only reads, in Python and numpy alone, in build/decoder
@@ -233,9 +238,8 @@ install: build static ## into PREFIX (default /usr/local): libraries, headers, C
 tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist
 	@bash packaging/tarball.sh build/dist
 
-portable: ## wheel and tarball that run on glibc 2.17 or newer, in build/wheel and build/dist; with zig, from PyPI
-	@bash packaging/portable.sh build/portable
-	$(MAKE) wheel tarball SLEEK_PREBUILT=$(abspath build/portable)
+portable: ## wheel and tarball that run on glibc 2.17 or newer, in build/wheel and build/dist; with zig, from PyPI (MACHINE=aarch64)
+	@bash packaging/portable.sh build/portable $(MACHINE)
 
 deb: build static ## Debian packages for this release of Debian or Ubuntu, in build/deb
 	@CARGO_TARGET_DIR="$(abspath $(TARGET))" bash packaging/deb.sh build/deb

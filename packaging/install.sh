@@ -67,7 +67,7 @@ under_prefix() {
 
 complete() { # shell, place: how the shell completes the command's arguments
     install -d "$DESTDIR$(dirname "$2")"
-    "$RELEASE/sleek" completions "$1" > "$DESTDIR$2"
+    ${SLEEK_RUNNER:-} "$RELEASE/sleek" completions "$1" > "$DESTDIR$2"
     chmod 644 "$DESTDIR$2"
     installed+=("$2")
 }

@@ -1,13 +1,25 @@
 #!/usr/bin/env bash
-# Binaries that run on Linux with glibc 2.17 (CentOS 7, 2014) or newer, for the machine's own kind of processor: portable.sh FOLDER puts
-# libsleek.so, sleek and a libsleek.a without the plugin's entry points there, as SLEEK_PREBUILT wants them. cargo-zigbuild links them
-# against the old glibc's symbols; it and zig come from PyPI, as cargo-zigbuild and ziglang.
+# Tarball and wheel that run on Linux with glibc 2.17 (CentOS 7, 2014) or newer: portable.sh FOLDER [MACHINE]. MACHINE is aarch64, or
+# without it the machine's own kind of processor; another one's command runs in the emulator, and its wheel lies in build/wheel/MACHINE.
+# FOLDER/MACHINE gets libsleek.so, sleek and a libsleek.a without the plugin's entry points, as SLEEK_PREBUILT wants them. cargo-zigbuild
+# links them against the old glibc's symbols; it and zig come from PyPI, as cargo-zigbuild and ziglang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mkdir -p "$1"
-out=$(cd "$1" && pwd)
+export SLEEK_MACHINE=${2:-$(uname -m)}
+mkdir -p "$1/$SLEEK_MACHINE"
+out=$(cd "$1/$SLEEK_MACHINE" && pwd)
 oldest=2.17
-target=$(uname -m)-unknown-linux-gnu
+target=$SLEEK_MACHINE-unknown-linux-gnu
+wheels=build/wheel
+if [ "$SLEEK_MACHINE" != "$(uname -m)" ]; then
+    [ "$SLEEK_MACHINE" = aarch64 ] || { echo "portable: from here to $SLEEK_MACHINE nobody has built" >&2 && exit 1; }
+    rustup target add "$target"
+    bash examples/demo/need.sh aarch64-linux-gnu-strip:binutils-aarch64-linux-gnu qemu-aarch64:qemu-user \
+        /usr/aarch64-linux-gnu/lib/libc.so.6:libc6-arm64-cross /usr/aarch64-linux-gnu/lib/libgcc_s.so.1:libgcc-s1-arm64-cross
+    export STRIP=aarch64-linux-gnu-strip SLEEK_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+    wheels=build/wheel/$SLEEK_MACHINE
+fi
+runner=${SLEEK_RUNNER:-}
 
 tools=build/venv-zig
 if ! [ -x "$tools/bin/cargo-zigbuild" ]; then
@@ -27,4 +39,9 @@ for file in libsleek.so sleek; do
         exit 1
     fi
 done
-echo "$out"
+
+field=tests/data/navy_uwnd_12x73x144.f32
+$runner "$out/sleek" compress -q --force --dtype f32 --abs 0.01 "$field" "$out/wind.sleek"
+$runner "$out/sleek" verify "$field" "$out/wind.sleek" | grep verdict
+SLEEK_LIBRARY=$out/libsleek.so bash python/wheel.sh "$wheels"
+make -s tarball SLEEK_PREBUILT="$out"

@@ -33,7 +33,7 @@ class LibraryHook(BuildHookInterface):
         build_data["shared_data"][str(Path(self.root).parent / "packaging/sleek.1")] = "share/man/man1/sleek.1"
         made = Path(tempfile.mkdtemp())
         for shell, place in COMPLETIONS.items():
-            text = subprocess.run([command, "completions", shell], check=True, capture_output=True).stdout
+            text = subprocess.run([*os.environ.get("SLEEK_RUNNER", "").split(), command, "completions", shell], check=True, capture_output=True).stdout
             (made / shell).write_bytes(text)
             build_data["shared_data"][str(made / shell)] = place
 
@@ -44,4 +44,4 @@ def platform_tag(binaries: bytes) -> str:
     if not versions:
         raise ValueError("the library names no version of glibc: this wheel is for Linux with glibc")
     major, minor = max(versions)
-    return f"manylinux_{major}_{minor}_{platform.machine()}"
+    return f"manylinux_{major}_{minor}_{os.environ.get('SLEEK_MACHINE') or platform.machine()}"

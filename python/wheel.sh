@@ -15,8 +15,8 @@ fi
 # Without the tables for debuggers they take a tenth.
 stripped=$(mktemp -d)
 trap 'rm -r "$stripped"' EXIT
-strip --strip-unneeded -o "$stripped/libsleek.so" "$SLEEK_LIBRARY"
-strip -o "$stripped/sleek" "$(dirname "$SLEEK_LIBRARY")/sleek"
+"${STRIP:-strip}" --strip-unneeded -o "$stripped/libsleek.so" "$SLEEK_LIBRARY"
+"${STRIP:-strip}" -o "$stripped/sleek" "$(dirname "$SLEEK_LIBRARY")/sleek"
 
 rm -f "$out"/sleek_compress-*.whl
 SLEEK_LIBRARY=$stripped/libsleek.so SLEEK_COMMAND=$stripped/sleek "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python

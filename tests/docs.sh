@@ -36,6 +36,16 @@ fi
 # docs/performance.md is what its figures and its template make; the template has that page's links.
 python3 benches/performance/report.py docs/performance.json | diff -u docs/performance.md - ||
     { echo "docs: docs/performance.md is stale: python3 benches/performance/report.py docs/performance.json > docs/performance.md" >&2 && exit 1; }
+# docs/guide/programs.md is what its data make, and each test that it names is there.
+python3 tests/programs.py check
+sed 's/✓/–/' docs/guide/programs.md > "$wrong/programs.md"
+sed 's/::test_kerchunk/::test_gone/' docs/results/programs.json > "$wrong/programs.json"
+for stale in "--page $wrong/programs.md" "--data $wrong/programs.json"; do
+    # shellcheck disable=SC2086
+    if python3 tests/programs.py check $stale 2> "$wrong/said"; then echo "docs: $stale was passed over" >&2 && exit 1; fi
+done
+grep -q 'kerchunk: no test .*::test_gone' "$wrong/said" || { echo "docs: a test that is gone was passed over" >&2 && exit 1; }
+
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
