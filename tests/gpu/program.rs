@@ -794,8 +794,8 @@ fn main() {
             "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] | check-zfp | zfp [MiB] \
-             [repeats]"
+             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] | check-zfp \
+             | zfp [MiB] [repeats]"
         ),
     }
 }
