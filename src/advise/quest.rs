@@ -1,5 +1,5 @@
-//! The quest for the absolute bound that meets a target: searched for on a sample, and tried on the whole until that meets
-//! it.
+//! The quest for the absolute bound that meets a target: searched for on a sample, and tried on the whole until that
+//! meets it.
 
 use super::measured::Measured;
 use super::search::{Found, Side, Window, search};
