@@ -551,7 +551,8 @@ fn processes_share_the_files_of_a_folder() {
     };
     let claims = || {
         let names = fs::read_dir(place.path("out/.sleek-repack.d")).into_iter().flatten().flatten();
-        names.filter(|e| e.path().extension().is_none_or(|end| end != "done")).count()
+        let is_claim = |path: PathBuf| path.extension().is_some_and(|end| end.to_string_lossy().parse::<u32>().is_ok());
+        names.filter(|e| is_claim(e.path())).count()
     };
     // One is killed with a file in its hands.
     let mut killed = start("killed.json");

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -58,11 +59,8 @@ impl Claims {
         let mut files = Vec::new();
         loop {
             let path = numbered(files.len());
-            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-            match made {
-                Ok(mut file) => {
-                    let written = file.write_all(self.me.to_string().as_bytes()).and_then(|()| file.sync_all());
-                    written.map_err(|e| format!("{}: {e}", path.display()))?;
+            match self.make(&path) {
+                Ok(()) => {
                     self.held().push(path.clone());
                     files.push(path);
                     let is_outnumbered = numbered(files.len()).exists();
@@ -78,6 +76,23 @@ impl Claims {
                 }
                 Err(e) => return Err(format!("{}: {e}", path.display())),
             }
+        }
+    }
+
+    /// Makes a claim and who holds it at once, so that none is seen without; where there are no links, in two steps.
+    fn make(&self, path: &Path) -> std::io::Result<()> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let who = self.me.to_string();
+        let new = self.folder.join(format!("{}.{}.new", name(&who), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let write = |mut file: File| file.write_all(who.as_bytes()).and_then(|()| file.sync_all());
+        create(&new).and_then(write)?;
+        let linked = fs::hard_link(&new, path);
+        let _ = fs::remove_file(&new); // it has served
+        match linked {
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => {
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).and_then(write)
+            }
+            linked => linked,
         }
     }
 
