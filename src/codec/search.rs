@@ -4,7 +4,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::Codec;
 use crate::bound;
 use crate::container::MissingValue;
 use crate::container::missing::MAX_MISSING;
@@ -21,10 +20,11 @@ use crate::runtime::cpu::{self, Verdict, Watched};
 const GLANCED: usize = 1 << 10;
 const GLANCED_OF: usize = 256 << 10;
 
-/// Whether missing values that nobody named are to be searched for: where a bound would blur them, and there is room.
-pub fn is_wanted(codec: &dyn Codec, params: &Params) -> Result<bool> {
+/// Whether missing values that nobody named are to be searched for: where a codec searches, a bound would blur them, and
+/// there is room.
+pub fn is_wanted(codec_searches: bool, params: &Params) -> Result<bool> {
     let blurs = params.dtype.is_float() && params.mode.has_bound() && params.bound > 0.0;
-    let wanted = blurs && params.search == Search::Wanted && codec.finds_marks();
+    let wanted = blurs && params.search == Search::Wanted && codec_searches;
     Ok(wanted && params.missing.of_type(params.dtype)?.len() <= MOST_KNOWN)
 }
 
