@@ -24,9 +24,6 @@
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
 
-// Bytes of a mark: a number that no data has by chance, and the place of the stream.
-#define MARK 16
-
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
     // Success.
