@@ -10,14 +10,8 @@ const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const MODES: [(Mode, f64); 3] = [(Mode::Abs, 0.05), (Mode::Noa, 1e-2), (Mode::Rel, 1e-2)];
 
 fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {
-    let element = |v: &f64| {
-        let mut element = dtype.nearest(*v).to_le_bytes()[..dtype.size()].to_vec();
-        if big_endian {
-            element.reverse();
-        }
-        element
-    };
-    values.iter().flat_map(element).collect()
+    let words: Vec<u64> = values.iter().map(|v| dtype.nearest(*v)).collect();
+    vectors::to_bytes(dtype, &words, big_endian)
 }
 
 fn words(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<u64> {

@@ -38,7 +38,8 @@ cp -L "$components"/*.so "$mpi${components#/usr}"
 rm -f "$mpi${components#/usr}"/*{ofi,ucx,verbs,openib,usnic,psm,portals,knem,slurm,tm,lsf,loadleveler,alps,ugni,uct,hcoll,libnbd,memchecker}*
 cp -Lr "$data/." "$mpi${data#/usr}"
 needed() { LD_LIBRARY_PATH=$hdf5/lib:$to/lib ldd "$@" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u; }
-for file in $(needed "$to"/programs/* "$mpi"/bin/* "$mpi${components#/usr}"/*.so | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux.*|libstdc\+\+|libgcc_s)\.so'); do
+systems='/(libc|libm|libdl|libpthread|librt|ld-linux.*|libstdc\+\+|libgcc_s)\.so'
+for file in $(needed "$to"/programs/* "$mpi"/bin/* "$mpi${components#/usr}"/*.so | grep -vE "$systems"); do
 	[ "$(basename "$file")" = libsleek.so.0 ] || cp -L "$file" "$to/lib/"
 done
 

@@ -54,6 +54,8 @@ def read(folder):
     runs = {}
     for text in open(os.path.join(folder, "lines.jsonl")):
         line = json.loads(text)
+        # Where the repository lies tells nothing.
+        line["folder"] = re.sub("^.*/(?=build/)", "", line["folder"])
         on = "CPU" if line["device"] == "CPU" else "GPU"
         runs.setdefault(f"{line.pop('name')} {on}", []).append(line)
     failed, halo = os.path.join(folder, "failed"), os.path.join(folder, "halo.jsonl")
