@@ -15,7 +15,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
-.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers scale \
+.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed report report-speeds scale \
 	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
 help: ## this list
@@ -193,11 +193,11 @@ repack-speed: ## how fast sleek repack is on files of 500 MB, against what disk 
 	$(CARGO) build --release --bin sleek
 	SLEEK_BINARY=$(TARGET)/release/sleek bash tests/hdf5/repack_speed.sh
 
-performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
-	@bash benches/performance/run.sh $(PERFORMANCE)
+report: ## tables, plots and sentences of docs/performance.md and other pages: ratios, speeds, errors of all codecs; 25 minutes (REPORT=--quick: 3)
+	@bash benches/report/run.sh $(REPORT)
 
-peers: ## profile small beside SZ3, SZ2 and memcpy: ratio, error, speed, shapes, missing values; 6 minutes (PEERS="--only speeds")
-	@bash benches/peers/run.sh $(PEERS)
+report-speeds: ## the speeds alone, on a quiet machine, and the pages; 9 minutes
+	@bash benches/report/run.sh speeds plots pages
 
 scale: build ## docs/guide/scale.md: checkpoints of ranks and GPUs through parallel HDF5, in all ways (examples/mpi/scale); needs mpirun and h5pcc
 	@bash examples/demo/need.sh h5pcc:libhdf5-openmpi-dev mpirun:openmpi-bin

@@ -1,4 +1,8 @@
-"""Ratio against speed as a picture: a row for each class of fields, bounded on the left and lossless on the right."""
+"""The plots of the pages: PSNR against bits a value, and ratio against speed, bounded on the left and lossless on the right."""
+
+import io
+import math
+import re
 
 import matplotlib
 
@@ -8,8 +12,9 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from report import LOSSLESS, bound_name
+from tables import LOSSLESS, PROFILES, SPEED_BOUND, bound_name
 
+plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sleek", "font.family": "DejaVu Sans"})
 # Of the palette of Okabe and Ito, which people with any kind of colour blindness can tell apart.
 OURS, PEER, GREY = "#d55e00", "#0072b2", "#767676"
 MARKERS = {"compress": "o", "decompress": ">"}
@@ -22,7 +27,7 @@ def plain(x, _):
 
 def dumbbell(axis, codec, ratio, speeds, kept):
     """Both speeds of a codec, joined."""
-    colour = OURS if codec.startswith("SLEEK") else PEER
+    colour = OURS if codec in PROFILES else PEER
     axis.plot(speeds, [ratio, ratio], color=colour, linewidth=1.4, alpha=0.55, zorder=2)
     for speed, marker in zip(speeds, MARKERS.values()):
         inside = colour if kept else "white"
@@ -115,34 +120,35 @@ def label(axis, bells):
 
 
 def legend(figure):
-    marks = [("o", GREY, "compress"), (">", GREY, "decompress"), ("s", OURS, "SLEEK"), ("s", PEER, "other filters")]
+    marks = [("o", GREY, "compress"), (">", GREY, "decompress"), ("s", OURS, "Sleek"), ("s", PEER, "others")]
     mark = dict(linestyle="", markersize=7)
     handles = [plt.Line2D([], [], marker=m, color=c, label=text, **mark) for m, c, text in marks]
-    broken = "hollow: bound broken, or fails on some field"
+    broken = "hollow: bound broken"
     handles.append(plt.Line2D([], [], marker="o", color=GREY, markerfacecolor="white", label=broken, **mark))
-    handles.append(plt.Line2D([], [], linestyle="--", color=GREY, linewidth=1, label="memcpy"))
+    handles.append(plt.Line2D([], [], linestyle="--", color=GREY, linewidth=1, label="a copy"))
     spacing = dict(columnspacing=1.4, handletextpad=0.4)
     figure.legend(handles=handles, loc="upper center", ncol=len(handles), fontsize=10, frameon=False, **spacing)
 
 
-def plot(report, path):
-    groups = report.classes()
+def speed(compared):
+    """Ratio against speed, for each class of fields that has speeds."""
+    groups = [g for g in compared.classes if g[0] != "simulated" and math.isfinite(compared.mean(g, "small", SPEED_BOUND, "compress"))][:3]
     size = (11, 3.3 * len(groups) + 0.5)
-    figure, axes = plt.subplots(len(groups), 2, figsize=size, squeeze=False, sharex=True, dpi=100)
+    figure, axes = plt.subplots(len(groups), 2, figsize=size, squeeze=False, sharex=True, dpi=72)  # as SVG counts, since labels are placed by pixels
     axes[0, 0].set_xscale("log")
-    axes[0, 0].set_xlim(0.0035, 20)
+    axes[0, 0].set_xlim(0.0002, 4)
     panels = []
-    for row, (name, fields) in zip(axes, groups.items()):
-        for axis, bound in zip(row, (report.speed_bound, LOSSLESS)):
+    for row, group in zip(axes, groups):
+        for axis, bound in zip(row, (SPEED_BOUND, LOSSLESS)):
             bells = []
-            for codec in report.codecs(bound):
-                figures = [report.mean(codec, fields, bound, f) for f in ("ratio", *MARKERS)]
-                if np.all(np.isfinite(figures)):
-                    bells.append(dumbbell(axis, codec, figures[0], figures[1:], report.keeps(codec, fields, bound)))
+            for codec in compared.codecs(bound):
+                figures = [compared.mean(group, codec, bound, f) for f in ("ratio", *MARKERS)]
+                if np.all(np.isfinite(figures)) and not compared.fails(group, codec, bound):
+                    bells.append(dumbbell(axis, codec, figures[0], figures[1:], compared.keeps(group, codec, bound)))
             if bells:
                 scales(axis, bells, bound != LOSSLESS)
-            how = "lossless" if bound == LOSSLESS else f"bound {bound_name(report.speed_bound)} × value range"
-            axis.set_title(f"{name}: {how}", fontsize=11)
+            how = "lossless" if bound == LOSSLESS else f"bound {bound_name(bound)} × range"
+            axis.set_title(f"{', '.join(group)}: {how}", fontsize=11)
             panels.append((axis, bells))
         row[0].set_ylabel("ratio", fontsize=10)
     for axis in axes[-1]:
@@ -152,4 +158,45 @@ def plot(report, path):
     figure.canvas.draw()
     for axis, bells in panels:
         label(axis, bells)
-    figure.savefig(path, dpi=100)
+    return figure
+
+
+def distortion(compared):
+    """PSNR against bits a value, a line for each codec that takes all fields of a class, a panel for each class."""
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.6))
+    codecs = compared.codecs(SPEED_BOUND)
+    peers = [c for c in codecs if c not in PROFILES]
+    dashes = dict(zip(PROFILES, ("-", "--", ":")))
+    colours = dict(zip(peers, plt.get_cmap("tab10").colors[:1] + plt.get_cmap("tab10").colors[2:3] + plt.get_cmap("tab10").colors[4:]))
+    for axis, group in zip(axes.flat, compared.classes):
+        for codec in codecs:
+            points = compared.curve(group, codec)
+            if points and not any(compared.fails(group, codec, b) for b in compared.bounds):
+                style = dict(color=OURS, linewidth=2, zorder=3) if codec in PROFILES else dict(color=colours[codec], linewidth=1.2)
+                axis.plot(*zip(*points), dashes.get(codec, "-"), marker="o", markersize=3.5, label=codec, **style)
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_major_formatter(FuncFormatter(plain))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.grid(alpha=0.25)
+        axis.set_title(", ".join(group), fontsize=11)
+        axis.tick_params(labelsize=9)
+        axis.set_xlabel("bits a value", fontsize=10)
+    for row in axes:
+        row[0].set_ylabel("PSNR, dB", fontsize=10)
+    for axis in axes.flat[len(compared.classes) :]:
+        axis.axis("off")
+        named = {name: mark for a in axes.flat for mark, name in zip(*a.get_legend_handles_labels())}
+        axis.legend(named.values(), named.keys(), loc="center", fontsize=10, frameon=False)
+    figure.tight_layout()
+    return figure
+
+
+PLOTS = {"speed": speed, "distortion": distortion}
+
+
+def draw(name, compared, path):
+    """The plot as SVG, with what it was drawn from in a comment: so that a plot that is stale is found without drawing."""
+    text = io.StringIO()
+    PLOTS[name](compared).savefig(text, format="svg", metadata={"Date": None})
+    path.write_text(re.sub(r"(<svg )", f"<!-- {compared.digest()} -->\n\\1", text.getvalue(), count=1))
