@@ -146,7 +146,7 @@ def hdf5(a):
     import peers
 
     real = [f for f in fields(a.quick) if f.where == "real"]
-    about = results.this_run("make report-hdf5", versions=peers.versions())
+    about = results.this_run("make report REPORT=hdf5", versions=peers.versions())
     kept = opened("hdf5", a.quick, ("language", "codec", "bound", "chunk", "threads"))
     kept.add(through.rows(real, SPEED_BOUND, str(a.file.resolve()), a.quick, progress), about)
 
