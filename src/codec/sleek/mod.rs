@@ -19,7 +19,7 @@ pub use plan::Plan;
 
 use std::cell::Cell;
 
-use super::{Capabilities, Codec, CpuCodec, Info};
+use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::codec::sleek::format::{Special, SubMode};
 use crate::container::constants::CHUNK_BYTES;
 use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
@@ -64,7 +64,7 @@ impl Codec for Sleek {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn crate::codec::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
         Some(self)
     }
 }

@@ -13,7 +13,7 @@ mod tile;
 
 use std::marker::PhantomData;
 
-use super::{Capabilities, Codec, CpuCodec, Info};
+use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -62,7 +62,7 @@ impl Codec for Zfp {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
         Some(self)
     }
 }
