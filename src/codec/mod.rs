@@ -16,7 +16,7 @@ use crate::container::{Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
-use crate::host::memory::{filled, on_heap};
+use crate::host::memory::{Heap, filled};
 use crate::params::{Params, Profile};
 use crate::runtime::cpu;
 
@@ -179,8 +179,8 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
 
 /// The same where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays either.
 #[inline(never)]
-fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Box<[Layout]>> {
-    on_heap(layout_of(params, src)?)
+fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
+    Heap::new(layout_of(params, src)?)
 }
 
 /// See [`crate::compress_bound`].
@@ -208,7 +208,7 @@ pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)
 
 /// Compresses what was searched, or is not to be.
 fn encode(params: &Params, src: &[u8], dst: &mut [u8], encoding: cpu::Encoding) -> Result<usize> {
-    let layout = &layout_on_heap(params, src)?[0];
+    let layout = &*layout_on_heap(params, src)?;
     if dst.len() < layout.bodies_at() {
         return no_room(params, layout, dst.len());
     }
@@ -258,7 +258,7 @@ pub struct Held {
 
 /// A stream whose header and index were read and verified, once for all that is asked of it.
 pub struct Stream<'a> {
-    opened: Box<[Opened]>,
+    opened: Heap<Opened>,
     bytes: &'a [u8],
 }
 
@@ -266,15 +266,15 @@ impl<'a> Stream<'a> {
     /// The stream that `src` is. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
     #[inline(never)]
     pub fn open(src: &'a [u8]) -> Result<Stream<'a>> {
-        let stream = Stream { opened: on_heap(open(src)?)?, bytes: src };
-        Index::new(&stream.opened[0].0, src)?;
+        let stream = Stream { opened: Heap::new(open(src)?)?, bytes: src };
+        Index::new(&stream.opened.0, src)?;
         Ok(stream)
     }
 
     /// What it restores. Each chunk of the index has a body in the stream, so this cannot be more than what so many
     /// bodies can restore, whatever the header says: memory for it may be asked for.
     pub fn held(&self) -> Held {
-        let header = &self.opened[0].0;
+        let header = &self.opened.0;
         let Layout { dtype, raw_bytes, .. } = header.layout;
         Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian }
     }
@@ -292,7 +292,7 @@ impl<'a> Stream<'a> {
         wanted: impl FnOnce(&Layout) -> Result<Wanted>,
     ) -> Result<usize> {
         exec::check_environment()?;
-        let (header, codec) = &self.opened[0];
+        let (header, codec) = &*self.opened;
         let index = Index::again(header, self.bytes);
         let wanted = wanted(&header.layout)?;
         let bytes = wanted.count() as usize * header.layout.dtype.size();

@@ -251,15 +251,15 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 
 /// What is to be done to the chunk `src`. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<Box<[Params]>> {
+fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap<Params>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    memory::on_heap(chunk::measured(Params { threads: options.threads, ..params }, src)?)
+    memory::Heap::new(chunk::measured(Params { threads: options.threads, ..params }, src)?)
 }
 
 #[inline(never)]
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let params = &asked(words, src, options)?[0];
+    let params = &*asked(words, src, options)?;
     let mut out = Buffer::new(codec::compress_bound(params, src.len() / params.dtype.size())?)?;
     let len = codec::compress_into(params, src, out.bytes(), options)?;
     out.shrink(len);

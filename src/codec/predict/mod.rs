@@ -22,7 +22,7 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::exec::{ExecOptions, Isa};
-use crate::host::memory::on_heap;
+use crate::host::memory::Heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
@@ -121,8 +121,8 @@ macro_rules! by_level {
 
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Box<[(Plan, Header)]>> {
-    on_heap(Plan::for_encoding(params, layout, src)?)
+fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Heap<(Plan, Header)>> {
+    Heap::new(Plan::for_encoding(params, layout, src)?)
 }
 
 impl CpuCodec for Predict {
@@ -134,8 +134,8 @@ impl CpuCodec for Predict {
         dst: &mut [u8],
         encoding: cpu::Encoding,
     ) -> Result<usize> {
-        let (plan, header) = &mut planned(params, layout, src)?[0];
-        let beside = &beside_missing(plan)?[0];
+        let (plan, header) = &mut *planned(params, layout, src)?;
+        let beside = &*beside_missing(plan)?;
         cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
     }
 
@@ -159,8 +159,8 @@ impl CpuCodec for Predict {
 
 /// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
 #[inline(never)]
-fn beside_missing(plan: &Plan) -> Result<Box<[Plan]>> {
-    on_heap(plan.beside_missing())
+fn beside_missing(plan: &Plan) -> Result<Heap<Plan>> {
+    Heap::new(plan.beside_missing())
 }
 
 /// The coder of the tiles of one stream.
@@ -175,14 +175,14 @@ struct Tiles<'a> {
 macro_rules! by_dtype {
     ($dtype:expr, $buffers:expr; $f:ident($($before:expr),*; $($behind:expr),*)) => {
         match ($dtype, &mut $buffers) {
-            (DType::F32, ByWord::U32(one)) => $f::<F32>($($before,)* &mut one[0], $($behind),*),
-            (DType::F64, ByWord::U64(one)) => $f::<F64>($($before,)* &mut one[0], $($behind),*),
-            (DType::F16, ByWord::U16(one)) => $f::<F16>($($before,)* &mut one[0], $($behind),*),
-            (DType::BF16, ByWord::U16(one)) => $f::<BF16>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U8(one)) => $f::<Int<u8>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U16(one)) => $f::<Int<u16>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U32(one)) => $f::<Int<u32>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U64(one)) => $f::<Int<u64>>($($before,)* &mut one[0], $($behind),*),
+            (DType::F32, ByWord::U32(one)) => $f::<F32>($($before,)* one, $($behind),*),
+            (DType::F64, ByWord::U64(one)) => $f::<F64>($($before,)* one, $($behind),*),
+            (DType::F16, ByWord::U16(one)) => $f::<F16>($($before,)* one, $($behind),*),
+            (DType::BF16, ByWord::U16(one)) => $f::<BF16>($($before,)* one, $($behind),*),
+            (_, ByWord::U8(one)) => $f::<Int<u8>>($($before,)* one, $($behind),*),
+            (_, ByWord::U16(one)) => $f::<Int<u16>>($($before,)* one, $($behind),*),
+            (_, ByWord::U32(one)) => $f::<Int<u32>>($($before,)* one, $($behind),*),
+            (_, ByWord::U64(one)) => $f::<Int<u64>>($($before,)* one, $($behind),*),
         }
     };
 }

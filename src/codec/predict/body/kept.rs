@@ -8,22 +8,22 @@ use crate::codec::predict::map::plan::Plan;
 use crate::error::Result;
 use crate::exec::{Isa, Level};
 use crate::host::fpu;
-use crate::host::memory::{Kept, on_heap};
+use crate::host::memory::{Heap, Kept};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::word::Word;
 
-/// Buffers for words of one size: one, on the heap.
+/// Buffers for words of one size.
 pub enum ByWord<A, B, C, D> {
-    U8(Box<[A]>),
-    U16(Box<[B]>),
-    U32(Box<[C]>),
-    U64(Box<[D]>),
+    U8(Heap<A>),
+    U16(Heap<B>),
+    U32(Heap<C>),
+    U64(Heap<D>),
 }
 
 impl<A, B, C, D> ByWord<A, B, C, D> {
     /// Takes the buffers out.
     fn take(&mut self) -> Self {
-        std::mem::replace(self, ByWord::U8(Box::default()))
+        std::mem::replace(self, ByWord::U8(Heap::default()))
     }
 }
 
@@ -90,14 +90,14 @@ macro_rules! for_words {
 
 /// An encoder's buffers on the heap. Never inlined: the stack holds those of one word alone while they are made.
 #[inline(never)]
-fn of_encoder<W: Word>(plan: &Plan) -> Result<Box<[encode::Buffers<W>]>> {
-    on_heap(encode::Buffers::new(plan)?)
+fn of_encoder<W: Word>(plan: &Plan) -> Result<Heap<encode::Buffers<W>>> {
+    Heap::new(encode::Buffers::new(plan)?)
 }
 
 /// A decoder's. Never inlined, as above.
 #[inline(never)]
-fn of_decoder<W: Word>(plan: &Plan) -> Result<Box<[decode::Buffers<W>]>> {
-    on_heap(decode::Buffers::new(plan)?)
+fn of_decoder<W: Word>(plan: &Plan) -> Result<Heap<decode::Buffers<W>>> {
+    Heap::new(decode::Buffers::new(plan)?)
 }
 
 impl Encoder {
@@ -140,10 +140,10 @@ impl Drop for Decoder {
             return;
         }
         match &mut self.buffers {
-            ByWord::U8(one) => one.iter_mut().for_each(decode::Buffers::forget),
-            ByWord::U16(one) => one.iter_mut().for_each(decode::Buffers::forget),
-            ByWord::U32(one) => one.iter_mut().for_each(decode::Buffers::forget),
-            ByWord::U64(one) => one.iter_mut().for_each(decode::Buffers::forget),
+            ByWord::U8(one) => one.forget(),
+            ByWord::U16(one) => one.forget(),
+            ByWord::U32(one) => one.forget(),
+            ByWord::U64(one) => one.forget(),
         }
         DECODERS.keep(Some((self.room, self.buffers.take())));
     }
