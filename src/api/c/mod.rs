@@ -74,7 +74,7 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         // SAFETY: the contract of this function.
         let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
         asked.check()?;
-        let found = crate::api::hdf5_filter::of_chunk(asked, chunk)?;
+        let found = crate::codec::rewritten::of_chunk(asked, chunk)?;
         // SAFETY: as above, and writable.
         unsafe { sleek_params::set_range(params, &found) }
     })
