@@ -77,7 +77,7 @@ pub mod range {
     pub use crate::primitives::range::{Ends, join, value_range};
 }
 
-pub use codec::Info;
+pub use codec::{Detail, Info};
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};

@@ -11,7 +11,7 @@ pub mod sleek;
 mod traits;
 pub mod zfp;
 
-pub use traits::{Capabilities, Codec, CpuCodec, Info};
+pub use traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 
 use crate::container::{Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
@@ -374,8 +374,7 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         missing: layout.shape.missing,
         step: 0.0,
         chunks: index.kinds(),
-        subchunks: [0; 6],
-        patched: 0,
+        details: Vec::new(),
     };
     by_id(header.codec)?.cpu().inspect(&header, &index, &mut info)?;
     Ok(info)

@@ -109,8 +109,15 @@ pub struct Info {
     pub missing: Missing,
     /// Chunks by kind: packed, raw, constant, masked.
     pub chunks: [u64; 4],
-    /// Subchunks of packed chunks by mode: offset, zigzag, delta, exponent map, second difference, constant.
-    pub subchunks: [u64; 6],
-    /// Subchunks with exceptions.
-    pub patched: u64,
+    /// What the codec itself tells of its packed chunks.
+    pub details: Vec<Detail>,
+}
+
+/// Something that a codec counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// What is counted.
+    pub name: &'static str,
+    /// How many there are of each kind; one kind that may be among those of another detail, or all that there are.
+    pub counts: Vec<(&'static str, u64)>,
 }
