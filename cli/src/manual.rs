@@ -1,4 +1,5 @@
-//! The manual page and `--help` are of one source: the page's options are what the arguments say. SLEEK_UPDATE=1 writes them.
+//! The manual page and `--help` are of one source: the page's options are what the arguments say. SLEEK_UPDATE=1
+//! writes them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
