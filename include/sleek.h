@@ -1,4 +1,16 @@
-// SLEEK: compression of arrays of floating-point numbers, lossless or with a guaranteed error bound.
+// SLEEK: compression of arrays of floating-point numbers, lossless or with a guaranteed error bound. The method is that
+// of Akathoott, Rodriguez and Burtscher (IPDPS 2026).
+//
+//     sleek_params params;
+//     sleek_params_init(&params);
+//     sleek_params_parse(&params, "abs=1e-3");
+//     params.dtype = SLEEK_F32;
+//     size_t room = sleek_compress_bound(&params, count), size = 0;
+//     if (sleek_compress(&params, values, count, stream, room, &size, NULL)) puts(sleek_last_error());
+//
+// An array is its elements one after the other, the last dimension fastest; params.dims tells its shape. An absolute
+// bound is in the unit of the values. The others are parts: of the value range (SLEEK_NOA), of each value (SLEEK_REL).
+// In comments v is a value and r what is restored of it.
 //
 // A function that can fail returns a status code, SLEEK_OK (0) or SLEEK_E_...; sleek_last_error() then explains it. No
 // function prints, exits, raises a signal, or lets an exception or a Rust panic out. Sizes are in bytes, and called
@@ -118,10 +130,11 @@ typedef enum sleek_codec {
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
 typedef enum sleek_profile {
-    // A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
+    // The default, at about the speed of memory: the best of several predictions for every 4 KiB, and the bound used
     // in full.
     SLEEK_ADAPTIVE = 0,
-    // The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
+    // The transform of the published SLEEK alone: a little faster, larger streams, the bound rounded down to a power of
+    // two.
     SLEEK_FAST = 1,
     // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
     // the bound used in full.

@@ -5,6 +5,14 @@
 //! Rodriguez, Burtscher, IPDPS'26). Streams are the same on every machine and are verified before they are decoded.
 //! HDF5, Zarr, Python and C read the same streams.
 //!
+//! - **An array** is a slice of bytes: its elements one after the other, little-endian, the last dimension fastest.
+//!   [`Params::dims`] tells its shape; without it the array has one dimension.
+//! - **A bound** of [`Mode::Abs`] is in the unit of the values. That of [`Mode::Noa`] is a part of the value range,
+//!   that of [`Mode::Rel`] a part of each value. It holds for every value. NaN, infinities and missing values come back
+//!   bit for bit.
+//! - **A stream** says itself what it holds: [`inspect`] tells without decoding, [`decompress`] needs nothing else.
+//! - **An error** has a [`Kind`] for programs and a message that names the value at fault. No input makes a call panic.
+//!
 //! ```
 //! use sleek::{DType, Mode, Params};
 //! let values: Vec<u8> = (0..1000).flat_map(|i| (i as f32 * 0.01).sin().to_le_bytes()).collect();

@@ -1,5 +1,10 @@
 """Compression of arrays of floating-point numbers, lossless or with an error bound that holds for every value.
 
+An array has any shape, of at most 32 dimensions, and elements of float16, bfloat16, float32, float64 or integers, which are lossless
+only. An absolute bound is in the unit of the values; ``noa`` is a part of the value range, ``rel`` a part of each value. NaN,
+infinities and missing values come back bit for bit. What is refused or damaged raises `SleekError`, whose ``code`` is the status of
+``sleek.h``. The method is SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26); the same streams are read from C, HDF5 and the command.
+
 Arrays in memory:
 
 >>> import numpy as np, sleek

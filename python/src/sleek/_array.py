@@ -230,7 +230,7 @@ def decompress(
     masked: bool = False,
     cuda_stream: Any = None,
 ) -> Any:
-    """Restores the whole array, in the shape that it had, or in `shape`.
+    """Restores the whole array, in the shape that it had, or in `shape`. What is no stream, or is damaged, raises `SleekError`.
 
     The stream is bytes, or a buffer on the host or a GPU. The array is one of numpy, or `out`, an array of the same type and as many
     elements on the host or a GPU. With `masked` it is a masked array, in which missing values are masked. `cuda_stream` is as for

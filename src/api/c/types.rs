@@ -110,10 +110,11 @@ pub enum sleek_codec {
 /// What the encoder may spend on the ratio. A decoder reads all without being told.
 #[repr(C)]
 pub enum sleek_profile {
-    /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
+    /// The default, at about the speed of memory: the best of several predictions for every 4 KiB, and the bound used
     /// in full.
     SLEEK_ADAPTIVE = 0,
-    /// The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
+    /// The transform of the published SLEEK alone: a little faster, larger streams, the bound rounded down to a power of
+    /// two.
     SLEEK_FAST = 1,
     /// The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
     /// the bound used in full.
