@@ -133,8 +133,8 @@ typedef enum sleek_profile {
     // The default, at about the speed of memory: the best of several predictions for every 4 KiB, and the bound used
     // in full.
     SLEEK_ADAPTIVE = 0,
-    // The transform of the published SLEEK alone: a little faster, larger streams, the bound rounded down to a power of
-    // two.
+    // The transform of the published SLEEK alone: a little faster, larger streams, the bound rounded down to a power
+    // of two.
     SLEEK_FAST = 1,
     // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
     // the bound used in full.

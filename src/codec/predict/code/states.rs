@@ -1,4 +1,5 @@
-//! The states of the lanes: how they end, what stands of that in a body, and the classes of groups, which they have first.
+//! The states of the lanes: how they end, what stands of that in a body, and the classes of groups, which they have
+//! first.
 
 use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST};
 use crate::codec::predict::format::*;
