@@ -12,7 +12,7 @@
     report.py check                   fails where a page or a plot is not what the results make; as for pages
 
 Fields are those of SLEEK_DATA (else tests/data), of SLEEK_SIM if it is set, and of heldout.py. With --quick few fields and bounds
-are measured, and results go to build/report/results, of which no page is made. With --seconds N `ratios` and `speeds` end then, and
+are measured. Then, and without SLEEK_DATA, results go to build/report/results, of which no page is made. With --seconds N `ratios` and `speeds` end then, and
 the same call goes on with the fields of which this commit has no rows. With --only they measure some codecs.
 """
 
@@ -53,7 +53,8 @@ def progress(text):
 
 
 def opened(name, quick, key=KEY):
-    return Results(name, key, BUILD / "results" if quick else None)
+    """The results that pages are made of; of a quick run, or without the large fields, others, which are thrown away."""
+    return Results(name, key, BUILD / "results" if quick or "SLEEK_DATA" not in os.environ else None)
 
 
 def fields(quick):
