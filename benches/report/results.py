@@ -44,7 +44,9 @@ def changed(codec, commit):
     clean = git("diff", "--quiet", "HEAD", "--", *PATHS[codec]) is not None
     if clean and git("merge-base", "--is-ancestor", last.strip(), commit) is not None:
         return False
-    return bool(git("diff", "-I", r"^\s*(//.*)?$", commit, "--", *PATHS[codec]))
+    lines = git("diff", "-U0", commit, "--", *PATHS[codec]).splitlines()
+    told = [line[1:].strip() for line in lines if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")]
+    return any(text and not text.startswith("//") for text in told)
 
 
 def mark(codec, commit):

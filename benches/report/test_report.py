@@ -73,6 +73,27 @@ class Report(unittest.TestCase):
             kept.add([{"codec": "b", "ratio": 4.0}], {**ABOUT, "date": "2026-01-02"})
             self.assertEqual(len(json.loads((pathlib.Path(folder) / "r.json").read_text())["runs"]), 1)
 
+    def test_code_makes_a_figure_old_and_a_comment_does_not(self):
+        before = results.ROOT
+        with tempfile.TemporaryDirectory() as folder:
+            results.ROOT = pathlib.Path(folder)
+            file = results.ROOT / "src/codec/sleek/mod.rs"
+            file.parent.mkdir(parents=True)
+            try:
+                for text in ("let x = 1;\n", "// A comment.\n\nlet x = 1;\n", "// A comment.\n\nlet x = 2;\n"):
+                    file.write_text(text)
+                    results.git("init", "-q")
+                    results.git("add", "-A")
+                    results.git("-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "a")
+                commits = results.git("log", "--format=%H").split()
+                changed = results.changed.__wrapped__
+                self.assertEqual([changed("adaptive", c) for c in commits], [False, True, True])
+                file.write_text("// A comment.\n\nlet x = 1;\n")
+                self.assertEqual([changed("adaptive", c) for c in commits], [True, False, False])
+                self.assertIsNone(changed("adaptive", "0" * 40))
+            finally:
+                results.ROOT = before
+
     def test_an_old_commit_has_the_mark(self):
         first = results.git("log", "--format=%H", "--reverse", "--", "src/codec/sleek")
         if not first or results.changed("adaptive", first.split()[0]) is None:

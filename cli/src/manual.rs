@@ -82,7 +82,7 @@ fn the_manual_says_what_help_says() {
     let made = options(&program);
     let new = [&text[..begin + ENDS[0].len()], &made, &text[end..]].concat();
     if std::env::var_os("SLEEK_UPDATE").is_some() {
-        std::fs::write(PAGE, &new).unwrap();
+        return std::fs::write(PAGE, &new).unwrap();
     }
     assert!(text == new, "packaging/sleek.1 is not what --help says: SLEEK_UPDATE=1 cargo test -p sleek-cli manual");
 }
