@@ -118,12 +118,14 @@ class Compared:
         return any("failed" in r for r in self.rows(self.ratios, group, codec, bound) if r["field"] not in NO_MEAN)
 
     def cell(self, group, codec, bound, figure):
-        """The mean as text, which says if fields are missing and if the figure is older than the code."""
-        source = self.speeds if figure in ("compress", "decompress") else self.ratios
-        rows = self.rows(source, group, codec, bound)
-        stale = "".join({mark(codec, source.commit(r)) for r in rows})
+        """The mean as text, which says if fields are missing."""
         mean = self.mean(group, codec, bound, figure)
-        return number(mean) + ("†" if self.fails(group, codec, bound) else "") + stale if math.isfinite(mean) else "–"
+        return number(mean) + ("†" if self.fails(group, codec, bound) else "") if math.isfinite(mean) else "–"
+
+    def named(self, codec, bound):
+        """The codec's name, with the mark if figures at this bound are older than its code."""
+        commits = {of.commit(r) for of in (self.ratios, self.speeds) for r in of.rows.values() if (r["codec"], r["bound"]) == (codec, bound)}
+        return shown(codec) + "".join({mark(codec, commit) for commit in commits})
 
     def largest(self, group, codec, bound):
         errors = [float(r["error"]) for r in self.rows(self.ratios, group, codec, bound) if r.get("error") is not None]
@@ -172,7 +174,7 @@ class Compared:
                 cells = [self.cell(group, codec, b, "ratio") for b in self.bounds]
                 speeds = "/".join(self.cell(group, codec, SPEED_BOUND, f) for f in ("compress", "decompress"))
                 psnr = f"{self.psnr(group, codec, SPEED_BOUND):.1f}"
-                rows.append([", ".join(group), shown(codec), *cells, psnr, speeds, self.verdict(group, codec, self.bounds)])
+                rows.append([", ".join(group), self.named(codec, SPEED_BOUND), *cells, psnr, speeds, self.verdict(group, codec, self.bounds)])
         head = ["fields", "codec", *(f"{bound_name(b)}: ratio" for b in self.bounds)]
         at = bound_name(SPEED_BOUND)
         return table([*head, f"{at}: PSNR", f"{at}: speeds", "largest error / bound"], said_once(rows, 1))
@@ -255,7 +257,7 @@ class Compared:
         rows = []
         for codec in self.codecs(LOSSLESS):
             speeds = ["/".join(self.cell(g, codec, LOSSLESS, f) for f in ("compress", "decompress")) for g in groups]
-            rows.append([shown(codec), *(x for g, pair in zip(groups, speeds) for x in (self.cell(g, codec, LOSSLESS, "ratio"), pair))])
+            rows.append([self.named(codec, LOSSLESS), *(x for g, pair in zip(groups, speeds) for x in (self.cell(g, codec, LOSSLESS, "ratio"), pair))])
         head = ["codec", *(h for g in groups for h in (", ".join(g) + ": ratio", "speeds"))]
         return table(head, rows)
 
@@ -292,7 +294,7 @@ class Compared:
                 sleek = [number(row[5]), f"{number(row[6])} / {number(row[7])}", number(row[2]), f"{number(row[3])} / {number(row[4])}"]
                 stale = mark("sleek on GPUs", gpu["about"]["commit"])
                 rows.append([f"NVIDIA H100, {row[0]}", "1490 GB/s", *(cell + stale for cell in sleek), "–", "–"])
-        head = ["", "memcpy", "`adaptive`: ratio", "speed", "`fast`: ratio", "speed", "`small`: ratio", "speed"]
+        head = ["", "memcpy", *(text for codec in ("adaptive", "fast", "small") for text in (self.named(codec, SPEED_BOUND) + ": ratio", "speed"))]
         return table(head, rows)
 
 
