@@ -148,6 +148,19 @@ def test_each_missing_value_in_its_turn_becomes_the_next_number():
         assert library(whole) == sleek_decode.decode_bytes(whole) == np.full(5, restored, "u4").tobytes()
 
 
+WIDE_DIFFERENCES = bytes.fromhex(
+    "89534c45454b010004030008000000000400000000000000a800000000000000000000000000000000000000000000000000000000000000e996ed51"
+    "c7849f1e3000000001010002000000000000000001000000000000000400000000000000030300000000000000000000000000009000000000000000"
+    "b91c8252152177c206000000000000000000000000000000080200020000000000000103ff0ba00e8422b87049370000"
+)
+"""A sparse tile of f16, interpolated, with the codes 5, 98381, 70000 and 131077."""
+
+
+def test_differences_of_sparse_tiles_have_32_bits():
+    assert sleek_decode.inspect(WIDE_DIFFERENCES).dtype == "f16"
+    assert sleek_decode.decode_bytes(WIDE_DIFFERENCES) == library(WIDE_DIFFERENCES) == bytes.fromhex("028085488b08d63f")
+
+
 def fields():
     """Arrays of all kinds, by name."""
     rng = np.random.default_rng(7)
