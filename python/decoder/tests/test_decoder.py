@@ -161,6 +161,21 @@ def test_differences_of_sparse_tiles_have_32_bits():
     assert sleek_decode.decode_bytes(WIDE_DIFFERENCES) == library(WIDE_DIFFERENCES) == bytes.fromhex("028085488b08d63f")
 
 
+@pytest.mark.parametrize("base", [0, -5, 1 << 68, -(1 << 69), (1 << 69) - 7])
+def test_bases_of_multiples_are_cut_to_32_bits(base):
+    base %= 1 << 70
+    # Interpolated, map 1, sparse without codes, all bits of a base.
+    head = 1 << 3 | 1 << 5 | 1 << 9 | 3 << 24 | (base & 63) << 26
+    body = head.to_bytes(4, "little") + (base >> 6).to_bytes(8, "little") + b"\0\0\1\0"
+    stream = bytearray(WIDE_DIFFERENCES[:144]) + body
+    stream[9], stream[12:16], stream[128] = 1, (-10).to_bytes(2, "little", signed=True) + bytes([4, 100]), len(body) // 4
+    stream[24:32] = len(stream).to_bytes(8, "little")
+    whole = seal(stream, (None, 112, 1, 4, 4, 30, 144, 1))
+    multiple = (base + (1 << 31)) % (1 << 32) - (1 << 31)
+    expected = np.full(4, np.float32(multiple) * np.float32(100 * 2.0**-18))
+    assert sleek_decode.decode_bytes(whole) == library(whole) == expected.tobytes()
+
+
 def fields():
     """Arrays of all kinds, by name."""
     rng = np.random.default_rng(7)
