@@ -3,8 +3,8 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::group::DirectCost;
 use super::own_table::{SYMBOLS, class_of};
+use super::simd::group::DirectCost;
 use super::tables;
 use super::token_costs::{BIT, DIRECT_COSTS, PARTS, TOKEN_COSTS, log2};
 use crate::codec::predict::format::{DIRECT, GROUP, token};
