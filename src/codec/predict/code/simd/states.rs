@@ -17,7 +17,7 @@ const READ_SLACK: usize = LANES;
 pub type Tail = [[u8; 2]; 2 * MOST_WORDS + READ_SLACK];
 
 /// The words of a decoder, behind whose end there are zeros.
-pub struct Source<'a> {
+pub struct WordSource<'a> {
     words: &'a [[u8; 2]],
     /// The next one.
     pub at: usize,
@@ -26,10 +26,10 @@ pub struct Source<'a> {
     tail_at: Option<usize>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> WordSource<'a> {
     /// These words, from the one at `at` on; `tail` is of use meanwhile.
-    pub fn new(words: &'a [[u8; 2]], at: usize, tail: &'a mut Tail) -> Source<'a> {
-        Source { words, at, tail, tail_at: None }
+    pub fn new(words: &'a [[u8; 2]], at: usize, tail: &'a mut Tail) -> WordSource<'a> {
+        WordSource { words, at, tail, tail_at: None }
     }
 
     /// Words, and where the next one is among them, which as many follow as a group may take; `None` if more were taken
@@ -58,13 +58,13 @@ pub struct States<'a, P: Simd<M>, const M: usize> {
     x: [P::V; M],
     threshold: P::V,
     /// The words.
-    pub source: Source<'a>,
+    pub source: WordSource<'a>,
 }
 
 impl<'a, P: Simd<M>, const M: usize> States<'a, P, M> {
     /// These, which take words below the threshold.
     #[inline(always)]
-    pub fn new(p: P, lanes: &[u32; LANES], threshold: u32, source: Source<'a>) -> Self {
+    pub fn new(p: P, lanes: &[u32; LANES], threshold: u32, source: WordSource<'a>) -> Self {
         let mut states = States { p, x: [p.splat(0); M], threshold: p.splat(threshold), source };
         states.set(lanes);
         states

@@ -6,7 +6,7 @@
 use super::encoding::{Encoding, OwnEncoding};
 use super::group::Group;
 use super::lanes::{lanes_of, quads_of};
-use super::states::{self, Source, States, Tail, Turn};
+use super::states::{self, States, Tail, Turn, WordSource};
 use crate::codec::predict::code::counts::TokenCounts;
 use crate::codec::predict::code::encode::{Of, Own as Given};
 use crate::codec::predict::code::own_table::OWN;
@@ -270,7 +270,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         let mut source = rans::Source::new(packed.bytes, threshold);
         let classes = read_classes(groups(tile.n), &mut lanes, &mut source);
         let words = packed.bytes.as_chunks().0;
-        let states = States::new(p, &lanes, threshold, Source::new(words, source.at, tail));
+        let states = States::new(p, &lanes, threshold, WordSource::new(words, source.at, tail));
         Course { states, classes, tile, words }
     }
 
