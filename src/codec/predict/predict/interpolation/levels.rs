@@ -13,7 +13,7 @@ pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
 /// The class of nodes that are coarse along all axes.
 pub const COARSE: u8 = 0;
 /// Levels whose codes may be differences, from the finest on.
-const DIFFERENCE_LEVELS: usize = 2;
+pub const DIFFERENCE_LEVELS: usize = 2;
 
 /// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
 const STEPS: [&[u32]; AXES + 1] =

@@ -16,9 +16,10 @@ use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
 use levels::LevelLayout;
-pub use levels::{single_classes, with_differences};
+pub use levels::{DIFFERENCE_LEVELS, single_classes, with_differences};
 use pass::Pass;
 pub use pass::difference;
+pub use weights::WEIGHT_BITS;
 
 /// Differences from predictions below this become the right code in the arithmetic of f32.
 const MOST: u32 = 1 << 20;
