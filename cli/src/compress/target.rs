@@ -4,7 +4,9 @@ use sleek::bound::sub_down;
 use sleek::{Mode, Params};
 
 use super::cut::Cut;
-use super::{Args, compress_frame, read_through, seen_range};
+use super::look::{read_through, seen_range};
+use super::request::Args;
+use super::write::compress_frame;
 use crate::io::{Block, Input};
 use crate::quality::Extent;
 use crate::targets::{self, Measured, Quest, Target, restored};
