@@ -1,6 +1,8 @@
 //! Codes as words, and back, by the instructions of a level.
 
-use super::tile::{self, Buffers, Coded, Codes};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::tile;
+use super::tile::{Buffers, Coded, Codes};
 use crate::codec::predict::code::counts::TokenCounts;
 use crate::codec::predict::code::encode::Own;
 use crate::codec::predict::code::states::State;
