@@ -295,11 +295,11 @@ fn headers_are_fresh() {
     }
 }
 
-/// The enumerators without a type's name that a source of kernels has, with what it says of them.
+/// The enumerators of no named type that a source of kernels has outside of functions, with what it says of them.
 fn enumerators(source: &str) -> Vec<(String, String)> {
     let lines = source.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let source = lines.collect::<Vec<_>>().join("\n");
-    let lists = source.split("enum : u32 {").skip(1).filter_map(|rest| rest.split('}').next());
+    let source = lines.flat_map(|line| ["\n", line]).collect::<String>();
+    let lists = source.split("\nenum : u32 {").skip(1).filter_map(|rest| rest.split('}').next());
     let each = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split_once('='));
     each.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
 }
