@@ -1,4 +1,4 @@
-//! The states of the lanes: how they end, what stands of that in a body, and the classes of groups, which they have first.
+//! The states of the lanes: how they end and what of that stands in a body. And classes of groups, which come first.
 
 use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST};
 use crate::codec::predict::format::*;

@@ -13,9 +13,9 @@ use crate::primitives::word::Word;
 
 /// What a level does in its own way of this stage.
 pub trait Level: simd::Level {
-    /// The codes of short numbers of a tile with these lengths, which stand behind a margin: their differences along the
-    /// axes that are chosen, or their distances from what was subtracted from them; whether any is other than 0. `None`
-    /// if the level does so no faster than the portable code.
+    /// The codes of short numbers of a tile with these lengths, which stand behind a margin. They are differences along
+    /// the axes that are chosen, or distances from what was subtracted; returns whether any is other than 0. `None` if
+    /// the level does so no faster than the portable code.
     fn differ(
         self,
         _grid: &Grid,

@@ -63,7 +63,7 @@ macro_rules! for_levels {
         $of_level!(
             crate::exec::Avx512,
             crate::codec::predict::simd::avx512::REGISTERS,
-            "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+            "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,bmi1,bmi2,lzcnt,popcnt"
         );
         #[cfg(target_arch = "aarch64")]
         $of_level!(crate::exec::Neon, crate::codec::predict::simd::neon::REGISTERS, "neon");
