@@ -179,8 +179,8 @@ fn kernels_include_their_own_folder_and_what_is_common() {
 
 #[test]
 fn types_are_seen() {
-    let source = "pub struct A<T>(T);\nunsafe trait B {\n    type C;\n}\npub(crate) enum D {}\ntype E = u8;\nstruction!();\n\
-                  #[cfg(test)]\nmod tests {\nstruct F;\n";
+    let source = "pub struct A<T>(T);\nunsafe trait B {\n    type C;\n}\npub(crate) enum D {}\ntype E = u8;\n\
+                  struction!();\n#[cfg(test)]\nmod tests {\nstruct F;\n";
     assert_eq!(types(source).collect::<Vec<_>>(), ["A", "B", "D", "E"]);
 }
 
