@@ -54,11 +54,7 @@ impl Level for Scalar {}
 macro_rules! for_levels {
     ($of_level:ident) => {
         #[cfg(target_arch = "x86_64")]
-        $of_level!(
-            crate::exec::Avx2,
-            crate::codec::predict::simd::avx2::REGISTERS,
-            "avx2,bmi1,bmi2,lzcnt,popcnt,fma"
-        );
+        $of_level!(crate::exec::Avx2, crate::codec::predict::simd::avx2::REGISTERS, "avx2,bmi1,bmi2,lzcnt,popcnt,fma");
         #[cfg(target_arch = "x86_64")]
         $of_level!(
             crate::exec::Avx512,
