@@ -47,13 +47,13 @@ fn table(rows: &[modules::Row]) -> String {
             only_with(feature)
         );
     }
-    rust += "static MODULES: &[Row] = &[\n";
+    rust += "static MODULES: &[KernelRow] = &[\n";
     for row in rows {
         let modules::Row { folder, codec, name, dtypes, part, entries, feature, .. } = row;
         let k = archives.iter().position(|archive| *archive == (folder, feature)).unwrap_or_default();
         let _ = writeln!(
             rust,
-            "{}Row {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, \
+            "{}KernelRow {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, \
              entries: &{entries:?}, \
              archive: ARCHIVE_{k} }},",
             only_with(feature)

@@ -69,7 +69,7 @@ use exec::ExecOptions;
 /// HDF5, for programs that call it from Rust: the words that ask for the filter, the element type of a datatype, and
 /// the filter's work on one chunk. Nothing here calls HDF5.
 pub mod hdf5 {
-    pub use crate::api::hdf5_filter::cd_values::{CdValues, Element, FILTER_ID, cd_values_of};
+    pub use crate::api::hdf5_filter::cd_values::{CdValues, FILTER_ID, StoredElement, cd_values_of};
     pub use crate::api::hdf5_filter::datatype::{Stored, differ_in_order_only, parse as datatype};
     #[cfg(unix)]
     pub use crate::api::hdf5_filter::{bytes_of_chunk, sleek_h5_class as class, stream_of_chunk};

@@ -2,7 +2,7 @@
 
 mod imports;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -129,6 +129,37 @@ fn stages_know_nothing_of_each_other() {
     }
 }
 
+/// The names of the types that a file has at its outermost level.
+fn types(source: &str) -> impl Iterator<Item = &str> {
+    let lines = source.split("\nmod tests {").take(1).flat_map(str::lines);
+    lines.filter_map(|line| {
+        let visible = ["pub(crate) ", "pub(super) ", "pub "].iter().find_map(|pub_| line.strip_prefix(pub_));
+        let item = visible.unwrap_or(line);
+        let item = item.strip_prefix("unsafe ").unwrap_or(item);
+        let named =
+            ["struct ", "enum ", "trait ", "type ", "union "].iter().find_map(|kind| item.strip_prefix(kind))?;
+        named.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    })
+}
+
+/// Who reads a type's name need not ask which of many it is: it stands in two rooms at most, the command being one.
+#[test]
+fn types_of_one_name_are_in_two_rooms_at_most() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (folder, is_command) in [("src", false), ("cli/src", true)] {
+        for (module, source) in sources(&package.join(folder)) {
+            let room = if is_command { "the command" } else { &module[0] };
+            for name in types(&source) {
+                rooms.entry(name.to_owned()).or_default().insert(room.to_owned());
+            }
+        }
+    }
+    assert!(rooms.len() > 400 && rooms.values().any(|rooms| rooms.len() == 2), "{} names", rooms.len());
+    let many: Vec<_> = rooms.iter().filter(|(_, rooms)| rooms.len() > 2).collect();
+    assert!(many.is_empty(), "names of types in more than two rooms: {many:#?}");
+}
+
 /// What all kernels have in common knows no codec, and codecs' kernels know no other one's.
 #[test]
 fn kernels_include_their_own_folder_and_what_is_common() {
@@ -144,6 +175,13 @@ fn kernels_include_their_own_folder_and_what_is_common() {
         }
     }
     assert!(seen > 20);
+}
+
+#[test]
+fn types_are_seen() {
+    let source = "pub struct A<T>(T);\nunsafe trait B {\n    type C;\n}\npub(crate) enum D {}\ntype E = u8;\n\
+                  struction!();\n#[cfg(test)]\nmod tests {\nstruct F;\n";
+    assert_eq!(types(source).collect::<Vec<_>>(), ["A", "B", "D", "E"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use modules::Row;
 
 use sleek::bound::step_range;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
-use sleek::codec::predict::{gpu_limits, tables, token_costs};
+use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
@@ -293,6 +293,70 @@ fn headers_are_fresh() {
         let committed = std::fs::read_to_string(path).unwrap();
         assert!(committed == made, "kernels/{name} is stale: SLEEK_UPDATE=1 cargo test --test kernels");
     }
+}
+
+/// The enumerators of no named type that a source of kernels has outside of functions, with what it says of them.
+fn enumerators(source: &str) -> Vec<(String, String)> {
+    let lines = source.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let source = lines.flat_map(|line| ["\n", line]).collect::<String>();
+    let lists = source.split("\nenum : u32 {").skip(1).filter_map(|rest| rest.split('}').next());
+    let each = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split_once('='));
+    each.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
+}
+
+/// What an enumerator is: a number or a name, or two with a sign between them.
+fn value(said: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
+    let one = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.trim_end_matches('u').parse().ok().or_else(|| known.get(word).copied()),
+    };
+    match said.split_whitespace().collect::<Vec<_>>()[..] {
+        [word] => one(word),
+        [a, "*", b] => Some(one(a)? * one(b)?),
+        [a, "/", b] => Some(one(a)? / one(b)?),
+        [a, "<<", b] => Some(one(a)? << one(b)?),
+        _ => None,
+    }
+}
+
+/// A rule that Rust and CUDA both know is the same on both sides.
+fn compare_rules(rules: &[(&str, u64)], sources: &[String]) -> Result<(), String> {
+    let all: Vec<_> = sources.iter().flat_map(|source| enumerators(source)).collect();
+    // Each may be made of those before it in any file.
+    let mut known = BTreeMap::new();
+    for _ in 0..3 {
+        known.extend(
+            all.iter().filter_map(|(name, said)| Some((name.clone(), value(said, &known)?))).collect::<Vec<_>>(),
+        );
+    }
+    for (name, ours) in rules {
+        if all.iter().filter(|(other, _)| other == name).count() != 1 {
+            return Err(format!("{name} is not said once in kernels"));
+        }
+        if known.get(*name) != Some(ours) {
+            return Err(format!("{name} is {ours} in Rust and {:?} in kernels", known.get(*name)));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rules_are_the_same_in_kernels() {
+    let folder = kernels().join("predict");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|e| e == "cuh" || e == "h"));
+    let sources: Vec<String> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let rules = gpu_rules();
+    assert!(rules.len() > 20);
+    compare_rules(&rules, &sources).unwrap();
+    for (k, (name, number)) in rules.iter().enumerate() {
+        let mut other = rules.clone();
+        other[k] = (name, number + 1);
+        assert!(compare_rules(&other, &sources).is_err_and(|why| why.starts_with(name)), "{name}");
+    }
+    assert!(compare_rules(&[("NOBODY_HAS_IT", 1)], &sources).is_err());
+    let twice = ["enum : u32 { A = 1 };".to_owned(), "enum : u32 {\n    A = 1,    // again\n};".to_owned()];
+    assert!(compare_rules(&[("A", 1)], &twice[..1]).is_ok() && compare_rules(&[("A", 1)], &twice).is_err());
 }
 
 /// A source with every include put in its place once, but for those of the stand-in for the driver.

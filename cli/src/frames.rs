@@ -198,20 +198,24 @@ pub fn header(frame: &Block) -> Result<Header, String> {
 }
 
 /// A run of a frame's elements.
-pub struct Piece {
+pub struct FramePiece {
     first: u64,
     count: usize,
     size: usize,
 }
 
 /// The pieces in which to restore a frame, so that a small stream of a huge array needs no huge memory.
-pub fn pieces(header: &Header) -> impl Iterator<Item = Piece> + use<> {
+pub fn pieces(header: &Header) -> impl Iterator<Item = FramePiece> + use<> {
     let (count, size) = (header.layout.count, header.layout.dtype.size());
     let step = FRAME_BYTES / size;
-    (0..count).step_by(step).map(move |first| Piece { first, count: (count - first).min(step as u64) as usize, size })
+    (0..count).step_by(step).map(move |first| FramePiece {
+        first,
+        count: (count - first).min(step as u64) as usize,
+        size,
+    })
 }
 
-impl Piece {
+impl FramePiece {
     /// Restores the piece into `block`.
     pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
         let room = block.room(self.count * self.size);

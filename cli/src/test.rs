@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 #[cfg(unix)]
-use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::object::{Contents, ObjectKind};
 #[cfg(unix)]
 use crate::hdf5::{Hdf5, dataset::Field, is_hdf5};
 use crate::io::{Block, Input, files_below, say};
@@ -161,7 +161,7 @@ fn datasets(path: &Path) -> Result<Findings, String> {
     };
     let file = hdf5.open(path)?;
     let contents = Contents::read(&file)?;
-    for object in contents.objects.iter().filter(|object| object.kind == Kind::Dataset) {
+    for object in contents.objects.iter().filter(|object| object.kind == ObjectKind::Dataset) {
         match Field::open(&file, object)? {
             Ok(field) => dataset(&field, &mut findings)?,
             Err(why) => findings.others.push(format!("{}: {why}", object.name())),

@@ -1,7 +1,7 @@
 //! What comes of a bound.
 
 use super::elements;
-use super::quality::{Likeness, Place, scale_of};
+use super::quality::{Extent, Likeness, scale_of};
 use super::target::Target;
 use crate::codec;
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl Measured {
         &mut self,
         params: &Params,
         fills: &[f64],
-        (place, is_whole): (Place, bool),
+        (place, is_whole): (Extent, bool),
         data: &[u8],
         back: &[u8],
     ) {

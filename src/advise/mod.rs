@@ -23,7 +23,7 @@ use crate::error::{Result, fail};
 use crate::mode::Mode;
 use crate::params::{Params, Search};
 use crate::runtime::cpu;
-use quality::Place;
+use quality::Extent;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
@@ -47,13 +47,13 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     let range = range.map_or(0.0, |(low, high)| sub_down(high, low));
     let sample = sample::pieces(&dims, with.dtype.size(), src)?;
     let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
-    let measure = |params: &Params, parts: &[sample::Piece]| {
+    let measure = |params: &Params, parts: &[sample::SamplePiece]| {
         let mut m = Measured::new(&target, range, dims.lens());
         let is_whole = parts.len() == 1;
         parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
         Ok(m)
     };
-    let whole = [sample::Piece { dims, bytes: src }];
+    let whole = [sample::SamplePiece { dims, bytes: src }];
     match quest.solve(|params| measure(params, &sample), |params| measure(params, &whole)) {
         Ok(answer) => Ok(Params { dims: params.dims, missing: params.missing, ..answer.params }),
         Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),
@@ -66,7 +66,7 @@ fn add(
     m: &mut Measured,
     params: &Params,
     fills: &[f64],
-    (piece, is_whole): (&sample::Piece, bool),
+    (piece, is_whole): (&sample::SamplePiece, bool),
     target: Target,
 ) -> Result<()> {
     let params = Params { dims: piece.dims, ..params.clone() };
@@ -74,7 +74,7 @@ fn add(
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.mode != Mode::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
-        let place = Place { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
+        let place = Extent { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
         m.add_errors(&params, fills, (place, is_whole), piece.bytes, &back);
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! meets it.
 
 use super::measured::Measured;
-use super::search::{Found, Side, Window, search};
+use super::search::{FoundBound, Side, Window, search};
 use super::target::{EXACT, Target, in_digits};
 use crate::mode::Mode;
 use crate::params::Params;
@@ -109,7 +109,7 @@ impl Quest<'_> {
         ends: (f64, f64),
         sample: &mut impl FnMut(&Params) -> Result<Measured, E>,
         whole: &mut impl FnMut(&Params) -> Result<Measured, E>,
-    ) -> Result<Found<Measured>, E> {
+    ) -> Result<FoundBound<Measured>, E> {
         let target = self.target.as_ratio(self.raw_bytes);
         search(
             ends,

@@ -10,21 +10,21 @@ const ALL_BYTES: usize = SAMPLE_BYTES as usize;
 const PIECE_BYTES: usize = 512 << 10;
 
 /// A part of an array that is whole along all dimensions but one.
-pub struct Piece<'a> {
+pub struct SamplePiece<'a> {
     /// Its dimensions.
     pub dims: Dims,
     /// Its elements.
     pub bytes: &'a [u8],
 }
 
-impl AsRef<[u8]> for Piece<'_> {
+impl AsRef<[u8]> for SamplePiece<'_> {
     fn as_ref(&self) -> &[u8] {
         self.bytes
     }
 }
 
 /// Pieces of an array of these dimensions, cut along the slowest one that is longer than 1; all of a small array.
-pub fn pieces<'a>(dims: &Dims, size: usize, src: &'a [u8]) -> Result<Vec<Piece<'a>>> {
+pub fn pieces<'a>(dims: &Dims, size: usize, src: &'a [u8]) -> Result<Vec<SamplePiece<'a>>> {
     let lens = dims.lens();
     let axis = lens.iter().position(|len| *len > 1).unwrap_or(0);
     let inner: usize = lens.iter().skip(axis + 1).map(|len| *len as usize).product();
@@ -39,7 +39,7 @@ pub fn pieces<'a>(dims: &Dims, size: usize, src: &'a [u8]) -> Result<Vec<Piece<'
         if let Some(len) = own.get_mut(axis) {
             *len = (bytes.len() / slab) as u64;
         }
-        all.push(Piece { dims: Dims::new(&own[..lens.len()])?, bytes });
+        all.push(SamplePiece { dims: Dims::new(&own[..lens.len()])?, bytes });
     }
     Ok(all)
 }

@@ -45,7 +45,7 @@ impl Window {
 }
 
 /// A bound, and what the whole says to it.
-pub struct Found<T> {
+pub struct FoundBound<T> {
     /// The bound.
     pub bound: f64,
     /// Its score.
@@ -63,15 +63,15 @@ pub fn search<T, E>(
     window: &Window,
     mut sample: impl FnMut(f64) -> Result<f64, E>,
     mut whole: impl FnMut(f64) -> Result<(f64, T), E>,
-) -> Result<Found<T>, E> {
+) -> Result<FoundBound<T>, E> {
     let (mut low, mut high) = (smallest, largest);
     let mut bound = short(on_sample((low, high), window.middle(), &mut sample)?);
-    let mut best: Option<Found<T>> = None;
+    let mut best: Option<FoundBound<T>> = None;
     let mut tries = 0;
     loop {
         tries += 1;
         let (score, measured) = whole(bound)?;
-        let found = Found { bound, score, measured, tries };
+        let found = FoundBound { bound, score, measured, tries };
         if window.holds(score) {
             return Ok(found);
         }
@@ -80,7 +80,7 @@ pub fn search<T, E>(
             false => high = bound.min(high),
         }
         let nearest = match best.take() {
-            Some(best) if !better(&found, &best, window) => Found { tries, ..best },
+            Some(best) if !better(&found, &best, window) => FoundBound { tries, ..best },
             _ => found,
         };
         if tries == TRIES || high <= low * (1.0 + NEAR) {
@@ -103,7 +103,7 @@ pub fn search<T, E>(
 }
 
 /// Whether `a` is the better answer.
-fn better<T>(a: &Found<T>, b: &Found<T>, window: &Window) -> bool {
+fn better<T>(a: &FoundBound<T>, b: &FoundBound<T>, window: &Window) -> bool {
     match (window.allows(a.score), window.allows(b.score)) {
         (true, false) => true,
         (false, true) => false,
@@ -144,7 +144,7 @@ fn short(bound: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn solve(window: &Window, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> Found<()> {
+    fn solve(window: &Window, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> FoundBound<()> {
         search((1e-12, 1.0), window, |b| Ok::<_, ()>(sample(b)), |b| Ok((whole(b), ()))).unwrap()
     }
 

@@ -18,7 +18,7 @@ use crate::exec::{ExecOptions, WORKSPACE_BYTES};
 use crate::host::memory::filled;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::{Scratch, Session};
+use crate::runtime::cuda::driver::{DeviceScratch, Session};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
 
@@ -144,7 +144,7 @@ pub unsafe fn compress(
     };
     // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
     unsafe {
-        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
+        let mut workspace = DeviceScratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::input(&session, src, layout.raw_bytes as usize, 1)?;
         let to = Operand::output(&session, dst, room, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
@@ -244,7 +244,7 @@ unsafe fn restore(
     };
     // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
     unsafe {
-        let mut workspace = Scratch::take(session, WORKSPACE_BYTES)?;
+        let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
         let from = Operand::input(session, src, src_bytes, ALIGN)?;
         let to = Operand::output(session, dst, bytes, 1)?;
         let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);

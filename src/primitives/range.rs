@@ -120,15 +120,15 @@ const NEAR_LANES: usize = 32;
 
 /// Smallest and largest values, each of every N-th element.
 #[derive(Clone, Copy, Debug)]
-struct Lanes<F, const N: usize> {
+struct RangeLanes<F, const N: usize> {
     min: [F; N],
     max: [F; N],
 }
 
-impl<F: Float, const N: usize> Lanes<F, N> {
+impl<F: Float, const N: usize> RangeLanes<F, N> {
     /// Nothing was seen; `low` is negative infinity.
-    fn new(low: F) -> Lanes<F, N> {
-        Lanes { min: [-low; N], max: [low; N] }
+    fn new(low: F) -> RangeLanes<F, N> {
+        RangeLanes { min: [-low; N], max: [low; N] }
     }
 
     #[inline(always)]
@@ -145,7 +145,7 @@ impl<F: Float, const N: usize> Lanes<F, N> {
         (lo <= hi).then_some((lo, hi))
     }
 
-    fn join(&mut self, other: &Lanes<F, N>) {
+    fn join(&mut self, other: &RangeLanes<F, N>) {
         (0..N).for_each(|lane| self.step(lane, (other.min[lane], other.max[lane])));
     }
 }
@@ -189,7 +189,7 @@ fn scan<const N: usize, F: Float>(
     fills: impl IntoIterator<Item = F> + Copy,
 ) -> Option<(f64, f64)> {
     let high = -low;
-    let mut lanes = Lanes::<F, LANES>::new(low);
+    let mut lanes = RangeLanes::<F, LANES>::new(low);
     by_lanes(bytes, |lane, b| {
         let v = float(b);
         // A NaN fails both comparisons; infinities and the fill values are kept out by these.
@@ -279,16 +279,16 @@ pub struct Watch {
 #[allow(clippy::large_enum_variant)] // one for each thread
 #[derive(Clone)]
 enum Both {
-    F32(Lanes<f32, NEAR_LANES>),
-    F64(Lanes<f64, NEAR_LANES>),
+    F32(RangeLanes<f32, NEAR_LANES>),
+    F64(RangeLanes<f64, NEAR_LANES>),
 }
 
 impl Watch {
     /// Nothing was seen yet; of floats, of which the first two of `fills` do not count.
     pub fn new(isa: Isa, dtype: DType, big_endian: bool, fills: &[f64]) -> Watch {
         let lanes = match dtype {
-            DType::F64 => Both::F64(Lanes::new(f64::NEG_INFINITY)),
-            _ => Both::F32(Lanes::new(f32::NEG_INFINITY)),
+            DType::F64 => Both::F64(RangeLanes::new(f64::NEG_INFINITY)),
+            _ => Both::F32(RangeLanes::new(f32::NEG_INFINITY)),
         };
         let numbers = std::array::from_fn(|k| fills.get(k).copied().unwrap_or(f64::NAN));
         Watch { isa, dtype, big_endian, fills: numbers, any: !fills.is_empty(), lanes }
@@ -375,11 +375,11 @@ impl Watch {
 }
 
 #[inline(always)]
-fn ends_of<F: Float>(lanes: &Lanes<F, NEAR_LANES>) -> Option<Ends> {
+fn ends_of<F: Float>(lanes: &RangeLanes<F, NEAR_LANES>) -> Option<Ends> {
     let (low, high) = lanes.ends()?;
     let (least, most) = F::INFINITIES;
     // Lanes that saw nothing have infinities, which are beyond the ends.
-    let Lanes { min, max } = lanes;
+    let RangeLanes { min, max } = lanes;
     let above = |lane: usize| match () {
         () if min[lane] > low => min[lane],
         () if max[lane] > low => max[lane],
@@ -402,7 +402,7 @@ fn ends_of<F: Float>(lanes: &Lanes<F, NEAR_LANES>) -> Option<Ends> {
 #[inline(always)]
 fn watch<W: Word, F: Float>(
     bytes: &[u8],
-    lanes: &mut Lanes<F, NEAR_LANES>,
+    lanes: &mut RangeLanes<F, NEAR_LANES>,
     (big_endian, any, fills): (bool, bool, [F; PASSED_OVER]),
     far: bool,
     float: impl Fn(W) -> F,
@@ -420,7 +420,12 @@ fn watch<W: Word, F: Float>(
 
 /// A NaN fails both comparisons.
 #[inline(always)]
-fn watch_each<W: Word, F: Float>(bytes: &[u8], lanes: &mut Lanes<F, NEAR_LANES>, far: bool, float: impl Fn(W) -> F) {
+fn watch_each<W: Word, F: Float>(
+    bytes: &[u8],
+    lanes: &mut RangeLanes<F, NEAR_LANES>,
+    far: bool,
+    float: impl Fn(W) -> F,
+) {
     let mut own = *lanes;
     let mut blocks = bytes.chunks_exact(NEAR_LANES * size_of::<W>());
     for block in &mut blocks {

@@ -18,7 +18,7 @@ const ROUNDS: usize = 3;
 const WORTHWHILE: f64 = 1.05;
 /// What a bound gives.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct Rung {
     pub mode: Mode,
     /// The bound as it is asked for.
     pub bound: f64,
@@ -46,13 +46,13 @@ pub struct Row {
 
 /// All bounds that make sense for a field.
 pub struct Ladder {
-    pub lossless: Row,
+    pub lossless: Rung,
     /// Relative to the value range, falling.
-    pub range: Vec<Row>,
+    pub range: Vec<Rung>,
     /// At the bound that the digits give, where all values have but so many.
-    pub digits: Option<Row>,
+    pub digits: Option<Rung>,
     /// Relative to each value, falling.
-    pub relative: Vec<Row>,
+    pub relative: Vec<Rung>,
 }
 
 impl Ladder {
@@ -65,7 +65,7 @@ impl Ladder {
         progress: &mut Progress,
     ) -> Result<Ladder, String> {
         let before: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
-        let mut trial = Trial { sample, before, takes_figures, progress };
+        let mut trial = RungTrial { sample, before, takes_figures, progress };
         let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
         let at_digits = |grid: Grid| trial.run(&base.clone().with_bound(Mode::Abs, to_a_digit(grid.bound())));
@@ -99,16 +99,16 @@ fn rungs() -> impl Iterator<Item = f64> {
     texts.filter_map(|t| t.parse().ok())
 }
 
-struct Trial<'a> {
+struct RungTrial<'a> {
     sample: &'a Sample,
     before: Vec<Vec<f64>>,
     takes_figures: bool,
     progress: &'a mut Progress,
 }
 
-impl Trial<'_> {
+impl RungTrial<'_> {
     /// Finer and finer bounds, until one takes as much as no error at all.
-    fn until_lossless(&mut self, lossless: &Row, params: impl Fn(f64) -> Option<Params>) -> Result<Vec<Row>, String> {
+    fn until_lossless(&mut self, lossless: &Rung, params: impl Fn(f64) -> Option<Params>) -> Result<Vec<Rung>, String> {
         let mut rows = Vec::new();
         for params in rungs().map_while(params) {
             let row = self.run(&params)?;
@@ -120,7 +120,7 @@ impl Trial<'_> {
         Ok(rows)
     }
 
-    fn run(&mut self, params: &Params) -> Result<Row, String> {
+    fn run(&mut self, params: &Params) -> Result<Rung, String> {
         let error = |e: sleek::Error| e.to_string();
         let size = params.dtype.size();
         let mut streams = Vec::new();
@@ -145,7 +145,7 @@ impl Trial<'_> {
         let raw = self.sample.bytes();
         self.progress.add(raw as u64);
         let packed: usize = lengths.iter().sum();
-        let mut row = Row {
+        let mut row = Rung {
             mode: params.mode,
             bound: params.bound,
             abs: match params.mode {
@@ -184,7 +184,7 @@ impl Trial<'_> {
     }
 
     /// Fills in the errors.
-    fn measure(&self, row: &mut Row, restored: &[Vec<u8>]) {
+    fn measure(&self, row: &mut Rung, restored: &[Vec<u8>]) {
         let mut spectrum = Spectrum::default();
         let (mut squares, mut count) = (0.0, 0u64);
         let mut after = Vec::new();

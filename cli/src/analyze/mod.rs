@@ -21,7 +21,7 @@ use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
 use crate::quality::limits::Limits;
-use ladder::{Ladder, Row};
+use ladder::{Ladder, Rung};
 use sample::{Fill, Sample};
 use seen::Seen;
 
@@ -96,8 +96,8 @@ pub struct Analysis {
 
 impl Analysis {
     /// The coarsest bound relative to the value range that meets all limits.
-    pub fn within_limits(&self) -> Option<&Row> {
-        let meets = |row: &&Row| row.figures.as_ref().is_some_and(|figures| self.limits.missed(figures).is_empty());
+    pub fn within_limits(&self) -> Option<&Rung> {
+        let meets = |row: &&Rung| row.figures.as_ref().is_some_and(|figures| self.limits.missed(figures).is_empty());
         self.ladder.range.iter().find(meets)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Analysis;
-use super::ladder::Row;
+use super::ladder::Rung;
 use super::table::verdict;
 use crate::io::check_place;
 use crate::plot::axis::Axis;
@@ -107,7 +107,7 @@ fn bound_axis(picture: &mut Picture, x: &Axis, range: f64) {
     picture.text((RIGHT, y + 74.0), Anchor::End, Style::bold(GREY), "noa (of the value range)");
 }
 
-fn curve(picture: &mut Picture, rows: &[Row], x: &Axis, colour: Colour, y: impl Fn(&Row) -> f64) {
+fn curve(picture: &mut Picture, rows: &[Rung], x: &Axis, colour: Colour, y: impl Fn(&Rung) -> f64) {
     let points: Vec<Point> = rows.iter().map(|r| (x.at(r.abs), y(r))).collect();
     picture.path(points.clone(), 2.5, colour);
     for point in points {
@@ -128,7 +128,7 @@ fn shade(picture: &mut Picture, x: f64) {
     }
 }
 
-fn mark(picture: &mut Picture, x: f64, y: f64, digits: &Row) {
+fn mark(picture: &mut Picture, x: f64, y: f64, digits: &Rung) {
     for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
         picture.path(vec![(x, top), (x, bottom)], 1.5, ORANGE);
     }

@@ -8,7 +8,7 @@ use sleek::{DType, Dims, MissingValues};
 
 use crate::args;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
@@ -261,7 +261,7 @@ fn plain(file: &Path, given: Given) -> Result<Option<(Input, Array)>, String> {
 fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) -> Result<Field<'a>, String> {
     let name = file.display();
     let contents = Contents::read(opened).map_err(|e| format!("{name}: {e}"))?;
-    let datasets = contents.objects.iter().filter(|o| o.kind == Kind::Dataset);
+    let datasets = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset);
     if let Some(dataset) = named {
         let path = format!("/{}", dataset.trim_start_matches('/'));
         let Some(object) = datasets.clone().find(|o| o.name() == path) else {

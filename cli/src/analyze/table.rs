@@ -6,7 +6,7 @@ use sleek::printable::{printable, steers};
 use sleek::{DType, MissingValue, Mode, Params};
 
 use super::Analysis;
-use super::ladder::Row;
+use super::ladder::Rung;
 use crate::io::say;
 use crate::plot::short;
 use crate::progress::bytes;
@@ -85,15 +85,15 @@ fn figures(analysis: &Analysis) {
 }
 
 /// Powers of ten; the rows between them are for the plot.
-fn decades(rows: &[Row]) -> impl Iterator<Item = &Row> {
+fn decades(rows: &[Rung]) -> impl Iterator<Item = &Rung> {
     rows.iter().filter(|r| format!("{:e}", r.bound).starts_with("1e"))
 }
 
-fn digits_line(analysis: &Analysis, row: &Row) {
+fn digits_line(analysis: &Analysis, row: &Rung) {
     row_line(&format!("*{:.1e}", row.abs / analysis.sample.range()), &format!("{:.1e}", row.abs), row);
 }
 
-fn row_line(first: &str, second: &str, row: &Row) {
+fn row_line(first: &str, second: &str, row: &Rung) {
     let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
     let spectrum = row.spectrum.map_or("-".into(), percent);
     say!(
@@ -269,7 +269,7 @@ pub fn to_json(analysis: &Analysis) -> Value {
     })
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &Rung) -> Value {
     json!({
         "mode": row.mode.name(),
         "bound": row.bound,

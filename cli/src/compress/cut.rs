@@ -2,7 +2,7 @@
 
 use sleek::Dims;
 
-use super::Args;
+use super::request::Args;
 use crate::npy::Array;
 use crate::progress::bytes;
 

@@ -4,9 +4,11 @@ use sleek::bound::sub_down;
 use sleek::{Mode, Params};
 
 use super::cut::Cut;
-use super::{Args, compress_frame, read_through, seen_range};
+use super::look::{read_through, seen_range};
+use super::request::Args;
+use super::write::compress_frame;
 use crate::io::{Block, Input};
-use crate::quality::Place;
+use crate::quality::Extent;
 use crate::targets::{self, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
@@ -106,7 +108,7 @@ impl See<'_> {
             true => {
                 let back = restored(packed.data(), data.len())?;
                 let count = params.dims.lens();
-                let place = Place { start: &vec![0; count.len()], count };
+                let place = Extent { start: &vec![0; count.len()], count };
                 m.add_errors(&params, self.fills, (place, false), data, &back);
                 Ok(())
             }

@@ -231,7 +231,7 @@ struct Whole<'a> {
 }
 
 /// A box of a frame.
-struct Part {
+struct SlicePart {
     start: Vec<u64>,
     lens: Vec<u64>,
     size: usize,
@@ -244,7 +244,7 @@ impl Whole<'_> {
 
     /// What the next frame has of the box. Nothing where the box lies beyond the array, for which `check` has the
     /// words.
-    fn part_of(&mut self, header: &Header) -> Option<Part> {
+    fn part_of(&mut self, header: &Header) -> Option<SlicePart> {
         let dims = header.layout.shape.dims;
         if self.lens.is_empty() {
             (self.lens, self.axis) = (dims.lens().to_vec(), frames::axis_of(header));
@@ -263,7 +263,7 @@ impl Whole<'_> {
         let (from, to) = (first.max(before), end.min(self.lens[self.axis]));
         (start[self.axis], lens[self.axis]) = (from.saturating_sub(before), to.saturating_sub(from));
         let region = Region::new(&dims, &start, &lens).ok()?;
-        (region.count() > 0).then(|| Part { start, lens, size: header.layout.dtype.size() })
+        (region.count() > 0).then(|| SlicePart { start, lens, size: header.layout.dtype.size() })
     }
 
     /// Refuses a box that does not lie in the whole array.
@@ -290,7 +290,7 @@ impl Slice {
     }
 }
 
-impl Part {
+impl SlicePart {
     fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
         let count: u64 = self.lens.iter().product();
         let room = block.room(count as usize * self.size);

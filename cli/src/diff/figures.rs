@@ -3,7 +3,7 @@
 use sleek::Mode;
 
 use crate::verify::exact::holds;
-use crate::verify::pair::{Pair, Part};
+use crate::verify::pair::{Pair, PairPart};
 use sleek::advise::elements;
 
 /// What a first look at all of both sides finds.
@@ -47,7 +47,7 @@ impl Figures {
         }
     }
 
-    pub fn add(&mut self, pair: &Pair, part: &Part) {
+    pub fn add(&mut self, pair: &Pair, part: &PairPart) {
         let mut at = 0;
         elements::for_each_pair(pair.dtype, pair.big_endian, part.original, part.restored, |v, r| {
             let is_missing = pair.marks.contains(&v.0);
@@ -127,7 +127,7 @@ impl Figures {
 }
 
 /// The indices of the element that is the `n`th of a part.
-fn place(part: &Part, mut n: u64) -> Vec<u64> {
+fn place(part: &PairPart, mut n: u64) -> Vec<u64> {
     let mut index = part.start.clone();
     for (i, len) in part.count.iter().enumerate().rev() {
         index[i] += n % len;

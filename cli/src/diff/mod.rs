@@ -17,14 +17,14 @@ use crate::Outcome;
 use crate::args::{self, Threads, Verbosity};
 use crate::hdf5::about::About;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::split;
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};
 use crate::progress::{Progress, bytes, figure, ratio};
 use crate::quality::limits::Limits;
-use crate::quality::{self, Figure, Place, Quality};
+use crate::quality::{self, Extent, Figure, Quality};
 use crate::verify::BROKEN;
 use crate::verify::pair::Pair;
 use figures::{Figures, Scale};
@@ -139,7 +139,7 @@ fn datasets(args: &Args, paths: [&Path; 2], names: [Option<String>; 2]) -> Resul
         return Ok(vec![compare(args, &pair(of, a, b)?)?]);
     }
     let mut all = Vec::new();
-    for object in of[0].1.objects.iter().filter(|o| o.kind == Kind::Dataset) {
+    for object in of[0].1.objects.iter().filter(|o| o.kind == ObjectKind::Dataset) {
         let Ok(a) = Field::open(&old, object)? else { continue };
         let is_there = hdf5.forgive(open_object(&new, &object.path)).is_some();
         if !a.stored.dtype.is_float() || !is_there {
@@ -168,9 +168,9 @@ fn named<'a>((file, contents): (&Id<'a>, &Contents), path: &Path, name: &str) ->
     let shown = format!("/{}", name.trim_start_matches('/'));
     let object = file.hdf5.forgive(open_object(file, &c_string(shown.as_bytes())?));
     let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
-    let place = place.filter(|place| contents.objects[*place].kind == Kind::Dataset);
+    let place = place.filter(|place| contents.objects[*place].kind == ObjectKind::Dataset);
     let Some(object) = place.map(|place| &contents.objects[place]) else {
-        let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
+        let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
         let known: Vec<String> = known.take(10).collect();
         return Err(format!("{} has no dataset {shown}; it has {}", path.display(), known.join(", ")));
     };
@@ -217,7 +217,7 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
     pair.walk(&mut |part| {
         let values = part.values(pair);
-        let place = Place { start: &values.start, count: &values.count };
+        let place = Extent { start: &values.start, count: &values.count };
         quality.add(place, &values.original, &values.restored);
         histogram.add(&values, &scale);
         view.add(&values, &scale);

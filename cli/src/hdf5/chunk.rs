@@ -13,7 +13,7 @@ pub struct Chunk {
 }
 
 /// What HDF5 says of a chunk.
-struct Place {
+struct Stored {
     address: u64,
     bytes: u64,
 }
@@ -54,13 +54,13 @@ impl Field<'_> {
     }
 
     /// Where a chunk is stored; `None` where HDF5 does not tell.
-    fn place(&self, chunk: &Block) -> Result<Option<Place>, String> {
+    fn place(&self, chunk: &Block) -> Result<Option<Stored>, String> {
         let hdf5 = self.dataset.hdf5;
         let Some(chunk_info) = hdf5.chunk_info.filter(|_| self.is_chunked) else { return Ok(None) };
         let (mut mask, mut address, mut bytes) = (0, 0, 0);
         let start = chunk.start.as_ptr();
         // SAFETY: the id is alive, a chunk's start has the dataset's rank, and the rest are numbers to be written.
         let answer = unsafe { chunk_info(self.dataset.id, start, &mut mask, &mut address, &mut bytes) };
-        if answer < 0 { Err(hdf5.complaint("H5Dget_chunk_info_by_coord")) } else { Ok(Some(Place { address, bytes })) }
+        if answer < 0 { Err(hdf5.complaint("H5Dget_chunk_info_by_coord")) } else { Ok(Some(Stored { address, bytes })) }
     }
 }

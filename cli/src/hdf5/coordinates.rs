@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 use super::abi::{self, DEFAULT};
 use super::missing::text;
-use super::object::{Contents, Kind, open_object};
+use super::object::{Contents, ObjectKind, open_object};
 use super::{Id, c_string, h5, h5_id};
 
 /// Attributes that name them.
@@ -69,7 +69,7 @@ fn is_time(units: &str) -> bool {
 /// so.
 pub fn coordinates(file: &Id, contents: &Contents) -> Result<BTreeMap<usize, String>, String> {
     let mut found = BTreeMap::new();
-    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
+    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::Dataset) {
         let dataset = open_object(file, &object.path)?;
         if let Some(said) = by_itself(&dataset)? {
             found.entry(place).or_insert(said);
@@ -95,7 +95,7 @@ fn named_from(file: &Id, contents: &Contents, from: &str, name: &str) -> Result<
         let path = if name.starts_with('/') { name.to_owned() } else { format!("{group}/{name}") };
         let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
         let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
-        if let Some(place) = place.filter(|place| contents.objects[*place].kind == Kind::Dataset) {
+        if let Some(place) = place.filter(|place| contents.objects[*place].kind == ObjectKind::Dataset) {
             return Ok(Some(place));
         }
     }

@@ -12,13 +12,13 @@ pub struct Key([u8; 16]);
 
 /// An object of a file.
 pub struct Object {
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// The shortest way to it by hard links.
     pub path: CString,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ObjectKind {
     Group,
     Dataset,
     NamedType,
@@ -75,7 +75,7 @@ impl Contents {
     /// The places of the dataset of this path, or else of all whose paths end so; an error where there is none.
     pub fn variables(&self, name: &str) -> Result<Vec<usize>, String> {
         let path = format!("/{}", name.trim_start_matches('/'));
-        let datasets = || self.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset);
+        let datasets = || self.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::Dataset);
         let places = |is_one: &dyn Fn(&str) -> bool| -> Vec<usize> {
             datasets().filter(|(_, o)| is_one(&o.name())).map(|(place, _)| place).collect()
         };
@@ -103,7 +103,7 @@ impl Contents {
         self.places.insert(key, place);
         self.objects.push(Object { kind, path: path.to_owned() });
         self.links.push(Vec::new());
-        if kind == Kind::Group {
+        if kind == ObjectKind::Group {
             waiting.push_back(place);
         }
         Ok(place)
@@ -135,7 +135,7 @@ pub fn open_object<'a>(at: &Id<'a>, path: &CStr) -> Result<Id<'a>, String> {
 }
 
 /// Which object this is, and of which kind.
-fn identify(object: &Id) -> Result<(Key, Kind), String> {
+fn identify(object: &Id) -> Result<(Key, ObjectKind), String> {
     // Of H5O_info_t and H5O_info2_t only the first members count: file number, then an address of 8 bytes or a token of
     // 16, then the kind. The whole structures take less than this.
     let mut info = [0u64; 64];
@@ -161,9 +161,9 @@ fn identify(object: &Id) -> Result<(Key, Kind), String> {
     };
     let [a, b, c, d, ..] = info[kind_at].to_ne_bytes();
     let kind = match c_int::from_ne_bytes([a, b, c, d]) {
-        abi::GROUP => Kind::Group,
-        abi::DATASET => Kind::Dataset,
-        abi::NAMED_TYPE => Kind::NamedType,
+        abi::GROUP => ObjectKind::Group,
+        abi::DATASET => ObjectKind::Dataset,
+        abi::NAMED_TYPE => ObjectKind::NamedType,
         other => return Err(format!("an object of kind {other} is not known to this command")),
     };
     Ok((Key(key), kind))

@@ -12,7 +12,7 @@ pub type ChunkVisit = extern "C" fn(*const u64, c_uint, u64, u64, *mut c_void) -
 const NOWHERE: u64 = u64::MAX;
 
 /// What a walk over the chunks finds.
-struct Found {
+struct StoredChunks {
     rank: usize,
     /// Where each chunk starts, one behind the other.
     starts: Vec<u64>,
@@ -21,7 +21,7 @@ struct Found {
 
 extern "C" fn take(start: *const u64, _mask: c_uint, address: u64, _bytes: u64, found: *mut c_void) -> c_int {
     // SAFETY: what `walk` handed over, which nobody else uses meanwhile.
-    let found = unsafe { &mut *found.cast::<Found>() };
+    let found = unsafe { &mut *found.cast::<StoredChunks>() };
     if address == NOWHERE {
         return 0;
     }
@@ -64,7 +64,7 @@ impl Field<'_> {
     fn walk(&self) -> Result<Option<Vec<u64>>, String> {
         let hdf5 = self.dataset.hdf5;
         let Some(iterate) = hdf5.iterate_chunks else { return Ok(None) };
-        let mut found = Found { rank: self.dims.len(), starts: Vec::new(), is_short_of_memory: false };
+        let mut found = StoredChunks { rank: self.dims.len(), starts: Vec::new(), is_short_of_memory: false };
         // SAFETY: the id is alive, `take` has the type that is asked for, and `found` outlives the call.
         let answer = unsafe { iterate(self.dataset.id, super::abi::DEFAULT, take, (&raw mut found).cast()) };
         if found.is_short_of_memory {

@@ -10,7 +10,7 @@ use super::dataset::{Coded, Dataset};
 use super::stream::{codec_name, counts, details, has_details, kinds};
 use crate::Outcome;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Kind, Target};
+use crate::hdf5::object::{Contents, ObjectKind, Target};
 use crate::hdf5::{Hdf5, Id, expect_hdf5};
 use crate::io::{say, say_json};
 use crate::progress::{bytes, ratio};
@@ -55,9 +55,9 @@ pub fn run(args: &Args) -> Outcome {
 fn look(file: &Id, contents: &Contents) -> Result<Vec<Seen>, String> {
     let each = contents.objects.iter().map(|object| {
         Ok(match object.kind {
-            Kind::Group => Seen::Group,
-            Kind::NamedType => Seen::NamedType,
-            Kind::Dataset => match Field::open(file, object)? {
+            ObjectKind::Group => Seen::Group,
+            ObjectKind::NamedType => Seen::NamedType,
+            ObjectKind::Dataset => match Field::open(file, object)? {
                 Ok(field) => Seen::Field(Box::new(Dataset::of(&field).map_err(|e| format!("{}: {e}", object.name()))?)),
                 Err(why) => Seen::Other(why),
             },
@@ -170,7 +170,7 @@ fn lengths(lens: &[u64]) -> String {
 }
 
 fn to_json(contents: &Contents, seen: &[Seen], size: u64) -> Value {
-    let objects = contents.objects.iter().zip(seen).filter(|(object, _)| object.kind == Kind::Dataset);
+    let objects = contents.objects.iter().zip(seen).filter(|(object, _)| object.kind == ObjectKind::Dataset);
     let datasets: Vec<Value> = objects
         .map(|(object, seen)| {
             let mut of = Map::from_iter([("name".into(), json!(object.name()))]);

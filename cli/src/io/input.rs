@@ -11,7 +11,7 @@ use super::turned::Turned;
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
     pub name: String,
-    source: Source,
+    source: Ahead,
     /// Where in a regular file what is read begins.
     begin: u64,
     /// Bytes from there on; `None` for what can be read only once.
@@ -21,16 +21,16 @@ pub struct Input {
 }
 
 /// A file of which a few bytes may have been read ahead.
-struct Source {
+struct Ahead {
     file: File,
     ahead: Vec<u8>,
     /// What is read in the place of the file.
     turned: Option<Turned>,
 }
 
-impl Source {
-    fn of(file: File) -> Source {
-        Source { file, ahead: Vec::new(), turned: None }
+impl Ahead {
+    fn of(file: File) -> Ahead {
+        Ahead { file, ahead: Vec::new(), turned: None }
     }
 
     /// Reads what was not read ahead.
@@ -42,7 +42,7 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl Read for Ahead {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self.ahead.len().min(room.len()) {
             0 => self.read_on(room),
@@ -61,7 +61,7 @@ impl Input {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
             let (name, rights) = ("standard input".into(), Model::of(&file));
-            return Ok(Input { name, source: Source::of(file), begin: 0, bytes: None, rights });
+            return Ok(Input { name, source: Ahead::of(file), begin: 0, bytes: None, rights });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -70,7 +70,7 @@ impl Input {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
         let (rights, bytes) = (Model::of(&file), meta.is_file().then_some(meta.len()));
-        Ok(Input { name, source: Source::of(file), begin: 0, bytes, rights })
+        Ok(Input { name, source: Ahead::of(file), begin: 0, bytes, rights })
     }
 
     /// Reads `n` bytes, or as many as are left.

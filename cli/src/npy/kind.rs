@@ -4,7 +4,7 @@ use sleek::DType;
 
 /// What the elements of an NPY file are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ElementKind {
     /// One of our types.
     Number(DType),
     /// Complex numbers, of two parts of this type.
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 /// The element type that a text such as `<f4` names: its kind and whether it is big-endian; None if it names none.
-pub fn parse(descr: &str) -> Option<(Kind, bool)> {
+pub fn parse(descr: &str) -> Option<(ElementKind, bool)> {
     let (order, rest) = descr.split_at_checked(1)?;
     let big_endian = match order {
         "<" => false,
@@ -26,23 +26,23 @@ pub fn parse(descr: &str) -> Option<(Kind, bool)> {
     // Dates have a unit behind their size.
     let size: u64 = size.split('[').next()?.parse().ok()?;
     let kind = match (letter, size) {
-        ("f", 2) => Kind::Number(DType::F16),
-        ("f", 4) => Kind::Number(DType::F32),
-        ("f", 8) => Kind::Number(DType::F64),
-        ("i", 1) => Kind::Number(DType::I8),
-        ("i", 2) => Kind::Number(DType::I16),
-        ("i", 4) => Kind::Number(DType::I32),
-        ("i", 8) => Kind::Number(DType::I64),
-        ("u", 1) => Kind::Number(DType::U8),
-        ("u", 2) => Kind::Number(DType::U16),
-        ("u", 4) => Kind::Number(DType::U32),
-        ("u", 8) => Kind::Number(DType::U64),
-        ("c", 8) => Kind::Complex(DType::F32),
-        ("c", 16) => Kind::Complex(DType::F64),
-        ("b" | "M" | "m" | "V", size) => Kind::Other(size),
+        ("f", 2) => ElementKind::Number(DType::F16),
+        ("f", 4) => ElementKind::Number(DType::F32),
+        ("f", 8) => ElementKind::Number(DType::F64),
+        ("i", 1) => ElementKind::Number(DType::I8),
+        ("i", 2) => ElementKind::Number(DType::I16),
+        ("i", 4) => ElementKind::Number(DType::I32),
+        ("i", 8) => ElementKind::Number(DType::I64),
+        ("u", 1) => ElementKind::Number(DType::U8),
+        ("u", 2) => ElementKind::Number(DType::U16),
+        ("u", 4) => ElementKind::Number(DType::U32),
+        ("u", 8) => ElementKind::Number(DType::U64),
+        ("c", 8) => ElementKind::Complex(DType::F32),
+        ("c", 16) => ElementKind::Complex(DType::F64),
+        ("b" | "M" | "m" | "V", size) => ElementKind::Other(size),
         _ => return None,
     };
-    let is_single_bytes = matches!(kind, Kind::Number(dtype) if dtype.size() == 1);
+    let is_single_bytes = matches!(kind, ElementKind::Number(dtype) if dtype.size() == 1);
     Some((kind, big_endian && !is_single_bytes))
 }
 
@@ -83,14 +83,14 @@ mod tests {
     fn names_of_types() {
         for dtype in DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16) {
             for big_endian in [false, true] {
-                let expected = (Kind::Number(dtype), big_endian && dtype.size() > 1);
+                let expected = (ElementKind::Number(dtype), big_endian && dtype.size() > 1);
                 assert_eq!(parse(&name(dtype, big_endian)), Some(expected));
             }
         }
-        assert_eq!(parse(&name(DType::BF16, false)), Some((Kind::Other(2), false)));
-        assert_eq!(parse(">c16"), Some((Kind::Complex(DType::F64), true)));
-        assert_eq!(parse("|b1"), Some((Kind::Other(1), false)));
-        assert_eq!(parse("<M8[ns]"), Some((Kind::Other(8), false)));
+        assert_eq!(parse(&name(DType::BF16, false)), Some((ElementKind::Other(2), false)));
+        assert_eq!(parse(">c16"), Some((ElementKind::Complex(DType::F64), true)));
+        assert_eq!(parse("|b1"), Some((ElementKind::Other(1), false)));
+        assert_eq!(parse("<M8[ns]"), Some((ElementKind::Other(8), false)));
         for other in ["", "<", "f4", "<f", "<f16", "<U5", "|S3", "|O", "<i3", "ü4", "<ü"] {
             assert_eq!(parse(other), None, "{other}");
         }

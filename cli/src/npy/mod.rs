@@ -9,7 +9,7 @@ use sleek::container::Header;
 use sleek::{DType, Dims};
 
 use crate::io::{Block, Input};
-use kind::Kind;
+use kind::ElementKind;
 pub use kind::name;
 use literal::Said;
 
@@ -124,19 +124,21 @@ impl Head {
             return Err(format!("{name}: has elements {descr}, {what}, which cannot be compressed"));
         };
         match (kind, asked) {
-            (Kind::Number(dtype), None) => Ok((dtype, big_endian)),
-            (Kind::Number(dtype), Some(asked)) if dtype == asked => Ok((dtype, big_endian)),
-            (Kind::Number(dtype), Some(asked)) => {
+            (ElementKind::Number(dtype), None) => Ok((dtype, big_endian)),
+            (ElementKind::Number(dtype), Some(asked)) if dtype == asked => Ok((dtype, big_endian)),
+            (ElementKind::Number(dtype), Some(asked)) => {
                 Err(format!("--dtype {}: {name} has elements {descr}, which is {}", asked.name(), dtype.name()))
             }
-            (Kind::Complex(part), Some(asked)) if part == asked => Ok((part, big_endian)),
-            (Kind::Complex(part), _) => Err(format!(
+            (ElementKind::Complex(part), Some(asked)) if part == asked => Ok((part, big_endian)),
+            (ElementKind::Complex(part), _) => Err(format!(
                 "{name}: has complex numbers, {descr}; --dtype {} takes their real and imaginary parts, as a last \
                  dimension of 2",
                 part.name()
             )),
-            (Kind::Other(size), Some(asked)) if size == asked.size() as u64 => Ok((asked, big_endian && size > 1)),
-            (Kind::Other(size), _) => Err(format!("{name}: has elements {descr}, {what}{}", way_out(size))),
+            (ElementKind::Other(size), Some(asked)) if size == asked.size() as u64 => {
+                Ok((asked, big_endian && size > 1))
+            }
+            (ElementKind::Other(size), _) => Err(format!("{name}: has elements {descr}, {what}{}", way_out(size))),
         }
     }
 
@@ -155,9 +157,9 @@ impl Head {
     /// Bytes of an element.
     fn size(&self) -> u64 {
         match self.said.descr.as_deref().and_then(kind::parse) {
-            Some((Kind::Number(dtype), _)) => dtype.size() as u64,
-            Some((Kind::Complex(part), _)) => 2 * part.size() as u64,
-            Some((Kind::Other(size), _)) => size,
+            Some((ElementKind::Number(dtype), _)) => dtype.size() as u64,
+            Some((ElementKind::Complex(part), _)) => 2 * part.size() as u64,
+            Some((ElementKind::Other(size), _)) => size,
             None => 0,
         }
     }
@@ -264,7 +266,7 @@ fn shape_text(lens: &[u64]) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
     letters: String,
-    kind: Kind,
+    kind: ElementKind,
 }
 
 /// Reads the argument, such as `c8`, `b1` or `M8[s]`.
@@ -281,22 +283,22 @@ impl Type {
     pub fn header(&self, dtype: DType, big_endian: bool, lens: &[u64]) -> Result<Vec<u8>, String> {
         let (letters, size) = (&self.letters, dtype.size());
         let order = match (self.kind, big_endian) {
-            (Kind::Other(1), _) => '|',
-            (Kind::Number(own), _) if own.size() == 1 => '|',
+            (ElementKind::Other(1), _) => '|',
+            (ElementKind::Number(own), _) if own.size() == 1 => '|',
             (_, true) => '>',
             (_, false) => '<',
         };
         let lens = match (self.kind, lens) {
-            (Kind::Complex(part), [lens @ .., 2]) if part == dtype => lens,
-            (Kind::Complex(part), _) => {
+            (ElementKind::Complex(part), [lens @ .., 2]) if part == dtype => lens,
+            (ElementKind::Complex(part), _) => {
                 let (part, dims) = (part.name(), shape_text(lens));
                 return Err(format!(
                     "--npy-type {letters}: a last dimension of 2 {part} is needed; the array has {} in shape {dims}",
                     dtype.name()
                 ));
             }
-            (Kind::Number(own), _) if own.size() == size => lens,
-            (Kind::Other(own), _) if own == size as u64 => lens,
+            (ElementKind::Number(own), _) if own.size() == size => lens,
+            (ElementKind::Other(own), _) if own == size as u64 => lens,
             _ => {
                 return Err(format!("--npy-type {letters}: the array has elements {}, of {size} bytes", dtype.name()));
             }

@@ -6,7 +6,7 @@ mod spectrum;
 use serde_json::{Map, Value, json};
 
 use crate::progress::{figure, similarity};
-pub use sleek::advise::quality::Place;
+pub use sleek::advise::quality::Extent;
 use sleek::advise::quality::{Distribution, Dssim, Moments, Planes, Ssim, alone};
 use spectrum::SpectralError;
 
@@ -152,7 +152,7 @@ impl Quality {
     }
 
     /// Takes in a part.
-    pub fn add(&mut self, place: Place, original: &[f64], restored: &[f64]) {
+    pub fn add(&mut self, place: Extent, original: &[f64], restored: &[f64]) {
         self.moments.add(original, restored);
         self.distribution.add(original, restored);
         self.ssim.add(place.count, original, restored);

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 use super::copy::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::size_of_type;
-use crate::hdf5::object::{Kind, attribute_names, open_object};
+use crate::hdf5::object::{ObjectKind, attribute_names, open_object};
 use crate::hdf5::{Id, h5, h5_id};
 
 /// Gives every object of the new file what the old one's has: attributes, comment, and data with references.
@@ -16,7 +16,7 @@ pub fn copy_all(copy: &Copy) -> Result<(), String> {
         let new = open_object(&copy.to, &object.path)?;
         let blame = |e: String| format!("{}: {e}", object.name());
         comment(&old, &new).map_err(blame)?;
-        if object.kind == Kind::Dataset {
+        if object.kind == ObjectKind::Dataset {
             data(copy, &old, &new).map_err(blame)?;
         }
         for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
@@ -27,12 +27,12 @@ pub fn copy_all(copy: &Copy) -> Result<(), String> {
     Ok(())
 }
 
-fn tracks_order(object: &Id, kind: Kind) -> Result<bool, String> {
+fn tracks_order(object: &Id, kind: ObjectKind) -> Result<bool, String> {
     let hdf5 = object.hdf5;
     let properties = match kind {
-        Kind::Group => h5_id!(hdf5, H5Gget_create_plist(object.id))?,
-        Kind::Dataset => h5_id!(hdf5, H5Dget_create_plist(object.id))?,
-        Kind::NamedType => h5_id!(hdf5, H5Tget_create_plist(object.id))?,
+        ObjectKind::Group => h5_id!(hdf5, H5Gget_create_plist(object.id))?,
+        ObjectKind::Dataset => h5_id!(hdf5, H5Dget_create_plist(object.id))?,
+        ObjectKind::NamedType => h5_id!(hdf5, H5Tget_create_plist(object.id))?,
     };
     let mut order = 0;
     h5!(hdf5, H5Pget_attr_creation_order(properties.id, &raw mut order))?;

@@ -14,7 +14,7 @@ use crate::hdf5::object::{Contents, Object, Target};
 use crate::progress::Progress;
 use crate::verify::exact::{Marks, holds};
 use crate::verify::files::compare_bytes;
-use crate::verify::report::Verdict;
+use crate::verify::report::FieldVerdict;
 use sleek::advise::elements;
 
 /// How many of what was not compared are named.
@@ -84,8 +84,8 @@ pub fn compare(
 /// Compares a dataset that was copied as it is, and is no array of numbers.
 fn compare_kept(old: &Id, new: &Id, object: &Object, why: &str, checked: &mut Checked) -> Result<(), String> {
     match compare_bytes(old, new, object)? {
-        Verdict::Broken(how) => checked.violations.push(format!("{}: {how}", object.name())),
-        Verdict::NotCompared(_) => checked.others.push(format!("{} ({why})", printable(&object.name()))),
+        FieldVerdict::Broken(how) => checked.violations.push(format!("{}: {how}", object.name())),
+        FieldVerdict::NotCompared(_) => checked.others.push(format!("{} ({why})", printable(&object.name()))),
         _ => {}
     }
     Ok(())

@@ -19,7 +19,7 @@ use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Block, Field, set_chunk};
 use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::h5z_zfp;
-use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
+use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
 use crate::progress::Progress;
@@ -151,7 +151,7 @@ fn copy_user_block(input: &Path, path: &Path, bytes: u64) -> std::io::Result<()>
 
 impl<'a> Copy<'a> {
     fn has_types(&self) -> bool {
-        self.contents.objects.iter().any(|o| o.kind == Kind::NamedType)
+        self.contents.objects.iter().any(|o| o.kind == ObjectKind::NamedType)
     }
 
     /// Copies all named types into a group of their own.
@@ -161,7 +161,8 @@ impl<'a> Copy<'a> {
         }
         let name = self.waiting_types.as_ptr();
         let group = h5_id!(self.hdf5, H5Gcreate2(self.to.id, name, DEFAULT, DEFAULT, DEFAULT))?;
-        for (place, object) in self.contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::NamedType) {
+        for (place, object) in self.contents.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::NamedType)
+        {
             let old = open_object(self.from, &object.path)?;
             let new = h5_id!(self.hdf5, H5Tcopy(old.id))?;
             let creation = h5_id!(self.hdf5, H5Tget_create_plist(old.id))?;
@@ -251,28 +252,28 @@ impl<'a> Copy<'a> {
         let object = &self.contents.objects[place];
         let name = link.name.as_ptr();
         match (object.kind, &mut items[place]) {
-            (Kind::Group, _) => {
+            (ObjectKind::Group, _) => {
                 let old = open_object(self.from, &object.path)?;
                 let creation = hdf5.properties(c"H5P_CLS_GROUP_CREATE_ID_g")?;
                 group_properties(&old, &creation)?;
                 h5_id!(hdf5, H5Gcreate2(at.id, name, properties.id, creation.id, DEFAULT)).map(drop)
             }
-            (Kind::NamedType, _) => {
+            (ObjectKind::NamedType, _) => {
                 let waiting = self.waiting_type(place)?;
                 h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
             }
-            (Kind::Dataset, Some(item))
+            (ObjectKind::Dataset, Some(item))
                 if matches!((&item.field, &item.decision), (Some(_), Decision::Compress(_))) =>
             {
                 let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
-                let place = Place { at, link, properties };
+                let place = Destination { at, link, properties };
                 let (bytes, unfiltered) = self.convert(field, params, item.way, &place, progress)?;
                 let chunks = if unfiltered > 0 { field.blocks_in_chunks()?.len() } else { 0 };
                 item.new_bytes = bytes;
                 item.tell_unfiltered(unfiltered, chunks);
                 Ok(())
             }
-            (Kind::Dataset, item) => {
+            (ObjectKind::Dataset, item) => {
                 progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
                 self.keep(object, at, link, properties)
             }
@@ -285,11 +286,11 @@ impl<'a> Copy<'a> {
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
         if let Some(creation) = self.elsewhere.view(&old)? {
-            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
+            return self.empty(&old, &kind, &creation, &Destination { at, link, properties });
         }
         if attributes::has_variable_fill(&old, &kind)? {
             let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
-            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
+            return self.empty(&old, &kind, &creation, &Destination { at, link, properties });
         }
         let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
         let mut flags = abi::WITHOUT_ATTRIBUTES;
@@ -303,7 +304,7 @@ impl<'a> Copy<'a> {
     }
 
     /// Makes a dataset of an old one's type and shape, without its data.
-    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Place) -> Result<(), String> {
+    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Destination) -> Result<(), String> {
         let hdf5 = self.hdf5;
         let space = h5_id!(hdf5, H5Dget_space(old.id))?;
         let (kind, name, at, by) = (self.type_for(kind)?, place.link.name.as_ptr(), place.at.id, place.properties.id);
@@ -316,14 +317,14 @@ impl<'a> Copy<'a> {
         field: &Field,
         params: &Params,
         way: Way,
-        place: &Place,
+        place: &Destination,
         progress: &mut Progress,
     ) -> Result<(u64, usize), String> {
         let hdf5 = self.hdf5;
         let creation = converted_properties(field, params, way)?;
         let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
         let kind = self.type_for(&field.file_type)?;
-        let Place { at, link, properties } = place;
+        let Destination { at, link, properties } = place;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
         let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
@@ -341,7 +342,7 @@ impl<'a> Copy<'a> {
 }
 
 /// Where an object is made: in a group, under a name, with the properties of its link.
-struct Place<'a> {
+struct Destination<'a> {
     at: &'a Id<'a>,
     link: &'a Link,
     properties: &'a Id<'a>,

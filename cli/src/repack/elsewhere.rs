@@ -56,7 +56,7 @@ impl Elsewhere {
         }
         let mut count = 0;
         h5!(hdf5, H5Pget_virtual_count(creation.id, &raw mut count))?;
-        let sources = (0..count).map(|i| Source::of(&creation, i)).collect::<Result<Vec<_>, _>>()?;
+        let sources = (0..count).map(|i| VirtualSource::of(&creation, i)).collect::<Result<Vec<_>, _>>()?;
         let renamed: Vec<_> = sources.iter().map(|source| self.name(source.file.as_bytes(), true)).collect();
         if renamed.iter().all(Option::is_none) {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Elsewhere {
 }
 
 /// A part of a view.
-struct Source<'a> {
+struct VirtualSource<'a> {
     file: CString,
     dataset: CString,
     /// What it takes of the view.
@@ -90,8 +90,8 @@ struct Source<'a> {
     there: Id<'a>,
 }
 
-impl<'a> Source<'a> {
-    fn of(creation: &Id<'a>, i: usize) -> Result<Source<'a>, String> {
+impl<'a> VirtualSource<'a> {
+    fn of(creation: &Id<'a>, i: usize) -> Result<VirtualSource<'a>, String> {
         let (hdf5, call) = (creation.hdf5, &creation.hdf5.call);
         let own = h5_id!(hdf5, H5Pget_virtual_vspace(creation.id, i))?;
         let mut there = h5_id!(hdf5, H5Pget_virtual_srcspace(creation.id, i))?;
@@ -101,7 +101,7 @@ impl<'a> Source<'a> {
             there = h5_id!(hdf5, H5Screate_simple(1, &raw const count, std::ptr::null()))?;
         }
         let file = text(creation, call.H5Pget_virtual_filename, i)?;
-        Ok(Source { file, dataset: text(creation, call.H5Pget_virtual_dsetname, i)?, own, there })
+        Ok(VirtualSource { file, dataset: text(creation, call.H5Pget_virtual_dsetname, i)?, own, there })
     }
 }
 

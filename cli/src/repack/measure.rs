@@ -5,7 +5,7 @@ use sleek::{Dims, MissingValue, Mode, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::rim::Rim;
-use crate::quality::Place;
+use crate::quality::Extent;
 use crate::targets::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
@@ -146,7 +146,7 @@ impl<'a> Chunks<'a> {
             m.add(raw, packed);
             if let (Some(fills), Some((bytes, back))) = (fills, both) {
                 let start: Vec<u64> = block.start.iter().copied().chain((self.inner() > 1).then_some(0)).collect();
-                let place = Place { start: &start, count: &self.dims_of(&block.count) };
+                let place = Extent { start: &start, count: &self.dims_of(&block.count) };
                 m.add_errors(&params, fills, (place, step == 1 && is_wholly_stored), &bytes, &back);
             }
             Ok(())

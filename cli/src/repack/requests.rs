@@ -11,7 +11,7 @@ use super::zfp;
 use crate::auto::Aim;
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::{Id, c_string};
 
 /// Below this size there is nothing to gain.
@@ -92,8 +92,8 @@ impl Requests {
         for (path, request) in named {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
-            let Some(place) = place.filter(|p| contents.objects[*p].kind == Kind::Dataset) else {
-                let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
+            let Some(place) = place.filter(|p| contents.objects[*p].kind == ObjectKind::Dataset) else {
+                let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
                 let names: Vec<String> = known.clone().take(10).collect();
                 let more = if known.count() > names.len() { ", …" } else { "" };
                 return Err(format!(

@@ -10,7 +10,7 @@ use super::measure::Chunks;
 use super::requests::{By, Requests, Unfit};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::object::{Contents, ObjectKind};
 use crate::targets::{self, Failed, Target};
 
 /// How often a file is written until it has the size.
@@ -48,7 +48,7 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     let Some(Target::Size(size)) = requests.general.as_ref().and_then(|wish| wish.target) else { return Ok(()) };
     // `stored` is what goes away.
     let (mut raw, mut stored) = (0, 0);
-    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
+    for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::Dataset) {
         let Some(params) = requests.general_params(place, &object.name()) else { continue };
         let Ok(field) = Field::open(file, object)? else { continue };
         match requests.unfit(place, &field, params, By::All)? {

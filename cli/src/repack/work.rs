@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::zfp::Filter;
 use super::{Args, BROKEN, check, child, copy, size, table};
 use crate::ERROR;
-use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{Hdf5, Id};
 use crate::io::{say, tell};
 use crate::progress::Progress;
@@ -89,7 +89,7 @@ fn decide<'a>(
     let mut items = Vec::new();
     for (place, object) in contents.objects.iter().enumerate() {
         let item = match object.kind {
-            Kind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
+            ObjectKind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
             _ => None,
         };
         progress.add(item.as_ref().map_or(0, |i| i.stored_bytes));

@@ -22,7 +22,7 @@ pub struct Wish {
 }
 
 /// A part of a tensor, of which one stream is made.
-struct Part {
+struct TensorPart {
     tensor: usize,
     bytes: usize,
     /// Whether it is the tensor's first.
@@ -32,7 +32,7 @@ struct Part {
     dims: Dims,
 }
 
-impl Part {
+impl TensorPart {
     fn is_whole(&self) -> bool {
         self.first && !self.more
     }
@@ -129,7 +129,7 @@ fn range(bytes: u64, dtype: DType, frame_bytes: usize, input: &mut Input) -> Res
 }
 
 /// The parts of all tensors, each of at most so many bytes.
-fn parts(head: &Head, frame_bytes: usize) -> Vec<Part> {
+fn parts(head: &Head, frame_bytes: usize) -> Vec<TensorPart> {
     let mut parts = Vec::new();
     for (place, tensor) in head.tensors.iter().enumerate() {
         let (size, mut rest) = (tensor.dtype.size() as u64, tensor.bytes());
@@ -149,15 +149,15 @@ fn parts(head: &Head, frame_bytes: usize) -> Vec<Part> {
                 lens[axis] = bytes / row;
             }
             let dims = if in_rows { Dims::new(&lens).unwrap_or(Dims::NONE) } else { Dims::NONE };
-            parts.push(Part { tensor: place, bytes: bytes as usize, first, more: rest > 0, dims });
+            parts.push(TensorPart { tensor: place, bytes: bytes as usize, first, more: rest > 0, dims });
         }
     }
     parts
 }
 
 /// Small tensors that follow each other in groups, and each part of another one by itself.
-fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
-    let mut groups: Vec<Vec<Part>> = Vec::new();
+fn together(parts: Vec<TensorPart>) -> Vec<Vec<TensorPart>> {
+    let mut groups: Vec<Vec<TensorPart>> = Vec::new();
     let mut bytes = usize::MAX;
     for part in parts {
         let is_small = part.is_whole() && part.bytes < SMALL_BYTES;
@@ -179,9 +179,9 @@ fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
 type Failed = (usize, String);
 
 /// The streams of a group, one behind the other. Of several parts each thread takes one after the other.
-fn pack(params: &mut [Params], group: &[Part], data: &[u8], streams: &mut Block) -> Result<(), Failed> {
+fn pack(params: &mut [Params], group: &[TensorPart], data: &[u8], streams: &mut Block) -> Result<(), Failed> {
     let mut rest = data;
-    let jobs: Vec<(&Part, &[u8])> = group
+    let jobs: Vec<(&TensorPart, &[u8])> = group
         .iter()
         .map(|part| {
             let (mine, others) = rest.split_at(part.bytes);
@@ -210,7 +210,7 @@ fn pack(params: &mut [Params], group: &[Part], data: &[u8], streams: &mut Block)
 }
 
 /// The stream of a part, and its mode: a bound that makes a tensor larger than it is without one is dropped.
-fn stream(params: Params, data: &[u8], part: &Part) -> sleek::Result<(Vec<u8>, Mode)> {
+fn stream(params: Params, data: &[u8], part: &TensorPart) -> sleek::Result<(Vec<u8>, Mode)> {
     let (mut stream, mut mode) = (sleek::compress(&params, data)?, params.mode);
     if part.first && mode != Mode::Lossless {
         let exact = sleek::compress(&lossless(&params), data)?;

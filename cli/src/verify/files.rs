@@ -11,10 +11,10 @@ use sleek::{Mode, Params};
 use super::Args;
 use super::exact::{Marks, holds};
 use super::pair::Pair;
-use super::report::{Difference, Element, Report, Verdict};
+use super::report::{Compared, Difference, FieldVerdict, Report};
 use crate::hdf5::dataset::{Block, Field, encoded, size_of_type};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
 use crate::io::zeroed;
 use crate::progress::Progress;
@@ -47,12 +47,12 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
     let mut progress = Progress::new("comparing", Some(sizes[0]), args.verbosity.quiet);
     let mut report = Report::new(args.limits.clone());
     let mut met = vec![false; new.1.objects.len()];
-    for object in old.1.objects.iter().filter(|o| o.kind == Kind::Dataset) {
+    for object in old.1.objects.iter().filter(|o| o.kind == ObjectKind::Dataset) {
         let twin = hdf5.forgive(open_object(&new.0, &object.path));
         let place = twin.map(|twin| new.1.place_of(&twin)).transpose()?.flatten();
         let mut figures = None;
-        let verdict = match place.filter(|place| new.1.objects[*place].kind == Kind::Dataset) {
-            None => Verdict::Broken("is not in the second file".into()),
+        let verdict = match place.filter(|place| new.1.objects[*place].kind == ObjectKind::Dataset) {
+            None => FieldVerdict::Broken("is not in the second file".into()),
             Some(place) => {
                 met[place] = true;
                 let blame = |e: String| format!("{}: {e}", object.name());
@@ -67,8 +67,8 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
         report.add(object.name(), verdict, figures);
     }
     for (object, met) in new.1.objects.iter().zip(met) {
-        if object.kind == Kind::Dataset && !met {
-            report.add(object.name(), Verdict::Extra, None);
+        if object.kind == ObjectKind::Dataset && !met {
+            report.add(object.name(), FieldVerdict::Extra, None);
         }
     }
     progress.finish();
@@ -86,18 +86,18 @@ fn figures_of<'a>(files: [(&Id<'a>, &Contents); 2], object: &Object) -> Result<O
 }
 
 /// Compares two datasets.
-fn compare(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
+fn compare(old: &Id, new: &Id, object: &Object) -> Result<FieldVerdict, String> {
     match (Field::open(old, object)?, Field::open(new, object)?) {
         (Ok(a), Ok(b)) if a.dims != b.dims => {
-            Ok(Verdict::Broken(format!("has shape {:?}, in the second file {:?}", a.dims, b.dims)))
+            Ok(FieldVerdict::Broken(format!("has shape {:?}, in the second file {:?}", a.dims, b.dims)))
         }
         (Ok(a), Ok(b)) if a.stored != b.stored => {
-            Ok(Verdict::Broken(format!("has {}, in the second file {}", a.stored.what, b.stored.what)))
+            Ok(FieldVerdict::Broken(format!("has {}, in the second file {}", a.stored.what, b.stored.what)))
         }
         (Ok(a), Ok(b)) => compare_fields(&a, &b),
         (Err(_), Err(_)) => compare_bytes(old, new, object),
-        (Ok(_), Err(why)) => Ok(Verdict::Broken(format!("has numbers, in the second file {why}"))),
-        (Err(why), Ok(_)) => Ok(Verdict::Broken(format!("has {why}, in the second file numbers"))),
+        (Ok(_), Err(why)) => Ok(FieldVerdict::Broken(format!("has numbers, in the second file {why}"))),
+        (Err(why), Ok(_)) => Ok(FieldVerdict::Broken(format!("has {why}, in the second file numbers"))),
     }
 }
 
@@ -170,7 +170,7 @@ impl Promise {
     }
 }
 
-fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
+fn compare_fields(old: &Field, new: &Field) -> Result<FieldVerdict, String> {
     let promise = Promise::of(new)?;
     let blocks = if promise.is_by_chunk() { new.blocks_of_all_chunks() } else { old.all_blocks() };
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
@@ -194,12 +194,12 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
             if v.0 != r.0 {
                 let kept = masks_agree && holds(promise.mode, limit, v, r);
                 let index = || place(&block, at / per_element);
-                difference.take(&Element { original: v.1, restored: r.1 }, limit, kept, index);
+                difference.take(&Compared { original: v.1, restored: r.1 }, limit, kept, index);
             }
             at += 1;
         });
     }
-    Ok(Verdict::of(difference))
+    Ok(FieldVerdict::of(difference))
 }
 
 /// The indices of the element that is the `n`th of a block.
@@ -213,18 +213,18 @@ fn place(block: &Block, mut n: usize) -> Vec<u64> {
 }
 
 /// Compares what is not made of numbers, or is a single one: byte by byte, strings of variable length as texts.
-pub fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
+pub fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<FieldVerdict, String> {
     // What a view shows is compared where it is stored.
     if is_view(old, object)? && is_view(new, object)? {
-        return Ok(Verdict::NotCompared("a view of other datasets"));
+        return Ok(FieldVerdict::NotCompared("a view of other datasets"));
     }
     let sides = [old, new].map(|file| Ok::<_, String>((read_texts(file, object)?, read_whole(file, object)?)));
     let [a, b] = sides;
     match (a?, b?) {
-        ((Some(a), _), (Some(b), _)) => Ok(Verdict::exact(a == b)),
-        ((_, Some(a)), (_, Some(b))) => Ok(Verdict::exact(a == b)),
-        ((None, None), (None, None)) => Ok(Verdict::NotCompared("neither numbers nor plain texts")),
-        _ => Ok(Verdict::Broken("is of another type in the second file".into())),
+        ((Some(a), _), (Some(b), _)) => Ok(FieldVerdict::exact(a == b)),
+        ((_, Some(a)), (_, Some(b))) => Ok(FieldVerdict::exact(a == b)),
+        ((None, None), (None, None)) => Ok(FieldVerdict::NotCompared("neither numbers nor plain texts")),
+        _ => Ok(FieldVerdict::Broken("is of another type in the second file".into())),
     }
 }
 

@@ -7,14 +7,14 @@ use sleek::{DType, Dims, Mode};
 
 use super::files::Promise;
 use super::stream;
-use crate::frames::{self, FrameReader, Piece};
+use crate::frames::{self, FramePiece, FrameReader};
 use crate::hdf5::Id;
 use crate::hdf5::about::{About, Along};
 use crate::hdf5::dataset::{Block as Box_, Field};
 use crate::hdf5::object::Contents;
 use crate::io::{Block, Input};
 use crate::npy;
-use crate::quality::{Figures, Place, Quality};
+use crate::quality::{Extent, Figures, Quality};
 use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
@@ -37,17 +37,17 @@ pub struct Pair<'a> {
     pub marks: Vec<u64>,
     pub original_bytes: u64,
     pub stored_bytes: u64,
-    source: Source<'a>,
+    source: Sides<'a>,
 }
 
 #[allow(clippy::large_enum_variant)] // one for each field
-enum Source<'a> {
+enum Sides<'a> {
     Datasets { old: Field<'a>, new: Field<'a>, promise: Promise },
     Stream { original: PathBuf, compressed: PathBuf, limit: f64 },
 }
 
 /// A box of both.
-pub struct Part<'a> {
+pub struct PairPart<'a> {
     pub start: Vec<u64>,
     pub count: Vec<u64>,
     pub original: &'a [u8],
@@ -87,7 +87,7 @@ impl<'a> Pair<'a> {
             marks,
             original_bytes: old.bytes(),
             stored_bytes: new.stored_bytes(),
-            source: Source::Datasets { old, new, promise },
+            source: Sides::Datasets { old, new, promise },
         })
     }
 
@@ -126,7 +126,7 @@ impl<'a> Pair<'a> {
             marks: header.layout.shape.missing.bits().to_vec(),
             original_bytes,
             stored_bytes,
-            source: Source::Stream {
+            source: Sides::Stream {
                 original: original.to_path_buf(),
                 compressed: compressed.to_path_buf(),
                 limit: stream::limit(&header),
@@ -140,10 +140,10 @@ impl<'a> Pair<'a> {
     }
 
     /// Shows every part of both.
-    pub fn walk(&self, each: &mut dyn FnMut(&Part) -> Result<(), String>) -> Result<(), String> {
+    pub fn walk(&self, each: &mut dyn FnMut(&PairPart) -> Result<(), String>) -> Result<(), String> {
         match &self.source {
-            Source::Datasets { old, new, promise } => self.walk_datasets(old, new, promise, each),
-            Source::Stream { original, compressed, limit } => self.walk_stream(original, compressed, *limit, each),
+            Sides::Datasets { old, new, promise } => self.walk_datasets(old, new, promise, each),
+            Sides::Stream { original, compressed, limit } => self.walk_stream(original, compressed, *limit, each),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> Pair<'a> {
         old: &Field,
         new: &Field,
         promise: &Promise,
-        each: &mut dyn FnMut(&Part) -> Result<(), String>,
+        each: &mut dyn FnMut(&PairPart) -> Result<(), String>,
     ) -> Result<(), String> {
         let chunk = new.chunk.iter().product::<u64>() * new.size;
         let by_chunk = promise.is_by_chunk() || (new.is_chunked && chunk >= FEW_BYTES);
@@ -167,7 +167,7 @@ impl<'a> Pair<'a> {
                 start.push(0);
                 count.push(self.dims[self.dims.len() - 1]);
             }
-            each(&Part { start, count, original: &expected, restored: &found, limit })?;
+            each(&PairPart { start, count, original: &expected, restored: &found, limit })?;
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl<'a> Pair<'a> {
         let mut quality = Quality::new(&self.dims, if high > low { high - low } else { 0.0 });
         self.walk(&mut |part| {
             let values = part.values(self);
-            let place = Place { start: &values.start, count: &values.count };
+            let place = Extent { start: &values.start, count: &values.count };
             quality.add(place, &values.original, &values.restored);
             Ok(())
         })?;
@@ -195,7 +195,7 @@ impl<'a> Pair<'a> {
         original: &Path,
         compressed: &Path,
         limit: f64,
-        each: &mut dyn FnMut(&Part) -> Result<(), String>,
+        each: &mut dyn FnMut(&PairPart) -> Result<(), String>,
     ) -> Result<(), String> {
         let axis = self.dims.iter().position(|len| *len > 1).unwrap_or(0);
         let slab = self.dims.iter().skip(axis + 1).product::<u64>() * self.dtype.size() as u64;
@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
             let back = restored.take(bytes)?;
             let (mut start, mut count) = (vec![0; self.dims.len()], self.dims.clone());
             (start[axis], count[axis]) = (at, here);
-            each(&Part { start, count, original: block.data(), restored: &back, limit })?;
+            each(&PairPart { start, count, original: block.data(), restored: &back, limit })?;
         }
         restored.expect_end()
     }
@@ -255,7 +255,7 @@ struct Restored {
     name: String,
     reader: FrameReader,
     frame: Block,
-    pieces: Box<dyn Iterator<Item = Piece>>,
+    pieces: Box<dyn Iterator<Item = FramePiece>>,
     waiting: Vec<u8>,
 }
 
@@ -302,7 +302,7 @@ impl Restored {
     }
 }
 
-impl Part<'_> {
+impl PairPart<'_> {
     /// The values of both sides; what does not count is NaN on both.
     pub fn values(&self, pair: &Pair) -> Values {
         let room = self.original.len() / pair.dtype.size();

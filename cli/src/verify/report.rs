@@ -11,7 +11,7 @@ use crate::quality::{Figure, Figures};
 
 /// An element of both files.
 #[derive(Clone, Copy)]
-pub struct Element {
+pub struct Compared {
     pub original: f64,
     pub restored: f64,
 }
@@ -31,7 +31,7 @@ pub struct Difference {
     max_error: f64,
     of_bound: f64,
     /// Where the worst element is, by its share of the bound: of those that break it if there are any.
-    worst: Option<(Vec<u64>, Element)>,
+    worst: Option<(Vec<u64>, Compared)>,
     worst_share: f64,
 }
 
@@ -52,7 +52,7 @@ impl Difference {
     }
 
     /// Takes in an element of which a bit differs; `index` says where it is.
-    pub fn take(&mut self, e: &Element, limit: f64, kept: bool, index: impl Fn() -> Vec<u64>) {
+    pub fn take(&mut self, e: &Compared, limit: f64, kept: bool, index: impl Fn() -> Vec<u64>) {
         self.changed += 1;
         let error = (e.original - e.restored).abs();
         let error = if error.is_nan() { f64::INFINITY } else { error };
@@ -76,7 +76,7 @@ impl Difference {
 }
 
 /// What came of a dataset.
-pub enum Verdict {
+pub enum FieldVerdict {
     /// Bit for bit; what is known if it is of numbers.
     Identical(Option<Box<Difference>>),
     /// It differs as it may.
@@ -90,36 +90,36 @@ pub enum Verdict {
     NotCompared(&'static str),
 }
 
-impl Verdict {
-    pub fn of(difference: Difference) -> Verdict {
+impl FieldVerdict {
+    pub fn of(difference: Difference) -> FieldVerdict {
         let difference = Box::new(difference);
         match (difference.violations, difference.changed) {
-            (0, 0) => Verdict::Identical(Some(difference)),
-            (0, _) => Verdict::Within(difference),
-            _ => Verdict::Differs(difference),
+            (0, 0) => FieldVerdict::Identical(Some(difference)),
+            (0, _) => FieldVerdict::Within(difference),
+            _ => FieldVerdict::Differs(difference),
         }
     }
 
     /// Of what must be the same.
-    pub fn exact(same: bool) -> Verdict {
-        if same { Verdict::Identical(None) } else { Verdict::Broken("differs".into()) }
+    pub fn exact(same: bool) -> FieldVerdict {
+        if same { FieldVerdict::Identical(None) } else { FieldVerdict::Broken("differs".into()) }
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Verdict::Identical(_) => "identical",
-            Verdict::Within(difference) if !difference.mode.has_bound() => "no bound",
-            Verdict::Within(_) => "within bound",
-            Verdict::Differs(_) | Verdict::Broken(_) => "BROKEN",
-            Verdict::Extra => "extra",
-            Verdict::NotCompared(_) => "not compared",
+            FieldVerdict::Identical(_) => "identical",
+            FieldVerdict::Within(difference) if !difference.mode.has_bound() => "no bound",
+            FieldVerdict::Within(_) => "within bound",
+            FieldVerdict::Differs(_) | FieldVerdict::Broken(_) => "BROKEN",
+            FieldVerdict::Extra => "extra",
+            FieldVerdict::NotCompared(_) => "not compared",
         }
     }
 
     fn difference(&self) -> Option<&Difference> {
         match self {
-            Verdict::Identical(difference) => difference.as_deref(),
-            Verdict::Within(difference) | Verdict::Differs(difference) => Some(difference),
+            FieldVerdict::Identical(difference) => difference.as_deref(),
+            FieldVerdict::Within(difference) | FieldVerdict::Differs(difference) => Some(difference),
             _ => None,
         }
     }
@@ -127,20 +127,20 @@ impl Verdict {
     /// What there is to say besides.
     fn words(&self) -> String {
         match self {
-            Verdict::Identical(difference) => {
+            FieldVerdict::Identical(difference) => {
                 difference.as_ref().map_or(String::new(), |d| missing(d).trim_start_matches("; ").to_owned())
             }
-            Verdict::Within(d) => format!("{}{}{}", measured(d), worst(d), missing(d)),
-            Verdict::Differs(d) => {
+            FieldVerdict::Within(d) => format!("{}{}{}", measured(d), worst(d), missing(d)),
+            FieldVerdict::Differs(d) => {
                 let masks = match d.missing_violations {
                     0 => String::new(),
                     n => format!(", of {n} the missing values do not agree"),
                 };
                 format!("{}: {} elements{masks}{}", measured(d), d.violations, worst(d))
             }
-            Verdict::Broken(why) => why.clone(),
-            Verdict::Extra => "is in the second file only".into(),
-            Verdict::NotCompared(what) => (*what).into(),
+            FieldVerdict::Broken(why) => why.clone(),
+            FieldVerdict::Extra => "is in the second file only".into(),
+            FieldVerdict::NotCompared(what) => (*what).into(),
         }
     }
 }
@@ -165,7 +165,7 @@ fn missing(d: &Difference) -> String {
 
 /// The datasets by their names.
 pub struct Report {
-    datasets: Vec<(String, Verdict)>,
+    datasets: Vec<(String, FieldVerdict)>,
     /// Of those of floats, if they are asked for.
     figures: Vec<(String, Figures)>,
     limits: Limits,
@@ -177,7 +177,7 @@ impl Report {
         Report { datasets: Vec::new(), figures: Vec::new(), limits }
     }
 
-    pub fn add(&mut self, name: String, verdict: Verdict, figures: Option<Figures>) {
+    pub fn add(&mut self, name: String, verdict: FieldVerdict, figures: Option<Figures>) {
         self.figures.extend(figures.map(|figures| (name.clone(), figures)));
         self.datasets.push((name, verdict));
     }
@@ -194,7 +194,7 @@ impl Report {
 
     /// Whether nothing is broken.
     pub fn kept(&self) -> bool {
-        !self.datasets.iter().any(|(_, v)| matches!(v, Verdict::Differs(_) | Verdict::Broken(_)))
+        !self.datasets.iter().any(|(_, v)| matches!(v, FieldVerdict::Differs(_) | FieldVerdict::Broken(_)))
     }
 
     pub fn show(&self, as_json: bool) {
@@ -254,7 +254,7 @@ impl Report {
     }
 }
 
-fn dataset(name: &str, verdict: &Verdict) -> Value {
+fn dataset(name: &str, verdict: &FieldVerdict) -> Value {
     let mut of = json!({"name": name, "verdict": verdict.name().to_lowercase()});
     if let Some(d) = verdict.difference() {
         let worst = d.worst.as_ref().map(|(i, e)| json!({"index": i, "original": e.original, "restored": e.restored}));
@@ -268,7 +268,7 @@ fn dataset(name: &str, verdict: &Verdict) -> Value {
         of["missing_violations"] = json!(d.missing_violations);
         of["worst"] = json!(worst);
     }
-    if let Verdict::Broken(_) | Verdict::Differs(_) = verdict {
+    if let FieldVerdict::Broken(_) | FieldVerdict::Differs(_) = verdict {
         of["why"] = json!(verdict.words());
     }
     of

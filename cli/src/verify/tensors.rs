@@ -11,11 +11,11 @@ use crate::progress::{Progress, bytes, figure, ratio};
 use crate::tensors::{Reader, Tensor};
 
 /// What became of a tensor.
-struct Verdict {
+struct TensorVerdict {
     report: Option<Report>,
 }
 
-impl Verdict {
+impl TensorVerdict {
     fn kept(&self) -> bool {
         self.report.as_ref().is_none_or(Report::kept)
     }
@@ -49,7 +49,7 @@ pub fn verify(mut original: Input, compressed: Input, as_json: bool, quiet: bool
     let mut raw = expected.data().len() as u64;
     let same_header = expected.data() == reader.head.bytes;
     let sizes: Vec<u64> = reader.head.tensors.iter().map(Tensor::bytes).collect();
-    let mut verdicts: Vec<Verdict> = sizes.iter().map(|_| Verdict { report: None }).collect();
+    let mut verdicts: Vec<TensorVerdict> = sizes.iter().map(|_| TensorVerdict { report: None }).collect();
     let (mut at, mut rest, mut packed) = (0, sizes.first().copied().unwrap_or(0), reader.beginning);
     // With another header nothing is where it was.
     if same_header {
@@ -83,8 +83,8 @@ pub fn verify(mut original: Input, compressed: Input, as_json: bool, quiet: bool
         (_, true) => Some("the original goes on behind the last of the tensors"),
         _ => None,
     };
-    let kept = fault.is_none() && verdicts.iter().all(Verdict::kept);
-    let each: Vec<(&Tensor, &Verdict)> = reader.head.tensors.iter().zip(&verdicts).collect();
+    let kept = fault.is_none() && verdicts.iter().all(TensorVerdict::kept);
+    let each: Vec<(&Tensor, &TensorVerdict)> = reader.head.tensors.iter().zip(&verdicts).collect();
     match as_json {
         true => say_json(&to_json(&each, fault, kept, (raw, packed))),
         false => print(&each, fault, kept, (raw, packed)),
@@ -92,7 +92,7 @@ pub fn verify(mut original: Input, compressed: Input, as_json: bool, quiet: bool
     Ok(kept)
 }
 
-fn to_json(each: &[(&Tensor, &Verdict)], fault: Option<&str>, kept: bool, (raw, packed): (u64, u64)) -> Value {
+fn to_json(each: &[(&Tensor, &TensorVerdict)], fault: Option<&str>, kept: bool, (raw, packed): (u64, u64)) -> Value {
     let tensors: Vec<Value> = each
         .iter()
         .map(|(tensor, verdict)| {
@@ -114,7 +114,7 @@ fn to_json(each: &[(&Tensor, &Verdict)], fault: Option<&str>, kept: bool, (raw, 
     })
 }
 
-fn print(each: &[(&Tensor, &Verdict)], fault: Option<&str>, kept: bool, (raw, packed): (u64, u64)) {
+fn print(each: &[(&Tensor, &TensorVerdict)], fault: Option<&str>, kept: bool, (raw, packed): (u64, u64)) {
     let row = |label: &str, value: String| say!("{label:<17}{value}");
     let count = |word: &str| each.iter().filter(|(_, verdict)| verdict.word() == word).count();
     row("tensors", each.len().to_string());

@@ -9,7 +9,7 @@ mod ssim;
 pub use distribution::Distribution;
 pub use dssim::Dssim;
 pub use moments::Moments;
-pub use planes::{Place, Plane, Planes};
+pub use planes::{Extent, Plane, Planes};
 pub use ssim::{Ssim, scale_of};
 
 use super::target::Target;
@@ -18,7 +18,7 @@ use super::target::Target;
 pub fn alone(count: &[u64], original: &[f64], restored: &[f64], each: &mut dyn FnMut(&Plane)) {
     let start = vec![0; count.len()];
     let mut planes = Planes::new(count);
-    planes.add(Place { start: &start, count }, original, restored, each);
+    planes.add(Extent { start: &start, count }, original, restored, each);
     planes.finish(each);
 }
 
@@ -48,7 +48,7 @@ impl Likeness {
     }
 
     /// Takes in a part. Where `is_whole` is not set, the part stands for itself: its planes are its own.
-    pub fn add(&mut self, place: Place, is_whole: bool, original: &[f64], restored: &[f64]) {
+    pub fn add(&mut self, place: Extent, is_whole: bool, original: &[f64], restored: &[f64]) {
         match self {
             Likeness::Ssim(ssim) => ssim.add(place.count, original, restored),
             Likeness::Pearson(moments) => moments.add(original, restored),

@@ -5,7 +5,7 @@ const LARGE: u64 = 1 << 28;
 
 /// Where a part of a field lies.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Extent<'a> {
     /// Where it begins along each dimension.
     pub start: &'a [u64],
     /// Lengths, the slowest first.
@@ -64,7 +64,7 @@ impl Planes {
     }
 
     /// Takes in a part, and shows the planes that are whole then.
-    pub fn add(&mut self, place: Place, a: &[f64], b: &[f64], each: &mut dyn FnMut(&Plane)) {
+    pub fn add(&mut self, place: Extent, a: &[f64], b: &[f64], each: &mut dyn FnMut(&Plane)) {
         if self.elements() == 0 || a.is_empty() {
             return;
         }
@@ -128,7 +128,7 @@ mod tests {
                             let (dz, dy, dx) = (k / (count[1] * count[2]), k / count[2] % count[1], k % count[2]);
                             part.push(at(z + dz, y + dy, x + dx));
                         }
-                        planes.add(Place { start: &start, count: &count }, &part, &part, &mut keep);
+                        planes.add(Extent { start: &start, count: &count }, &part, &part, &mut keep);
                     }
                 }
             }
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(seen, wanted, "{chunk:?}");
         }
         let mut line = Planes::new(&[9]);
-        line.add(Place { start: &[0], count: &[9] }, &[1.0; 9], &[1.0; 9], &mut |_| panic!("a line is no plane"));
+        line.add(Extent { start: &[0], count: &[9] }, &[1.0; 9], &[1.0; 9], &mut |_| panic!("a line is no plane"));
         assert_eq!(line.total(), 0);
     }
 }

@@ -20,7 +20,7 @@ pub struct Boxes {
 
 /// A run of elements that are neighbours in the array and in the chunk, in bytes; the rest of the chunk's row is its
 /// rim.
-pub struct Row {
+pub struct BoxRow {
     /// Where it begins in the array.
     pub array: usize,
     /// Where it begins in the chunk.
@@ -83,7 +83,7 @@ impl Boxes {
     }
 
     /// The rows of chunk `i`, in the order of the chunk.
-    pub fn rows(&self, i: usize) -> impl Iterator<Item = Row> {
+    pub fn rows(&self, i: usize) -> impl Iterator<Item = BoxRow> {
         let (mut at, extent) = self.part(i);
         let last = self.tile.len() - 1;
         let (outer, bytes) = (self.tile[..last].to_vec(), self.tile[last] as usize * self.element);
@@ -94,7 +94,7 @@ impl Boxes {
             for d in 0..last {
                 at[d] = origin[d] + within[d];
             }
-            Row {
+            BoxRow {
                 array: if inside { self.place(&at) } else { 0 },
                 chunk: r as usize * bytes,
                 inside: if inside { extent[last] as usize * self.element } else { 0 },

@@ -170,16 +170,16 @@ struct State<T> {
     failure: Option<Error>,
 }
 
-struct Shared<T> {
+struct Queue<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
 
-impl<T> Shared<T> {
-    fn new() -> Shared<T> {
+impl<T> Queue<T> {
+    fn new() -> Queue<T> {
         let (ready, queue) = (BTreeMap::new(), VecDeque::new());
         let state = State { next: 0, through: 0, ready, queue, stop: false, failure: None };
-        Shared { state: Mutex::new(state), changed: Condvar::new() }
+        Queue { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -202,7 +202,7 @@ impl<T> Shared<T> {
 }
 
 /// Ends the work of the others when its owner leaves, by a panic too.
-struct StopOnDrop<'a, T>(&'a Shared<T>);
+struct StopOnDrop<'a, T>(&'a Queue<T>);
 
 impl<T> Drop for StopOnDrop<'_, T> {
     fn drop(&mut self) {
@@ -211,7 +211,7 @@ impl<T> Drop for StopOnDrop<'_, T> {
 }
 
 /// Ends the work when a thread panics: nobody must wait for what it would have made.
-struct StopOnPanic<'a, T>(&'a Shared<T>);
+struct StopOnPanic<'a, T>(&'a Queue<T>);
 
 impl<T> Drop for StopOnPanic<'_, T> {
     fn drop(&mut self) {
@@ -231,7 +231,7 @@ fn in_order<T: Send>(
     if tasks < 2 {
         return (0..n).try_for_each(|i| take(i, make(i)?));
     }
-    let (shared, window) = (Shared::new(), AHEAD * tasks);
+    let (shared, window) = (Queue::new(), AHEAD * tasks);
     let work = || {
         let _alarm = StopOnPanic(&shared);
         let mut state = shared.lock();
@@ -289,7 +289,7 @@ fn in_any_order<T: Send>(
     if tasks < 2 {
         return (0..n).try_for_each(|i| put(i, fetch(i)?));
     }
-    let (shared, window) = (Shared::new(), AHEAD * tasks);
+    let (shared, window) = (Queue::new(), AHEAD * tasks);
     let work = || {
         let _alarm = StopOnPanic(&shared);
         let mut state = shared.lock();

@@ -23,7 +23,7 @@ use crate::error::{Result, fail};
 use crate::exec::MemorySpace;
 use crate::route;
 pub use dataset::{Dataset, Library};
-use plan::{Decision, Plan, Way};
+use plan::{Decision, Direction, Plan};
 pub use report::{Done, Report, Route};
 
 /// What a caller wants moved.
@@ -51,7 +51,7 @@ pub struct Request<'a> {
 pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result<Report> {
     // SAFETY: the contract, here and below.
     unsafe {
-        let (dataset, plan) = prepare(hdf5, Way::Write, request, src)?;
+        let (dataset, plan) = prepare(hdf5, Direction::Write, request, src)?;
         let place = route::place(src.cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
@@ -113,7 +113,7 @@ unsafe fn by_hdf5(dataset: &Dataset, plan: &Plan, request: &Request, src: *const
 pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Report> {
     // SAFETY: the contract, here and below.
     unsafe {
-        let (dataset, plan) = prepare(hdf5, Way::Read, request, dst)?;
+        let (dataset, plan) = prepare(hdf5, Direction::Read, request, dst)?;
         let place = route::place(dst.cast_const().cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
@@ -160,7 +160,12 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
 ///
 /// # Safety
 /// The ids belong to the library of `hdf5`.
-unsafe fn prepare<'a>(hdf5: &'a Library, way: Way, request: &Request, array: *const u8) -> Result<(Dataset<'a>, Plan)> {
+unsafe fn prepare<'a>(
+    hdf5: &'a Library,
+    way: Direction,
+    request: &Request,
+    array: *const u8,
+) -> Result<(Dataset<'a>, Plan)> {
     // SAFETY: the contract.
     let dataset = unsafe { Dataset::new(hdf5, request.dataset, request.dxpl)? };
     // SAFETY: as above.

@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// Which way the data goes.
 #[derive(Clone, Copy)]
-pub enum Way {
+pub enum Direction {
     /// Into the file.
     Write,
     /// Out of it.
@@ -76,7 +76,7 @@ impl Plan {
     /// `mem_type` belongs to the dataset's library.
     pub unsafe fn new(
         dataset: &Dataset,
-        way: Way,
+        way: Direction,
         mem_type: Hid,
         start: Option<&[u64]>,
         count: Option<&[u64]>,
@@ -139,7 +139,7 @@ macro_rules! ordinary {
 /// As for `Plan::new`.
 unsafe fn direct(
     dataset: &Dataset,
-    way: Way,
+    way: Direction,
     mem_type: Hid,
     start: &[u64],
     count: &[u64],
@@ -148,15 +148,15 @@ unsafe fn direct(
     let hdf5 = dataset.hdf5;
     match shared {
         Some(false) => (),
-        Some(true) if matches!(way, Way::Write) => (),
+        Some(true) if matches!(way, Direction::Write) => (),
         Some(true) => ordinary!("{SHARED}"),
         None => ordinary!("HDF5 {} does not tell whether MPI ranks share the file", hdf5.version()),
     }
     match way {
-        Way::Write if shared == Some(false) && !dataset.takes_chunks() => {
+        Direction::Write if shared == Some(false) && !dataset.takes_chunks() => {
             ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version())
         }
-        Way::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
+        Direction::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
         _ => (),
     }
     if dataset.transformed() {
@@ -170,7 +170,7 @@ unsafe fn direct(
         Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, None),
         Pipeline { other: Some((id, words)), filters: 1, .. } if id == h5z::ID as c_int => {
             match (way, Chunks::read(&words)) {
-                (Way::Write, _) => ordinary!("the dataset's filter is H5Z-ZFP, whose chunks are read alone"),
+                (Direction::Write, _) => ordinary!("the dataset's filter is H5Z-ZFP, whose chunks are read alone"),
                 (_, Err(e)) => ordinary!("{}", e.message),
                 (_, Ok(chunks)) => (words, Some(chunks)),
             }

@@ -57,7 +57,7 @@ pub(super) const MAX_WORDS: usize = 1 + 256 / 4;
 
 /// What `set_local` learns from the dataset.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Element {
+pub struct StoredElement {
     /// How the bytes of a chunk are read.
     pub dtype: DType,
     /// Elements are big-endian in the file.
@@ -78,7 +78,7 @@ pub struct CdValues {
     /// The request. Its `dtype` and `big_endian` mean nothing.
     pub request: Params,
     /// `None` in the short form.
-    pub element: Option<Element>,
+    pub element: Option<StoredElement>,
 }
 
 impl CdValues {
@@ -141,7 +141,7 @@ impl CdValues {
     }
 }
 
-impl Element {
+impl StoredElement {
     /// The dimensions of a chunk, if its elements are numbers of the element type and nothing more.
     fn dims(&self) -> Option<Dims> {
         let is_number = self.bytes as usize == self.dtype.size() && !self.chunk.is_empty();
@@ -188,7 +188,7 @@ fn text_words(text: &str) -> Vec<u32> {
 }
 
 /// The long form.
-fn long(request: &Params, element: &Element) -> Vec<u32> {
+fn long(request: &Params, element: &StoredElement) -> Vec<u32> {
     let (mode, bound, range) = tight(request);
     // The user's numbers where the elements are no floats: they are there for the next dataset.
     let dtype = value_type(element.dtype);
@@ -359,7 +359,7 @@ impl Reader<'_> {
         let (big_endian, lossless) = (second & BIG_ENDIAN != 0, first & LOSSLESS != 0);
         Ok(CdValues {
             request,
-            element: Some(Element { dtype, big_endian, fills, bytes: second >> BYTES_SHIFT, lossless, chunk }),
+            element: Some(StoredElement { dtype, big_endian, fills, bytes: second >> BYTES_SHIFT, lossless, chunk }),
         })
     }
 
@@ -384,9 +384,9 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    fn element() -> Element {
+    fn element() -> StoredElement {
         let fills = vec![(-9999f32).to_bits().into()];
-        Element { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
+        StoredElement { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
     }
 
     /// What is no bound goes the same ways.
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn the_codec_of_old_is_refused_in_all_forms() {
         let request = Params { codec: 2, ..Params::new(DType::F32) };
-        let integers = Element { dtype: DType::I32, fills: Vec::new(), ..element() };
+        let integers = StoredElement { dtype: DType::I32, fills: Vec::new(), ..element() };
         let long = [element(), integers].map(|element| CdValues { request: request.clone(), element: Some(element) });
         let forms = [cd_values_of(&request), text_words("lossless,codec=ratio"), long[0].encode(), long[1].encode()];
         for words in forms {
@@ -484,7 +484,7 @@ mod tests {
         let text = cd_values_of(&values.request);
         assert_eq!((text[0], CdValues::decode(&text).unwrap().request), (TEXT, values.request.clone()));
         // What an integer cannot have is dropped, and what a dataset has filled in is not the user's.
-        values.element = Some(Element { dtype: DType::I16, fills: vec![], lossless: true, ..element() });
+        values.element = Some(StoredElement { dtype: DType::I16, fills: vec![], lossless: true, ..element() });
         let again = CdValues::decode(&values.encode()).unwrap().request.missing;
         assert_eq!(again.iter().collect::<Vec<_>>(), [named[0], named[2]]);
     }
@@ -499,7 +499,7 @@ mod tests {
                     let chunk: Vec<u64> = (0..rank).map(|d| if d < 20 { 2 } else { 1 }).collect();
                     let count = chunk.iter().product::<u64>();
                     values.element =
-                        Some(Element { dtype, big_endian: false, fills, bytes: 0, lossless: false, chunk });
+                        Some(StoredElement { dtype, big_endian: false, fills, bytes: 0, lossless: false, chunk });
                     let words = values.encode();
                     let back = CdValues::decode(&words).unwrap().element.unwrap();
                     assert!(words.len() <= 16 && back.chunk.iter().product::<u64>() == count, "{rank}: {words:?}");
@@ -556,7 +556,7 @@ mod tests {
     fn the_length_of_a_chunk_as_far_as_it_is_told() {
         let with = |dtype, bytes| {
             let element =
-                Element { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![10, 20] };
+                StoredElement { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![10, 20] };
             let values = CdValues { request: Params::new(DType::F32), element: Some(element) };
             CdValues::decode(&values.encode()).unwrap().chunk_bytes()
         };
@@ -568,7 +568,8 @@ mod tests {
         assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
         assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
         let chunk = vec![1 << 20, 1 << 40];
-        let element = Element { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
+        let element =
+            StoredElement { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
         let beyond = CdValues { request: Params::new(DType::F32), element: Some(element) };
         assert_eq!(CdValues::decode(&beyond.encode()).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
@@ -579,7 +580,7 @@ mod tests {
         let params = values.params().unwrap().unwrap();
         assert_eq!(params.missing.numbers(DType::F32).unwrap(), [2f64.powi(100), -9999.0]);
         assert_eq!((params.dtype, params.big_endian, params.mode), (DType::F32, true, Mode::Noa));
-        let fallback = Element { lossless: true, ..element() };
+        let fallback = StoredElement { lossless: true, ..element() };
         let params = CdValues { element: Some(fallback), ..values }.params().unwrap().unwrap();
         assert_eq!((params.mode, params.bound, params.range), (Mode::Lossless, 0.0, None));
     }

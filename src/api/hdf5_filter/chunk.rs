@@ -87,7 +87,7 @@ mod tests {
         assert_eq!((found.mode, found.dtype), (Mode::Lossless, DType::U8));
         let shape = |chunk: &[u64], count| {
             let chunk = chunk.to_vec();
-            let element = super::super::cd_values::Element {
+            let element = super::super::cd_values::StoredElement {
                 dtype: DType::F32,
                 big_endian: false,
                 fills: vec![],

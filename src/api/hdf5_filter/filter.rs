@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
-use super::cd_values::{CdValues, Element, FILTER_ID};
+use super::cd_values::{CdValues, FILTER_ID, StoredElement};
 use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
 #[cfg(feature = "cuda")]
@@ -141,7 +141,7 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     let of_integers =
         || request.integers && stored.integers && codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
     let suits = stored.dtype.is_float() || of_integers();
-    let element = Element {
+    let element = StoredElement {
         dtype,
         big_endian: stored.big_endian && !at.preceded,
         bytes: if at.resized { 0 } else { stored.bytes },
@@ -176,7 +176,7 @@ fn together(request: &mut Params, dtype: DType, fills: Vec<u64>) -> Result<Optio
 }
 
 /// What a person should know of a dataset besides the request.
-fn remark(request: &Params, element: &Element, stored: &Stored) -> &'static str {
+fn remark(request: &Params, element: &StoredElement, stored: &Stored) -> &'static str {
     match () {
         () if element.lossless && !stored.dtype.is_float() => {
             "; its elements can have no bound and are kept losslessly"
@@ -394,13 +394,14 @@ mod tests {
     }
 
     fn long_form_of(mode: Mode, bound: f64, chunk: Vec<u64>) -> Vec<u32> {
-        let element = Element { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
+        let element =
+            StoredElement { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
         CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
     }
 
     /// Words that do not tell the length of an element, as those behind another filter.
     fn without_length() -> Vec<u32> {
-        let element = Element {
+        let element = StoredElement {
             dtype: DType::U8,
             big_endian: false,
             fills: vec![],

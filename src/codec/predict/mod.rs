@@ -10,6 +10,7 @@ mod gpu;
 mod map;
 mod predict;
 mod rest;
+mod rules;
 mod shape;
 mod simd;
 
@@ -35,7 +36,8 @@ use code::{own_table, sparse, token_costs::TOKEN_COSTS};
 use format::CODEC_PREDICT;
 use map::lattice::{self, Multiple};
 use map::plan::Plan;
-use predict::interpolation;
+use map::{decimals, ranks};
+use predict::{interpolation, lags};
 use simd::Scalar;
 
 /// The codec of this module.
@@ -90,6 +92,21 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
         ("SHORTEST_ROW", interpolation::SHORTEST_ROW as u32),
         ("FEW", interpolation::FEW as u32),
     ]
+}
+
+/// The rules by which an encoder chooses, by their names in kernels.
+#[doc(hidden)]
+pub fn gpu_rules() -> Vec<(&'static str, u64)> {
+    let others = [
+        ("WEIGHT_BITS", interpolation::WEIGHT_BITS as u64),
+        ("DIFFERENCE_LEVELS", interpolation::DIFFERENCE_LEVELS as u64),
+        ("SYMBOLS", own_table::SYMBOLS as u64),
+        ("MOST_SYMBOLS", own_table::SYMBOLS as u64),
+        ("MOST_RANKS", ranks::MOST as u64),
+        ("MOST_ODD", decimals::ODD as u64),
+        ("SEGMENT", lags::SEGMENT as u64),
+    ];
+    rules::ALL.iter().copied().chain(others).collect()
 }
 
 /// What tokens cost in the tables that are always there, as kernels have it: those of all tables, one behind the other.

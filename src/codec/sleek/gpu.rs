@@ -16,7 +16,7 @@ use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, USUAL};
 use crate::runtime::cuda::memory::is_aligned;
-use crate::runtime::cuda::module::{Kernel, Loaded, Row, find, need};
+use crate::runtime::cuda::module::{Kernel, KernelRow, Loaded, find, need};
 
 /// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the
 /// second-level cache: 4 MiB. With more, compression waits for them.
@@ -72,7 +72,7 @@ fn adaptive(session: &Session, dtype: DType) -> Result<Option<Kernel>> {
 }
 
 /// The kernel of a module that has a long encoder alone.
-fn encoder(session: &Session, row: &'static Row) -> Result<Kernel> {
+fn encoder(session: &Session, row: &'static KernelRow) -> Result<Kernel> {
     static LOADED: Loaded<Kernel> = Loaded::none();
     LOADED.get(session, row, |module| module.kernel("compress"))
 }

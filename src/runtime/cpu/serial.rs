@@ -25,7 +25,7 @@ pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, 
 }
 
 /// Where bodies go, one after the other.
-trait Place {
+trait BodySink {
     /// Where the next one is encoded, with `SLACK` to spare, and what leaves meanwhile.
     fn next(&mut self) -> (&mut [u8], StreamingStores<'_>);
     /// Takes the one that was encoded there; false if there is no room for it.
@@ -35,7 +35,12 @@ trait Place {
 }
 
 /// Encodes every chunk to its `place`, which has `room`.
-fn encode_all<C: ChunkCodec>(job: Job<C>, mut index: IndexMut, room: usize, place: &mut impl Place) -> Result<usize> {
+fn encode_all<C: ChunkCodec>(
+    job: Job<C>,
+    mut index: IndexMut,
+    room: usize,
+    place: &mut impl BodySink,
+) -> Result<usize> {
     let layout = job.layout;
     let mut encoder = job.encoder()?;
     let mut at = 0;
@@ -70,7 +75,7 @@ impl Direct<'_> {
     }
 }
 
-impl Place for Direct<'_> {
+impl BodySink for Direct<'_> {
     fn next(&mut self) -> (&mut [u8], StreamingStores<'_>) {
         let out = if self.has_room_to_spare() { &mut *self.rest } else { &mut self.spare };
         (out, StreamingStores::none())
@@ -115,7 +120,7 @@ impl<'a> Staged<'a> {
     }
 }
 
-impl Place for Staged<'_> {
+impl BodySink for Staged<'_> {
     fn next(&mut self) -> (&mut [u8], StreamingStores<'_>) {
         let [a, b] = &mut *self.stages;
         let (last, this) = if self.last == 0 { (a, b) } else { (b, a) };

@@ -20,7 +20,7 @@ pub struct Span {
 
 /// The chunk that has an end of an array.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ChunkOfEnd {
     /// Its first byte and how many it has.
     at: usize,
     len: usize,
@@ -36,7 +36,7 @@ pub struct Watched {
     ends: Option<Ends>,
     reach: f64,
     /// Which chunks have the smallest and the largest element, where they are known.
-    places: [Option<Place>; 2],
+    places: [Option<ChunkOfEnd>; 2],
     /// What was looked at.
     seen: Option<Heap<Watch>>,
     /// There was no memory to look at a chunk.
@@ -61,7 +61,7 @@ impl Watched {
         match span {
             Some(Span { least, most, reach }) => {
                 self.reach = self.reach.max(reach);
-                let place = at.map(|at| Place { at, len: bytes.len(), alone: true });
+                let place = at.map(|at| ChunkOfEnd { at, len: bytes.len(), alone: true });
                 self.add(least, place);
                 self.add(most, place);
             }
@@ -71,7 +71,7 @@ impl Watched {
 
     /// Takes an element of a chunk, which may be `reach` off.
     #[inline]
-    fn add(&mut self, v: f64, place: Option<Place>) {
+    fn add(&mut self, v: f64, place: Option<ChunkOfEnd>) {
         let apart = 2.0 * self.reach;
         let Some(Ends { low, high, above_low, below_high }) = &mut self.ends else {
             self.ends = Some(Ends { low: v, high: v, above_low: v, below_high: v });
@@ -129,7 +129,7 @@ impl Watched {
         }
     }
 
-    fn add_all(&mut self, ends: Ends, [low, high]: [Option<Place>; 2]) {
+    fn add_all(&mut self, ends: Ends, [low, high]: [Option<ChunkOfEnd>; 2]) {
         self.add(ends.low, low);
         self.add(ends.high, high);
         self.add(ends.above_low, low);
@@ -170,7 +170,7 @@ impl Watched {
     }
 
     /// Looks at the chunk that has the smallest or the largest element.
-    fn look_at(&mut self, end: usize, place: Place, known: &[f64], src: &[u8]) -> Closer {
+    fn look_at(&mut self, end: usize, place: ChunkOfEnd, known: &[f64], src: &[u8]) -> Closer {
         let (dtype, big_endian, chunk) = (self.dtype, self.big_endian, &src[place.at..place.at + place.len]);
         let mut watch = Watch::new(Isa::best(), dtype, big_endian, known);
         watch.see(chunk);

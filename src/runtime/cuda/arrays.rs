@@ -5,7 +5,7 @@
 //! workspace: nothing of the host has to outlive the call, and nothing is copied from memory that a driver would have
 //! to wait for.
 
-use super::driver::{Scratch, Session};
+use super::driver::{DeviceScratch, Session};
 use super::launch::{Batch, Item, LISTED, ListArgs, Outcome, Slot};
 use super::module::Kernel;
 use crate::container::constants::ALIGN;
@@ -122,7 +122,7 @@ fn outcome_in(workspace: *mut u8) -> *mut Outcome {
 
 impl Outcome {
     /// That of a synchronous call for one array, after everything before it on the stream.
-    pub fn wait(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
+    pub fn wait(session: &Session, workspace: &mut DeviceScratch) -> Result<Outcome> {
         let mut outcome = Outcome { bytes: 0, status: 0, zero: 0 };
         let at = outcome_in(workspace.start());
         // SAFETY: the workspace is alive, the local too until the wait is over.

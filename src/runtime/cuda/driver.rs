@@ -253,7 +253,7 @@ impl Drop for Buffer {
 
 /// Device memory for the workspace of a call. It is kept for the next call in the same context, since allocating costs
 /// more than compressing a small array.
-pub struct Scratch {
+pub struct DeviceScratch {
     pointer: CUdeviceptr,
     context_id: u64,
     idle: bool,
@@ -262,18 +262,18 @@ pub struct Scratch {
 /// Workspaces that no call uses, by context.
 static IDLE: Mutex<Vec<(u64, CUdeviceptr)>> = Mutex::new(Vec::new());
 
-impl Scratch {
+impl DeviceScratch {
     /// One of `bytes`, the same for all calls.
-    pub fn take(session: &Session, bytes: usize) -> Result<Scratch> {
+    pub fn take(session: &Session, bytes: usize) -> Result<DeviceScratch> {
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(i) = idle.iter().position(|(id, _)| *id == session.context_id) {
-            return Ok(Scratch { pointer: idle.swap_remove(i).1, context_id: session.context_id, idle: false });
+            return Ok(DeviceScratch { pointer: idle.swap_remove(i).1, context_id: session.context_id, idle: false });
         }
         drop(idle);
         let mut pointer = 0;
         // SAFETY: a live local.
         check(unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes) }, &format!("allocating {bytes} bytes on the GPU"))?;
-        Ok(Scratch { pointer, context_id: session.context_id, idle: false })
+        Ok(DeviceScratch { pointer, context_id: session.context_id, idle: false })
     }
 
     /// Its first byte.
@@ -287,7 +287,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for DeviceScratch {
     fn drop(&mut self) {
         if self.idle {
             IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.context_id, self.pointer));

@@ -111,7 +111,7 @@ impl Kernel {
 }
 
 /// A row of `kernels/modules.toml`, and the archive that has the module.
-pub struct Row {
+pub struct KernelRow {
     folder: &'static str,
     codec: u8,
     name: &'static str,
@@ -126,12 +126,12 @@ pub struct Row {
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// The module of a codec that has `part` of its kernels for an element type, if the codec has such a part.
-pub fn find(codec: u8, dtype: DType, part: &str) -> Option<&'static Row> {
+pub fn find(codec: u8, dtype: DType, part: &str) -> Option<&'static KernelRow> {
     MODULES.iter().find(|row| row.codec == codec && row.part == part && row.dtypes.contains(&dtype.name()))
 }
 
 /// The same, which the codec must have.
-pub fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static Row> {
+pub fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static KernelRow> {
     match find(codec, dtype, part) {
         Some(row) => Ok(row),
         None => fail!(
@@ -143,7 +143,7 @@ pub fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static Row> {
 }
 
 /// The module of this name that belongs to no codec.
-pub fn shared(name: &str) -> Result<&'static Row> {
+pub fn shared(name: &str) -> Result<&'static KernelRow> {
     match MODULES.iter().find(|row| row.codec == 0 && row.name == name) {
         Some(row) => Ok(row),
         None => fail!(Internal, "there is no module {name} of kernels"),
@@ -163,7 +163,12 @@ impl<T: Copy> Loaded<T> {
     }
 
     /// What there is for the session's context and a module; loaded and made at the first call.
-    pub fn get(&self, session: &Session, row: &'static Row, make: impl FnOnce(&Opened) -> Result<T>) -> Result<T> {
+    pub fn get(
+        &self,
+        session: &Session,
+        row: &'static KernelRow,
+        make: impl FnOnce(&Opened) -> Result<T>,
+    ) -> Result<T> {
         let key = (session.context_id, row.folder, row.name);
         let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = loaded.get_or_insert_default();
@@ -182,7 +187,7 @@ impl<T: Copy> Loaded<T> {
 pub struct Opened {
     handle: sys::CUmodule,
     ordinal: i32,
-    row: &'static Row,
+    row: &'static KernelRow,
 }
 
 impl Drop for Opened {
@@ -193,7 +198,7 @@ impl Drop for Opened {
 }
 
 /// Loads a module: code for the device where the archive has it, else PTX, which the driver compiles in its own time.
-pub fn open(session: &Session, row: &'static Row) -> Result<Opened> {
+pub fn open(session: &Session, row: &'static KernelRow) -> Result<Opened> {
     let (device, major, minor) = describe(session.ordinal)?;
     if major < 8 {
         return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::diff::figures::Scale;
 use crate::diff::view::{Curves, Maps, SMALL, View};
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{Hdf5, Id};
 use crate::plot::colour::LIGHT;
 use crate::plot::page::image_address;
@@ -47,7 +47,7 @@ impl<'a> Files<'a> {
     }
 
     fn draw(&self, name: &str) -> Result<Option<Pictures>, String> {
-        let mut objects = self.old.1.objects.iter().filter(|o| o.kind == Kind::Dataset);
+        let mut objects = self.old.1.objects.iter().filter(|o| o.kind == ObjectKind::Dataset);
         let Some(object) = objects.find(|o| o.name() == name) else { return Ok(None) };
         let (Ok(old), Ok(new)) = (Field::open(&self.old.0, object)?, Field::open(&self.new, object)?) else {
             return Ok(None);

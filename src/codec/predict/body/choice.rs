@@ -3,30 +3,20 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use crate::codec::predict::code::costs::{self, LOW_COST};
+use crate::codec::predict::code::costs;
 use crate::codec::predict::code::own_table::SYMBOLS;
-use crate::codec::predict::code::token_costs::BIT;
 use crate::codec::predict::format::{GROUP, LATTICE_STEP, Rule};
 use crate::codec::predict::map::survey::{BLOCK, Multiples, Survey};
 use crate::codec::predict::predict::axes;
-use crate::codec::predict::predict::costs_of_sets::{self, CostOfSets, MARGIN, SETS};
+use crate::codec::predict::predict::costs_of_sets::{CostOfSets, MARGIN, SETS};
 use crate::codec::predict::predict::interpolation;
+use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LOW_COST, MOST_BIN, SAMPLE_ELEMENTS};
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::codec::predict::simd::{Level, Task};
 use crate::error::Result;
 use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::word::Word;
-
-/// Tiles of fewer elements are not interpolated.
-const FEWEST: usize = 8;
-/// Elements of a sample, at most.
-const SAMPLE: usize = 1 << 12;
-/// What a correction costs.
-const CORRECTION_COST: u64 = 16 * BIT;
-/// Bins that cost less are far better than interpolation if sums of magnitudes are so much smaller: 256 times the
-/// logarithm.
-const FAR: u64 = 256;
 
 /// What a predictor is tried on, and with.
 pub struct Trial {
@@ -129,7 +119,7 @@ pub fn choose_exact(
 /// The sides of the part of a tile that is looked at: of a large one a quarter.
 fn sample(lens: [usize; AXES]) -> [usize; AXES] {
     let mut sides = lens;
-    while sides.iter().product::<usize>() > SAMPLE {
+    while sides.iter().product::<usize>() > SAMPLE_ELEMENTS {
         let longest = (0..AXES).max_by_key(|a| sides[*a]).unwrap_or(0);
         sides[longest] = sides[longest].div_ceil(2);
     }
@@ -367,7 +357,7 @@ impl Task for BinsOfPart<'_> {
         }
         let allowed = (0..AXES).filter(|a| sides[*a] > 1).fold(0, |set, a| set | 1 << a);
         let sets = axes::sets(allowed);
-        if any >= costs_of_sets::MOST {
+        if any >= MOST_BIN {
             let set = axes::choose(sets, sides, bins, &mut other[..n]);
             return (set, u64::MAX / 2);
         }

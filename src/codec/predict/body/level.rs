@@ -3,6 +3,6 @@
 use crate::codec::predict::{code, map, predict};
 
 /// A level as all stages have it.
-pub trait Level: map::level::Level + predict::level::Level + code::level::Level {}
+pub trait Level: map::level::Level + predict::level::Level + code::simd::level::Level {}
 
-impl<P: map::level::Level + predict::level::Level + code::level::Level> Level for P {}
+impl<P: map::level::Level + predict::level::Level + code::simd::level::Level> Level for P {}

@@ -3,19 +3,13 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::group::DirectCost;
 use super::own_table::{SYMBOLS, class_of};
+use super::simd::group::DirectCost;
 use super::tables;
-use super::token_costs::{BIT, DIRECT_COSTS, PARTS, TOKEN_COSTS, log2};
+use super::token_costs::{DIRECT_COSTS, TOKEN_COSTS, log2};
 use crate::codec::predict::format::{DIRECT, GROUP, token};
+use crate::codec::predict::rules::{BIT, CLASS_COST, LOW_COST, PARTS, TABLE_COST};
 use crate::codec::predict::simd::lanes::Lanes;
-
-/// What telling the class of a group costs.
-const CLASS_COST: u64 = BIT;
-/// Codes that cost less than this each say little of their tile.
-pub const LOW_COST: u64 = BIT / 8;
-/// What a symbol of a tile's own table costs.
-const TABLE_COST: u64 = 10 * BIT;
 
 /// How often tokens occur, each in one of several places: one that was added to a moment ago is slow to be added to.
 pub type Counts = [[u32; SYMBOLS]; COPIES];

@@ -4,6 +4,7 @@ use super::tables::{self, TABLES};
 use super::token_costs::{COST_OF, DIRECT_COSTS};
 use crate::codec::predict::format::{GROUP, token};
 use crate::codec::predict::rest::take;
+use crate::codec::predict::rules::MOST_MAGNITUDE;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
 use crate::primitives::word::Word;
@@ -12,8 +13,6 @@ use crate::primitives::word::Word;
 pub const OWN: usize = TABLES - 1;
 /// Symbols of such a table, at most.
 pub const SYMBOLS: usize = 256;
-/// Magnitudes count no more than this for a class.
-const MOST: u64 = 1 << 23;
 const SLOTS: usize = 1 << TABLE_BITS;
 /// 2 · 14 bits of counts, and a little more than the 10 of a table.
 const RECIPROCAL_BITS: u32 = 40;
@@ -28,7 +27,7 @@ pub type Costs = [u16; SYMBOLS];
 pub fn class_of<W: Word>(codes: &[W]) -> usize {
     let (mut sum, mut nonzeros, mut most) = (0u32, 0, W::ZERO);
     for c in codes {
-        sum += ((*c >> 1).to_u64() + (*c & W::ONE).to_u64()).min(MOST) as u32;
+        sum += ((*c >> 1).to_u64() + (*c & W::ONE).to_u64()).min(MOST_MAGNITUDE) as u32;
         nonzeros += u32::from(*c != W::ZERO);
         most = most.max(*c);
     }

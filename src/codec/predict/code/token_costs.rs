@@ -2,11 +2,11 @@
 
 use super::tables::{FREQUENCIES, TABLES, TOKENS};
 use crate::codec::predict::format::DIRECT;
+pub use crate::codec::predict::rules::BIT;
+use crate::codec::predict::rules::PARTS;
 use crate::primitives::rans::TABLE_BITS;
 
 const SLOTS: usize = 1 << TABLE_BITS;
-/// Costs are in these parts of a bit.
-pub const BIT: u64 = 256;
 
 /// Parts of a bit of log2 x, for x > 0.
 pub const fn log2(x: u32) -> u32 {
@@ -48,9 +48,6 @@ pub static TOKEN_COSTS: [[u16; TOKENS]; TABLES] = {
     }
     costs
 };
-
-/// Parts of a bit that costs of tokens below `DIRECT` are told in.
-pub const PARTS: u32 = 16;
 
 /// What tokens below `DIRECT` cost in each table, in parts of a bit; 255 where a table does not have one.
 pub static DIRECT_COSTS: [[u8; DIRECT as usize]; TABLES] = {

@@ -11,6 +11,7 @@
 
 use crate::bound::{Step, exp2};
 use crate::codec::predict::format::LATTICE_STEP;
+use crate::codec::predict::rules::BORDER_WIDTH;
 use crate::dtype::DType;
 use crate::primitives::quantize::{self, Arithmetic, BF16, Element, F16, F32, F64, Int, Quantizer};
 use crate::primitives::word::Word;
@@ -25,10 +26,6 @@ const MOST_ERROR: f64 = 7.53125;
 pub const BORDER_F32: u32 = 124_000;
 /// That of f64.
 pub const BORDER_F64: u32 = 1 << 28;
-/// Elements are on neither side of the border if they are closer than this.
-const WIDTH: u32 = 17;
-/// Distances from the base are below this.
-pub const MOST_NUMBER: u32 = 1 << 24;
 
 const _: () = assert!(BORDER_F32 * (*MULTIPLIERS.end() as u32) < 1 << 24);
 
@@ -212,8 +209,8 @@ macro_rules! multiple {
 
             #[inline(always)]
             fn block<const S: usize>(lattice: &Lattice, bits: &[$u; S]) -> Block<S> {
-                const NEAR: $f = ($border - WIDTH) as $f;
-                const FAR: $f = ($border + WIDTH) as $f;
+                const NEAR: $f = ($border - BORDER_WIDTH) as $f;
+                const FAR: $f = ($border + BORDER_WIDTH) as $f;
                 let (fine, inverse) = lattice.$constants;
                 let mut block = Block { numbers: [0; S], on: [0; S], wide: [0; S], border: [0; S] };
                 for i in 0..S {

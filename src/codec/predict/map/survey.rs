@@ -3,8 +3,9 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::lattice::{Lattice, MOST_NUMBER, Multiple};
+use super::lattice::{Lattice, Multiple};
 use crate::codec::predict::format::TILE_LOG2;
+use crate::codec::predict::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
 use crate::codec::predict::simd::Task;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
@@ -15,8 +16,6 @@ use crate::primitives::word::Word;
 pub const BLOCK: usize = 64;
 /// Words of a mask of a tile.
 const MASK_WORDS: usize = (1 << TILE_LOG2) / BLOCK;
-/// One element of so many may be an exception.
-const EXCEPTIONS: usize = 64;
 
 /// A bit for each element of a tile.
 type Mask = Box<[u64; MASK_WORDS]>;
@@ -77,7 +76,7 @@ pub struct Survey {
 impl Survey {
     /// Whether those of `n` elements that have no multiple are so few that all are exceptions.
     pub fn has_few_wide(&self, n: usize) -> bool {
-        self.wide <= n / EXCEPTIONS
+        self.wide <= n / ONE_EXCEPTION_OF
     }
 
     /// Whether some elements do not count: they are missing, or have no multiple.

@@ -3,17 +3,14 @@
 use std::ops::Range;
 
 use crate::codec::predict::format::{GROUP, GROUPS, Grid};
+use crate::codec::predict::rules::{SAMPLED_GROUPS, SMALL_COST};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::word::Word;
 
 /// Words whose magnitudes are added up.
 const SAMPLE: usize = 128;
-/// Groups that are looked at in a round where a tile is to be chosen for quickly, at most.
-const SAMPLED_GROUPS: usize = 16;
 /// Rounds of groups. The second is for tiles of differences so small that few groups tell little of them.
 pub const ROUNDS: usize = 2;
-/// Groups of such tiles cost less than this, that of a sum of magnitudes of 16.
-const SMALL: u64 = 256;
 /// What is added to each sum, so that small differences between small sums mean little.
 const NOISE: u64 = 16;
 /// What a magnitude counts at most.
@@ -54,7 +51,7 @@ pub fn is_sampled(g: usize, groups: usize, round: usize) -> bool {
 #[inline(always)]
 pub fn looks_again(costs: &[u64], seen: &Seen, groups: usize) -> bool {
     let least = costs.iter().fold(u64::MAX, |least, cost| least.min(*cost));
-    groups > SAMPLED_GROUPS && seen.ends.0 < seen.ends.1 && least < SMALL * seen.groups
+    groups > SAMPLED_GROUPS && seen.ends.0 < seen.ends.1 && least < SMALL_COST * seen.groups
 }
 
 /// What words were met in the groups that were looked at.

@@ -14,9 +14,6 @@ pub const SETS: usize = 1 << AXES;
 /// Numbers before the first one and behind the last one.
 pub const MARGIN: usize = LONGEST;
 
-/// Magnitudes of numbers are below this.
-pub const MOST: u32 = 1 << 22;
-
 /// For each set of axes the sum of the logarithms of what the magnitudes of groups add up to. On the face of a set,
 /// where the coordinates along its axes are 0, differences are along all axes if `FACES`.
 pub struct CostOfSets<'a, const FACES: bool> {

@@ -1,7 +1,9 @@
 //! Numbers as differences, and back, by the instructions of a level.
 
 use super::axes::Choice;
-use super::short::{self, STEP, Sums};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::short;
+use super::short::{STEP, Sums};
 use crate::codec::predict::format::Grid;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::codec::predict::simd::for_levels;

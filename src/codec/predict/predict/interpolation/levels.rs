@@ -2,7 +2,7 @@
 //! a class. A class lies together, row after row, in the order of its codes. Behind the classes lie the nodes of each
 //! level but the finest, row after row: the coarse ones of the next finer level.
 
-use super::weights::{Kind, Nodes, coarse};
+use super::weights::{Nodes, WeightKind, coarse};
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
 use crate::host::memory::reserve;
@@ -13,7 +13,7 @@ pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
 /// The class of nodes that are coarse along all axes.
 pub const COARSE: u8 = 0;
 /// Levels whose codes may be differences, from the finest on.
-const DIFFERENCE_LEVELS: usize = 2;
+pub const DIFFERENCE_LEVELS: usize = 2;
 
 /// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
 const STEPS: [&[u32]; AXES + 1] =
@@ -26,7 +26,7 @@ pub const MIDDLE: usize = ENDS;
 
 /// A level of a tile.
 #[derive(Clone, Copy)]
-pub struct Level {
+pub struct NodeLevel {
     /// Its nodes along each axis.
     pub nodes: [Nodes; AXES],
     /// Where the numbers of each class begin.
@@ -45,7 +45,7 @@ pub struct Level {
 #[derive(Clone, Copy)]
 pub struct End {
     /// That of all, or `Any`.
-    pub kind: Kind,
+    pub kind: WeightKind,
     /// The weights of each.
     pub weights: [[u32; LONGEST]; 4],
     /// All bits of those that are made by weights.
@@ -54,7 +54,7 @@ pub struct End {
 
 impl End {
     /// Of a vector without nodes.
-    const NONE: End = End { kind: Kind::Any, weights: [[0; LONGEST]; 4], any: [0; LONGEST] };
+    const NONE: End = End { kind: WeightKind::Any, weights: [[0; LONGEST]; 4], any: [0; LONGEST] };
 }
 
 /// Whether the nodes of a class are new along an axis.
@@ -63,9 +63,9 @@ pub fn is_new(class: u8, axis: usize) -> bool {
     class >> axis & 1 == 1
 }
 
-impl Level {
+impl NodeLevel {
     /// Of no tile.
-    const EMPTY: Level = Level {
+    const EMPTY: NodeLevel = NodeLevel {
         nodes: [Nodes::NONE; AXES],
         starts: [0; 1 << AXES],
         codes: [0; 1 << AXES],
@@ -124,11 +124,11 @@ impl Level {
                 for i in 0..LONGEST {
                     let weights = if i < there { of(i) } else { [0; 4] };
                     (0..4).for_each(|k| end.weights[k][i] = weights[k]);
-                    end.any[i] = if i < there && Kind::of(weights) == Kind::Any { u32::MAX } else { 0 };
+                    end.any[i] = if i < there && WeightKind::of(weights) == WeightKind::Any { u32::MAX } else { 0 };
                 }
                 // A smooth one is the mean of two only where it is alone.
-                let first = if there > 0 { Kind::of(of(0)) } else { Kind::Any };
-                end.kind = if (1..there).all(|i| Kind::of(of(i)) == first) { first } else { Kind::Any };
+                let first = if there > 0 { WeightKind::of(of(0)) } else { WeightKind::Any };
+                end.kind = if (1..there).all(|i| WeightKind::of(of(i)) == first) { first } else { WeightKind::Any };
             }
         }
     }
@@ -217,11 +217,11 @@ fn join<L: Lanes>(l: L, from: &[u32], [coarse, new]: [usize; 2], rows: &mut [u32
 }
 
 /// The levels of a tile, the finest one first.
-pub struct Layout {
+pub struct LevelLayout {
     /// The tile's lengths.
     pub lens: [usize; AXES],
     /// The levels.
-    pub levels: Vec<Level>,
+    pub levels: Vec<NodeLevel>,
 }
 
 /// Numbers before the first class, and behind the last one.
@@ -229,14 +229,14 @@ const MARGIN: usize = 2 * LONGEST;
 /// Those behind each class: a vector, from the second coarse node behind the last one on.
 const GAP: usize = LONGEST + 2;
 
-impl Layout {
+impl LevelLayout {
     /// Of no tile, with room for those of tiles that are no longer than these sides.
-    pub fn empty(sides: [usize; AXES]) -> Result<Layout> {
+    pub fn empty(sides: [usize; AXES]) -> Result<LevelLayout> {
         let mut levels = Vec::new();
         let longest = sides.into_iter().fold(2, usize::max);
         // Each has half the nodes of the one before along an axis, and one more at most.
         reserve(&mut levels, longest.ilog2() as usize + 2)?;
-        Ok(Layout { lens: [0; AXES], levels })
+        Ok(LevelLayout { lens: [0; AXES], levels })
     }
 
     /// Becomes that of a tile with these lengths, for vectors of so many lanes; how many numbers its levels have.
@@ -249,7 +249,7 @@ impl Layout {
             let l = self.levels.len();
             let nodes: [Nodes; AXES] = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
             here = nodes.map(|nodes| nodes.coarse);
-            self.levels.push(Level::EMPTY);
+            self.levels.push(NodeLevel::EMPTY);
             let level = &mut self.levels[l];
             (level.nodes, level.step) = (nodes, steps[l.min(steps.len() - 1)]);
             level.has_differences = l < DIFFERENCE_LEVELS;
@@ -261,7 +261,7 @@ impl Layout {
     /// Gives all classes their places; where the last one ends.
     fn place(&mut self) -> usize {
         let (mut at, mut code) = (MARGIN, 0);
-        let mut put = |level: &mut Level, class: u8| {
+        let mut put = |level: &mut NodeLevel, class: u8| {
             let counts = level.counts(class);
             level.starts[usize::from(class)] = at;
             level.codes[usize::from(class)] = code;

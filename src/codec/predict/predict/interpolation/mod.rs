@@ -15,10 +15,11 @@ use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
-use levels::Layout;
-pub use levels::{single_classes, with_differences};
+use levels::LevelLayout;
+pub use levels::{DIFFERENCE_LEVELS, single_classes, with_differences};
 use pass::Pass;
 pub use pass::difference;
+pub use weights::WEIGHT_BITS;
 
 /// Differences from predictions below this become the right code in the arithmetic of f32.
 const MOST: u32 = 1 << 20;
@@ -31,7 +32,7 @@ const LAYOUTS: usize = 4;
 /// Where a tile is interpolated.
 pub struct Buffers {
     /// The layouts of the last tiles, and of parts of them.
-    layouts: [Layout; LAYOUTS],
+    layouts: [LevelLayout; LAYOUTS],
     /// The one in use, and the one that gives way to the next one.
     layout: usize,
     next: usize,
@@ -61,7 +62,12 @@ impl Buffers {
     /// For tiles of a grid with these sides; an encoder's, or a decoder's. Never inlined, for the sake of the stack.
     #[inline(never)]
     pub fn new(sides: [usize; AXES], encodes: bool) -> Result<Buffers> {
-        let mut layouts = [Layout::empty(sides)?, Layout::empty(sides)?, Layout::empty(sides)?, Layout::empty(sides)?];
+        let mut layouts = [
+            LevelLayout::empty(sides)?,
+            LevelLayout::empty(sides)?,
+            LevelLayout::empty(sides)?,
+            LevelLayout::empty(sides)?,
+        ];
         let n = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { 0 };
         layouts[0].lens = [0; AXES];
         let of_encoder = if encodes { n } else { 0 };

@@ -1,8 +1,8 @@
 //! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
 //! restored.
 
-use super::levels::{CLASSES, COARSE, End, Layout, Level, MIDDLE, is_new};
-use super::weights::{Across, Kind, WEIGHT_BITS};
+use super::levels::{CLASSES, COARSE, End, LevelLayout, MIDDLE, NodeLevel, is_new};
+use super::weights::{Across, WEIGHT_BITS, WeightKind};
 use crate::codec::predict::format::Rule;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
 use crate::primitives::lorenzo::AXES;
@@ -10,7 +10,7 @@ use crate::primitives::lorenzo::AXES;
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;
 
-/// What goes through a tile. All slices but `codes` have the places of a [`Layout`]: rows are written to a vector
+/// What goes through a tile. All slices but `codes` have the places of a [`LevelLayout`]: rows are written to a vector
 /// behind their ends.
 pub struct Pass<'a, L: Lanes> {
     pub l: L,
@@ -59,7 +59,7 @@ struct Rows {
 impl<L: Lanes> Pass<'_, L> {
     /// Goes through all levels.
     #[inline(always)]
-    pub fn run<const ENCODE: bool>(&mut self, layout: &Layout) {
+    pub fn run<const ENCODE: bool>(&mut self, layout: &LevelLayout) {
         for l in (0..layout.levels.len()).rev() {
             let level = &layout.levels[l];
             if l + 1 == layout.levels.len() {
@@ -84,7 +84,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// The nodes that no level makes: Lorenzo along all axes.
     #[inline(always)]
-    fn anchors<const ENCODE: bool>(&mut self, level: &Level) {
+    fn anchors<const ENCODE: bool>(&mut self, level: &NodeLevel) {
         let [nx, ny, nz] = level.counts(COARSE);
         let step = if self.rule.coarse { level.step } else { 1 };
         for z in 0..nz {
@@ -123,7 +123,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// All nodes of a class.
     #[inline(always)]
-    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level) {
+    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel) {
         let [nx, ny, nz] = level.counts(NEW);
         if nx * ny * nz == 0 {
             return;
@@ -191,7 +191,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// Puts the codes of a class to their places: differences along axes, if any.
     #[inline(always)]
-    fn put_codes<const NEW: u8>(&mut self, level: &Level, differences: u8) {
+    fn put_codes<const NEW: u8>(&mut self, level: &NodeLevel, differences: u8) {
         let l = self.l;
         let [nx, ny, nz] = level.counts(NEW);
         for k in 0..nz {
@@ -229,7 +229,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// Rows that are predicted alike.
     #[inline(always)]
-    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level, rows: &Rows) {
+    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, rows: &Rows) {
         assert!(self.holds::<ENCODE>(rows));
         let (l, rough) = (self.l, self.rule.rough);
         let step = if self.rule.coarse { level.step } else { 1 };
@@ -383,7 +383,7 @@ fn sum_rows(codes: &mut [u32], len: usize) {
 /// The nodes around those of a vector, of rows that a pass holds.
 struct Nodes<'a, L> {
     l: L,
-    level: &'a Level,
+    level: &'a NodeLevel,
     rows: &'a Rows,
     rough: bool,
     restored: &'a [u32],
@@ -451,7 +451,7 @@ impl<L: Lanes> Nodes<'_, L> {
             return l.left::<3>(l.add(b, c));
         }
         let End { kind, weights, any } = &self.level.ends[rough][end];
-        if *kind == Kind::Mean {
+        if *kind == WeightKind::Mean {
             return l.left::<3>(l.add(b, c));
         }
         let (a, d) = (node(0), node(3));
@@ -459,7 +459,7 @@ impl<L: Lanes> Nodes<'_, L> {
             0 => even(l, a, b, c, d),
             _ => l.left::<3>(l.add(b, c)),
         };
-        if *kind == Kind::Even {
+        if *kind == WeightKind::Even {
             return middle;
         }
         let by_weights = weighted(l, [a, b, c, d], [l.load(&weights[0]), l.load(&weights[2]), l.load(&weights[3])]);
@@ -474,9 +474,9 @@ impl<L: Lanes> Nodes<'_, L> {
         let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift) };
         let (b, c) = (node(1), node(2));
         match rows.kind {
-            Kind::Even => even(l, node(0), b, c, node(3)),
-            Kind::Mean => l.left::<3>(l.add(b, c)),
-            Kind::Any => {
+            WeightKind::Even => even(l, node(0), b, c, node(3)),
+            WeightKind::Mean => l.left::<3>(l.add(b, c)),
+            WeightKind::Any => {
                 let (a, d) = (node(0), node(3));
                 let [w0, _, w2, w3] = rows.weights;
                 weighted(l, [a, b, c, d], [l.splat(w0), l.splat(w2), l.splat(w3)])

@@ -85,7 +85,7 @@ impl Nodes {
         let weights = self.weights(rough, j);
         // What has no weight is read where there is something.
         let place = |k: usize| (j + k).saturating_sub(1).min(self.coarse - 1);
-        Across { kind: Kind::of(weights), weights, at: [0, 1, 2, 3].map(|k| start + place(k) * stride) }
+        Across { kind: WeightKind::of(weights), weights, at: [0, 1, 2, 3].map(|k| start + place(k) * stride) }
     }
 }
 
@@ -93,7 +93,7 @@ impl Nodes {
 #[derive(Clone, Copy)]
 pub struct Across {
     /// Whether weights need no multiplication.
-    pub kind: Kind,
+    pub kind: WeightKind,
     /// The weights.
     pub weights: Weights,
     /// Where the rows begin.
@@ -102,7 +102,7 @@ pub struct Across {
 
 impl Across {
     /// Where nothing is made across rows.
-    pub const NONE: Across = Across { kind: Kind::Mean, weights: [0; 4], at: [0; 4] };
+    pub const NONE: Across = Across { kind: WeightKind::Mean, weights: [0; 4], at: [0; 4] };
 }
 
 /// How new node `j` between `coarse` ones of an axis of `n` elements is made.
@@ -148,7 +148,7 @@ fn lagrange(places: &[i64], x: i64) -> [i32; 4] {
 
 /// Weights that need no multiplication, or any.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum WeightKind {
     /// Four nodes as far apart as each other.
     Even,
     /// The mean of two.
@@ -157,14 +157,14 @@ pub enum Kind {
     Any,
 }
 
-impl Kind {
+impl WeightKind {
     #[inline(always)]
     /// That of weights.
-    pub fn of(weights: Weights) -> Kind {
+    pub fn of(weights: Weights) -> WeightKind {
         match weights {
-            _ if weights == EVEN[0] => Kind::Even,
-            _ if weights == EVEN[1] => Kind::Mean,
-            _ => Kind::Any,
+            _ if weights == EVEN[0] => WeightKind::Even,
+            _ if weights == EVEN[1] => WeightKind::Mean,
+            _ => WeightKind::Any,
         }
     }
 }

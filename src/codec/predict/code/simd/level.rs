@@ -1,9 +1,11 @@
 //! Codes as words, and back, by the instructions of a level.
 
-use super::counts::TokenCounts;
-use super::encode::Own;
-use super::states::State;
-use super::vectors::{self, Buffers, Coded, Codes};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::tile;
+use super::tile::{Buffers, Coded, Codes};
+use crate::codec::predict::code::counts::TokenCounts;
+use crate::codec::predict::code::encode::Own;
+use crate::codec::predict::code::states::State;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::codec::predict::simd::for_levels;
 use crate::codec::predict::simd::{self, Scalar};
@@ -12,7 +14,7 @@ use crate::error::Result;
 /// What a level does in its own way of this stage.
 pub trait Level: simd::Level {
     /// Encodes so many codes that stand in their places, by a table of the tile's own where that takes less, see
-    /// `vectors::encode_codes`; `None` if the level does so no faster than the portable code.
+    /// `tile::encode_codes`; `None` if the level does so no faster than the portable code.
     fn encode_codes(self, _: usize, _: &mut TokenCounts, _: &mut Buffers) -> Option<(State, usize, bool)> {
         None
     }
@@ -51,7 +53,7 @@ macro_rules! level {
                 #[target_feature(enable = $features)]
                 fn run(p: $token, n: usize, counts: &mut TokenCounts, buffers: &mut Buffers) -> (State, usize, bool) {
                     buffers.clear_behind(n);
-                    vectors::encode_codes::<_, { $registers }>(p, n, counts, buffers)
+                    tile::encode_codes::<_, { $registers }>(p, n, counts, buffers)
                 }
                 // SAFETY: the processor has the level, as the token says.
                 Some(unsafe { run(self, n, counts, buffers) })
@@ -60,7 +62,7 @@ macro_rules! level {
             fn encode_placed(self, n: usize, own: Option<Own>, buffers: &mut Buffers) -> Option<(State, usize)> {
                 #[target_feature(enable = $features)]
                 fn run(p: $token, n: usize, own: Option<Own>, buffers: &mut Buffers) -> (State, usize) {
-                    vectors::encode_placed::<_, { $registers }>(p, n, own, buffers)
+                    tile::encode_placed::<_, { $registers }>(p, n, own, buffers)
                 }
                 // SAFETY: as above.
                 Some(unsafe { run(self, n, own, buffers) })
@@ -69,7 +71,7 @@ macro_rules! level {
             fn decode_short(self, tile: Coded, codes: &mut Codes) -> Result<bool> {
                 #[target_feature(enable = $features)]
                 fn run(p: $token, tile: Coded, codes: &mut Codes) -> Result<bool> {
-                    vectors::decode_tile::<_, { $registers }>(p, tile, codes)
+                    tile::decode_tile::<_, { $registers }>(p, tile, codes)
                 }
                 // SAFETY: as above.
                 unsafe { run(self, tile, codes) }
@@ -78,7 +80,7 @@ macro_rules! level {
             fn decode_two(self, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
                 #[target_feature(enable = $features)]
                 fn run(p: $token, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
-                    vectors::decode_tiles::<_, { $registers }>(p, tiles, codes)
+                    tile::decode_tiles::<_, { $registers }>(p, tiles, codes)
                 }
                 // SAFETY: as above.
                 unsafe { run(self, tiles, codes) }

@@ -3,12 +3,15 @@
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::counts::TokenCounts;
-use super::encode::{Of, Own as Given};
-use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
-use super::own_table::OWN;
-use super::states::{State, check_end, encode_classes, lower, read_classes};
-use super::tables::{SLOTS_OF, TABLES};
+use super::encoding::{Encoding, OwnEncoding};
+use super::group::Group;
+use super::lanes::{lanes_of, quads_of};
+use super::states::{self, States, Tail, Turn, WordSource};
+use crate::codec::predict::code::counts::TokenCounts;
+use crate::codec::predict::code::encode::{Of, Own as Given};
+use crate::codec::predict::code::own_table::OWN;
+use crate::codec::predict::code::states::{State, check_end, encode_classes, lower, read_classes};
+use crate::codec::predict::code::tables::{SLOTS_OF, TABLES};
 use crate::codec::predict::format::*;
 use crate::codec::predict::simd::MARGIN;
 use crate::codec::predict::simd::vec::Simd;
@@ -267,7 +270,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         let mut source = rans::Source::new(packed.bytes, threshold);
         let classes = read_classes(groups(tile.n), &mut lanes, &mut source);
         let words = packed.bytes.as_chunks().0;
-        let states = States::new(p, &lanes, threshold, Source::new(words, source.at, tail));
+        let states = States::new(p, &lanes, threshold, WordSource::new(words, source.at, tail));
         Course { states, classes, tile, words }
     }
 
@@ -304,9 +307,9 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         let Some(turn) = self.turn(g, out) else { return Some(true) };
         let last = self.tile.last;
         if absent(self.tile.n, g) == 0 {
-            group::decode::<P, M, 1, true>(p, &mut [&mut self.states], &mut [turn], last)
+            states::decode::<P, M, 1, true>(p, &mut [&mut self.states], &mut [turn], last)
         } else {
-            group::decode::<P, M, 1, false>(p, &mut [&mut self.states], &mut [turn], last)
+            states::decode::<P, M, 1, false>(p, &mut [&mut self.states], &mut [turn], last)
         }
     }
 
@@ -355,7 +358,7 @@ fn decode_two<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [
         let whole = absent(tiles[0].n.min(tiles[1].n), g) == 0;
         let fits = match (a.turn(g, out), b.turn(g, other_out)) {
             (Some(turn), Some(other)) if whole => {
-                group::decode::<P, M, 2, true>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
+                states::decode::<P, M, 2, true>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
             }
             _ => match a.decode(p, g, out) {
                 Some(true) => b.decode(p, g, other_out),
