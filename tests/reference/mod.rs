@@ -816,7 +816,7 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
         found.insert("dimensions");
     }
     if header.next {
-        found.insert("predict: next");
+        found.insert(if header.codec == 4 { "predict: next" } else { "next" });
     }
     if header.found > 0 {
         found.insert("found missing values");
