@@ -277,8 +277,8 @@ fn there_is_room_for_what_is_found() {
     }
 }
 
-/// A missing value that lies among the data makes a stream a tenth longer at most; everything else keeps the bound and is
-/// restored as something else.
+/// A missing value that lies among the data makes a stream a tenth longer at most; everything else keeps the bound and
+/// is restored as something else.
 #[test]
 fn a_missing_value_among_the_data_costs_little() {
     let path = common::root().join("tests/data/navy_uwnd_12x73x144.f32");

@@ -158,15 +158,14 @@ fn values_near_a_mark_stay_apart_from_it() {
     }
 }
 
-/// Where the bound is half a step, numbers at the edge of a mark's bin are within the bound of the mark and of no number
-/// next to it: they stay exact. Nothing else does; nor does what is a constant chunk.
+/// Where the bound is half a step, numbers at the edge of a mark's bin are within the bound of the mark and of no
+/// number next to it: their chunk stays exact, and no other one does.
 #[test]
 fn numbers_at_the_edge_of_a_marks_bin_stay_within_the_bound() {
     for (dtype, big_endian) in FLOATS.into_iter().zip([false, true, false, true]) {
         for (mark, profile) in [0.0, 4.0, -6.0].into_iter().flat_map(|m| [(m, Profile::Adaptive), (m, Profile::Fast)]) {
             let missing = MissingValues::number(Some(mark));
-            let params =
-                Params { missing, profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5);
+            let params = Params { missing, profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5);
             let per_chunk = 16384 / dtype.size();
             let length = |values: &[f64]| {
                 let words: Vec<u64> =

@@ -248,8 +248,8 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if constexpr (MISSING > 0) return uniform(gaps(CHOOSE).collides);
         return false;
     }
-    // Whether the chunk's elements that would come back as missing values may come back as the next larger numbers. For a
-    // whole block.
+    // Whether the chunk's elements that would come back as missing values may come back as the next larger numbers. For
+    // a whole block.
     DEV bool all_come_beside() const {
         if constexpr (MISSING > 0 && T::EXPONENT > 0) {
             if (!quantized()) return false;

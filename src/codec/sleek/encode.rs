@@ -353,8 +353,8 @@ fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers:
         && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
 }
 
-/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers, too,
-/// which then take their places.
+/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers,
+/// too, which then take their places.
 #[cold]
 #[inline(never)]
 fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {

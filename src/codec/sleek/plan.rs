@@ -180,10 +180,7 @@ impl Plan {
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
         let (dtype, shape) = (header.layout.dtype, &header.layout.shape);
-        if shape.geometry != Geometry::DEFAULT
-            || shape.entries != EntryForm::Narrow
-            || shape.section_bytes != 0
-        {
+        if shape.geometry != Geometry::DEFAULT || shape.entries != EntryForm::Narrow || shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
                 "{:?}, {:?} entries, or a section of {} bytes are not codec sleek's",
