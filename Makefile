@@ -15,7 +15,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
 .PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
-.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance peers scale \
+.PHONY: damage unsafe-count deny release-check sbom reproducible exhaustive bench bench-calls repack-speed performance peers scale \
 	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
 help: ## this list
@@ -163,6 +163,9 @@ unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; c
 deny: ## licences, sources and known weaknesses of what the library is built from; needs cargo-deny, and github.com
 	$(CARGO) deny --all-features check licenses bans sources
 	$(CARGO) deny --all-features check advisories
+
+release-check: ## what comes before a release beside the tests, each with its outcome in docs/results/release.tsv; an hour (CHECKS="abi sbom": some)
+	@bash tests/release-check.sh $(CHECKS)
 
 sbom: ## build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
 	$(CARGO) cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx

@@ -149,6 +149,14 @@ typedef enum sleek_target {
     // Such a structural similarity, at least: above 0 and below 1, the mean over windows of 8 x 8 values of the two
     // fastest dimensions.
     SLEEK_TARGET_SSIM = 3,
+    // Such a DSSIM, at least: above 0 and below 1, the structural similarity of data (Baker et al.), which sets aside
+    // what no image of 256 shades shows.
+    SLEEK_TARGET_DSSIM = 4,
+    // Such a correlation of Pearson's, at least: above 0 and below 1.
+    SLEEK_TARGET_PEARSON = 5,
+    // Such a distance of Kolmogorov and Smirnov, at most: above 0 and below 1, how far the distributions of the values
+    // are apart.
+    SLEEK_TARGET_KS = 6,
 } sleek_target;
 
 // How a dataset was written or read.
@@ -498,7 +506,7 @@ const char *sleek_version(void);
 // - target, value: a sleek_target and its number.
 //
 // The bound is searched for on a sample of 8 MiB and then tried on the whole array, 2 to 16 times, in host memory.
-// NaN, infinities and missing values do not count for a PSNR or an SSIM.
+// NaN, infinities and missing values do not count for quality.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a target that no bound meets: the text names the nearest one
 // that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.

@@ -84,3 +84,30 @@ fn structs_and_enumerators_are_those_of_the_committed_list() {
     // machines).
     assert_eq!(found, committed, "left: include/sleek.h, right: tests/abi/layout.txt");
 }
+
+/// The prototypes of a header, one a line, without comments and line breaks.
+fn prototypes(header: &str) -> String {
+    let code: Vec<&str> = header.lines().map(str::trim).filter(|l| !l.starts_with(['/', '*', '#'])).collect();
+    let words = code.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let statements = words.split_inclusive(&[';', '{', '}'][..]).map(str::trim);
+    let mut found: Vec<&str> = statements.filter(|s| s.contains(" *sleek_") || s.contains(" sleek_")).collect();
+    found.retain(|s| s.ends_with(");") && !s.contains("typedef"));
+    found.sort_unstable_by_key(|s| s.split(" *sleek_").flat_map(|s| s.split(" sleek_")).nth(1).map(str::to_owned));
+    found.join("\n") + "\n"
+}
+
+#[test]
+fn prototypes_are_those_of_the_committed_list() {
+    let read = |path| std::fs::read_to_string(common::root().join(path)).unwrap();
+    let (header, hdf5) = (read("include/sleek.h"), read("include/sleek_hdf5.h"));
+    let (found, path) = (prototypes(&header), common::root().join("tests/abi/prototypes.txt"));
+    if std::env::var_os("SLEEK_UPDATE").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    // None is missing: what a header calls by a macro has no prototype.
+    for name in read("tests/abi/symbols.txt").lines().filter(|name| name.starts_with("sleek_")) {
+        assert!(found.contains(&format!("{name}(")) || hdf5.contains(&format!("{name}()")), "no header has {name}");
+    }
+    let committed = read("tests/abi/prototypes.txt");
+    assert_eq!(found, committed, "left: include/sleek.h, right: tests/abi/prototypes.txt");
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What comes before a release beside the tests: each check by itself, with its time and outcome in docs/results/release.tsv, which
+# docs/internals/release.md speaks of. A check whose tool cannot be had counts as not run, never as passed.
+#   bash tests/release-check.sh [CHECK…]     all, or those named
+set -uo pipefail
+cd "$(dirname "$0")/.."
+table=docs/results/release.tsv logs=build/release-check
+mkdir -p "$logs"
+
+# NAME | the program it needs, and where to have it | what it runs
+checks=(
+    "abi        | cc        | apt install gcc                         | cargo test --all-features --test abi --test header"
+    "publish    | cargo     | rustup                                  | cargo publish --dry-run --all-features --allow-dirty -p sleek-compress"
+    "deny       | cargo-deny | cargo install cargo-deny               | make -s deny"
+    "sbom       | cargo-cyclonedx | cargo install cargo-cyclonedx     | make -s sbom"
+    "reproducible | python3 | apt install python3                     | make -s reproducible"
+    "wheel      | python3   | apt install python3                     | make -s portable"
+    "wheel-arm  | python3   | apt install python3                     | make -s portable MACHINE=aarch64"
+    "decoder    | python3   | apt install python3                     | make -s decoder"
+    "debian     | dpkg-deb  | apt install dpkg-dev                    | make -s deb"
+    "lintian    | lintian   | apt install lintian                     | lintian --fail-on error build/deb/*.deb"
+    "recipes    | python3   | apt install python3                     | bash tests/packages.sh"
+    "h5wasm     | node      | apt install nodejs                      | make -s h5wasm"
+    "clean-room | debootstrap | apt install debootstrap               | make -s clean-room"
+)
+
+trim() { local text=$*; echo "${text%"${text##*[![:space:]]}"}"; }
+failed=0 rows=$(mktemp)
+trap 'rm -f "$rows"' EXIT
+for check in "${checks[@]}"; do
+    IFS='|' read -r name tool source command <<<"$check"
+    name=$(trim $name) tool=$(trim $tool) source=$(trim $source) command=$(trim $command)
+    if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+    begin=$SECONDS
+    if ! command -v "$tool" >/dev/null; then
+        outcome="not run: $tool is not there ($source)"
+    elif bash -c "$command" >"$logs/$name.log" 2>&1 </dev/null; then
+        outcome=passed
+    else
+        outcome="failed: $logs/$name.log" failed=1
+    fi
+    echo "$name: $outcome ($((SECONDS - begin)) s)"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$(date +%F)" "$(git describe --always --dirty)" "$outcome" "$command" >>"$rows"
+done
+
+# Rows of checks that were not asked for stay.
+{
+    printf 'check\tdate\tcommit\toutcome\tcommand\n'
+    { cat "$rows"; [ ! -f "$table" ] || tail -n +2 "$table"; } | sort -s -u -t $'\t' -k1,1
+} >"$table.new"
+mv "$table.new" "$table"
+exit "$failed"
