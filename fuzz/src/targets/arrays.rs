@@ -30,6 +30,17 @@ fn whole(array: &CompressedArray, lens: &[u64], bytes: usize) -> Vec<u8> {
     all
 }
 
+/// All blocks. Elements would not do: those in the cache are as they were written, until others take their place.
+fn blocks_of(array: &CompressedArray) -> Vec<u64> {
+    let mut blocks = Vec::new();
+    let copy = |words: &[u64]| {
+        blocks.extend_from_slice(words);
+        Ok(())
+    };
+    array.blocks_as_they_are(copy).unwrap();
+    blocks
+}
+
 /// A child reads and writes all, while another thread of its parent may be inside the array at the fork.
 fn fork(array: &CompressedArray, lens: &[u64], expected: &[u8]) {
     let (start, mut part) = (vec![0; lens.len()], vec![0; expected.len()]);
@@ -90,23 +101,23 @@ pub fn run(bytes: &[u8]) {
         let inside = start.iter().zip(&part).zip(&lens).all(|((start, part), len)| start + part <= *len);
         match operation % 4 {
             0 => {
-                let before = whole(&array, &lens, count * size);
+                let before = blocks_of(&array);
                 let data = elements(dtype, bytes / size, &mut input);
                 let finite = data.chunks_exact(size).all(|b| dtype.number(word(b)).is_finite());
                 let done = array.write(&start, &part, &data);
                 assert_eq!(done.is_ok(), inside && finite, "{lens:?}: {part:?} from {start:?}: {done:?}");
                 if done.is_err() {
-                    assert!(whole(&array, &lens, count * size) == before, "a refused write changes nothing");
+                    assert!(blocks_of(&array) == before, "a refused write changes nothing");
                 }
             }
             1 => array.flush().unwrap(),
             2 => {
                 let words = array.bytes()[0];
                 assert!(array.set_blocks(words + 8, |_| panic!("asked for")).is_err());
-                let before = whole(&array, &lens, count * size);
+                let before = blocks_of(&array);
                 let error = || sleek::compress(&Params::new(DType::F32), &[0]).unwrap_err();
                 assert!(array.set_blocks(words, |_| Err(error())).is_err());
-                assert!(whole(&array, &lens, count * size) == before, "refused blocks change nothing");
+                assert!(blocks_of(&array) == before, "refused blocks change nothing");
             }
             _ => {
                 let mut own = vec![0xa5; bytes.min(1 << 20)];
@@ -116,12 +127,7 @@ pub fn run(bytes: &[u8]) {
     }
     // Blocks are the same wherever they are read; the cache may still have what was written.
     let other = CompressedArray::new(&params, 1 << 20).unwrap();
-    let mut blocks = Vec::new();
-    let copy = |words: &[u64]| {
-        blocks.extend_from_slice(words);
-        Ok(())
-    };
-    array.blocks_as_they_are(copy).unwrap();
+    let blocks = blocks_of(&array);
     for array in [&other, &array] {
         let written = |words: &mut [u64]| {
             words.copy_from_slice(&blocks);
@@ -131,11 +137,7 @@ pub fn run(bytes: &[u8]) {
     }
     let expected = whole(&other, &lens, count * size);
     assert!(whole(&array, &lens, count * size) == expected, "{params:?}: the blocks are read in two ways");
-    let same = |words: &[u64]| {
-        assert!(words == blocks, "{params:?}: reading changes blocks");
-        Ok(())
-    };
-    other.blocks_as_they_are(same).unwrap();
+    assert!(blocks_of(&other) == blocks, "{params:?}: reading changes blocks");
     if forks < 4 {
         fork(&array, &lens, &expected);
     }
