@@ -157,9 +157,22 @@ fn narrowed(x: f64, exponent: u32, mantissa: u32) -> u64 {
     sign | bits.min(infinity)
 }
 
+/// The bits of an element in a byte order.
+pub fn element_bits(bytes: &[u8], big_endian: bool) -> u64 {
+    let add = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rfold(0, add) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_of_both_orders() {
+        assert_eq!(element_bits(&[1, 2, 3, 4], true), 0x0102_0304);
+        assert_eq!(element_bits(&[1, 2, 3, 4], false), 0x0403_0201);
+        assert_eq!(element_bits(&(-9999f64).to_be_bytes(), true), (-9999f64).to_bits());
+    }
 
     /// Every f16 and bf16 is the nearest to itself, and to all numbers up to half of the way to its neighbours.
     #[test]

@@ -77,7 +77,7 @@ pub mod range {
     pub use crate::primitives::range::{Ends, join, value_range};
 }
 
-pub use codec::Info;
+pub use codec::{Detail, Info};
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
@@ -103,9 +103,8 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
 /// without a range takes the range of this chunk. Missing values and zeros do not count for it, nor do values equal to
 /// the last element, which may be padding. The step is a power of two, so the bound holds however often the chunk is
 /// written.
-#[cfg(unix)]
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    api::hdf5_filter::of_chunk(params, src)
+    codec::rewritten::of_chunk(params, src)
 }
 
 /// [`compress_into`] a new buffer of the right size.

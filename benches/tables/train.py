@@ -1,4 +1,4 @@
-"""Trains the static tables of codec predict (src/codec/predict/tables.rs) on codes of real fields, and tests them.
+"""Trains the static tables of codec predict (src/codec/predict/code/tables.rs) on codes of real fields, and tests them.
 
     python benches/tables/train.py [--against TABLES.rs] CODES OUT
 
@@ -227,7 +227,7 @@ def source(tables, of_classes, cells):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--against", default=pathlib.Path(__file__).parents[2] / "src/codec/predict/tables.rs")
+    parser.add_argument("--against", default=pathlib.Path(__file__).parents[2] / "src/codec/predict/code/tables.rs")
     parser.add_argument("codes")
     parser.add_argument("out")
     args = parser.parse_args()

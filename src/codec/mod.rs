@@ -5,81 +5,21 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
+pub mod rewritten;
 mod search;
 pub mod sleek;
+mod traits;
 pub mod zfp;
 
-use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Wanted};
+pub use traits::{Capabilities, Codec, CpuCodec, Detail, Info};
+
+use crate::container::{Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
-use crate::host::memory::{filled, on_heap};
-use crate::params::{Mode, Params, Profile};
+use crate::host::memory::{Heap, filled};
+use crate::params::{Params, Profile};
 use crate::runtime::cpu;
-
-/// What a codec can do.
-#[derive(Clone, Copy, Debug)]
-pub struct Capabilities {
-    /// Element types that it takes.
-    pub dtypes: &'static [DType],
-    /// Modes; those with a bound are for floats alone.
-    pub modes: &'static [Mode],
-    /// The highest rank whose dimensions it makes use of; 1 if it takes every array as a line.
-    pub rank: usize,
-}
-
-/// A method of compression. It owns the chunk bodies and a section of the header; everything else is the container's.
-pub trait Codec: Sync {
-    /// The id in the stream header; never 0, and never one that was used before.
-    fn id(&self) -> u8;
-    /// The name, as the command shows it and requests name it.
-    fn name(&self) -> &'static str;
-    /// The profiles that it serves; requests with one of them that name no codec are its own.
-    fn profiles(&self) -> &'static [Profile] {
-        &[]
-    }
-    /// What it can do.
-    fn capabilities(&self) -> Capabilities;
-    /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
-    /// for.
-    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
-    /// Whether missing values that nobody named are searched for.
-    fn finds_marks(&self) -> bool {
-        true
-    }
-    /// Its side for the CPU.
-    fn cpu(&self) -> &dyn CpuCodec;
-    /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels
-    /// where only a GPU could do it.
-    #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn gpu::GpuCodec> {
-        None
-    }
-}
-
-/// A codec's side for the CPU.
-pub trait CpuCodec: Sync {
-    /// Compresses `src` into `dst`; returns the bytes of the stream.
-    fn compress(
-        &self,
-        params: &Params,
-        layout: &Layout,
-        src: &[u8],
-        dst: &mut [u8],
-        encoding: cpu::Encoding,
-    ) -> Result<usize>;
-    /// Restores what is `wanted` of a verified header's stream.
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()>;
-    /// Adds what the codec knows of its chunks to `info`.
-    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
-}
 
 /// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
 /// the build script has it.
@@ -240,8 +180,8 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
 
 /// The same where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays either.
 #[inline(never)]
-fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Box<[Layout]>> {
-    on_heap(layout_of(params, src)?)
+fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
+    Heap::new(layout_of(params, src)?)
 }
 
 /// See [`crate::compress_bound`].
@@ -269,7 +209,7 @@ pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)
 
 /// Compresses what was searched, or is not to be.
 fn encode(params: &Params, src: &[u8], dst: &mut [u8], encoding: cpu::Encoding) -> Result<usize> {
-    let layout = &layout_on_heap(params, src)?[0];
+    let layout = &*layout_on_heap(params, src)?;
     if dst.len() < layout.bodies_at() {
         return no_room(params, layout, dst.len());
     }
@@ -319,7 +259,7 @@ pub struct Held {
 
 /// A stream whose header and index were read and verified, once for all that is asked of it.
 pub struct Stream<'a> {
-    opened: Box<[Opened]>,
+    opened: Heap<Opened>,
     bytes: &'a [u8],
 }
 
@@ -327,15 +267,15 @@ impl<'a> Stream<'a> {
     /// The stream that `src` is. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
     #[inline(never)]
     pub fn open(src: &'a [u8]) -> Result<Stream<'a>> {
-        let stream = Stream { opened: on_heap(open(src)?)?, bytes: src };
-        Index::new(&stream.opened[0].0, src)?;
+        let stream = Stream { opened: Heap::new(open(src)?)?, bytes: src };
+        Index::new(&stream.opened.0, src)?;
         Ok(stream)
     }
 
     /// What it restores. Each chunk of the index has a body in the stream, so this cannot be more than what so many
     /// bodies can restore, whatever the header says: memory for it may be asked for.
     pub fn held(&self) -> Held {
-        let header = &self.opened[0].0;
+        let header = &self.opened.0;
         let Layout { dtype, raw_bytes, .. } = header.layout;
         Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian }
     }
@@ -353,7 +293,7 @@ impl<'a> Stream<'a> {
         wanted: impl FnOnce(&Layout) -> Result<Wanted>,
     ) -> Result<usize> {
         exec::check_environment()?;
-        let (header, codec) = &self.opened[0];
+        let (header, codec) = &*self.opened;
         let index = Index::again(header, self.bytes);
         let wanted = wanted(&header.layout)?;
         let bytes = wanted.count() as usize * header.layout.dtype.size();
@@ -412,47 +352,6 @@ pub fn profile_of(header: &Header) -> Profile {
     }
 }
 
-/// What is known of a stream without decoding it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Info {
-    /// Format version.
-    pub version: u16,
-    /// Codec id.
-    pub codec: u8,
-    /// Element type.
-    pub dtype: DType,
-    /// What the user asked for.
-    pub mode: Mode,
-    /// The profile of the encoder.
-    pub profile: Profile,
-    /// Elements are big-endian in the restored array.
-    pub big_endian: bool,
-    /// Elements.
-    pub count: u64,
-    /// Bytes of the array.
-    pub raw_bytes: u64,
-    /// Bytes of the stream.
-    pub stream_bytes: u64,
-    /// The bound as given.
-    pub bound: f64,
-    /// The value range that `Noa` used.
-    pub range: f64,
-    /// The guaranteed absolute bound; 0 when none is in force.
-    pub abs_bound: f64,
-    /// Distance of neighbouring quantized values; 0 when not quantized.
-    pub step: f64,
-    /// The array's dimensions.
-    pub dims: Dims,
-    /// Its missing values, with how many of them nobody named.
-    pub missing: Missing,
-    /// Chunks by kind: packed, raw, constant, masked.
-    pub chunks: [u64; 4],
-    /// Subchunks of packed chunks by mode: offset, zigzag, delta, exponent map, second difference, constant.
-    pub subchunks: [u64; 6],
-    /// Subchunks with exceptions.
-    pub patched: u64,
-}
-
 /// See [`crate::inspect`].
 pub fn inspect(src: &[u8]) -> Result<Info> {
     let header = Header::read(src)?;
@@ -475,8 +374,7 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         missing: layout.shape.missing,
         step: 0.0,
         chunks: index.kinds(),
-        subchunks: [0; 6],
-        patched: 0,
+        details: Vec::new(),
     };
     by_id(header.codec)?.cpu().inspect(&header, &index, &mut info)?;
     Ok(info)

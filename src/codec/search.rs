@@ -10,7 +10,7 @@ use crate::container::missing::MAX_MISSING;
 use crate::error::{Kind, Result};
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::host::memory::on_heap;
+use crate::host::memory::Heap;
 use crate::params::{Mode, Params, Search};
 use crate::primitives::marks::{self, Found, MOST_KNOWN};
 use crate::primitives::range::{Ends, Watch};
@@ -51,7 +51,7 @@ pub fn compress(
     let _fpu = fpu::Guard::standard();
     let measures = params.mode == Mode::Noa && params.range.is_none();
     if measures || looks_like_it(params, src)? {
-        return encode(&with_range(params, measures, src)?[0], options.into());
+        return encode(&*with_range(params, measures, src)?, options.into());
     }
     let watch = &Mutex::new(Watched::new(params.dtype, params.big_endian));
     let encoded = encode(params, cpu::Encoding { options, watch: Some(watch) });
@@ -62,7 +62,7 @@ pub fn compress(
         Err(_) => return encoded,
     };
     match behind(params, watched, src)? {
-        Some(with) => encode(&with[0], options.into()),
+        Some(with) => encode(&with, options.into()),
         None => encoded,
     }
 }
@@ -70,18 +70,18 @@ pub fn compress(
 /// The parameters with what is found in an array, and the range of all else if it is to be measured. Never inlined, as
 /// what follows: what they move is not to lie on the stack while an array is encoded.
 #[inline(never)]
-fn with_range(params: &Params, measures: bool, src: &[u8]) -> Result<Box<[Params]>> {
+fn with_range(params: &Params, measures: bool, src: &[u8]) -> Result<Heap<Params>> {
     let (mut params, range) = searched(params, src)?;
     if measures {
         let range = range.map(|(low, high)| bound::sub_down(high, low));
         params.range = range.filter(|range| *range > 0.0);
     }
-    on_heap(params)
+    Heap::new(params)
 }
 
 /// The parameters with what there is in an array that was watched, if there is anything.
 #[inline(never)]
-fn behind(params: &Params, watched: Option<&Mutex<Watched>>, src: &[u8]) -> Result<Option<Box<[Params]>>> {
+fn behind(params: &Params, watched: Option<&Mutex<Watched>>, src: &[u8]) -> Result<Option<Heap<Params>>> {
     let (numbers, n) = numbers(params)?;
     let known = &numbers[..n];
     let verdict = watched
@@ -92,7 +92,7 @@ fn behind(params: &Params, watched: Option<&Mutex<Watched>>, src: &[u8]) -> Resu
         Verdict::Unknown => cpu::survey(params, known, src).ends(),
     };
     match found(params, known, ends, src) {
-        Some(found) if found.is_any() => on_heap(done(params, &found)?).map(Some),
+        Some(found) if found.is_any() => Heap::new(done(params, &found)?).map(Some),
         _ => Ok(None),
     }
 }

@@ -56,11 +56,39 @@ pub fn boxed<T: Clone, const N: usize>(value: T) -> Result<Box<[T; N]>> {
 }
 
 /// A value where it takes nothing of the caller's stack.
-pub fn on_heap<T>(value: T) -> Result<Box<[T]>> {
-    let mut one = Vec::new();
-    reserve(&mut one, 1)?;
-    one.push(value);
-    Ok(one.into_boxed_slice())
+pub struct Heap<T>(Box<[T]>);
+
+impl<T> Heap<T> {
+    /// Moves a value there.
+    pub fn new(value: T) -> Result<Heap<T>> {
+        let mut one = Vec::new();
+        reserve(&mut one, 1)?;
+        one.push(value);
+        Ok(Heap(one.into_boxed_slice()))
+    }
+}
+
+/// What stands where one was taken out: it has no value.
+impl<T> Default for Heap<T> {
+    fn default() -> Self {
+        Heap(Box::default())
+    }
+}
+
+impl<T> std::ops::Deref for Heap<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0[0]
+    }
+}
+
+impl<T> std::ops::DerefMut for Heap<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0[0]
+    }
 }
 
 /// Room for `n` more elements in `v`.

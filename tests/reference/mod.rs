@@ -407,11 +407,14 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
 
 /// Decodes a file: the bytes of the array, which is that of its streams one after another.
 pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
-    // Element type, mode, byte order, bound, range and missing values.
+    // Along this dimension streams follow each other.
+    let along = container(file)?.dims.iter().position(|len| *len > 1).unwrap_or(0);
+    // Codec, element type, mode, byte order, bound, range, missing values, and the lengths along other dimensions.
     let kind = |stream: &[u8]| -> Outcome<_> {
-        let Container { mut missing, found, .. } = container(stream)?;
+        let Container { mut missing, found, mut dims, .. } = container(stream)?;
         missing.truncate(missing.len() - found);
-        Ok((stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec(), missing))
+        dims.iter_mut().skip(along).take(1).for_each(|len| *len = 0);
+        Ok((stream[8..11].to_vec(), stream[11] & 1, stream[32..48].to_vec(), missing, dims))
     };
     let (mut data, mut at) = (Vec::new(), 0);
     loop {
@@ -501,7 +504,8 @@ fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
     Ok(data)
 }
 
-/// The element itself, or the next larger number where a missing value is the same number.
+/// The element itself, or the next larger number where a missing value is the same number; for one missing value after
+/// the other.
 fn beside(header: &Header, element: u64) -> u64 {
     let sign = 1u64 << (8 * header.elem_bytes - 1);
     let special = header.float.as_ref().map_or(0, |float| ((1 << float.exponent) - 1) << float.mantissa);
@@ -513,13 +517,15 @@ fn beside(header: &Header, element: u64) -> u64 {
         _ if bits & sign == 0 => bits as f64,
         _ => -((bits - sign) as f64),
     };
-    let is_one = header.missing.iter().any(|missing| number(*missing) == number(element));
-    let next = match element {
-        _ if element & !sign == 0 => 1,
-        _ if element & sign != 0 => element - 1,
-        _ => element + 1,
+    let next = |bits: u64| match bits {
+        _ if bits & !sign == 0 => 1,
+        _ if bits & sign != 0 => bits - 1,
+        _ => bits + 1,
     };
-    if is_one && number(element).is_finite() && number(next).is_finite() { next } else { element }
+    header.missing.iter().fold(element, |element, missing| {
+        let becomes = number(*missing) == number(element) && number(*missing).is_finite();
+        if becomes && number(next(element)).is_finite() { next(element) } else { element }
+    })
 }
 
 /// For each of a chunk's elements whether it is the value that the next part of a plane tells of.

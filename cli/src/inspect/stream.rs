@@ -12,9 +12,8 @@ use crate::io::{Block, Input, say, say_json};
 use crate::progress::{bytes, number, ratio};
 use crate::sentinel::text;
 
-/// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
-pub const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
-pub const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
+/// The names of a stream's chunk kinds, in the order of `Info`.
+const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
 
 /// Reads the headers and the indices of all streams.
 pub fn run(input: Input, as_json: bool) -> Outcome {
@@ -47,9 +46,13 @@ pub fn add(mut sum: Info, frame: &Info) -> Info {
     sum.dims = frame.dims;
     sum.raw_bytes += frame.raw_bytes;
     sum.stream_bytes += frame.stream_bytes;
-    sum.patched += frame.patched;
     sum.chunks.iter_mut().zip(frame.chunks).for_each(|(s, n)| *s += n);
-    sum.subchunks.iter_mut().zip(frame.subchunks).for_each(|(s, n)| *s += n);
+    match sum.details.is_empty() {
+        true => sum.details.clone_from(&frame.details),
+        false => sum.details.iter_mut().zip(&frame.details).for_each(|(sum, detail)| {
+            sum.counts.iter_mut().zip(&detail.counts).for_each(|((_, s), (_, n))| *s += n);
+        }),
+    }
     // What one of them named all named. More than one stream has room for are not told.
     let found = |info: &Info| info.missing.bits()[info.missing.told().len()..].to_vec();
     let all = found(&sum).into_iter().chain(found(frame)).map(MissingValue::Bits);
@@ -60,7 +63,7 @@ pub fn add(mut sum: Info, frame: &Info) -> Info {
 }
 
 fn to_json(info: &Info, frames: u64) -> Value {
-    json!({
+    let mut all = json!({
         "format_version": info.version,
         "codec": codec_name(info.codec),
         "dims": info.dims.lens(),
@@ -80,15 +83,31 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "step": info.step,
         "profile": info.profile.name(),
         "frames": frames,
-        "chunks": counts(&CHUNKS, &info.chunks),
-        "subchunks": counts(&SUBCHUNKS, &info.subchunks),
-        "patched": info.patched,
+        "chunks": counts(kinds(info)),
+    });
+    all.as_object_mut().into_iter().for_each(|all| all.extend(details(info)));
+    all
+}
+
+/// What a codec tells of itself.
+pub fn details(info: &Info) -> impl Iterator<Item = (String, Value)> {
+    info.details.iter().map(|detail| {
+        let told = match detail.counts[..] {
+            [(_, n)] => json!(n),
+            _ => counts(detail.counts.iter().copied()),
+        };
+        (detail.name.to_owned(), told)
     })
 }
 
+/// The chunks of each kind.
+pub fn kinds(info: &Info) -> impl Iterator<Item = (&'static str, u64)> + Clone + use<> {
+    CHUNKS.into_iter().zip(info.chunks)
+}
+
 /// A count for each name.
-pub fn counts(names: &[&str], values: &[u64]) -> Value {
-    names.iter().zip(values).map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
+pub fn counts<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Value {
+    counts.map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
 }
 
 /// Each missing value by its bits and as a number, and whether nobody named it.
@@ -126,12 +145,21 @@ fn print(info: &Info, frames: u64) {
     let codec = format!("{}, profile {}, format version {}", codec_name(info.codec), info.profile.name(), info.version);
     row("codec", &codec);
     row("frames", &frames.to_string());
-    shares("chunks", &CHUNKS, &info.chunks);
-    // Codec sleek alone has any.
-    if info.subchunks.iter().any(|n| *n > 0) {
-        shares("subchunks", &SUBCHUNKS, &info.subchunks);
-        say!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
+    shares("chunks", kinds(info));
+    if !has_details(info) {
+        return;
     }
+    for detail in &info.details {
+        match detail.counts[..] {
+            [(name, n)] => say!("{:<11}{name:<18}{n:>12}", ""),
+            _ => shares(detail.name, detail.counts.iter().copied()),
+        }
+    }
+}
+
+/// Whether a codec has counted anything.
+pub fn has_details(info: &Info) -> bool {
+    info.details.iter().any(|detail| detail.counts.iter().any(|(_, n)| *n > 0))
 }
 
 fn row(label: &str, value: &str) {
@@ -156,11 +184,11 @@ pub fn bound(info: &Info) -> String {
 }
 
 /// A count and a share for each kind that occurs.
-fn shares(label: &str, names: &[&str], counts: &[u64]) {
-    let total: u64 = counts.iter().sum();
+fn shares<'a>(label: &str, counts: impl Iterator<Item = (&'a str, u64)> + Clone) {
+    let total: u64 = counts.clone().map(|(_, n)| n).sum();
     row(label, &total.to_string());
-    for (name, n) in names.iter().zip(counts).filter(|(_, n)| **n > 0) {
-        let share = 100.0 * *n as f64 / total as f64;
+    for (name, n) in counts.filter(|(_, n)| *n > 0) {
+        let share = 100.0 * n as f64 / total as f64;
         say!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
     }
 }

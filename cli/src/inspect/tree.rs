@@ -7,7 +7,7 @@ use sleek::printable::printable;
 
 use super::Args;
 use super::dataset::{Coded, Dataset};
-use super::stream::{CHUNKS, SUBCHUNKS, codec_name, counts};
+use super::stream::{codec_name, counts, details, has_details, kinds};
 use crate::Outcome;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind, Target};
@@ -147,19 +147,20 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
         let other = looked_at - streams;
         let unpacked = if other > 0 { format!(", {other} of them not by SLEEK") } else { String::new() };
         let chunks = if dataset.chunks == 1 { "chunk" } else { "chunks" };
-        lines.push(format!("in {looked_at}{of} {chunks}{unpacked}: {}", shares(&CHUNKS, &info.chunks)));
-        if info.subchunks.iter().any(|n| *n > 0) {
-            lines.push(format!("subchunks: {}", shares(&SUBCHUNKS, &info.subchunks)));
+        lines.push(format!("in {looked_at}{of} {chunks}{unpacked}: {}", shares(kinds(info))));
+        if has_details(info) {
+            let divided = info.details.iter().filter(|detail| detail.counts.len() > 1);
+            lines.extend(divided.map(|d| format!("{}: {}", d.name, shares(d.counts.iter().copied()))));
         }
     }
     lines
 }
 
 /// The share of each kind that occurs.
-fn shares(names: &[&str], counts: &[u64]) -> String {
-    let total: u64 = counts.iter().sum();
-    let each = names.iter().zip(counts).filter(|(_, n)| **n > 0);
-    let each: Vec<String> = each.map(|(name, n)| format!("{name} {:.1} %", 100.0 * *n as f64 / total as f64)).collect();
+fn shares<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) -> String {
+    let total: u64 = counts.clone().map(|(_, n)| n).sum();
+    let each = counts.filter(|(_, n)| *n > 0);
+    let each: Vec<String> = each.map(|(name, n)| format!("{name} {:.1} %", 100.0 * n as f64 / total as f64)).collect();
     if each.is_empty() { "no values".into() } else { each.join(", ") }
 }
 
@@ -214,7 +215,7 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
         of.insert("codec".into(), json!(codec_name(info.codec)));
         of.insert("chunks_looked_at".into(), json!(dataset.coded.looked_at));
         of.insert("streams".into(), json!(dataset.coded.streams));
-        of.insert("chunks".into(), counts(&CHUNKS, &info.chunks));
-        of.insert("subchunks".into(), counts(&SUBCHUNKS, &info.subchunks));
+        of.insert("chunks".into(), counts(kinds(info)));
+        of.extend(details(info));
     }
 }

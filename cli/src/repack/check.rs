@@ -6,7 +6,8 @@ use sleek::bound::mul_down;
 use sleek::printable::printable;
 use sleek::{Mode, Params};
 
-use super::plan::{Decision, Item};
+use super::decide::Decision;
+use super::plan::Item;
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, Target};

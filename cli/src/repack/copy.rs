@@ -10,8 +10,9 @@ use std::path::Path;
 use sleek::Params;
 use sleek::hdf5::{FILTER_ID, cd_values_of, stream_of_chunk};
 
+use super::decide::Decision;
 use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
-use super::plan::{Decision, Item};
+use super::plan::Item;
 use super::zfp::{Maker, Way};
 use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};

@@ -5,14 +5,17 @@ mod batch;
 mod check;
 mod child;
 mod copy;
+mod decide;
 mod elsewhere;
 mod measure;
 mod plan;
 pub mod provenance;
 mod rechunk;
 mod request;
+mod requests;
 mod rules;
 mod size;
+mod survey;
 mod table;
 mod work;
 mod zfp;
@@ -29,8 +32,8 @@ use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
-use plan::Others;
 use request::{Request, Wish};
+use requests::Others;
 use rules::{Pattern, Rules};
 
 /// Exit code when the new file does not keep what was promised; there is none then.

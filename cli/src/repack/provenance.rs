@@ -10,7 +10,8 @@ use sleek::printable::printable;
 use sleek::{Mode, Params};
 
 use super::copy::Copy;
-use super::plan::{Decision, Item};
+use super::decide::Decision;
+use super::plan::Item;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::Field;

@@ -7,7 +7,7 @@ use sleek::Params;
 
 use super::Args;
 use super::measure::Chunks;
-use super::plan::{By, Requests, Unfit};
+use super::requests::{By, Requests, Unfit};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};

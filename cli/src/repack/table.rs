@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use sleek::printable::printable;
 
-use super::plan::{Decision, Item};
+use super::decide::Decision;
+use super::plan::Item;
 use crate::io::{say, say_json_line};
 use crate::progress::{bytes, ratio};
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::check::Checked;
-use super::plan::{Item, Requests};
+use super::plan::Item;
 use super::request::Wish;
+use super::requests::Requests;
 use super::rules::Rules;
 use super::zfp::Filter;
 use super::{Args, BROKEN, check, child, copy, size, table};

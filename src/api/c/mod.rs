@@ -74,7 +74,7 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         // SAFETY: the contract of this function.
         let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
         asked.check()?;
-        let found = crate::api::hdf5_filter::of_chunk(asked, chunk)?;
+        let found = crate::codec::rewritten::of_chunk(asked, chunk)?;
         // SAFETY: as above, and writable.
         unsafe { sleek_params::set_range(params, &found) }
     })
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn sleek_compress(
         unsafe { memory::clear(dst_bytes) };
         memory::not_null("dst_bytes", dst_bytes)?;
         // SAFETY: as above.
-        let params = &unsafe { asked(params) }?[0];
+        let params = &*unsafe { asked(params) }?;
         let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
             return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
         };
@@ -146,9 +146,9 @@ pub unsafe extern "C" fn sleek_compress(
 /// # Safety
 /// That of `sleek_params::read`.
 #[inline(never)]
-unsafe fn asked(params: *const sleek_params) -> Result<Box<[Params]>> {
+unsafe fn asked(params: *const sleek_params) -> Result<crate::host::memory::Heap<Params>> {
     // SAFETY: the contract.
-    crate::host::memory::on_heap(unsafe { sleek_params::read(params) }?)
+    crate::host::memory::Heap::new(unsafe { sleek_params::read(params) }?)
 }
 
 /// Restores the whole array from a stream.

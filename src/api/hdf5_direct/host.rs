@@ -6,9 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
 use super::report::Done;
-use crate::api::hdf5_filter::chunk as filtered;
 use crate::api::hdf5_filter::filter::expected;
-use crate::codec;
+use crate::codec::{self, rewritten};
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
@@ -87,7 +86,7 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
 
 /// The stream that the filter would make of a chunk; its bytes.
 fn compressed(params: &Params, chunk: &[u8], stream: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let params = filtered::measured(Params { threads: options.threads, ..params.clone() }, chunk)?;
+    let params = rewritten::measured(Params { threads: options.threads, ..params.clone() }, chunk)?;
     codec::compress_into(&params, chunk, stream, options)
 }
 

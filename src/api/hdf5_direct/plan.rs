@@ -57,7 +57,7 @@ pub enum Decision {
 pub struct Direct {
     /// Where they lie.
     pub boxes: Boxes,
-    /// How they are compressed; where each is to be measured, `chunk::measured` says the rest.
+    /// How they are compressed; where each is to be measured, `codec::rewritten::measured` says the rest.
     pub params: Params,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,

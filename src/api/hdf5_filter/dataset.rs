@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use super::abi::{self, Functions, Hid};
 use super::cd_values::MAX_RANK;
 use super::datatype::{self, Stored};
+use crate::dtype::element_bits;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 
@@ -76,22 +77,4 @@ pub unsafe fn fills(hdf5: &Functions, dcpl: Hid, type_id: Hid, stored: &Stored) 
         }
     }
     Ok(fills)
-}
-
-/// The bits of an element in a byte order.
-pub fn element_bits(bytes: &[u8], big_endian: bool) -> u64 {
-    let add = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
-    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rfold(0, add) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_of_both_orders() {
-        assert_eq!(element_bits(&[1, 2, 3, 4], true), 0x0102_0304);
-        assert_eq!(element_bits(&[1, 2, 3, 4], false), 0x0403_0201);
-        assert_eq!(element_bits(&(-9999f64).to_be_bytes(), true), (-9999f64).to_bits());
-    }
 }

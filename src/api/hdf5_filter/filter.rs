@@ -11,7 +11,7 @@ use super::pipeline::{Other, Pipeline, pipeline};
 use super::prepared::take as prepared;
 use super::resolve::Hdf5;
 use super::{chunk, dataset, neighbours, report};
-use crate::codec::{self, Stream};
+use crate::codec::{self, Stream, rewritten};
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -182,7 +182,7 @@ fn remark(request: &Params, element: &Element, stored: &Stored) -> &'static str 
             "; its elements can have no bound and are kept losslessly"
         }
         () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
-        () if chunk::measures(request) => {
+        () if rewritten::measures(request) => {
             "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it \
             can be \
              written again"
@@ -251,15 +251,15 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 
 /// What is to be done to the chunk `src`. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<Box<[Params]>> {
+fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap<Params>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    memory::on_heap(chunk::measured(Params { threads: options.threads, ..params }, src)?)
+    memory::Heap::new(rewritten::measured(Params { threads: options.threads, ..params }, src)?)
 }
 
 #[inline(never)]
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let params = &asked(words, src, options)?[0];
+    let params = &*asked(words, src, options)?;
     let mut out = Buffer::new(codec::compress_bound(params, src.len() / params.dtype.size())?)?;
     let len = codec::compress_into(params, src, out.bytes(), options)?;
     out.shrink(len);
@@ -270,7 +270,7 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
 /// itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
+    codec::compress(&rewritten::measured(Params { threads, ..params }, src)?, src)
 }
 
 /// Needs no words. But where they tell what a chunk must be, any other is refused.

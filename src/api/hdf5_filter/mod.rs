@@ -34,8 +34,6 @@ mod symtab;
 
 pub use cd_values::{FILTER_ID, cd_values_of};
 #[cfg(unix)]
-pub(crate) use chunk::of_chunk;
-#[cfg(unix)]
 pub use class::sleek_h5_class;
 #[cfg(unix)]
 #[doc(hidden)]

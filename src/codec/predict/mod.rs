@@ -2,33 +2,18 @@
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
 //! residuals names one (docs/reference/codecs/predict.md).
 
-mod axes;
-mod choice;
-#[cfg(test)]
-mod choice_test;
-mod closed_loop;
-mod costs;
-mod counts;
-mod decode;
-mod encode;
+mod body;
+mod code;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
-mod interpolation;
-mod kept;
-mod lattice;
-mod lossless;
-mod own_table;
-mod patches;
-mod plan;
+mod map;
 mod predict;
+mod rest;
 mod shape;
-pub mod simd;
-mod sparse;
-mod survey;
-pub mod tables;
+mod simd;
 
-use super::{Capabilities, Codec, CpuCodec, Info};
+use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -37,16 +22,20 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::exec::{ExecOptions, Isa};
-use crate::host::memory::on_heap;
+use crate::host::memory::Heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use body::kept::{ByWord, Decoder, Encoder};
+use body::{decode, encode, patches};
+pub use code::tables;
+use code::{own_table, sparse, token_costs::TOKEN_COSTS};
 use format::CODEC_PREDICT;
-use kept::{ByWord, Decoder, Encoder};
-use lattice::Multiple;
-use plan::Plan;
+use map::lattice::{self, Multiple};
+use map::plan::Plan;
+use predict::interpolation;
 use simd::Scalar;
 
 /// The codec of this module.
@@ -79,7 +68,7 @@ impl Codec for Predict {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
         Some(self)
     }
 }
@@ -95,7 +84,7 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
         ("MOST_CORRECTION", patches::MOST_CORRECTION.into()),
         ("BORDER_F32", lattice::BORDER_F32),
         ("BORDER_F64", lattice::BORDER_F64),
-        ("LATTICE_STEP", interpolation::STEP),
+        ("LATTICE_STEP", format::LATTICE_STEP),
         ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
         ("MOST_MULTIPLIER", (*lattice::MULTIPLIERS.end()).into()),
         ("SHORTEST_ROW", interpolation::SHORTEST_ROW as u32),
@@ -106,7 +95,7 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
 /// What tokens cost in the tables that are always there, as kernels have it: those of all tables, one behind the other.
 #[doc(hidden)]
 pub fn token_costs() -> Vec<u16> {
-    let costs = own_table::TOKEN_COSTS.iter().zip(tables::FREQUENCIES);
+    let costs = TOKEN_COSTS.iter().zip(tables::FREQUENCIES);
     costs.flat_map(|(costs, frequencies)| &costs[..frequencies.len()]).copied().collect()
 }
 
@@ -132,8 +121,8 @@ macro_rules! by_level {
 
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Box<[(Plan, Header)]>> {
-    on_heap(Plan::for_encoding(params, layout, src)?)
+fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Heap<(Plan, Header)>> {
+    Heap::new(Plan::for_encoding(params, layout, src)?)
 }
 
 impl CpuCodec for Predict {
@@ -145,8 +134,8 @@ impl CpuCodec for Predict {
         dst: &mut [u8],
         encoding: cpu::Encoding,
     ) -> Result<usize> {
-        let (plan, header) = &mut planned(params, layout, src)?[0];
-        let beside = &beside_missing(plan)?[0];
+        let (plan, header) = &mut *planned(params, layout, src)?;
+        let beside = &*beside_missing(plan)?;
         cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
     }
 
@@ -170,8 +159,8 @@ impl CpuCodec for Predict {
 
 /// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
 #[inline(never)]
-fn beside_missing(plan: &Plan) -> Result<Box<[Plan]>> {
-    on_heap(plan.beside_missing())
+fn beside_missing(plan: &Plan) -> Result<Heap<Plan>> {
+    Heap::new(plan.beside_missing())
 }
 
 /// The coder of the tiles of one stream.
@@ -186,14 +175,14 @@ struct Tiles<'a> {
 macro_rules! by_dtype {
     ($dtype:expr, $buffers:expr; $f:ident($($before:expr),*; $($behind:expr),*)) => {
         match ($dtype, &mut $buffers) {
-            (DType::F32, ByWord::U32(one)) => $f::<F32>($($before,)* &mut one[0], $($behind),*),
-            (DType::F64, ByWord::U64(one)) => $f::<F64>($($before,)* &mut one[0], $($behind),*),
-            (DType::F16, ByWord::U16(one)) => $f::<F16>($($before,)* &mut one[0], $($behind),*),
-            (DType::BF16, ByWord::U16(one)) => $f::<BF16>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U8(one)) => $f::<Int<u8>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U16(one)) => $f::<Int<u16>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U32(one)) => $f::<Int<u32>>($($before,)* &mut one[0], $($behind),*),
-            (_, ByWord::U64(one)) => $f::<Int<u64>>($($before,)* &mut one[0], $($behind),*),
+            (DType::F32, ByWord::U32(one)) => $f::<F32>($($before,)* one, $($behind),*),
+            (DType::F64, ByWord::U64(one)) => $f::<F64>($($before,)* one, $($behind),*),
+            (DType::F16, ByWord::U16(one)) => $f::<F16>($($before,)* one, $($behind),*),
+            (DType::BF16, ByWord::U16(one)) => $f::<BF16>($($before,)* one, $($behind),*),
+            (_, ByWord::U8(one)) => $f::<Int<u8>>($($before,)* one, $($behind),*),
+            (_, ByWord::U16(one)) => $f::<Int<u16>>($($before,)* one, $($behind),*),
+            (_, ByWord::U32(one)) => $f::<Int<u32>>($($before,)* one, $($behind),*),
+            (_, ByWord::U64(one)) => $f::<Int<u64>>($($before,)* one, $($behind),*),
         }
     };
 }

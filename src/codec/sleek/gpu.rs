@@ -3,8 +3,8 @@
 use super::Sleek;
 use super::constants::CODEC_SLEEK;
 use crate::bound;
-use crate::codec::gpu::{GpuCodec, Part};
 use crate::codec::search;
+use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;

@@ -19,7 +19,7 @@ pub use plan::Plan;
 
 use std::cell::Cell;
 
-use super::{Capabilities, Codec, CpuCodec, Info};
+use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::{Special, SubMode};
 use crate::container::constants::CHUNK_BYTES;
 use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
@@ -27,7 +27,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::host::memory::{Kept, Scratch};
+use crate::host::memory::{Kept, Scratch, filled, reserve};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
@@ -64,7 +64,7 @@ impl Codec for Sleek {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn crate::codec::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
         Some(self)
     }
 }
@@ -97,13 +97,23 @@ impl CpuCodec for Sleek {
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
         let plan = Plan::for_decoding(header)?;
         info.step = plan.quantizer.as_ref().map_or(0.0, |q| q.step.value());
+        let (mut modes, mut patched) = ([0; SUBCHUNK_MODES.len()], 0);
         for g in 0..header.layout.groups {
             for (c, body) in index.bodies(g) {
                 if index.kind(c) == Kind::Packed {
-                    count_modes(&plan, body.bytes(), info)?;
+                    patched += count_modes(&plan, body.bytes(), &mut modes)?;
                 }
             }
         }
+        let detail = |name, counts: &[_]| -> Result<Detail> {
+            let mut all = filled(counts.len(), ("", 0))?;
+            all.copy_from_slice(counts);
+            Ok(Detail { name, counts: all })
+        };
+        let modes: [_; SUBCHUNK_MODES.len()] = std::array::from_fn(|k| (SUBCHUNK_MODES[k], modes[k]));
+        reserve(&mut info.details, 2)?;
+        info.details.push(detail("subchunks", &modes)?);
+        info.details.push(detail("patched", &[("with exceptions", patched)])?);
         Ok(())
     }
 }
@@ -215,8 +225,11 @@ impl Chunks {
     }
 }
 
-/// Adds the subchunks of a packed chunk to the counts by mode.
-fn count_modes(plan: &Plan, body: &[u8], info: &mut Info) -> Result<()> {
+/// How subchunks of packed chunks may be coded.
+const SUBCHUNK_MODES: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
+
+/// Adds the subchunks of a packed chunk to the counts by mode; how many have exceptions.
+fn count_modes(plan: &Plan, body: &[u8], modes: &mut [u64; SUBCHUNK_MODES.len()]) -> Result<u64> {
     let (header, descriptors) = level::describe(plan, body)?;
     for (s, d) in descriptors.iter().enumerate() {
         let place = match (header.active >> s & 1, SubMode::of(*d), header.special) {
@@ -224,8 +237,7 @@ fn count_modes(plan: &Plan, body: &[u8], info: &mut Info) -> Result<()> {
             (_, SubMode::Special, Special::Delta2) => 4,
             (_, mode, _) => mode as usize,
         };
-        info.subchunks[place] += 1;
+        modes[place] += 1;
     }
-    info.patched += u64::from(header.patched.count_ones());
-    Ok(())
+    Ok(header.patched.count_ones().into())
 }

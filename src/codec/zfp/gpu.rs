@@ -3,7 +3,7 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::gpu::{GpuCodec, Part};
+use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};

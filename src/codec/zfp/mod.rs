@@ -13,12 +13,12 @@ mod tile;
 
 use std::marker::PhantomData;
 
-use super::{Capabilities, Codec, CpuCodec, Info};
+use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
-use crate::host::memory::on_heap;
+use crate::host::memory::Heap;
 use crate::host::{fpu, pool};
 use crate::params::{Mode, Params};
 use crate::primitives::stream::StreamingStores;
@@ -62,7 +62,7 @@ impl Codec for Zfp {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
         Some(self)
     }
 }
@@ -121,8 +121,8 @@ fn decompress<E: Element>(
 
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn planned(params: &Params, layout: &Layout) -> Result<Box<[(Plan, Header)]>> {
-    on_heap(Plan::for_encoding(params, layout)?)
+fn planned(params: &Params, layout: &Layout) -> Result<Heap<(Plan, Header)>> {
+    Heap::new(Plan::for_encoding(params, layout)?)
 }
 
 impl CpuCodec for Zfp {
@@ -134,7 +134,7 @@ impl CpuCodec for Zfp {
         dst: &mut [u8],
         encoding: cpu::Encoding,
     ) -> Result<usize> {
-        let (plan, header) = &mut planned(params, layout)?[0];
+        let (plan, header) = &mut *planned(params, layout)?;
         by_dtype!(layout.dtype; compress(plan, header, encoding, src, dst))
     }
 

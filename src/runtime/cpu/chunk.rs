@@ -4,8 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::besides::{self, Besides};
+use super::codec::{ChunkCodec, Data, SLACK};
 use super::watched::Watched;
-use super::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};

@@ -4,7 +4,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChunkCodec, ChunkEncoder, Job, SLACK, Shared, UNIT_CHUNKS, too_small};
+use super::chunk::ChunkEncoder;
+use super::codec::{ChunkCodec, SLACK};
+use super::job::{Job, too_small};
+use super::threads::{Shared, UNIT_CHUNKS};
 use crate::container::checksum;
 use crate::container::constants::*;
 use crate::container::{IndexMut, Kind};

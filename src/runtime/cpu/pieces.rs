@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::ChunkDecoder;
-use super::{ChunkCodec, DECOMPRESSED_PER_THREAD, Shared, tasks, verify};
+use super::codec::ChunkCodec;
+use super::sums::verify;
+use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
 use crate::container::{Header, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;

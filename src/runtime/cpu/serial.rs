@@ -1,7 +1,8 @@
 //! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is
 //! encoded.
 
-use super::{ChunkCodec, Job, SLACK, too_small};
+use super::codec::{ChunkCodec, SLACK};
+use super::job::{Job, too_small};
 use crate::container::IndexMut;
 use crate::container::checksum;
 use crate::container::constants::*;

@@ -3,7 +3,7 @@
 
 use crate::dtype::DType;
 use crate::exec::Isa;
-use crate::host::memory::on_heap;
+use crate::host::memory::Heap;
 use crate::primitives::marks::{self, Closer};
 use crate::primitives::range::{Ends, Watch};
 
@@ -38,7 +38,7 @@ pub struct Watched {
     /// Which chunks have the smallest and the largest element, where they are known.
     places: [Option<Place>; 2],
     /// What was looked at.
-    seen: Option<Box<[Watch]>>,
+    seen: Option<Heap<Watch>>,
     /// There was no memory to look at a chunk.
     lacks: bool,
 }
@@ -108,10 +108,10 @@ impl Watched {
     #[inline(never)]
     fn look(&mut self, bytes: &[u8]) {
         if self.seen.is_none() {
-            self.seen = on_heap(Watch::new(Isa::best(), self.dtype, self.big_endian, &[])).ok();
+            self.seen = Heap::new(Watch::new(Isa::best(), self.dtype, self.big_endian, &[])).ok();
         }
         match &mut self.seen {
-            Some(seen) => seen[0].see(bytes),
+            Some(seen) => seen.see(bytes),
             None => self.lacks = true,
         }
     }
@@ -121,7 +121,7 @@ impl Watched {
         self.lacks |= other.lacks;
         self.reach = self.reach.max(other.reach);
         match (&mut self.seen, &mut other.seen) {
-            (Some(own), Some(other)) => own[0].join(&other[0]),
+            (Some(own), Some(other)) => own.join(other),
             (own, other) => *own = own.take().or_else(|| other.take()),
         }
         if let Some(ends) = other.ends {
@@ -141,7 +141,7 @@ impl Watched {
         if self.lacks {
             return Verdict::Unknown;
         }
-        if let Some(ends) = self.seen.as_ref().and_then(|seen| seen[0].ends()) {
+        if let Some(ends) = self.seen.as_ref().and_then(|seen| seen.ends()) {
             if !ends.low.is_finite() || !ends.high.is_finite() {
                 return if self.ends.is_none() { Verdict::Ends(ends) } else { Verdict::Unknown };
             }

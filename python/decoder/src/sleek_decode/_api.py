@@ -96,8 +96,11 @@ def decode_file(data: Any) -> npt.NDArray[Any]:
         size = int.from_bytes(rest[24:32], "little") if len(rest) >= HEADER else len(rest)
         streams.append(Stream(rest[: min(size, len(rest))] if size else rest))
         rest = rest[streams[-1].stream_bytes :]
-    kinds = {(s.element, s.big_endian, s.mode, s.bound, s.range, s.named) for s in streams}
-    expect(len(kinds) == 1, "the streams of the file are of different kinds")
+    # Along this dimension the streams follow each other.
+    along = next((k for k, d in enumerate(streams[0].shape) if d > 1), 0)
+    others = {s.shape[:along] + s.shape[along + 1 :] for s in streams}
+    kinds = {(s.codec, s.element, s.big_endian, s.mode, s.bound, s.range, s.named, len(s.shape)) for s in streams}
+    expect(len(kinds) == 1 and len(others) == 1, "the streams of the file are of different kinds")
     goes_on = [bool(s.flags & CONTINUES) for s in streams]
     expect(all(goes_on[:-1]) and not goes_on[-1], "the file lacks streams at its end, or has others behind it")
     dtype = streams[0].element.dtype(streams[0].big_endian)

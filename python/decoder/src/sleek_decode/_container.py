@@ -196,7 +196,7 @@ class Stream:
             body = self.data[self.starts[chunk] : self.starts[chunk] + self.sizes[chunk]]
             kind, count = int(self.kinds[chunk]), math.prod(self.sides(chunk))
             if kind == MASKED:
-                masks[i] = Planes(body, self.capacity, count, self.unit, len(self.missing))
+                masks[i] = Planes(body, self.capacity, self.unit, len(self.missing))
                 kind, body = masks[i].kind, body[masks[i].bytes :]
             if kind == PACKED:
                 expect(len(body) >= self.unit, "nothing stands behind a plane")

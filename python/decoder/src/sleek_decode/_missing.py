@@ -11,9 +11,9 @@ from ._errors import expect
 
 
 class Planes:
-    """The plane at the start of a body, for a chunk of `count` elements in a stream with `missing` such values."""
+    """The plane at the start of a body in a stream with `missing` such values."""
 
-    def __init__(self, body: Bytes, capacity: int, count: int, unit: int, missing: int) -> None:
+    def __init__(self, body: Bytes, capacity: int, unit: int, missing: int) -> None:
         head = Reader(body)
         which, zero, units = head.number(1), head.number(1), head.number(2)
         self.kind, self.bytes = which >> 6, units * unit
@@ -28,8 +28,7 @@ class Planes:
         self.masks = [_mask(reader, block, blocks) for _ in self.values]
         reader.zeros(unit)
         twice = np.add.reduce(np.array(self.masks, np.uint8)) > 1
-        behind = -(-count // block) * block
-        expect(not twice[:count].any() and not twice[behind:].any(), "an element has two missing values")
+        expect(not twice.any(), "an element has two missing values")
 
     def put(self, words: Words, missing: tuple[int, ...]) -> Words:
         """The words with the missing values in their places."""

@@ -290,10 +290,11 @@ def _restore(tile: Tile, codes: Words, element: Element, step: Step, lattice: La
     base = unsigned.type(tile.base % (1 << element.bits))
     short = zigzag(codes.astype(unsigned)) if tile.sparse is None else codes.view(np.int32).astype(unsigned)
     if tile.predictor:
-        steps = short.view(element.signed).astype(np.int32)
+        # Those of a sparse tile have 32 bits whatever the element's type.
+        steps = short.view(element.signed).astype(np.int32) if tile.sparse is None else codes.view(np.int32)
         whole = _interpolate.restore(steps, tile.lengths, tile.predictor == 2, tile.map == COARSE, tile.axes)
         if lattice is not None and tile.map in (COARSE, FINE):
-            elements = lattice.multiples(whole + np.array([tile.base]).astype(np.int32))
+            elements = lattice.multiples(whole + np.array([tile.base % (1 << 32)], np.uint32).view(np.int32))
             return tile.patches.apply(lattice, elements) if tile.patches else elements
         numbers = whole.astype(unsigned)
     elif form.symbols:

@@ -135,7 +135,7 @@ class _Blocks:
         packed = b"".join(plane.to_bytes(max(1, self.size // 8), "little") for plane in self.planes)
         rows = np.frombuffer(packed, np.uint8).reshape(blocks, element.bits, -1)
         bits = np.unpackbits(rows, axis=2, bitorder="little", count=self.size)
-        u = np.packbits(bits.transpose(0, 2, 1), axis=2, bitorder="little").view(unsigned).reshape(blocks, self.size)
+        u = np.packbits(np.ascontiguousarray(bits.transpose(0, 2, 1)), axis=2, bitorder="little").view(unsigned).reshape(blocks, self.size)
         mask = unsigned.type(int("aa" * element.bytes, 16))
         q = np.empty_like(u)
         q[:, _PLACES[self.d]] = (u ^ mask) - mask

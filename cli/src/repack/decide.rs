@@ -1,0 +1,141 @@
+//! What becomes of a dataset, by what is asked for it and by its values.
+
+use std::ffi::c_int;
+
+use sleek::bound::sub_down;
+use sleek::hdf5::FILTER_ID;
+use sleek::{MissingValues, Mode, Params, Profile};
+
+use super::measure::{Chunks, rough_step};
+use super::request::{Request, Wish};
+use super::requests::{By, Requests, Unfit};
+use super::survey::{Survey, add, can_be_said};
+use crate::auto;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::filters::{filter_name, filters, is_lossy};
+use crate::io::tell;
+use crate::sentinel::flattens;
+
+#[allow(clippy::large_enum_variant)] // one for each dataset
+pub enum Decision {
+    /// With the reason.
+    Keep(String),
+    Compress(Params),
+}
+
+/// What becomes of a dataset where our filter is undone; whether it is one of those that are to be looked at.
+pub fn restored(field: &Field, is_wanted: bool) -> Result<Decision, String> {
+    if !is_wanted {
+        return Ok(Decision::Keep("not named, or excluded".into()));
+    }
+    if !filters(&field.properties)?.contains(&(FILTER_ID as c_int)) {
+        return Ok(Decision::Keep("not compressed by SLEEK".into()));
+    }
+    let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
+    Ok(Decision::Compress(Params { big_endian, ..Params::new(dtype) }))
+}
+
+/// What becomes of it, and what there is to say of that.
+pub type Decided = (Decision, Option<String>);
+
+/// What becomes of a dataset, by the profile and codec that suit it if that is asked for.
+pub fn chosen(
+    place: usize,
+    field: &Field,
+    (request, by): (Option<Request>, By),
+    all: &Requests,
+) -> Result<Decided, String> {
+    let decided = decide(place, field, (request.clone(), by), all)?;
+    let (Some(auto), Some(Request::Compress(mut wish)), (Decision::Compress(params), _)) =
+        (all.auto, request, &decided)
+    else {
+        return Ok(decided);
+    };
+    if wish.params.profile != Profile::default() || wish.params.codec != 0 {
+        return Ok(decided); // it says how
+    }
+    let chunks = Chunks::of(field)?;
+    let best = auto.choose(&chunks.sample(auto::SAMPLE_BYTES)?, params, |params, _| chunks.shaped(params));
+    if !can_be_said(&best) {
+        return Ok(decided);
+    }
+    (wish.params.profile, wish.params.codec) = (best.profile, best.codec);
+    if wish.target.is_some() {
+        return decide(place, field, (Some(Request::Compress(wish)), by), all);
+    }
+    Ok((Decision::Compress(best), decided.1))
+}
+
+fn decide(
+    place: usize,
+    field: &Field,
+    (request, by): (Option<Request>, By),
+    all: &Requests,
+) -> Result<Decided, String> {
+    let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
+    let Wish { mut params, target } = match request {
+        None => return keep("not named"),
+        Some(Request::Keep) => return keep("by request"),
+        Some(Request::Compress(wish)) => wish,
+    };
+    if let Some(Unfit::Whatever(why) | Unfit::Bound(why)) = all.unfit(place, field, &params, by)? {
+        return keep(&why);
+    }
+    params.dtype = field.stored.dtype;
+    params.big_endian = field.stored.big_endian;
+    if params.mode == Mode::Lossless {
+        // Everything comes back exactly, named or not.
+        params.missing = MissingValues::default();
+        return Ok((Decision::Compress(params), lossy_before(field)?));
+    }
+    let mut besides = params.missing;
+    all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
+    let declared = field.declared(&besides)?;
+    params.missing = declared.missing;
+    if !can_be_said(&params) {
+        let params = Params { missing: MissingValues::default(), ..params.with_bound(Mode::Lossless, 0.0) };
+        return Ok((
+            Decision::Compress(params),
+            Some("the filter's parameters have no room for its missing values".into()),
+        ));
+    }
+    let survey = Survey {
+        field,
+        params: &params,
+        valid: declared.valid,
+        no_fill: all.no_fill,
+        is_rough: all.is_rough,
+        share: all.share.filter(|_| by == By::All),
+    };
+    if let Some(target) = target {
+        let (params, remark) = survey.meet(target)?;
+        return Ok((Decision::Compress(params), Some(remark)));
+    }
+    let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
+    if params.mode == Mode::Noa && params.range.is_none() {
+        let (range, found) = survey.range()?;
+        remarks.extend(add(&mut params, &found));
+        params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
+        if params.range.is_none() {
+            params = params.with_bound(Mode::Lossless, 0.0);
+            return Ok((Decision::Compress(params), Some("every value is the same".into())));
+        }
+        if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
+            remarks.push("the range is that of a sample".into());
+        }
+    } else if !all.no_fill && params.bound > 0.0 {
+        let (extremes, found) = survey.look_for_sentinels()?;
+        if let Some(warning) = flattens(&params, extremes) {
+            tell(&format!("sleek: warning: {}: {warning}", field.name));
+        }
+        remarks.extend(add(&mut params, &found));
+    }
+    Ok((Decision::Compress(params), Some(remarks.join("; ")).filter(|remarks| !remarks.is_empty())))
+}
+
+/// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
+fn lossy_before(field: &Field) -> Result<Option<String>, String> {
+    let are_floats = field.stored.dtype.is_float();
+    let lossy = filters(&field.properties)?.into_iter().find(|id| is_lossy(*id, are_floats));
+    Ok(lossy.map(|id| format!("written by {}, whose errors stay in it", filter_name(id))))
+}

@@ -1,0 +1,231 @@
+//! What is asked for each dataset.
+
+use std::collections::BTreeMap;
+
+use sleek::{MissingValues, Mode, Params, Profile};
+
+use super::request::{Request, Wish};
+use super::rules::{Pattern, Rules};
+use super::size::Share;
+use super::zfp;
+use crate::auto::Aim;
+use crate::hdf5::coordinates::coordinates;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::{Id, c_string};
+
+/// Below this size there is nothing to gain.
+const SMALL_BYTES: u64 = 4096;
+
+/// What becomes of datasets that a bound is not for.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub enum Others {
+    /// Every bit comes back, and they stay as they are where that makes them no smaller
+    Lossless,
+    /// They stay as they are
+    Keep,
+}
+
+/// Why a request is not for a dataset.
+pub enum Unfit {
+    /// Nothing is to be done, or to be gained.
+    Whatever(String),
+    /// It is not to lose anything.
+    Bound(String),
+}
+
+pub struct Requests {
+    pub general: Option<Wish>,
+    /// Missing values of which the datasets know nothing.
+    pub missing: MissingValues,
+    /// Whether values that look like missing ones are data.
+    pub no_fill: bool,
+    /// The size that the file is to have, if that is what is asked for.
+    pub share: Option<Share>,
+    /// Whether datasets are converted that do not get smaller.
+    pub even_if_larger: bool,
+    /// Whether a part of each dataset tells enough of it: nothing is written.
+    pub is_rough: bool,
+    /// Whether datasets get chunks that compress well.
+    pub rechunk: bool,
+    /// The places of coordinates, each with who says so.
+    pub coordinates: BTreeMap<usize, String>,
+    /// Those of a rule file.
+    pub rules: Rules,
+    /// Datasets that stay as they are, unless they are named.
+    pub excluded: Vec<Pattern>,
+    /// What becomes of those that a bound is not for.
+    pub others: Option<Others>,
+    /// The filter that they get.
+    pub filter: zfp::Filter,
+    /// By what profile and codec are chosen where no request has any.
+    pub auto: Option<Aim>,
+    /// By the dataset's place in the contents.
+    named: BTreeMap<usize, Request>,
+}
+
+impl Requests {
+    /// Finds the datasets that are named, by whatever name they have; refuses names that are not in the file.
+    pub fn new(
+        general: Option<Wish>,
+        named: &[(String, Request)],
+        (missing, no_fill): (MissingValues, bool),
+        file: &Id,
+        contents: &Contents,
+    ) -> Result<Requests, String> {
+        let mut requests = Requests {
+            general,
+            missing,
+            no_fill,
+            share: None,
+            even_if_larger: false,
+            is_rough: false,
+            rechunk: false,
+            coordinates: coordinates(file, contents)?,
+            rules: Rules::default(),
+            excluded: Vec::new(),
+            others: None,
+            filter: zfp::Filter::default(),
+            auto: None,
+            named: BTreeMap::new(),
+        };
+        for (path, request) in named {
+            let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
+            let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
+            let Some(place) = place.filter(|p| contents.objects[*p].kind == Kind::Dataset) else {
+                let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
+                let names: Vec<String> = known.clone().take(10).collect();
+                let more = if known.count() > names.len() { ", …" } else { "" };
+                return Err(format!(
+                    "--dataset {path}: there is no such dataset; there are {}{more}",
+                    names.join(", ")
+                ));
+            };
+            requests.named.insert(place, request.clone());
+        }
+        Ok(requests)
+    }
+
+    /// What is asked for all datasets, if this is none of those that are named or excluded.
+    pub fn general_params(&self, place: usize, name: &str) -> Option<&Params> {
+        let general = self.general.as_ref().filter(|_| !self.named.contains_key(&place));
+        general.filter(|_| !self.is_excluded(name)).map(|wish| &wish.params)
+    }
+
+    fn is_excluded(&self, name: &str) -> bool {
+        self.excluded.iter().any(|pattern| pattern.holds(name))
+    }
+
+    /// How a dataset is compressed that a bound is not for, if it is.
+    pub fn exactly(&self, params: Option<&Params>, field: &Field) -> Option<Params> {
+        let wanted = match self.others {
+            Some(others) => others == Others::Lossless,
+            None => params.is_some(),
+        };
+        if !wanted || self.filter != zfp::Filter::Sleek {
+            return None;
+        }
+        // Its codec may have no such elements.
+        let profile = params.map_or_else(Profile::default, |params| params.profile);
+        Some(Params { profile, ..Params::new(field.stored.dtype) })
+    }
+
+    /// The request for a dataset, or a lossless one where a bound is not for it, and then why.
+    pub fn spared(
+        &self,
+        place: usize,
+        field: &Field,
+        (request, by): (Option<Request>, By),
+    ) -> Result<(Option<Request>, Option<String>), String> {
+        let (params, why) = match &request {
+            None => (None, "not named".to_owned()),
+            Some(Request::Compress(wish)) => match self.unfit(place, field, &wish.params, by)? {
+                Some(Unfit::Bound(why)) => (Some(&wish.params), why),
+                _ => return Ok((request, None)),
+            },
+            Some(Request::Keep) => return Ok((request, None)),
+        };
+        Ok(match self.exactly(params, field) {
+            Some(params) => (Some(Request::Compress(Wish { params, target: None })), Some(why)),
+            None => (request, None),
+        })
+    }
+
+    /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
+    pub fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
+        let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
+        for variable in variables {
+            let places = contents.variables(variable).map_err(|e| format!("-v {e}"))?;
+            for place in places {
+                self.named.entry(place).or_insert(Request::Compress(wish.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a dataset is not compressed as it is asked for; an error if it is named and cannot be compressed so.
+    pub fn unfit(&self, place: usize, field: &Field, params: &Params, by: By) -> Result<Option<Unfit>, String> {
+        let because = |why: &str| Ok(Some(Unfit::Whatever(why.to_owned())));
+        let is_exact = |why: String| Ok(Some(Unfit::Bound(why)));
+        if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
+            let (name, what) = (&field.name, &field.stored.what);
+            return match by == By::Name {
+                true => Err(format!(
+                    "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
+                )),
+                false => is_exact(format!("{what}: bounds are for floats")),
+            };
+        }
+        let typed = Params { dtype: field.stored.dtype, ..params.clone() };
+        if let Err(e) = sleek::codec::chosen(&typed)
+            && e.kind == sleek::Kind::UnsupportedType
+        {
+            return match by == By::Name {
+                true => Err(format!("--dataset {}: {}; keep is possible", field.name, e.message)),
+                false => because(&e.message),
+            };
+        }
+        if field.bytes() < SMALL_BYTES && by == By::All {
+            return because("small");
+        }
+        if field.bytes() == 0 || field.stored_bytes() == 0 {
+            return because("holds nothing");
+        }
+        if params.mode != Mode::Lossless && by == By::All {
+            if field.is_scale()? {
+                return is_exact("coordinates (a dimension scale)".into());
+            }
+            if let Some(said) = self.coordinates.get(&place) {
+                return is_exact(format!("coordinates ({said})"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is asked for a dataset, and who named it.
+    pub fn of(&self, place: usize, name: &str, field: Option<&Field>) -> (Option<Request>, By) {
+        if let Some(request) = self.named.get(&place) {
+            return (Some(request.clone()), By::Name);
+        }
+        if self.is_excluded(name) {
+            return (Some(Request::Keep), By::All);
+        }
+        let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
+        match rule {
+            Some((request, true)) => (Some(request), By::Rule),
+            Some((request, false)) => (Some(request), By::All),
+            None => (self.general.clone().map(Request::Compress), By::All),
+        }
+    }
+}
+
+/// Who asks for what becomes of a dataset.
+#[derive(Clone, Copy, PartialEq)]
+pub enum By {
+    /// What is for all, or for many by a pattern.
+    All,
+    /// A rule that has its name: it takes coordinates and small ones too.
+    Rule,
+    /// An argument that has its name: what cannot be done is an error.
+    Name,
+}

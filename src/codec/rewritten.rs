@@ -1,0 +1,162 @@
+//! Requests for chunks that are restored, changed and compressed again, as HDF5 and Zarr do.
+
+use crate::bound;
+use crate::container::Missing;
+use crate::dtype::element_bits;
+use crate::error::Result;
+use crate::host::fpu;
+use crate::params::{Mode, Params};
+use crate::runtime::cpu;
+
+/// Whether each chunk is to be measured.
+pub fn measures(params: &Params) -> bool {
+    params.mode == Mode::Noa && params.range.is_none()
+}
+
+/// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given.
+///
+/// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into
+/// the rim of partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not
+/// count either. Where they are data, that only tightens the bound.
+pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
+    measured_without(params, &[], src)
+}
+
+/// The same where what is equal to `element`, the bytes of one or of none, does not count either.
+fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
+    if !measures(&params) {
+        return Ok(params);
+    }
+    let (params, range) = super::searched(params, src)?;
+    let mut outside = vec![0];
+    if element.len() == params.dtype.size() {
+        outside.push(element_bits(element, params.big_endian));
+    }
+    let _fpu = fpu::Guard::standard();
+    let is_outside = |v: f64| outside.iter().any(|bits| params.dtype.number(*bits) == v);
+    // What does not count and lies between others changes nothing.
+    let range = range.filter(|(lo, hi)| !is_outside(*lo) && !is_outside(*hi)).or_else(|| {
+        let missing = params.missing.of_type(params.dtype).ok()?;
+        extremes(&params, &[missing.bits(), &outside].concat(), src)
+    });
+    Ok(steady(&params, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo))))
+}
+
+/// See [`crate::of_chunk`].
+pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
+    let last = params.dtype.size().min(src.len());
+    measured_without(params, &src[src.len() - last..], src)
+}
+
+/// Smallest and largest element of `src` that is none of `outside`.
+fn extremes(params: &Params, outside: &[u64], src: &[u8]) -> Option<(f64, f64)> {
+    let mut numbers: Vec<f64> = Vec::new();
+    let mut kept: Vec<u64> = Vec::new();
+    for bits in outside {
+        let number = params.dtype.number(*bits);
+        if number.is_finite() && !numbers.contains(&number) {
+            numbers.push(number);
+            kept.push(*bits);
+        }
+    }
+    if let Some(few) = Missing::stored(params.dtype, &kept, 0) {
+        return cpu::range_without(params, &few, src);
+    }
+    // One more than the fast way takes.
+    let elements = src.chunks_exact(params.dtype.size());
+    let values = elements.map(|e| params.dtype.number(element_bits(e, params.big_endian)));
+    let counted = values.filter(|v| v.is_finite() && !numbers.contains(v));
+    counted.fold(None, |range, v| Some(range.map_or((v, v), |(lo, hi): (f64, f64)| (lo.min(v), hi.max(v)))))
+}
+
+/// `noa` for a chunk of this range with a step that is a power of two, at most bound × range.
+///
+/// HDF5 writes a chunk again and again: when it grows, when a part of it changes, when it leaves the cache in between.
+/// Each time what it restored is rounded anew. A step that is the largest there was, or finer, changes nothing; of
+/// coarser ones each is at least twice the one before, so all errors together, s/2 + s/4 + …, stay below the largest
+/// step. That is why the step is at most the bound, rather than twice as much. The range is of restored values, each of
+/// which may lie beyond the original by as much: hence the bound is divided by 1 + 2 × bound.
+fn steady(params: &Params, range: f64) -> Params {
+    let share = (params.bound / (1.0 + 2.0 * params.bound)).next_down().max(0.0);
+    let most = bound::mul_down(share, range);
+    // Half of the largest power of two that is at most `most`, and that the type's steps can have.
+    let exponent = (most.to_bits() >> 52) as i32 - 1023 - 1;
+    let half = bound::exp2(exponent.clamp(-1022, i32::from(*bound::step_range(params.dtype).end()) + 1));
+    // The header's bound times this range gives that.
+    let mut range = half / params.bound;
+    if most < 4.0 * f64::MIN_POSITIVE || range < f64::MIN_POSITIVE {
+        // Every value is the same, or nearly: a bound that no step can have keeps every bit.
+        return Params { bound: params.bound.min(1.0), range: Some(f64::from_bits(1)), ..params.clone() };
+    }
+    while bound::mul_down(params.bound, range) < half {
+        range = range.next_up();
+    }
+    Params { range: Some(range), ..params.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::Step;
+    use crate::dtype::DType;
+    use crate::params::{MissingValues, Profile};
+
+    fn noa(dtype: DType, bound: f64) -> Params {
+        Params::new(dtype).with_bound(Mode::Noa, bound)
+    }
+
+    #[test]
+    fn steps_are_powers_of_two_and_at_most_the_bound() {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+            for profile in [Profile::Adaptive, Profile::Fast] {
+                for bound in [0.0, 1e-9, 1e-4, 0.003, 0.1, 0.5, 2.0, 1e6] {
+                    let mut range = 0.0;
+                    while range < 1e305 {
+                        let params = steady(&Params { profile, ..noa(dtype, bound) }, range);
+                        params.check().unwrap();
+                        let abs = bound::mul_down(params.bound, params.range.unwrap());
+                        if let Some(step) = Step::for_bound(dtype, abs, profile) {
+                            assert!(
+                                step.w == 4 && step.value() <= bound * range,
+                                "{dtype:?} {bound} {range:e} {step:?}"
+                            );
+                            assert!(abs * (1.0 - 1e-12) <= step.value() / 2.0, "{bound} {range:e}: {abs:e} {step:?}");
+                        }
+                        range = range * 37.7 + f64::from_bits(1);
+                    }
+                }
+            }
+        }
+        assert!(
+            Step::for_bound(DType::F64, 1e6 * steady(&noa(DType::F64, 1e6), 0.0).range.unwrap(), Profile::Adaptive)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn what_is_no_data_does_not_count() {
+        let values = [300.5f32, 0.0, 301.0, 1e20, f32::NAN, 300.0, 0.0, -0.0, 7.0, -9999.0, 0.0];
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
+        let missing = |numbers: &[f64]| {
+            let values: Vec<_> = numbers.iter().map(|n| crate::MissingValue::Number(*n)).collect();
+            MissingValues::of(&values).unwrap()
+        };
+        let of = |numbers: &[f64]| {
+            let params = Params { big_endian: true, missing: missing(numbers), ..noa(DType::F32, 0.25) };
+            let found = measured(params.clone(), &bytes).unwrap();
+            assert_eq!(found.missing, params.missing);
+            found.range.unwrap()
+        };
+        let expected = |range| steady(&noa(DType::F32, 0.25), range).range.unwrap();
+        assert_eq!(of(&[1e20, -9999.0, 7.0]), expected(1.0));
+        assert_eq!(of(&[1e20, -9999.0, 7.0, 301.0]), expected(0.5));
+        // Nor does what is equal to an element that is named, beside four that are missing.
+        let params =
+            Params { big_endian: true, missing: missing(&[1e20, -9999.0, 7.0, 301.0]), ..noa(DType::F32, 0.25) };
+        let without = |v: f32| measured_without(params.clone(), &v.to_be_bytes(), &bytes).unwrap().range.unwrap();
+        assert_eq!((without(300.0), without(300.5)), (expected(0.0), expected(0.0)));
+        let given = Params { range: Some(9.0), ..noa(DType::F32, 0.25) };
+        assert_eq!(measured(given.clone(), &bytes).unwrap(), given);
+        assert!(measured(noa(DType::F32, 0.25), &[]).is_ok());
+    }
+}

@@ -1,0 +1,101 @@
+//! What the pipeline asks of a codec whose chunks are independent of each other.
+
+use super::watched::Span;
+use crate::container::{Body, Kind};
+use crate::error::Result;
+use crate::primitives::stream::StreamingStores;
+
+/// Room that an encoder may use behind the end of a body while it writes.
+pub const SLACK: usize = 128;
+
+/// A codec whose chunks are independent of each other.
+pub trait ChunkCodec: Sync {
+    /// What an encoding thread reuses from chunk to chunk.
+    type Encoder;
+    /// What a decoding thread reuses.
+    type Decoder;
+    /// A thread's encoder; fails when memory is short.
+    fn encoder(&self) -> Result<Self::Encoder>;
+    /// A thread's decoder; fails when memory is short.
+    fn decoder(&self) -> Result<Self::Decoder>;
+    /// Encodes a chunk into `out` (at least `SLACK` bytes more than a chunk has), and has the lines of `stores` leave
+    /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
+    -> (Kind, usize);
+    /// The smallest and the largest element of the chunk that an encoder encoded last, if they are known and all are
+    /// finite; asked where the chunk's data were `watched`.
+    fn span(&self, _: &Self::Encoder) -> Option<Span> {
+        None
+    }
+    /// Whether elements may be restored as a missing value that they are within the bound of; the next larger number
+    /// then takes its place, see [`Data::beside`].
+    fn comes_beside(&self) -> bool {
+        false
+    }
+    /// Whether a codec that finds that out for itself has an element of a chunk so far that is restored so.
+    fn came_beside(&self, _: &Self::Encoder) -> bool {
+        false
+    }
+    /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
+    /// `past_caches` they are written as `primitives::stream` does.
+    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
+    fn decode(
+        &self,
+        decoder: &mut Self::Decoder,
+        c: usize,
+        kind: Kind,
+        body: Body,
+        ahead: &[u8],
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()>;
+    /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified
+    /// too: some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
+    fn decode_before(
+        &self,
+        decoder: &mut Self::Decoder,
+        (c, kind, body): (usize, Kind, Body),
+        _next: Option<(usize, Kind, Body)>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.decode(decoder, c, kind, body, &[], out, false)
+    }
+}
+
+/// The data of a chunk.
+#[derive(Clone, Copy)]
+pub struct Data<'a> {
+    /// The number of the chunk.
+    pub chunk: usize,
+    /// They and what is before them in their array.
+    and_before: &'a [u8],
+    len: usize,
+    /// What will probably be encoded next, which may be fetched meanwhile.
+    pub ahead: &'a [u8],
+    /// A bit for each element whose place another one holds, as it is missing; nothing where none is.
+    pub missing: &'a [u64],
+    /// Whether elements may be restored as a missing value: each that is within the bound of one is within that of the
+    /// next larger number, too.
+    pub beside: bool,
+    /// Whether it will be asked between which numbers they lie.
+    pub watched: bool,
+}
+
+impl<'a> Data<'a> {
+    /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
+    pub fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
+        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false, watched: false }
+    }
+
+    /// The data alone.
+    #[inline(always)]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.and_before[self.and_before.len() - self.len..]
+    }
+
+    /// The same behind `bytes` more, if as many are before them.
+    #[inline(always)]
+    pub fn behind(self, bytes: usize) -> Option<&'a [u8]> {
+        self.and_before.get(self.and_before.len().checked_sub(self.len + bytes)?..)
+    }
+}

@@ -1,0 +1,61 @@
+//! What is to be compressed.
+
+use std::sync::Mutex;
+
+use super::besides::Besides;
+use super::chunk::ChunkEncoder;
+use super::codec::ChunkCodec;
+use super::watched::Watched;
+use crate::container::Layout;
+use crate::error::{Result, fail};
+use crate::exec::ExecOptions;
+
+/// How an array is encoded.
+#[derive(Clone, Copy)]
+pub struct Encoding<'a> {
+    /// Where, and for whom.
+    pub options: ExecOptions,
+    /// Sees all data but the missing values.
+    pub watch: Option<&'a Mutex<Watched>>,
+}
+
+impl From<ExecOptions> for Encoding<'_> {
+    fn from(options: ExecOptions) -> Self {
+        Encoding { options, watch: None }
+    }
+}
+
+/// What is to be compressed, and how.
+pub struct Job<'a, C> {
+    pub codec: &'a C,
+    pub layout: &'a Layout,
+    pub big_endian: bool,
+    pub src: &'a [u8],
+    pub watch: Option<&'a Mutex<Watched>>,
+    pub besides: &'a Besides,
+}
+
+impl<C> Clone for Job<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Job<'_, C> {}
+
+impl<'a, C: ChunkCodec> Job<'a, C> {
+    /// What a thread encodes by.
+    pub fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
+        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.watch, self.besides)
+    }
+
+    /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.
+    pub fn ahead(&self, c: usize) -> &'a [u8] {
+        if self.layout.is_linear() { self.src.get(c * self.layout.chunk_bytes()..).unwrap_or_default() } else { &[] }
+    }
+}
+
+/// The error where bodies take more than there is room for.
+pub fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
+    fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
+}

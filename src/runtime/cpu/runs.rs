@@ -1,0 +1,163 @@
+//! Decompression of what lies together: arrays in runs. Chunks are decoded where they belong.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::chunk::ChunkDecoder;
+use super::codec::ChunkCodec;
+use super::sums::{compare, verify};
+use super::threads::{DECOMPRESSED_PER_THREAD, Shared, UNIT_CHUNKS, tasks};
+use crate::container::checksum::{GroupSum, TOGETHER};
+use crate::container::constants::GROUP_CHUNKS;
+use crate::container::{Body, Header, Index, Layout, Wanted};
+use crate::error::Result;
+use crate::exec::ExecOptions;
+use crate::host::memory::reserve;
+use crate::host::pool;
+use crate::primitives::stream;
+
+/// Decodes elements from `first` on into `dst`.
+pub fn decompress<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    index: &Index,
+    first: u64,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    let layout = &header.layout;
+    let first_byte = first as usize * layout.dtype.size();
+    let bytes = first_byte..first_byte + dst.len();
+    let group_bytes = GROUP_CHUNKS * layout.chunk_bytes();
+    let groups = bytes.start / group_bytes..bytes.end.div_ceil(group_bytes);
+    let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    // With few groups a thread's share is less than one: verify here, then share out units.
+    let mut verified = None;
+    if groups.len() < 2 * tasks {
+        let places = verified.insert(Vec::new());
+        for g in groups.clone() {
+            verify(index, g)?;
+            reserve(places, layout.group_chunks(g).len())?;
+            places.extend(index.bodies(g));
+        }
+    }
+    let past_caches = options.past_caches(dst.len());
+    let restoration = Restoration {
+        index,
+        layout,
+        chunk_bytes: layout.chunk_bytes(),
+        bytes,
+        groups,
+        dst: Shared::new(dst),
+        past_caches,
+        next: 0.into(),
+    };
+    let failure = Mutex::new(None);
+    pool::run(tasks, &|| {
+        let done = ChunkDecoder::new(codec, layout, header.big_endian).and_then(|mut decoder| match &verified {
+            Some(chunks) => restoration.units(&mut decoder, chunks),
+            None => restoration.groups(&mut decoder),
+        });
+        if let Err(e) = done {
+            restoration.stop();
+            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
+        }
+        // After an error too: a copy still under way must not land on what the caller writes next.
+        if past_caches {
+            stream::fence();
+        }
+    });
+    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// What all threads that decompress see.
+struct Restoration<'a> {
+    index: &'a Index<'a>,
+    layout: &'a Layout,
+    chunk_bytes: usize,
+    /// The bytes of the array that are wanted, for which `dst` has room.
+    bytes: Range<usize>,
+    /// The groups that they are in.
+    groups: Range<usize>,
+    dst: Shared,
+    past_caches: bool,
+    /// The next unit or group to take.
+    next: AtomicUsize,
+}
+
+impl Restoration<'_> {
+    fn take(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn take_group(&self) -> Option<usize> {
+        self.groups.clone().nth(self.take())
+    }
+
+    /// Leaves nothing to take.
+    fn stop(&self) {
+        self.next.store(usize::MAX / 2, Ordering::Relaxed);
+    }
+
+    /// Decodes units of `chunks`, which are verified, until none is left.
+    fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[(usize, Body)]) -> Result<()> {
+        while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
+            // SAFETY: the chunks of a unit are the thread's that took it.
+            unit.iter().try_for_each(|(c, body)| unsafe { self.chunk(decoder, *c, *body, &[]) })?;
+        }
+        Ok(())
+    }
+
+    /// Verifies and decodes groups until none is left.
+    fn groups<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>) -> Result<()> {
+        let Some(mut g) = self.take_group() else { return Ok(()) };
+        verify(self.index, g)?;
+        loop {
+            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from
+            // memory each is summed soon, since by the end of the group many would have left the cache again.
+            let then = self.take_group();
+            let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
+            let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));
+            for (k, (c, body)) in self.index.bodies(g).enumerate() {
+                // SAFETY: the chunks of a group are the thread's that took it.
+                unsafe { self.chunk(decoder, c, body, to_fetch.next().unwrap_or_default())? };
+                if self.past_caches && (k + 1).is_multiple_of(TOGETHER) {
+                    sum.add();
+                }
+            }
+            let Some(then) = then else { return Ok(()) };
+            compare(self.index, then, sum.finish())?;
+            g = then;
+        }
+    }
+
+    /// Decodes the part of chunk `c` that is wanted, and has what lies `ahead` fetched meanwhile.
+    ///
+    /// # Safety
+    /// No other thread works on chunk `c`.
+    unsafe fn chunk<C: ChunkCodec>(
+        &self,
+        decoder: &mut ChunkDecoder<C>,
+        c: usize,
+        body: Body,
+        ahead: &[u8],
+    ) -> Result<()> {
+        let start = c * self.chunk_bytes;
+        let chunk = start..start + self.layout.chunk_raw_bytes(c);
+        let wanted = chunk.start.max(self.bytes.start)..chunk.end.min(self.bytes.end);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: within this chunk's bytes, which are this thread's alone; `dst` outlives the pool's scope.
+        let out = unsafe { self.dst.part(wanted.start - self.bytes.start..wanted.end - self.bytes.start) };
+        let kind = self.index.kind(c);
+        if wanted == chunk {
+            return decoder.decode(c, kind, body, ahead, out, self.past_caches);
+        }
+        let size = self.layout.dtype.size();
+        let part = Wanted::Range { first: (wanted.start / size) as u64, count: (wanted.len() / size) as u64 };
+        decoder
+            .decode_pieces((c, kind, body), None, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
+    }
+}
