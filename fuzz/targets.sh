@@ -1,7 +1,7 @@
 # Sourced by run.sh and keep.sh: the targets, and the tools that they need.
 # Those of them that take streams start from the golden ones too.
 of_streams=" decode sealed header filter capi "
-targets=(decode sealed header plane sleek predict others roundtrip boxes marks filter capi)
+targets=(decode sealed header plane sleek predict others roundtrip boxes marks quest arrays filter capi)
 
 skip() {
 	echo "fuzzing is passed over: $1" >&2

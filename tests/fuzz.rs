@@ -135,6 +135,16 @@ fn boxes() {
 }
 
 #[test]
+fn quest() {
+    replay("quest");
+}
+
+#[test]
+fn arrays() {
+    replay("arrays");
+}
+
+#[test]
 fn roundtrip() {
     replay("roundtrip");
 }

@@ -277,8 +277,8 @@ fn there_is_room_for_what_is_found() {
     }
 }
 
-/// A missing value that lies among the data makes a stream of codec predict a tenth longer at most; everything else
-/// keeps the bound and is restored as something else.
+/// A missing value that lies among the data makes a stream a tenth longer at most; everything else keeps the bound and
+/// is restored as something else.
 #[test]
 fn a_missing_value_among_the_data_costs_little() {
     let path = common::root().join("tests/data/navy_uwnd_12x73x144.f32");
@@ -291,17 +291,19 @@ fn a_missing_value_among_the_data_costs_little() {
     // Of 16 bits a number and the next one are so far apart that some elements are within the bound of the first alone.
     for (dtype, big_endian) in FLOATS.into_iter().take(2).zip([false, true]) {
         let src = bytes(dtype, big_endian, &wind);
-        for (mode, bound) in [(Mode::Abs, 0.3), (Mode::Abs, 0.01), (Mode::Noa, 1e-2), (Mode::Noa, 1e-3)] {
-            let plain =
-                Params { profile: Profile::Small, big_endian, dims, ..Params::new(dtype) }.with_bound(mode, bound);
+        let modes = [(Mode::Abs, 0.3), (Mode::Abs, 0.01), (Mode::Noa, 1e-2), (Mode::Noa, 1e-3)];
+        for (profile, (mode, bound)) in Profile::ALL.into_iter().flat_map(|profile| modes.map(|mode| (profile, mode))) {
+            let plain = Params { profile, big_endian, dims, ..Params::new(dtype) }.with_bound(mode, bound);
             let without = sleek::compress(&plain, &src).unwrap().len();
             for mark in [0.0, 2.5, -7.25] {
                 let named = sleek::MissingValues::number(Some(mark));
                 let params = Params { missing: named, ..plain.clone() };
                 let stream = sleek::compress(&params, &src).unwrap();
-                let (what, n) = (format!("{dtype:?} {mode:?} {bound} {mark}"), stream.len());
+                let (what, n) = (format!("{dtype:?} {profile:?} {mode:?} {bound} {mark}"), stream.len());
                 assert!(10 * n <= 11 * without, "{what}: {n}, {without} without");
-                assert!(sleek::inspect(&stream).unwrap().missing.has_next(), "{what}");
+                // Codec sleek says so where a bin is the missing value.
+                let has_next = sleek::inspect(&stream).unwrap().missing.has_next();
+                assert!(has_next || profile != Profile::Small && mark != 0.0, "{what}");
                 kept_with(&params, &src, &stream, mark);
                 // What was restored restores to itself.
                 let back = sleek::decompress(&stream).unwrap();

@@ -158,6 +158,28 @@ fn values_near_a_mark_stay_apart_from_it() {
     }
 }
 
+/// Where the bound is half a step, numbers at the edge of a mark's bin are within the bound of the mark and of no
+/// number next to it: their chunk stays exact, and no other one does.
+#[test]
+fn numbers_at_the_edge_of_a_marks_bin_stay_within_the_bound() {
+    for (dtype, big_endian) in FLOATS.into_iter().zip([false, true, false, true]) {
+        for (mark, profile) in [0.0, 4.0, -6.0].into_iter().flat_map(|m| [(m, Profile::Adaptive), (m, Profile::Fast)]) {
+            let missing = MissingValues::number(Some(mark));
+            let params = Params { missing, profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5);
+            let per_chunk = 16384 / dtype.size();
+            let length = |values: &[f64]| {
+                let words: Vec<u64> =
+                    (0..per_chunk).map(|i| dtype.nearest(mark + values[i * i % values.len()])).collect();
+                judge(&params, &words)
+            };
+            let (within, at_edge) = (length(&[0.125, -0.25, 1.0, 2.0, 9.0]), length(&[-0.5, -0.25, 1.0, 2.0, 9.0]));
+            assert!(mark != 0.0 || 2 * within < at_edge, "{dtype:?} {mark} {profile:?}: {within}, {at_edge}");
+            let (constant, other) = (length(&[0.125]), length(&[-0.5]));
+            assert!(constant <= other && constant < 200, "{dtype:?} {mark} {profile:?}: {constant}, {other}");
+        }
+    }
+}
+
 /// A chunk of nothing else costs as much as a constant one, and a field without any what it costs without a name.
 #[test]
 fn marks_that_are_not_there_cost_nothing() {

@@ -43,6 +43,7 @@ struct Header {
     u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
     u64 missing[MAX_MISSING];
     u32 bytes, values;    // of the header with its extension, before the group records; missing values
+    u32 next;             // whether a packed element that is restored as one is the next larger number
     u32 dtype, element_bytes, big_endian, is_float, step_w;
     i32 step_j;
 
@@ -75,7 +76,7 @@ struct Header {
         if (dtype < DTYPE_F32 || dtype > DTYPE_U64 || ((u32)(w1 >> 16) & 0xff) > MODE_REL) return STATUS_CORRUPT;
         if (count > (1ull << 58)) return STATUS_CORRUPT;
         bytes = HEADER_BYTES;
-        values = 0;
+        values = next = 0;
         if (flags & FLAG_EXTENDED)
             if (const u32 status = read_extension(src + HEADER_BYTES, src_bytes - HEADER_BYTES)) return status;
         layout();
@@ -95,8 +96,9 @@ struct Header {
         if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
         if (have < length) return STATUS_TRUNCATED;
         values = w[2] & 0xff;
-        if (w[2] >> 16 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || w[2] >> 8 > values)
+        next = w[2] >> 16;
+        if (next > 1 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || (w[2] >> 8 & 0xff) > values || next > values)
             return STATUS_CORRUPT;
         if (form & 0xffff || section || 1u << (form >> 16 & 31) != CHUNK_BYTES || form >> 21 & 7)
             return STATUS_UNSUPPORTED_FORMAT;

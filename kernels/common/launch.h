@@ -52,7 +52,7 @@ struct Control {
     u64 slots;
     // Compress: bytes of the stream.
     u64 end;
-    // Decompress: of bodies with the groups' checksums.
+    // Decompress: of bodies with the groups' checksums. Compress: blocks that put numbers next to missing values.
     u64 disagreement;
     // Keyed sum of the index; decompress: and of the header, its own checksum left out.
     u64 index_sum;

@@ -14,6 +14,10 @@ struct Share {
 };
 
 DEV double next_down(double x) { return float_of(bits_of(x) - 1); }
+DEV double next_up(double x) {
+    const u64 bits = bits_of(x);
+    return float_of(bits << 1 == 0 ? 1ull : bits >> 63 ? bits - 1 : bits + 1);
+}
 DEV double largest_double() { return float_of((u64)0x7fefffffffffffffull); }
 DEV bool is_infinite(double x) { return bits_of(x) == 0x7ff0000000000000ull; }
 
@@ -156,7 +160,7 @@ DEV void begin_compress(const CompressArgs& a) {
     slot.known = known;
     slot.control.ticket = slot.control.slots = 0;
     slot.control.end = plan.bodies_at;
-    slot.control.index_sum = 0;
+    slot.control.index_sum = slot.control.disagreement = 0;
     slot.control.closed = slot.control.status = 0;
     if (room) {
         u64* w = (u64*)item.dst;

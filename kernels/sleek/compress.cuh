@@ -91,6 +91,7 @@ struct BlockState {
     u64 index_sum;               // keyed sum of the entries that this block made in this array
     u32 done;                    // and how many
     u32 last;                    // whether this block closes the stream
+    u32 beside;                  // whether numbers next to missing values take elements' places in one of them
     u32 more;                    // whether there was a work slot
     u32 narrow16;                // whether words of 16 bits are worth a try for the next one
 
@@ -122,7 +123,7 @@ struct Compressor {
 
     DEV Compressor(const CompressArgs& a, BlockState& state)
         : a(a), state(state), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
-        if (threadIdx.x == 0) state.index_sum = state.done = state.more = 0;
+        if (threadIdx.x == 0) state.index_sum = state.done = state.beside = state.more = 0;
     }
 
     // Takes a work slot at an array, and the first chunk there; false if none is left. For the whole block.
@@ -166,8 +167,9 @@ struct Compressor {
             if (state.done) {
                 Control& control = state.job.slot->control;
                 add_relaxed(&control.index_sum, state.index_sum);
+                if (state.beside) add_relaxed(&control.disagreement, (u64)1);
                 state.last = count_in(&control.closed, state.done) + state.done == (u32)state.job.plan.chunks;
-                state.index_sum = state.done = 0;
+                state.index_sum = state.done = state.beside = 0;
             }
         }
         __syncthreads();
@@ -199,6 +201,7 @@ struct Compressor {
         __syncthreads();
         if (threadIdx.x) return;
         for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += state.sums[w];
+        if (load_relaxed(&control.disagreement)) ((u64*)job.item.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
         seal(job.item.dst, job.plan, end, sum + others, status, job.outcome);
     }
 

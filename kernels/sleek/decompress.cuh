@@ -274,6 +274,39 @@ struct Target {
     }
 };
 
+// What elements of packed bodies are not: numbers of missing values, and the next larger ones that they are instead.
+template <class T> struct Beside {
+    typedef typename T::Word Word;
+    Word from[2 * MAX_MISSING], to[2 * MAX_MISSING];    // in their order, of a zero both
+    u32 count;
+
+    DEV void set(const Header& head) {
+        const Word infinity = ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA, sign = (Word)1 << (T::BITS - 1);
+        count = 0;
+        if (!head.next) return;
+#pragma unroll 1
+        for (u32 k = 0; k < head.values; k++) {
+            const Word m = (Word)head.missing[k], magnitude = m & ones<T>(T::BITS - 1);
+            const Word next = magnitude == 0 ? 1 : m & sign ? m - 1 : m + 1;
+            if (magnitude >= infinity || (next & ones<T>(T::BITS - 1)) >= infinity) continue;
+            add(m, next);
+            if (magnitude == 0) add(m ^ sign, next);
+        }
+    }
+    DEV void add(Word a, Word b) {
+        from[count] = a;
+        to[count++] = b;
+    }
+    DEV void replace(Word (&v)[T::VALUES]) const {
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < count; k++) {
+            const Word a = from[k], b = to[k];
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = v[i] == a ? b : v[i];
+        }
+    }
+};
+
 // Which elements of a warp's subchunks are missing: a bit for each, and two that say which value it is. Each warp reads
 // what the plane tells of its own.
 template <class T> struct Masks {
@@ -288,6 +321,14 @@ template <class T> struct Masks {
     u64 value[MAX_MISSING];
     u32 any[WORDS], low[WORDS], high[WORDS];
     u32 several;    // whether there are several values; of one alone value[0] is that
+    const Beside<T>* beside;    // what is to be replaced before
+
+    // Where no element is missing. For a whole warp.
+    DEV void set_none(u32 lane) {
+        for (u32 w = lane; w < WORDS; w += 32) any[w] = 0;
+        if (lane == 0) several = 0;
+        __syncwarp();
+    }
 
     // The masks from the plane that a body begins with; false if it is not valid. For a whole warp.
     DEV bool read(const u32* plane, const u64* missing, u32 warp, u32 lane) {
@@ -345,6 +386,7 @@ template <class T> struct Masks {
         const u32 w = k * T::VALUES + lane / LANES, bit = lane % LANES * T::VALUES, gaps = any[w] >> bit;
         Word v[T::VALUES];
         split(q, v);
+        if (beside) beside->replace(v);
         if (uniform(several)) {
             const u32 lower = low[w] >> bit, higher = high[w] >> bit;
 #pragma unroll
@@ -598,6 +640,7 @@ template <class T> struct Stream {
     u64 first, work_slots;    // of all arrays' work slots, those of this one
     Header head;
     Quantizer<T> quantizer;
+    Beside<T> beside;
     Target target;
     u64 begin, end;    // chunks whose groups are wanted
     u32 status;
@@ -615,6 +658,7 @@ template <class T> struct Stream {
         if (!status && a.batch.items && item.count != head.count) status = STATUS_OUT_OF_RANGE;
         if (status) return;
         quantizer.set(head.step_w, head.step_j);
+        if (T::EXPONENT > 0) beside.set(head);
         target.begin = a.first * (T::BITS / 8);
         target.end = target.begin + item.count * (T::BITS / 8);
         target.origin = item.dst - target.begin;
@@ -730,7 +774,10 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
         const u32* body = shared.body;
         Body within = here;
         const Masks<T>* masks = nullptr;
-        if (T::EXPONENT > 0 && uniform(here.kind == KIND_MASKED && here.extent != NOTHING)) {
+        if (T::EXPONENT > 0 && uniform(here.kind == KIND_PACKED && here.extent != NOTHING && stream.beside.count)) {
+            shared.masks[warp].set_none(lane);
+            masks = shared.masks + warp;
+        } else if (T::EXPONENT > 0 && uniform(here.kind == KIND_MASKED && here.extent != NOTHING)) {
             within = behind_plane<T>(body, here, stream.head);
             if (!within.units) {
                 good = false;
@@ -739,6 +786,11 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
             good &= shared.masks[warp].read(body, stream.head.missing, warp, lane);
             masks = shared.masks + warp;
             body += (here.units - within.units) * (ALIGN / 4);
+        }
+        if (T::EXPONENT > 0 && masks) {
+            const bool replaces = within.kind == KIND_PACKED && stream.beside.count;
+            if (lane == 0) shared.masks[warp].beside = replaces ? &stream.beside : nullptr;
+            __syncwarp();
         }
         good &= decode<T>(body, within, stream, shared.parts, here.chunk, masks, warp, lane);
     }

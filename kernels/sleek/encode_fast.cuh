@@ -134,8 +134,11 @@ template <class T, u32 MISSING> struct FastEncoder {
         const u32 units = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
         if constexpr (MISSING > 0) {
             if (uniform(QUANTIZED && first && !only && gaps().collides && kind != KIND_RAW)) {
-                try_again(BY_BITS, ~0u);    // whatever bits take
-                return false;
+                if (!finder().all_come_beside(shared.quantizer, state.job.plan.abs_bound, words_of(source, body))) {
+                    try_again(BY_BITS, ~0u);    // whatever bits take
+                    return false;
+                }
+                if (threadIdx.x == 0) state.beside = 1;
             }
         }
         if (uniform(QUANTIZED ? shared.sample && !only && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
@@ -172,11 +175,7 @@ template <class T, u32 MISSING> struct FastEncoder {
         if (QUANTIZED) {
             // No string is there yet.
             WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
-            const auto words = [&](u32 k) {
-                if constexpr (MISSING > 0)
-                    if (has_gaps()) return body[place_of(warp, k, lane) / 16];
-                return source.load<T>(place_of(warp, k, lane), true);
-            };
+            const auto words = words_of(source, body);
             const i32 step_j = state.job.plan.step_j;
             u32 decision = shared.sample;
             if (uniform(decision == EQUAL)) {
@@ -193,6 +192,14 @@ template <class T, u32 MISSING> struct FastEncoder {
         }
         if (again) try_again(QUANTIZED ? BY_BITS : BY_PLAN_AGAIN, units);
         return again;
+    }
+    // A lane's words of the warp's subchunk k, with others in the places of missing ones.
+    DEV auto words_of(const Source& source, const uint4* body) const {
+        return [this, source, body](u32 k) {
+            if constexpr (MISSING > 0)
+                if (has_gaps()) return body[place_of(warp, k, lane) / 16];
+            return source.load<T>(place_of(warp, k, lane), true);
+        };
     }
     DEV void try_again(Attempt attempt, u32 units) const {
         __syncthreads();
@@ -434,8 +441,10 @@ template <class T, u32 MISSING> struct FastEncoder {
         } else if (threadIdx.x == 0) {
             const Word code = shared.code[0];
             u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
-            if constexpr (MISSING > 0)
+            if constexpr (MISSING > 0) {
+                if (QUANTIZED) bits = finder().beside_missing((Word)bits);
                 if (const u32 only = gaps().only()) bits = finder().value(only - 1);
+            }
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }

@@ -218,7 +218,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             u32 units = entry & ENTRY_SIZE_MASK;
             if (by_bits) {
                 next = units < shared.units ? KEPT : BY_PLAN_AGAIN;
-            } else if (collides() && entry >> ENTRY_KIND_SHIFT != KIND_RAW) {
+            } else if (collides() && entry >> ENTRY_KIND_SHIFT != KIND_RAW && !all_come_beside()) {
                 next = BY_BITS;
                 units = ~0u;    // whatever bits take
             } else {
@@ -246,6 +246,19 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     }
     DEV bool collides() const {
         if constexpr (MISSING > 0) return uniform(gaps(CHOOSE).collides);
+        return false;
+    }
+    // Whether the chunk's elements that would come back as missing values may come back as the next larger numbers. For
+    // a whole block.
+    DEV bool all_come_beside() const {
+        if constexpr (MISSING > 0 && T::EXPONENT > 0) {
+            if (!quantized()) return false;
+            const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
+            const auto words = [&](u32 k) { return filled_vector(source, k); };
+            if (!finder().all_come_beside(quantizer, plan.abs_bound, words)) return false;
+            if (threadIdx.x == 0) state.beside = 1;
+            return true;
+        }
         return false;
     }
     DEV bool may_take_less() const {
@@ -819,8 +832,10 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             }
         } else if (threadIdx.x == 0) {
             u64 bits = element_of(shared.told.first[0]);
-            if constexpr (MISSING > 0)
+            if constexpr (MISSING > 0) {
+                if (quantized()) bits = finder(PACK).beside_missing((Word)bits);
                 if (const u32 only = gaps(PACK).only()) bits = finder().value(only - 1);
+            }
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }

@@ -74,6 +74,15 @@ template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::W
     return distance < quantizer.k && (value == bits || (magnitude == 0 && value == 0));
 }
 
+// The next larger number than a finite one, if it is finite; behind both zeros the smallest one above 0.
+template <class T> DEV bool next_above(typename T::Word bits, typename T::Word& next) {
+    typedef typename T::Word Word;
+    const Word sign = (Word)1 << (T::BITS - 1), magnitude = bits & ones<T>(T::BITS - 1);
+    const Word infinity = ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA;
+    next = magnitude == 0 ? 1 : bits & sign ? bits - 1 : bits + 1;
+    return magnitude < infinity && (next & ones<T>(T::BITS - 1)) < infinity;
+}
+
 // The bytes of changes that begin on a lane, one of each of the warp's subchunks.
 template <class T> struct ChangeBytes {
     u32 low, high;
@@ -322,6 +331,48 @@ template <class T, u32 MOST> struct Finder {
         if (T::BITS == 64) ((u64*)&q)[i] = v;
         if (T::BITS == 32) ((u32*)&q)[i] = (u32)v;
         if (T::BITS == 16) ((u16*)&q)[i] = (u16)v;
+    }
+
+    // The least number within the bound of the one next to value j; infinite where that may not take a number's place.
+    DEV double least_beside(u32 j, double abs_bound) const {
+        Word next;
+        bool there = next_above<T>(value(j), next);
+        for (u32 k = 0; k < values(); k++) there &= next != value(k);
+        if (!there) return float_of(0x7ffull << 52);
+        // A little more, since the difference is rounded.
+        return next_up((double)Quantizer<T>::number_of_element(next) - abs_bound);
+    }
+    // Whether all of a chunk's elements with bins that come back as missing values are within the bound of the next
+    // larger numbers, too (all_come_beside in src/codec/sleek/encode.rs); `words` has a lane's of the warp's subchunk
+    // k, without missing ones. For a whole block.
+    template <class F>
+    DEV bool all_come_beside(const Quantizer<T>& quantizer, double abs_bound, const F& words) const {
+        bool too_far = false;
+#pragma unroll 1
+        for (u32 j = 0; uniform(j) < values(); j++) {
+            Word bin;
+            if (!has_bin(quantizer, value(j), bin)) continue;
+            const double least = least_beside(j, abs_bound);
+#pragma unroll 1
+            for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(words(k), v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++)
+                    too_far |= quantizer.bin_of(v[i]) == bin && (double)Quantizer<T>::number_of_element(v[i]) < least;
+            }
+        }
+        return !__syncthreads_or(too_far);
+    }
+    // What a constant chunk has that would come back as a missing value.
+    DEV Word beside_missing(Word bits) const {
+        Word next;
+        for (u32 j = 0; j < values(); j++) {
+            const Word m = value(j);
+            const bool same = bits == m || ((bits | m) & ones<T>(T::BITS - 1)) == 0;
+            if (same && next_above<T>(m, next)) return next;
+        }
+        return bits;
     }
 
     // Bytes of changes of subchunk `lane`.

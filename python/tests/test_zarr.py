@@ -302,6 +302,72 @@ def test_no_bound_behind_a_filter(tmp_path, version):
     z.attrs["a"] = 1  # writes the metadata again
 
 
+def compressors(rng, version):
+    """What follows ours in a chain: nothing, or one or two that keep every byte."""
+    from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
+
+    if version == 2:
+        return []
+    behind = [ZstdCodec(level=1), GzipCodec(level=1), BloscCodec(cname="lz4", typesize=4), Crc32cCodec()]
+    return [behind[k] for k in rng.permutation(4)[: rng.integers(0, 3)]]
+
+
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3 specification")
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_chains_at_random(version, seed):
+    """Any chain is refused when the array is made, or keeps the bound and the marks, when it grows by pieces too."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import sleek
+    from sleek.numcodecs import Sleek as Codec
+    from sleek.zarr import Sleek as Serializer
+    from zarr.codecs import TransposeCodec
+
+    rng, refused, kept_by = np.random.default_rng([48, version, seed]), 0, 0
+    for _ in range(12):
+        dtype = rng.choice(["<f4", "<f8", ">f4", "<f2", "<i4"])
+        shape = tuple(int(n) for n in rng.integers(1, 90, 2))
+        chunks = tuple(int(rng.integers(1, n + 5)) for n in shape)
+        a = (rng.choice([0.0, 280.0]) + 10 * rng.standard_normal(shape).cumsum(0).cumsum(1) / 90).astype(dtype)
+        fill = float(rng.choice([0.0, -9999.0, 1.0]))
+        a[rng.random(shape) < 0.1] = fill
+        words, bound = [({"abs": 0.25}, 0.25), ({"rel": 0.01}, 0.01), ({"noa": 0.01, "range": 20.0}, 0.2), ({"lossless": True}, 0.0)][rng.integers(4)]
+        request = {**words, "profile": str(rng.choice(["fast", "adaptive", "small"]))}
+        if version == 2 and "lossless" not in words:
+            request["fill"] = fill  # the codec does not see the array's
+        filters = [delta(zarr, version)] if rng.random() < 0.2 and dtype == "<f4" else []
+        if version == 3 and rng.random() < 0.4:
+            filters.append(TransposeCodec(order=(1, 0)))
+        more = {"compressors": Codec(**request)} if version == 2 else {"serializer": Serializer(**request), "compressors": compressors(rng, version)}
+        if version == 2 and rng.random() < 0.5:
+            more["order"] = "F"
+        store = zarr.storage.MemoryStore()
+        try:
+            z = zarr.create_array(store, shape=shape, chunks=chunks, dtype=dtype, zarr_format=version, fill_value=fill, filters=filters or None, **more)
+        except sleek.SleekError:
+            refused += 1
+            assert "lossless" not in request and filters, (request, filters)
+            continue
+        if "lossless" not in request and dtype != "<i4":
+            assert not [f for f in filters if not isinstance(f, TransposeCodec)], "the bound does not hold behind a filter"
+        half = shape[0] // 2
+        z[:half] = a[:half]
+        z[half:] = a[half:]
+        back = zarr.open_array(store, mode="r")[:]
+        said = (dtype, shape, chunks, fill, request, filters, more)
+        exact = bound == 0 or dtype == "<i4"
+        if filters and exact and dtype == "<f4" and not isinstance(filters[0], TransposeCodec):
+            assert worst(a, back) < 1e-2, said  # Delta of floats rounds by itself
+            continue
+        assert np.array_equal(a, back) if exact else True, said
+        if fill != 0 or "fill" in request:
+            assert np.array_equal(a == fill, back == fill), said
+        limit = bound * np.abs(a.astype("f8")) if "rel" in request else bound
+        assert np.all(np.abs(a.astype("f8") - back.astype("f8")) <= limit), said
+        kept_by += 1
+    assert kept_by > 5, (kept_by, refused)
+
+
 def test_the_specification(tmp_path):
     """docs/guide/zarr.md: its example of array metadata is what is written, and what is stored is a stream and nothing else."""
     zarr = pytest.importorskip("zarr", minversion="3")

@@ -37,7 +37,7 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     if let Some(needed) = target.needs() {
         return fail!(InvalidArgument, "{target}: {needed} is needed");
     }
-    let bounded = params.clone().with_bound(Mode::Abs, 1.0);
+    let bounded = Params { range: None, ..params.clone().with_bound(Mode::Abs, 1.0) };
     bounded.check()?;
     let dims = bounded.dims.of_count(elements_of(params, src)?)?;
     let (found, _) = codec::searched(bounded, src)?;

@@ -286,6 +286,71 @@ fn hostile_planes_are_refused_as_on_the_cpu() {
     assert!((50..450).contains(&refused), "{refused}");
 }
 
+/// Numbers that come back as the next one above a missing value, and chunks that stay exact since one is too far from
+/// that; constant chunks, chunks with and without gaps, parts of arrays; and streams that are told to have such numbers.
+#[test]
+fn numbers_next_to_missing_values() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(484848);
+    let (mut round, mut with_next) = (0usize, 0);
+    for dtype in FLOATS {
+        for (marks, bound) in [(&[0.0][..], 0.05), (&[0.0], 0.5), (&[4.0, 0.0], 0.5), (&[0.0, -6.0, 9.0], 0.25)] {
+            for profile in [Profile::Adaptive, Profile::Fast] {
+                let per_chunk = 16384 / dtype.size();
+                // Chunks of all numbers near, of one number alone, of numbers at the edge of a bin; a short one.
+                let number = |r: &mut Random, i: usize| match (i / per_chunk % 4, i % 7) {
+                    (k, 3) if (k + round).is_multiple_of(2) => marks[i % marks.len()],
+                    (0, _) => marks[0] + 3.0 * bound * (r.unit() - 0.5),
+                    (1, _) => marks[0] + 0.25 * bound,
+                    (2, j) => marks[i % marks.len()] + [-bound, 0.5 * bound, 40.0][j % 3],
+                    (_, j) => 8.0 * bound * (r.unit() - 0.5) + [0.0, 300.0][j / 6],
+                };
+                let count = 4 * per_chunk + 77;
+                let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(dtype, number(&mut r, i))).collect();
+                let big_endian = round % 3 == 1;
+                if big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                let p = Params { profile, missing: named(marks), big_endian, ..Params::new(dtype) };
+                let p = p.with_bound(Mode::Abs, bound);
+                let what = format!("{dtype:?} {marks:?} {bound} {profile:?}");
+                shim.set(1 + round as u32 % 4, round as u32 % 5);
+                compare(shim, &p, &bytes, [0, dtype.size()][round % 2], &what);
+                let mut stream = sleek::compress(&p, &bytes).unwrap();
+                let has_next = stream[74] == 1;
+                assert!(has_next || dtype.size() == 2 && marks.len() > 1, "{what}");
+                with_next += u32::from(has_next);
+                assert!(restore(shim, &stream, bytes.len(), [0, dtype.size()][round % 2], &what));
+                part(shim, &stream, dtype.size(), per_chunk / 2 + round, 2 * per_chunk + 5, &what);
+                // The same told otherwise, and of exact chunks.
+                for bound in [bound, 0.0] {
+                    stream = sleek::compress(&Params { bound, ..p.clone() }, &bytes).unwrap();
+                    for next in [0, 1] {
+                        stream[74] = next;
+                        reseal(&mut stream);
+                        assert!(restore(shim, &stream, bytes.len(), 0, &what), "{what} {next}");
+                    }
+                }
+                round += 1;
+            }
+        }
+    }
+    assert!(with_next > 25, "{with_next} of {round}");
+}
+
+/// Restores elements of a stream on both paths.
+fn part(shim: &'static Shim, stream: &[u8], size: usize, first: usize, count: usize, what: &str) {
+    let (src, dst) = (shim.upload(0, stream, 0), shim.allocate(0, count * size));
+    let mut expected = vec![0; count * size];
+    sleek::decompress_range_into(stream, first as u64, count, &mut expected).unwrap();
+    let range = Some((first as u64, count));
+    // SAFETY: there is as much memory.
+    let n =
+        unsafe { route::decompress(Device::Auto, src.at(0), stream.len(), range, dst.at(0), count * size, null_mut()) };
+    assert_eq!(n.unwrap(), count * size, "{what}");
+    assert!(dst.read(0, count * size) == expected, "{what}: a part is restored differently");
+}
+
 /// The threshold of the quantizer as a missing value: the last bin lies there, though elements from there on keep their
 /// bits.
 #[test]

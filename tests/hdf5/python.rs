@@ -97,6 +97,7 @@ h5py!(h5py_with_hdf5_1_14, "venv-h5py-1.14");
 h5py!(h5py_with_hdf5_2, "venv-h5py-2");
 scenarios! { marks, "venv-netcdf", "marks.py":
     masks_in_thirty_ways
+    fill_values_among_the_data_cost_little
     cells_that_nobody_wrote_stay_what_they_are
     zfp_adds_an_error_with_each_write
 }

@@ -274,9 +274,7 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
     let [missing, found, next] = [bytes[8], bytes[9], bytes[10]];
     ensure(geometry <= 1 && entries <= 1, || format!("geometry {geometry} or entries {entries} is undefined"))?;
     ensure_zero(&bytes[11..12], "extension, byte 11")?;
-    ensure(next == 0 || next == 1 && missing > 0 && container.codec != 1, || {
-        format!("next numbers are said to be {next}")
-    })?;
+    ensure(next == 0 || next == 1 && missing > 0, || format!("next numbers are said to be {next}"))?;
     ensure((1..=32).contains(&rank), || format!("rank {rank} is none of 1 to 32"))?;
     ensure(missing <= 4, || format!("{missing} missing values, above 4"))?;
     ensure(found <= missing, || format!("{found} of {missing} missing values were found"))?;
@@ -822,7 +820,7 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
         found.insert("dimensions");
     }
     if header.next {
-        found.insert("predict: next");
+        found.insert(if header.codec == 4 { "predict: next" } else { "next" });
     }
     if header.found > 0 {
         found.insert("found missing values");

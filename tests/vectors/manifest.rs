@@ -12,6 +12,8 @@ pub struct Case {
     pub params: Params,
     pub data: Vec<u8>,
     pub covers: Vec<String>,
+    /// Today's encoder writes something else: the stream is there to be read.
+    pub only_read: bool,
 }
 
 pub fn folder() -> PathBuf {
@@ -56,6 +58,7 @@ impl Case {
             data: vectors::to_bytes(dtype, &words, params.big_endian),
             params,
             covers: entry["covers"].as_array().unwrap().iter().map(|v| v.as_str().unwrap().into()).collect(),
+            only_read: entry.get("only_read").is_some(),
         }
     }
 

@@ -230,6 +230,61 @@ mod tests {
         }
     }
 
+    /// The same rule told a second time, with no thought of speed.
+    fn matches(pattern: &str, name: &str) -> bool {
+        if let Some(rest) = pattern.strip_prefix("/**/") {
+            let Some(behind) = name.strip_prefix('/') else { return false };
+            let groups = behind.match_indices('/').map(|(at, _)| &behind[at + 1..]);
+            return matches(rest, behind) || groups.into_iter().any(|behind| matches(rest, behind));
+        }
+        let (Some(first), mut letters) = (pattern.chars().next(), name.chars()) else { return name.is_empty() };
+        let rest = &pattern[first.len_utf8()..];
+        match first {
+            '*' => {
+                let part = name.find('/').unwrap_or(name.len());
+                (0..=part).filter(|at| name.is_char_boundary(*at)).any(|at| matches(rest, &name[at..]))
+            }
+            '?' => letters.next().is_some_and(|letter| letter != '/') && matches(rest, letters.as_str()),
+            _ => letters.next() == Some(first) && matches(rest, letters.as_str()),
+        }
+    }
+
+    /// Patterns and names at random: what matches is what the rule says.
+    #[test]
+    fn patterns_at_random() {
+        let mut state = 48u64;
+        let mut below = |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as usize % n
+        };
+        let (mut hits, mut cases) = (0, 0);
+        for _ in 0..20_000 {
+            let (mut pattern, mut fitting) = (String::new(), String::new());
+            for _ in 0..1 + below(7) {
+                let piece = ["a", "b", "[", "}", "*", "?", "/", "/**/"][below(8)];
+                // Two stars side by side, and slashes, are other signs.
+                if piece.starts_with(['*', '/']) && pattern.ends_with(['*', '/']) {
+                    continue;
+                }
+                pattern.push_str(piece);
+                fitting.push_str(match piece {
+                    "*" => ["", "ab", "}/"][below(3)],
+                    "?" => ["a", "[", "/"][below(3)],
+                    "/**/" => ["/", "/a/", "/b/a/"][below(3)],
+                    piece => piece,
+                });
+            }
+            let any: String = (0..below(8)).map(|_| ['a', 'b', '[', '/', '}'][below(5)]).collect();
+            let name = if below(2) == 0 { any } else { fitting };
+            let said = Pattern::new(&pattern).unwrap().matcher.is_match(&name);
+            assert_eq!(said, matches(&pattern, &name), "{pattern} {name}");
+            (hits, cases) = (hits + usize::from(said), cases + 1);
+        }
+        assert!(20 * hits > cases && hits < cases, "{hits} of {cases}");
+    }
+
     /// Stars one after the other are no work without end.
     #[test]
     fn many_stars() {

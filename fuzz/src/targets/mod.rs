@@ -1,5 +1,6 @@
 //! What must hold for any bytes: one module a target. A target panics when it does not.
 
+pub mod arrays;
 pub mod boxes;
 pub mod capi;
 pub mod codec;
@@ -7,6 +8,7 @@ pub mod filter;
 pub mod header;
 pub mod marks;
 pub mod plane;
+pub mod quest;
 pub mod roundtrip;
 pub mod stream;
 
@@ -14,7 +16,7 @@ pub mod stream;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 12] = [
+pub const ALL: [(&str, Target); 14] = [
     ("decode", stream::decode),
     ("sealed", stream::sealed),
     ("header", header::run),
@@ -25,6 +27,8 @@ pub const ALL: [(&str, Target); 12] = [
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
     ("marks", marks::run),
+    ("quest", quest::run),
+    ("arrays", arrays::run),
     ("filter", filter::run),
     ("capi", capi::run),
 ];

@@ -3,7 +3,7 @@
 use super::choose::{self, Choices, Extremes, Lists, Words};
 use super::constants::*;
 use super::ends::{Ends, number_of};
-use super::plan::{Exponents, Plan};
+use super::plan::{Collision, Exponents, Plan};
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::portable::BitWriter;
 use crate::codec::sleek::simd::scalar::Scalar;
@@ -30,6 +30,8 @@ pub struct Buffers {
     too_wide: u8,
     /// Smallest and largest element of the last chunk whose data were watched, if they are known.
     pub span: Option<Span>,
+    /// Whether an element of a chunk so far has a bin that comes back as a missing value.
+    pub beside: bool,
 }
 
 /// Where a chunk's codes are made.
@@ -68,6 +70,7 @@ impl Buffers {
             },
             too_wide: 0,
             span: None,
+            beside: false,
         })
     }
 }
@@ -123,7 +126,8 @@ pub enum Verdict {
     Fine,
     /// Elements' own bits may take fewer bytes than bins, or the exponent map alone fewer than what was chosen.
     MayBeSmaller,
-    /// An element would come back as a missing value: the body must not be used.
+    /// An element would come back as a missing value, and no number next to that is within the bound: the body must not
+    /// be used.
     Collides,
 }
 
@@ -133,7 +137,7 @@ pub enum Verdict {
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
     plan: &Plan,
-    Buffers { words, scratch, too_wide, span }: &mut Buffers,
+    Buffers { words, scratch, too_wide, span, beside }: &mut Buffers,
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
@@ -151,7 +155,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 *span = span_of_bins::<E, u16>(plan, &domain, &extremes);
             }
             let integers = Integers { words: view(words), extremes: Some(extremes) };
-            let collides = plan.collisions().iter().any(|x| near_collision(*x, &domain, &integers));
+            let collides = plan.collisions().iter().any(|c| near_collision(c.integer, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, &mut false), collides)
         }
         None => {
@@ -173,21 +177,27 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 *span = span_of_bins::<E, E::Word>(plan, &domain, extremes);
             }
             let integers = Integers { words, extremes };
-            let collides = plan.collisions().iter().any(|x| collision(*x, &domain, &integers));
+            let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
             let doubt = &mut may_be_smaller;
             (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, doubt), collides)
         }
     };
-    let verdict = match (collides, may_be_smaller) {
-        (true, _) => Verdict::Collides,
-        (_, true) => Verdict::MayBeSmaller,
-        _ => Verdict::Fine,
-    };
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
-        // Nothing is shorter than one element.
-        Some((Kind::Constant, bytes)) if !collides => (Kind::Constant, bytes, Verdict::Fine),
-        Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes, verdict),
+        Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => {
+            let comes_beside = collides && all_come_beside::<E>(plan, src);
+            *beside |= comes_beside;
+            let verdict = match (collides && !comes_beside, may_be_smaller) {
+                (true, _) => Verdict::Collides,
+                // Nothing is shorter than one element.
+                (_, true) if kind != Kind::Constant => Verdict::MayBeSmaller,
+                _ => Verdict::Fine,
+            };
+            if comes_beside && kind == Kind::Constant {
+                E::Word::from_u64(plan.beside_missing(E::Word::load(out).to_u64())).store(out);
+            }
+            (kind, bytes, verdict)
+        }
         _ => {
             raw(size_of::<E::Word>(), plan.big_endian, src, &mut out[..raw_bytes]);
             // The data as they are collide with nothing.
@@ -341,6 +351,21 @@ fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers:
     let small = distance.saturate16();
     W::from_u64(small.extend()) == distance
         && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
+}
+
+/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers,
+/// too, which then take their places.
+#[cold]
+#[inline(never)]
+fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
+    let Some(q) = &plan.quantizer else { return false };
+    let threshold = E::Word::from_u64(q.threshold);
+    src.chunks_exact(size_of::<E::Word>()).all(|bytes| {
+        let word: E::Word = first_of(plan, bytes);
+        let (bin, number) = (E::bin(q, word).to_u64(), number_of(plan.dtype, word.to_u64()));
+        let is_too_far = |c: &Collision| c.integer == bin && number < c.least;
+        word & !E::Word::SIGN >= threshold || !plan.collisions().iter().any(is_too_far)
+    })
 }
 
 /// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether the

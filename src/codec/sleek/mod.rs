@@ -156,10 +156,11 @@ impl ChunkCodec for Chunks {
     type Decoder = Decoder;
 
     fn encoder(&self) -> Result<Encoder> {
-        let buffers = match KEPT.take() {
+        let mut buffers = match KEPT.take() {
             Some(buffers) => buffers,
             None => encode::Buffers::new()?,
         };
+        buffers.beside = false;
         let other = Scratch::new(CHUNK_BYTES + cpu::SLACK)?;
         Ok(Encoder { _fpu: fpu::Guard::standard(), buffers, other })
     }
@@ -170,6 +171,10 @@ impl ChunkCodec for Chunks {
 
     fn span(&self, encoder: &Encoder) -> Option<cpu::Span> {
         encoder.buffers.span
+    }
+
+    fn came_beside(&self, encoder: &Encoder) -> bool {
+        encoder.buffers.beside
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {

@@ -2,7 +2,7 @@
 
 use super::constants::CODEC_SLEEK;
 use crate::bound::{self, Step};
-use crate::container::missing::{MAX_MISSING, Missing};
+use crate::container::missing::{MAX_MISSING, Missing, next_above};
 use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -30,7 +30,24 @@ pub struct Plan {
     pub exponents: Exponents,
     /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
     /// are rounded.
-    colliding: ([u64; MAX_MISSING], usize),
+    colliding: ([Collision; MAX_MISSING], usize),
+}
+
+/// An integer that comes back as a missing value.
+#[derive(Clone, Copy, Debug)]
+pub struct Collision {
+    /// The integer.
+    pub integer: u64,
+    /// The value.
+    missing: u64,
+    /// The next larger number, which takes its place where an element is not that value.
+    next: u64,
+    /// The least element of the bin that is within the bound of that number; infinite where no number may do so.
+    pub least: f64,
+}
+
+impl Collision {
+    const NONE: Collision = Collision { integer: 0, missing: 0, next: 0, least: f64::INFINITY };
 }
 
 /// How the encoder uses the exponent map.
@@ -56,17 +73,20 @@ fn colliding(
     missing: &Missing,
     quantizer: Option<&Quantizer>,
     keep_bits: Option<u32>,
-) -> ([u64; MAX_MISSING], usize) {
-    let mut all = ([0; MAX_MISSING], 0);
+    abs_bound: f64,
+) -> ([Collision; MAX_MISSING], usize) {
+    let mut all = ([Collision::NONE; MAX_MISSING], 0);
     for bits in missing.bits() {
         let integer = match quantizer {
             Some(q) => quantize::bin_of(dtype, q, *bits),
             None => keep_bits.map(|_| *bits),
         };
-        if let Some(integer) = integer {
-            all.0[all.1] = integer;
-            all.1 += 1;
-        }
+        let Some(integer) = integer else { continue };
+        let next = next_above(dtype, *bits).filter(|next| quantizer.is_some() && !missing.bits().contains(next));
+        // A little more, since the difference is rounded.
+        let least = next.map_or(f64::INFINITY, |next| (dtype.number(next) - abs_bound).next_up());
+        all.0[all.1] = Collision { integer, missing: *bits, next: next.unwrap_or(*bits), least };
+        all.1 += 1;
     }
     all
 }
@@ -114,7 +134,7 @@ impl Plan {
             profile: params.profile,
             exact_apart: false,
             exponents: if lossless { Exponents::Doubted } else { Exponents::Chosen },
-            colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits),
+            colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits, abs),
         };
         (plan, header)
     }
@@ -126,7 +146,7 @@ impl Plan {
             keep_bits: None,
             exact_apart: self.quantizer.is_some(),
             exponents: Exponents::Chosen,
-            colliding: ([0; MAX_MISSING], 0),
+            colliding: ([Collision::NONE; MAX_MISSING], 0),
             ..*self
         }
     }
@@ -143,23 +163,27 @@ impl Plan {
         !fast && self.exponents != Exponents::Alone
     }
 
-    /// The integers that no element may become.
-    pub fn collisions(&self) -> &[u64] {
+    /// The integers that come back as a missing value.
+    pub fn collisions(&self) -> &[Collision] {
         &self.colliding.0[..self.colliding.1]
+    }
+
+    /// What an element is stored as that a constant chunk is to have: not as a missing value.
+    pub fn beside_missing(&self, element: u64) -> u64 {
+        let magnitude = |bits: u64| bits & ((1 << (8 * self.dtype.size() - 1)) - 1);
+        // Both zeros are equal.
+        let is = |c: &&Collision| c.missing == element || magnitude(c.missing | element) == 0;
+        self.collisions().iter().find(is).map_or(element, |c| c.next)
     }
 
     /// From a stream's verified header.
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
         let (dtype, shape) = (header.layout.dtype, &header.layout.shape);
-        if shape.geometry != Geometry::DEFAULT
-            || shape.entries != EntryForm::Narrow
-            || shape.section_bytes != 0
-            || shape.missing.has_next()
-        {
+        if shape.geometry != Geometry::DEFAULT || shape.entries != EntryForm::Narrow || shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
-                "{:?}, {:?} entries, a section of {} bytes, or numbers next to missing values are not codec sleek's",
+                "{:?}, {:?} entries, or a section of {} bytes are not codec sleek's",
                 shape.geometry,
                 shape.entries,
                 shape.section_bytes
@@ -186,7 +210,7 @@ impl Plan {
             profile: header.profile,
             exact_apart: false,
             exponents: Exponents::Chosen,
-            colliding: ([0; MAX_MISSING], 0),
+            colliding: ([Collision::NONE; MAX_MISSING], 0),
         })
     }
 }

@@ -66,6 +66,14 @@ impl Besides {
         true
     }
 
+    /// Notes whether the codec says so of its chunks.
+    #[inline]
+    pub fn note(&self, came: bool) {
+        if came {
+            self.met.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Whether a chunk has elements that may be restored so.
     pub fn were_met(&self) -> bool {
         self.met.load(Ordering::Relaxed)

@@ -32,6 +32,10 @@ pub trait ChunkCodec: Sync {
     fn comes_beside(&self) -> bool {
         false
     }
+    /// Whether a codec that finds that out for itself has an element of a chunk so far that is restored so.
+    fn came_beside(&self, _: &Self::Encoder) -> bool {
+        false
+    }
     /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
     /// `past_caches` they are written as `primitives::stream` does.
     #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk

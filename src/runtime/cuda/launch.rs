@@ -112,7 +112,7 @@ launch_structs! {
         slots: u64,
         /// Compress: bytes of the stream.
         end: u64,
-        /// Decompress: of bodies with the groups' checksums.
+        /// Decompress: of bodies with the groups' checksums. Compress: blocks that put numbers next to missing values.
         disagreement: u64,
         /// Keyed sum of the index; decompress: and of the header, its own checksum left out.
         index_sum: u64,

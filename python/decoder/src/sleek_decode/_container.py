@@ -84,7 +84,7 @@ class Stream:
             self.shape = tuple(reader.numbers(rank, "<u8"))
         expect(math.prod(self.shape) == self.count, "its dimensions do not multiply to its elements")
         expect(math.prod(d for d in self.shape if d) < 1 << 63, "its dimensions are too long")
-        expect(not following or (missing and self.codec != "sleek"), "numbers next to missing values")
+        expect(not following or missing, "numbers next to missing values")
         self.following = bool(following)
         self.missing = tuple(reader.numbers(missing, "<u8"))
         self.named = self.missing[: missing - found]
