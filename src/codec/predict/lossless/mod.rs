@@ -7,6 +7,7 @@ pub mod decode;
 pub mod encode;
 pub mod lags;
 pub mod low;
+pub mod passes;
 pub mod ranks;
 pub mod sample;
 

@@ -6,14 +6,15 @@
 
 use std::sync::atomic::AtomicU32;
 
-use super::Simd;
 use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
+use super::{Level, Simd};
 use crate::codec::predict::counts::TokenCounts;
 use crate::codec::predict::decode::{check_end, lower, read_classes};
 use crate::codec::predict::encode::{State, encode_classes};
 use crate::codec::predict::format::*;
 use crate::codec::predict::lattice::{Bins, Multiple};
 use crate::codec::predict::lossless::encode::{Of, Own as Given};
+use crate::codec::predict::lossless::passes::Narrow;
 use crate::codec::predict::own_table::OWN;
 use crate::codec::predict::plan::Plan;
 use crate::codec::predict::predict::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
@@ -240,12 +241,11 @@ pub fn encode_codes<P: Simd<M>, const M: usize>(
 const LIMIT: u32 = 1 << 25;
 
 /// Puts codes to their places; whether all are short.
-pub fn place_codes<W: Word>(codes: &[W], buffers: &mut ShortBuffers) -> bool {
-    let any = codes.iter().fold(W::ZERO, |any, c| any | *c);
+pub fn place_codes<W: Word>(p: impl Level, codes: &[W], buffers: &mut ShortBuffers) -> bool {
+    let any = p.run(Narrow { codes, places: &mut buffers.places });
     if any.to_u64() >= LIMIT.into() {
         return false;
     }
-    buffers.places.iter_mut().zip(codes).for_each(|(place, code)| *place = code.to_u64() as u32);
     buffers.clear_behind(codes.len());
     true
 }
