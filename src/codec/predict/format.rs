@@ -1,6 +1,5 @@
 //! What stands where in a packed tile (docs/reference/codecs/predict.md).
 
-use super::interpolation::Rule;
 use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
 use crate::primitives::lorenzo::AXES;
@@ -12,6 +11,8 @@ pub const CODEC_PREDICT: u8 = 4;
 pub const TILE_LOG2: u32 = 14;
 /// Elements that the lanes decode between two classes.
 pub const GROUP: usize = QUAD * LANES;
+/// What bins are apart in steps of the fine lattice, and the step of interpolation on the finest level.
+pub const LATTICE_STEP: u32 = 15;
 /// Neighbours that a lane has of a group.
 pub const QUAD: usize = 4;
 /// Groups that follow each other whose classes one lane decodes.
@@ -151,6 +152,17 @@ impl Grid {
     }
 }
 
+/// How a tile is interpolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Two nodes and a half of the mean instead of four and the boolean sum.
+    pub rough: bool,
+    /// Codes stand for multiples of a step; otherwise nothing is lost.
+    pub coarse: bool,
+    /// Axes along which codes of classes with one new axis are differences on the finest levels.
+    pub set: u8,
+}
+
 /// How numbers are predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Predictor {
@@ -267,7 +279,7 @@ mod tests {
         let codes = (0..10_000).chain((0..64).flat_map(|k| [(1u64 << k) - 1, 1 << k, 3 << k >> 1, u64::MAX >> k]));
         for c in codes {
             let (token, raw) = token(c);
-            assert!(token < super::super::tables::TOKENS as u32);
+            assert!(token < super::super::code::tables::TOKENS as u32);
             assert_eq!((code(token).0, code(token).1 | c & ((1 << raw) - 1)), (raw, c));
         }
     }

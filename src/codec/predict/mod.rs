@@ -2,31 +2,16 @@
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
 //! residuals names one (docs/reference/codecs/predict.md).
 
-mod axes;
-mod choice;
-#[cfg(test)]
-mod choice_test;
-mod closed_loop;
-mod costs;
-mod counts;
-mod decode;
-mod encode;
+mod body;
+mod code;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
-mod interpolation;
-mod kept;
-mod lattice;
-mod lossless;
-mod own_table;
-mod patches;
-mod plan;
+mod map;
 mod predict;
+mod rest;
 mod shape;
-pub mod simd;
-mod sparse;
-mod survey;
-pub mod tables;
+mod simd;
 
 use super::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
@@ -43,10 +28,14 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use body::kept::{ByWord, Decoder, Encoder};
+use body::{decode, encode, patches};
+pub use code::tables;
+use code::{own_table, sparse, token_costs::TOKEN_COSTS};
 use format::CODEC_PREDICT;
-use kept::{ByWord, Decoder, Encoder};
-use lattice::Multiple;
-use plan::Plan;
+use map::lattice::{self, Multiple};
+use map::plan::Plan;
+use predict::interpolation;
 use simd::Scalar;
 
 /// The codec of this module.
@@ -95,7 +84,7 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
         ("MOST_CORRECTION", patches::MOST_CORRECTION.into()),
         ("BORDER_F32", lattice::BORDER_F32),
         ("BORDER_F64", lattice::BORDER_F64),
-        ("LATTICE_STEP", interpolation::STEP),
+        ("LATTICE_STEP", format::LATTICE_STEP),
         ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
         ("MOST_MULTIPLIER", (*lattice::MULTIPLIERS.end()).into()),
         ("SHORTEST_ROW", interpolation::SHORTEST_ROW as u32),
@@ -106,7 +95,7 @@ pub fn gpu_limits() -> [(&'static str, u32); 12] {
 /// What tokens cost in the tables that are always there, as kernels have it: those of all tables, one behind the other.
 #[doc(hidden)]
 pub fn token_costs() -> Vec<u16> {
-    let costs = own_table::TOKEN_COSTS.iter().zip(tables::FREQUENCIES);
+    let costs = TOKEN_COSTS.iter().zip(tables::FREQUENCIES);
     costs.flat_map(|(costs, frequencies)| &costs[..frequencies.len()]).copied().collect()
 }
 

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
+use super::vec::Simd;
 use crate::exec::Avx2;
 use crate::primitives::word::Word;
 

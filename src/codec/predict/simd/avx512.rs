@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
+use super::vec::Simd;
 use crate::exec::Avx512;
 use crate::primitives::word::Word;
 

@@ -1,8 +1,7 @@
 //! Vectors of signed numbers of 32 bits modulo 2^32: what a predictor needs of a level, so that one source serves all.
 
-use super::{Simd, group};
-use crate::codec::predict::costs;
-use crate::codec::predict::format::GROUP;
+use super::vec::Simd;
+use crate::primitives::rans::LANES;
 
 /// Numbers of the longest vector.
 pub const LONGEST: usize = 16;
@@ -93,8 +92,16 @@ pub trait Lanes: Copy {
     fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
     /// The inverse of `unzip`.
     fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
-    /// See `costs::direct_cost`.
-    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32>;
+    /// Does what takes a level's own vectors; nothing where there are none.
+    fn by_level<T: ByLevel>(self, task: T) -> Option<T::Done>;
+}
+
+/// What is done with a level's own vectors alone.
+pub trait ByLevel {
+    /// What comes of it.
+    type Done;
+    /// Does it with these vectors.
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done;
 }
 
 /// The vectors of a level with M of them for 32 lanes.
@@ -102,7 +109,7 @@ pub trait Lanes: Copy {
 pub struct By<P, const M: usize>(pub P);
 
 impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
-    const N: usize = super::LANES / M;
+    const N: usize = LANES / M;
     type V = P::V;
 
     #[inline(always)]
@@ -177,8 +184,8 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
         self.0.zip(even, odd)
     }
     #[inline(always)]
-    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32> {
-        group::direct_cost(self.0, codes)
+    fn by_level<T: ByLevel>(self, task: T) -> Option<T::Done> {
+        Some(task.run::<P, M>(self.0))
     }
 }
 
@@ -264,7 +271,7 @@ impl Lanes for Portable {
         [0, PORTABLE].map(|first| std::array::from_fn(|i| of(first + i)))
     }
     #[inline(always)]
-    fn direct_cost(self, codes: &[u32; GROUP]) -> Option<u32> {
-        costs::direct_cost(codes)
+    fn by_level<T: ByLevel>(self, _: T) -> Option<T::Done> {
+        None
     }
 }

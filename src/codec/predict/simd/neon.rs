@@ -3,7 +3,7 @@
 
 use std::arch::aarch64::*;
 
-use super::Simd;
+use super::vec::Simd;
 use crate::exec::Neon;
 use crate::primitives::neon::{sums32, sums64};
 use crate::primitives::word::Word;

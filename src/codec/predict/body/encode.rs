@@ -1,0 +1,501 @@
+//! One tile to its body.
+
+use std::marker::PhantomData;
+
+use super::choice::Way;
+use super::closed_loop;
+use super::level::Level;
+use super::lossless::bounded;
+use super::lossless::encode as lossless;
+use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
+use super::prefix::{Meaning, Prefix};
+use crate::codec::predict::code::counts::TokenCounts;
+use crate::codec::predict::code::encode::{Group, Tables, code};
+use crate::codec::predict::code::sparse;
+use crate::codec::predict::code::states::State;
+use crate::codec::predict::code::token_costs::BIT;
+use crate::codec::predict::code::vectors::{Buffers as CodeBuffers, place_codes};
+use crate::codec::predict::format::*;
+use crate::codec::predict::map::lattice::{Bins, Multiple};
+use crate::codec::predict::map::order::{from_bits, ordered};
+use crate::codec::predict::map::plan::Plan;
+use crate::codec::predict::map::survey::{self, Bits, Survey};
+use crate::codec::predict::predict::axes::{self, Choice};
+use crate::codec::predict::simd::MARGIN;
+use crate::container::Kind;
+use crate::error::Result;
+use crate::host::memory::{Aligned, boxed, filled, reserve};
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::{Plain, mantissa_and_bias};
+use crate::primitives::rans::{LANES, Words};
+use crate::primitives::round;
+use crate::primitives::word::Word;
+use crate::runtime::cpu::raw;
+
+/// Buffers that an encoder reuses from tile to tile.
+pub struct Buffers<W> {
+    /// The elements' bits.
+    elements: Vec<W>,
+    words: Vec<W>,
+    trial: Vec<W>,
+    differences: Vec<W>,
+    /// The codes, and zeros up to the end of their last group.
+    codes: Vec<W>,
+    group: Box<[Group; 1]>,
+    stream: Vec<u16>,
+    other: Vec<u8>,
+    counts: TokenCounts,
+    /// Short numbers, between margins.
+    numbers: Aligned<u32>,
+    short: CodeBuffers,
+    closed: closed_loop::Buffers,
+    /// The codes of an interpolated tile where the level has no use for `short`, with room for a vector.
+    interpolated: Vec<u32>,
+    /// What stands between base and states.
+    side: Vec<u8>,
+    /// What stands before the words of a sparse tile, and these.
+    sparse: (Vec<u8>, Vec<u16>),
+    /// Those of the forms, with a bound too: a tile that may take one must not want for memory, or bytes would change
+    /// with what there is.
+    lossless: lossless::Buffers<W>,
+}
+
+impl<W: Word> Buffers<W> {
+    /// Allocates them for the tiles of a plan.
+    pub fn new(plan: &Plan) -> Result<Buffers<W>> {
+        let grid = &plan.grid;
+        let n = grid.capacity();
+        let words = || filled(n, W::ZERO);
+        // Each symbol takes 10 bits at the most.
+        let stream = n * (W::BITS as usize + 10) / 16 + 4 * LANES;
+        Ok(Buffers {
+            elements: words()?,
+            words: words()?,
+            trial: words()?,
+            differences: words()?,
+            codes: filled(grid.groups() * GROUP, W::ZERO)?,
+            group: boxed(Group::EMPTY)?,
+            stream: filled(stream, 0)?,
+            other: filled(n * W::BITS as usize / 8 + 64, 0)?,
+            counts: TokenCounts::new()?,
+            numbers: Aligned::filled(MARGIN + n + MARGIN, 0)?,
+            short: CodeBuffers::new(grid)?,
+            closed: closed_loop::Buffers::new(plan)?,
+            interpolated: filled(if closed_loop::is_for(plan) { n + GROUP } else { 0 }, 0)?,
+            side: {
+                let mut side = Vec::new();
+                reserve(&mut side, MOST_CORRECTIONS * 3 + MOST_EXCEPTIONS * 10 + 1024)?;
+                side
+            },
+            sparse: {
+                let mut head = Vec::new();
+                reserve(&mut head, 8)?;
+                (head, filled(sparse::MOST_WORDS, 0)?)
+            },
+            lossless: lossless::Buffers::new(grid)?,
+        })
+    }
+}
+
+/// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
+pub fn tile<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    (data, missing): (&[u8], &[u64]),
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let size = size_of::<E::Word>();
+    let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
+    let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
+    let within_bound = match &plan.bins {
+        _ if plan.is_lossless() => lossless_tile::<E>(p, plan, lens, u64::MAX, buffers, data, out),
+        Some(bins) => {
+            let of_bins = quantized::<E>(p, plan, bins, lens, buffers, (data, missing), out);
+            seen = of_bins.1;
+            of_bins.0
+        }
+        None => by_bits::<E>(p, plan, plan.keep_bits, lens, buffers, data, out),
+    };
+    let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
+    let may_be_smaller = |bytes| bounded::may_be_smaller::<E>(plan, &seen, lens[0], data, bytes);
+    if !plan.is_lossless() && body.is_none_or(|(_, bytes)| may_be_smaller(bytes)) {
+        let mut other = std::mem::take(&mut buffers.other);
+        let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
+        let exact = lossless_tile::<E>(p, plan, lens, most_cost(limit), buffers, data, &mut other);
+        if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
+            out[..bytes].copy_from_slice(&other[..bytes]);
+            body = Some((kind, bytes));
+        }
+        buffers.other = other;
+    }
+    body.unwrap_or_else(|| {
+        raw(size, plan.big_endian, data, &mut out[..raw_bytes]);
+        (Kind::Raw, raw_bytes)
+    })
+}
+
+/// Encodes within the bound by bins or multiples; `None` where an element would come back as a missing value.
+fn quantized<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    bins: &Bins,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    (data, missing): (&[u8], &[u64]),
+    out: &mut [u8],
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    buffers.side.clear();
+    let Some(lattice) = plan.lattice() else {
+        return in_bins::<E>(p, plan, bins, lens, buffers, data, out);
+    };
+    let n = data.len() / size_of::<E::Word>();
+    let (big_endian, closed, element) = (plan.big_endian, &mut buffers.closed, PhantomData::<E>);
+    let map = survey::Map { lattice, big_endian, data, missing, multiples: &mut closed.multiples, element };
+    let (survey, seen) = p.run(map);
+    survey::mark(n, survey, missing, &mut closed.multiples);
+    closed.patches.clear();
+    if !closed_loop::except::<E::Word>(big_endian, data, survey, closed) {
+        return (None, seen);
+    }
+    if closed_loop::is_for(plan)
+        && let Way::Interpolated(rule) = closed_loop::choose(p, lens, survey, closed)
+        && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, rule, buffers, out)
+    {
+        return (Some(body), seen);
+    }
+    buffers.closed.patches.corrections.clear();
+    if buffers.closed.patches.is_empty() {
+        return bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), data, out);
+    }
+    let filled = closed_loop::fill::<E>(data, &mut buffers.closed);
+    let body = bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), &filled[..data.len()], out);
+    buffers.closed.keep(filled);
+    body
+}
+
+/// Encodes by bins, with the corrections that multiples of the fine lattice need.
+#[allow(clippy::too_many_arguments)] // What a tile has at hand.
+fn bins_of_tile<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    bins: &Bins,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    (survey, seen): (Survey, Bits<E::Word>),
+    data: &[u8],
+    out: &mut [u8],
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    if !closed_loop::correct_bins::<E>(bins, plan.big_endian, data, survey, &mut buffers.closed) {
+        return (None, seen);
+    }
+    buffers.closed.patches.write_if_any(size_of::<E::Word>(), &mut buffers.side);
+    in_bins::<E>(p, plan, bins, lens, buffers, data, out)
+}
+
+/// Encodes multiples by interpolation; `None` where that cannot be, or an element would come back as a missing value.
+fn interpolated<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    (lens, n): ([usize; AXES], usize),
+    survey: Survey,
+    rule: Rule,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let Buffers { closed, interpolated, side, .. } = &mut *buffers;
+    if !closed_loop::encode(p, lens, survey, rule, closed, interpolated)
+        || closed_loop::collides::<E>(p, plan, lens, survey, closed)
+    {
+        return None;
+    }
+    side.clear();
+    closed.patches.write_if_any(size_of::<E::Word>(), side);
+    let mut prefix = Prefix::new(survey.base as u32, Meaning::Multiples(rule), rule.set, true);
+    if interpolated[..n].iter().all(|c| *c == 0) {
+        return Some((Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out)));
+    }
+    let side = std::mem::take(&mut buffers.side);
+    let body = codes_of_tile::<E>(p, &mut prefix, n, &side, buffers, out);
+    buffers.side = side;
+    Some(body)
+}
+
+/// Writes a tile of the codes of interpolation.
+fn codes_of_tile<E: Multiple>(
+    p: impl Level,
+    prefix: &mut Prefix,
+    n: usize,
+    patches: &[u8],
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let Buffers { interpolated, short, counts, codes, group, stream, sparse, .. } = buffers;
+    let all = &interpolated[..n];
+    short.places[..n].copy_from_slice(all);
+    if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
+        let table = if has_table { &counts.bytes[..] } else { &[] };
+        let words = &short.stream[at..];
+        return (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words, out));
+    }
+    let mut words = Words::new(stream);
+    let of_words = all.iter().map(|c| E::Word::from_u64((*c).into()));
+    let (state, has_table) = code(of_words, Tables::Counted(counts), codes, &mut group[0], &mut words);
+    let table = if has_table { &counts.bytes[..] } else { &[] };
+    (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words.all(), out))
+}
+
+/// Encodes by bins.
+fn in_bins<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    bins: &Bins,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    data: &[u8],
+    out: &mut [u8],
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    let n = data.len() / size_of::<E::Word>();
+    if let Some(short_bins) = p.shorten_bins::<E>(plan, bins, data, &mut buffers.numbers) {
+        if short_bins.collides {
+            return (None, short_bins.seen);
+        }
+        if short_bins.are_short
+            && let Some(body) = short_numbers::<E>(p, plan, Meaning::Bins, (lens, n), short_bins.base, buffers, out)
+        {
+            return (Some(body), short_bins.seen);
+        }
+    }
+    let words = &mut buffers.words[..n];
+    let (any, largest) = p.load(plan.big_endian, data, words);
+    p.quantize::<E>(bins, words);
+    let body =
+        if collides(plan, words) { None } else { Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out)) };
+    (body, Bits { any, largest })
+}
+
+/// Encodes by elements' bits, rounded to so many mantissa bits; `None` where they cannot be, or an element would come
+/// back as a missing value.
+fn by_bits<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    keep_bits: Option<u32>,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    data: &[u8],
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let n = data.len() / size_of::<E::Word>();
+    let words = &mut buffers.words[..n];
+    p.load(plan.big_endian, data, words);
+    if let Some(keep) = keep_bits {
+        let is_rounded = round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
+        if !is_rounded || collides(plan, words) {
+            return None;
+        }
+    }
+    let any = words.iter().fold(E::Word::ZERO, |any, w| any | *w);
+    let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
+    words.iter_mut().for_each(|w| *w = ordered::<E>(*w).sar(shift));
+    Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
+}
+
+/// Parts of a bit that a form may be estimated to cost that is to take less than so many bytes: a little more.
+fn most_cost(bytes: usize) -> u64 {
+    8 * BIT * (bytes + bytes / 64) as u64
+}
+
+/// Encodes every bit in the form that takes least; `None` if it costs more than `most_cost` parts of a bit, or the
+/// elements themselves take less. Never inlined: tables of its own would lie on the stack of tiles with a bound too.
+#[inline(never)]
+fn lossless_tile<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    lens: [usize; AXES],
+    most_cost: u64,
+    buffers: &mut Buffers<E::Word>,
+    data: &[u8],
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let n = data.len() / size_of::<E::Word>();
+    let elements = &mut buffers.elements[..n];
+    p.load(plan.big_endian, data, elements);
+    if elements.iter().all(|w| *w == elements[0]) {
+        return by_bits::<E>(p, plan, None, lens, buffers, data, out);
+    }
+    let (elements, forms) = (&buffers.elements[..n], &mut buffers.lossless);
+    let choice = lossless::choose::<E>(p, plan, lens, elements, forms);
+    if choice.cost > most_cost.min(BIT * n as u64 * u64::from(E::Word::BITS)) {
+        return None;
+    }
+    choice.write_side(n, forms);
+    let (own, codes, side) = forms.written(&choice, n);
+    let mut prefix = Prefix::of_form(choice.base, choice.form, choice.set, plan.bins.is_some());
+    prefix.head.has_table = choice.own_table;
+    if place_codes(p, codes, &mut buffers.short)
+        && let Some((state, at)) = p.encode_placed(n, own, &mut buffers.short)
+    {
+        return Some((Kind::Packed, prefix.write([&[], side], &state, &buffers.short.stream[at..], out)));
+    }
+    let mut stream = Words::new(&mut buffers.stream);
+    let group = &mut buffers.group[0];
+    let (state, _) = code(codes.iter().copied(), Tables::Given(own), &mut buffers.codes, group, &mut stream);
+    Some((Kind::Packed, prefix.write([&[], side], &state, stream.all(), out)))
+}
+
+fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
+    plan.collisions().iter().any(|x| words.iter().fold(false, |any, w| any | (w.to_u64() == *x)))
+}
+
+/// The patches of a tile, as they stand in its body.
+fn patches(meaning: Meaning, side: &[u8]) -> &[u8] {
+    if let Meaning::Bits(_) = meaning { &[] } else { side }
+}
+
+/// The element that a word stands for.
+type ElementOf<W> = fn(&Plan, Meaning, W) -> W;
+
+/// Writes a tile of short words.
+fn short<W: Word>(
+    plan: &Plan,
+    meaning: Meaning,
+    base: W,
+    (choice, coded): (&Choice, Option<(State, usize, bool)>),
+    (n, buffers): (usize, &mut Buffers<W>),
+    element: ElementOf<W>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let base = base.add(W::from_u64(choice.middle));
+    let mut prefix = Prefix::new(base, meaning, choice.set, plan.bins.is_some());
+    let side = patches(meaning, &buffers.side);
+    match &coded {
+        Some((state, at, has_table)) => {
+            let table = if *has_table { &buffers.counts.bytes[..] } else { &[] };
+            let codes = (&buffers.short.places[..n], &mut buffers.sparse);
+            let words = &buffers.short.stream[*at..];
+            (Kind::Packed, prefix.write_least(side, table, codes, state, words, out))
+        }
+        None => flat(plan, meaning, base, &mut prefix, element, side, out),
+    }
+}
+
+/// Packs the first `n` words; bins are not short ones, where a level knows these.
+fn pack<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    meaning: Meaning,
+    lens: [usize; AXES],
+    n: usize,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let words = &mut buffers.words[..n];
+    let base = words[0];
+    words.iter_mut().for_each(|w| *w = w.sub(base));
+    if (matches!(meaning, Meaning::Bits(_)) || !p.has_vectors())
+        && p.shorten(words, &mut buffers.numbers)
+        && let Some(body) = short_numbers::<E>(p, plan, meaning, (lens, n), base, buffers, out)
+    {
+        return body;
+    }
+    pack_words(plan, meaning, (lens, n), base, buffers, element::<E>, out)
+}
+
+/// Encodes `n` short numbers, from which the base was taken, by differences along axes or by interpolation.
+fn short_numbers<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    meaning: Meaning,
+    (lens, n): ([usize; AXES], usize),
+    base: E::Word,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    if closed_loop::is_for(plan) {
+        let numbers = &buffers.numbers[MARGIN..MARGIN + n];
+        if let Way::Interpolated(rule) = closed_loop::choose_exact(p, lens, numbers, &mut buffers.closed) {
+            let Buffers { closed, interpolated, numbers, .. } = &mut *buffers;
+            let numbers = &numbers[MARGIN..MARGIN + n];
+            if closed_loop::encode_exact(p, lens, numbers, rule, closed, interpolated)
+                && interpolated[..n].iter().any(|c| *c != 0)
+            {
+                let side = std::mem::take(&mut buffers.side);
+                let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
+                prefix.head.predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };
+                let body = codes_of_tile::<E>(p, &mut prefix, n, patches(meaning, &side), buffers, out);
+                buffers.side = side;
+                return Some(body);
+            }
+        }
+    }
+    let Buffers { numbers, short: coder, counts, .. } = &mut *buffers;
+    let (choice, differ) = p.differ(&plan.grid, lens, numbers, &mut coder.places)?;
+    let coded = if differ { Some(p.encode_codes(n, counts, coder)?) } else { None };
+    Some(short(plan, meaning, base, (&choice, coded), (n, buffers), element::<E>, out))
+}
+
+/// The same without a level's instructions, of words from which `base` was taken. Never inlined: it is one for all
+/// types and levels that have such words.
+#[inline(never)]
+fn pack_words<W: Word>(
+    plan: &Plan,
+    meaning: Meaning,
+    (lens, n): ([usize; AXES], usize),
+    mut base: W,
+    buffers: &mut Buffers<W>,
+    element: ElementOf<W>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let words = &mut buffers.words[..n];
+    let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
+    let choice = axes::choose_by_some(&plan.grid, lens, words, trial, differences);
+    base = base.add(W::from_u64(choice.middle));
+    let mut prefix = Prefix::new(base, meaning, choice.set, plan.bins.is_some());
+    if differences.iter().all(|d| *d == W::ZERO) {
+        return flat(plan, meaning, base, &mut prefix, element, patches(meaning, &buffers.side), out);
+    }
+    let mut words = Words::new(&mut buffers.stream);
+    let codes = differences.iter().map(|d| d.zigzag());
+    let by = Tables::Counted(&mut buffers.counts);
+    let (state, has_table) = code(codes, by, &mut buffers.codes, &mut buffers.group[0], &mut words);
+    let table = if has_table { &buffers.counts.bytes[..] } else { &[] };
+    let side = patches(meaning, &buffers.side);
+    let most = buffers.codes[..n].iter().fold(W::ZERO, |m, c| m.max(*c)).to_u64();
+    if most > u32::MAX.into() {
+        prefix.head.has_table = has_table;
+        return (Kind::Packed, prefix.write([side, table], &state, words.all(), out));
+    }
+    let codes = buffers.short.places[..n].iter_mut().zip(&buffers.codes[..n]);
+    codes.for_each(|(place, code)| *place = code.to_u64() as u32);
+    let codes = (&buffers.short.places[..n], &mut buffers.sparse);
+    (Kind::Packed, prefix.write_least(side, table, codes, &state, words.all(), out))
+}
+
+/// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
+fn flat<W: Word>(
+    plan: &Plan,
+    meaning: Meaning,
+    base: W,
+    prefix: &mut Prefix,
+    element: ElementOf<W>,
+    side: &[u8],
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let size = size_of::<W>().next_multiple_of(plan.layout.unit());
+    if !side.is_empty() || size > prefix.len.next_multiple_of(plan.layout.unit()) {
+        return (Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out));
+    }
+    out[..size].fill(0);
+    element(plan, meaning, base).store(out);
+    (Kind::Constant, size)
+}
+
+/// See `ElementOf`.
+fn element<E: Multiple>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
+    match (meaning, &plan.bins) {
+        (Meaning::Bins, Some(bins)) => bins.decode::<E, Plain>(word),
+        (Meaning::Bits(shift), _) => from_bits::<E>(word, shift),
+        (Meaning::Bins | Meaning::Multiples(_), _) => word,
+    }
+}

@@ -1,0 +1,597 @@
+//! The form that a tile takes, by what codes are going to cost.
+
+use super::passes::*;
+use super::{Form, Order, Prediction, sample};
+use crate::codec::predict::code::encode::{Of, Own};
+use crate::codec::predict::code::low::Low;
+use crate::codec::predict::code::own_table::{self as table, Costs, Counts, SYMBOLS, Table};
+use crate::codec::predict::code::tables::TOKENS;
+use crate::codec::predict::code::token_costs::BIT;
+use crate::codec::predict::format::{GROUP, GROUPS, Grid};
+use crate::codec::predict::map::plan::Plan;
+use crate::codec::predict::map::{decimals, order, ranks};
+use crate::codec::predict::predict::{axes, lags};
+use crate::codec::predict::simd::Level;
+use crate::error::Result;
+use crate::host::memory::{boxed, filled, reserve};
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::Element;
+use crate::primitives::rans::Symbol;
+use crate::primitives::word::Word;
+
+/// Fewer low bits than these are left to the coder.
+const FEWEST_LOW: u32 = 4;
+/// One word of so many is zero where words are tried as they are, and one of samples.
+const ZEROS: usize = 16;
+const ZEROS_OF_SAMPLE: usize = 128;
+/// Low bits beside the coder may cost one part in so many, for they are faster.
+const FASTER: u64 = 256;
+
+/// Buffers that an encoder reuses from tile to tile.
+pub struct Buffers<W> {
+    /// The words of one order, less the first.
+    words: Vec<W>,
+    trial: Vec<W>,
+    codes: Vec<W>,
+    /// The codes of the choice.
+    best: Vec<W>,
+    tokens: Vec<u8>,
+    /// What stands between base and states.
+    side: Vec<u8>,
+    odd: decimals::Odd<W>,
+    list: Vec<W>,
+    lags: Box<lags::Lags>,
+    seen: lags::Seen,
+    tables: Tables,
+}
+
+/// What tables are found in: none of it on the stack.
+struct Tables {
+    /// That of the choice.
+    best: Box<[Table; 1]>,
+    /// That of the codes at hand, one that may be better, and one of no further use.
+    own: Box<[Table; 1]>,
+    other: Box<[Table; 1]>,
+    trial: Box<[Table; 1]>,
+    costs: Box<Costs>,
+    counts: Box<Counts>,
+    more_counts: Box<Counts>,
+    /// Counts of every fourth token.
+    parts: Box<[Counts; 3]>,
+    best_counts: Box<Counts>,
+    /// What groups cost by the tables that are always there.
+    fixed: Box<[u64; GROUPS]>,
+    symbols: Box<[Symbol; SYMBOLS]>,
+}
+
+impl Tables {
+    fn new() -> Result<Tables> {
+        let table = || boxed(Table::EMPTY);
+        Ok(Tables {
+            best: table()?,
+            own: table()?,
+            other: table()?,
+            trial: table()?,
+            costs: boxed(0)?,
+            counts: boxed(0)?,
+            more_counts: boxed(0)?,
+            parts: boxed([0; SYMBOLS])?,
+            best_counts: boxed(0)?,
+            fixed: boxed(0)?,
+            symbols: boxed(Symbol::new(0, 0))?,
+        })
+    }
+
+    /// Finds the table for those groups of tokens that cost more by a fixed one; what all cost then, and its bytes. It
+    /// has all tokens.
+    fn fit(&mut self, p: impl Level, tokens: &[u8]) -> (u64, usize) {
+        let Tables { other: table, costs, counts: all, more_counts: counts, parts, fixed, .. } = self;
+        let table = &mut table[0];
+        p.run(Count { tokens, counts: all, parts });
+        debug_assert!(all[TOKENS..].iter().all(|count| *count == 0));
+        p.run(Fit { counts: all, table, costs });
+        p.run(CountCheaper { tokens, costs, fixed, all, counts });
+        p.run(Fit { counts, table, costs });
+        let groups = tokens.chunks(GROUP).zip(fixed.iter());
+        (groups.map(|(tokens, fixed)| table::cost(&costs[..], tokens).min(*fixed)).sum(), table.bytes())
+    }
+
+    /// The same for all groups; the table is that of the codes at hand.
+    fn fit_all(&mut self, p: impl Level, tokens: &[u8]) -> (u64, usize) {
+        let Tables { own: table, costs, counts, parts, .. } = self;
+        let table = &mut table[0];
+        p.run(Count { tokens, counts, parts });
+        p.run(Fit { counts, table, costs });
+        let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
+        (symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum(), table.bytes())
+    }
+}
+
+impl<W: Word> Buffers<W> {
+    /// Allocates them for the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+        let n = grid.capacity();
+        let words = || filled(n, W::ZERO);
+        let mut odd = decimals::Odd::new();
+        reserve(&mut odd, decimals::most_odd(n))?;
+        let mut list = Vec::new();
+        reserve(&mut list, ranks::MOST)?;
+        let mut side = Vec::new();
+        // More than any form takes, so that it never grows.
+        reserve(&mut side, n * (size_of::<W>() + 2) + 4096)?;
+        Ok(Buffers {
+            words: words()?,
+            trial: words()?,
+            codes: words()?,
+            best: words()?,
+            tokens: filled(n, 0)?,
+            side,
+            odd,
+            list,
+            lags: boxed(0)?,
+            seen: lags::Seen::new()?,
+            tables: Tables::new()?,
+        })
+    }
+}
+
+/// How a tile is to be coded.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<W> {
+    /// Its form.
+    pub form: Form,
+    /// The axes of its differences.
+    pub set: u8,
+    /// What is taken from its words.
+    pub base: W,
+    /// It brings a table.
+    pub own_table: bool,
+    low: Low,
+    digits: u8,
+    /// Parts of a bit that it costs.
+    pub cost: u64,
+}
+
+impl<W: Word> Choice<W> {
+    /// One of which nothing but form and base is known.
+    fn new(form: Form, base: W) -> Choice<W> {
+        Choice { form, set: 0, base, own_table: false, low: Low::default(), digits: 0, cost: 0 }
+    }
+
+    /// Writes what stands between base and states; the codes become what the coder gets of them.
+    pub fn write_side(&self, n: usize, buffers: &mut Buffers<W>) {
+        let Buffers { side, odd, list, lags, best, tables, .. } = buffers;
+        side.clear();
+        if self.form.order == Order::Ranks {
+            ranks::write(list, side);
+        }
+        if self.form.order == Order::Decimals {
+            decimals::write(self.digits, odd, side);
+        }
+        if self.form.prediction == Prediction::Lags {
+            lags::write(n, lags, side);
+        }
+        if self.own_table {
+            tables.best[0].write(side);
+        }
+        if self.form.low {
+            self.low.write(&mut best[..n], side);
+        }
+    }
+}
+
+/// The forms that are told by samples, by their numbers.
+const AXES_FORM: usize = 0;
+const NUMBERS: usize = 1;
+const SYMBOLS_FORM: usize = 2;
+const MAGNITUDES: usize = 3;
+/// How many these are.
+const PLAIN_FORMS: usize = 4;
+
+/// The forms beside those, one of which is tried at most where samples tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    Ranks,
+    /// Of so many digits.
+    Decimals(u8),
+    Lags,
+}
+
+/// Which low bits of codes stand beside the coder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LowBits {
+    /// Those that are cheaper there.
+    Open,
+    /// So many; 0 for none.
+    Known(u32),
+}
+
+/// All of a tile, or a part of it.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Elements.
+    n: usize,
+    /// As many as one of them stands for.
+    share: u64,
+}
+
+impl Part {
+    fn all(n: usize) -> Part {
+        Part { n, share: 1 }
+    }
+
+    /// What all of the tile costs, if symbols of the part do so much, and its table takes so many bytes.
+    fn cost(self, symbols: u64, table_bytes: usize) -> u64 {
+        self.share * symbols + 8 * BIT * table_bytes as u64
+    }
+}
+
+/// The words of elements' bits in the order of numbers.
+fn ordered<E: Element>(bits: E::Word, shift: u32) -> E::Word {
+    order::ordered::<E>(bits).sar(shift)
+}
+
+/// The words of elements' bits in the order of magnitudes.
+fn magnitude<W: Word>(bits: W, shift: u32) -> W {
+    bits.rotl(1) >> shift
+}
+
+/// A tile, and what is known of it before any form is tried.
+struct Tile<'a, E: Element> {
+    elements: &'a [E::Word],
+    lens: [usize; AXES],
+    /// The axes that it has, and those along which differences look shortest.
+    allowed: u8,
+    set: u8,
+    numbers: Form,
+    magnitudes: Form,
+    /// Taken from its words.
+    base: E::Word,
+}
+
+/// Chooses for the tile with these elements and lengths; its codes are left in the buffers.
+pub fn choose<E: Element>(
+    p: impl Level,
+    plan: &Plan,
+    lens: [usize; AXES],
+    elements: &[E::Word],
+    buffers: &mut Buffers<E::Word>,
+) -> Choice<E::Word> {
+    let n = elements.len();
+    let any = p.run(AnyBits { elements });
+    let zeros_below = |any: E::Word| if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
+    let numbers = Form::plain(zeros_below(any));
+    let magnitudes = Form { order: Order::Magnitudes, ..Form::plain(zeros_below(any.rotl(1))) };
+    let base = ordered::<E>(elements[0], numbers.shift);
+    p.run(Ordered::<E> { elements, shift: numbers.shift, base, words: &mut buffers.words[..n] });
+    let allowed = plan.grid.set();
+    let set = buffers.axes(p, allowed, lens, n);
+    let tile = Tile::<E> { elements, lens, allowed, set, numbers, magnitudes, base };
+    let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
+    match sample::share(n) {
+        Some(share) => {
+            let special = buffers.special(p, &tile);
+            let (costs, low) = buffers.look(p, &tile, share as u64);
+            let tried = sample::tried(costs, special.is_none());
+            (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| buffers.plain(p, &tile, f, low, &mut best));
+            if let Some(special) = special {
+                buffers.try_special(p, &tile, special, &mut best);
+            }
+        }
+        None => {
+            let of_floats = if E::EXPONENT_BITS > 0 { PLAIN_FORMS } else { MAGNITUDES };
+            (0..of_floats).for_each(|f| buffers.plain(p, &tile, f, LowBits::Open, &mut best));
+            buffers.try_special(p, &tile, Special::Lags, &mut best);
+            if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
+                buffers.try_special(p, &tile, Special::Ranks, &mut best);
+            }
+            if let Some(digits) = decimals::digits::<E>(elements) {
+                buffers.try_special(p, &tile, Special::Decimals(digits), &mut best);
+            }
+        }
+    }
+    best
+}
+
+impl<W: Word> Buffers<W> {
+    /// The codes at hand are the best, and their table.
+    fn keep(&mut self) {
+        std::mem::swap(&mut self.best, &mut self.codes);
+        std::mem::swap(&mut self.tables.best, &mut self.tables.own);
+    }
+
+    /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before
+    /// them.
+    pub fn written(&mut self, choice: &Choice<W>, n: usize) -> (Option<Own<'_>>, &[W], &[u8]) {
+        let Tables { best, costs, symbols, .. } = &mut self.tables;
+        let own = choice.own_table.then(|| {
+            best[0].costs(costs);
+            best[0].symbols(symbols);
+            let of = match choice.form {
+                Form { prediction: Prediction::Symbols, .. } => Of::All,
+                Form { low: true, .. } => Of::Every,
+                _ => Of::Cheaper(costs),
+            };
+            Own { frequencies: best[0].frequencies(), symbols, of }
+        });
+        (own, &self.best[..n], &self.side)
+    }
+
+    /// The choice that is less, of the two; the codes at hand and their table are kept if it is the other one.
+    fn keep_if_less(&mut self, best: &mut Choice<W>, choice: Choice<W>) {
+        if choice.cost < best.cost {
+            *best = choice;
+            self.keep();
+        }
+    }
+
+    /// The set of axes, out of `allowed`, whose differences look shortest: by samples, but of a small tile.
+    fn axes(&mut self, p: impl Level, allowed: u8, lens: [usize; AXES], n: usize) -> u8 {
+        let words = &self.words[..n];
+        if sample::share(n).is_some() {
+            return p.run(sample::Axes { allowed, lens, words });
+        }
+        axes::choose(axes::sets(allowed), lens, words, &mut self.trial[..n])
+    }
+
+    /// The form beside the plain ones that samples speak for.
+    fn special<E: Element<Word = W>>(&mut self, p: impl Level, tile: &Tile<E>) -> Option<Special> {
+        let Tile { elements, lens, set, .. } = *tile;
+        let words = &self.words[..elements.len()];
+        if W::BITS > 8 && ranks::may_be_few(elements) && ranks::list(elements, &mut self.list) {
+            return Some(Special::Ranks);
+        }
+        if let Some(digits) = decimals::digits::<E>(elements)
+            && decimals::are_nearer::<E>(elements, words, digits)
+        {
+            return Some(Special::Decimals(digits));
+        }
+        p.run(lags::MayPay { words, set, lens, seen: &mut self.seen }).then_some(Special::Lags)
+    }
+
+    /// What the plain forms cost, by samples of which each stands for so many, and the low bits of differences.
+    fn look<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        share: u64,
+    ) -> ([u64; PLAIN_FORMS], LowBits) {
+        let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
+        let n = elements.len();
+        let mut costs = [u64::MAX; PLAIN_FORMS];
+        let count = p.run(sample::Differences { set, lens, words: &self.words[..n], sample: &mut self.codes });
+        let part = Part { n: count, share };
+        p.run(Zigzag { codes: &mut self.codes[..count] });
+        let choice = Choice::new(numbers, base);
+        let along = self.tokens(p, choice, part, LowBits::Open);
+        costs[AXES_FORM] = along.cost;
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        if let Some(choice) = self.numbers(p, choice, part) {
+            costs[NUMBERS] = choice.cost;
+        }
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        costs[SYMBOLS_FORM] = self.symbols(p, numbers, part, true).cost;
+        if E::EXPONENT_BITS > 0 {
+            sample::words(|i| magnitude(elements[i], magnitudes.shift), n, &mut self.codes);
+            costs[MAGNITUDES] = self.symbols(p, magnitudes, part, false).cost;
+        }
+        (costs, LowBits::Known(along.low.bits))
+    }
+
+    /// Tries a plain form.
+    fn plain<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        form: usize,
+        low: LowBits,
+        best: &mut Choice<W>,
+    ) {
+        let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
+        let n = elements.len();
+        let choice = match form {
+            AXES_FORM => Some(self.differences(p, lens, Choice { set, ..Choice::new(numbers, base) }, n, low)),
+            MAGNITUDES => {
+                let codes = self.codes[..n].iter_mut().zip(elements);
+                codes.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
+                Some(self.symbols(p, magnitudes, Part::all(n), false))
+            }
+            _ => {
+                let codes = self.codes[..n].iter_mut().zip(&self.words[..n]);
+                codes.for_each(|(c, w)| *c = w.add(base));
+                if form == NUMBERS {
+                    self.numbers(p, Choice::new(numbers, W::ZERO), Part::all(n))
+                } else {
+                    Some(self.symbols(p, numbers, Part::all(n), true))
+                }
+            }
+        };
+        if let Some(choice) = choice {
+            self.keep_if_less(best, choice);
+        }
+    }
+
+    /// Tries another one. The words are those of decimals then, if it is these.
+    fn try_special<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        special: Special,
+        best: &mut Choice<W>,
+    ) {
+        let Tile { elements, lens, allowed, numbers, base, .. } = *tile;
+        let n = elements.len();
+        let choice = match special {
+            Special::Ranks => {
+                ranks::words(elements, &self.list, &mut self.codes[..n]);
+                let mut choice = self.symbols(p, Form { order: Order::Ranks, ..Form::plain(0) }, Part::all(n), false);
+                choice.cost += BIT * ranks::cost(&self.list);
+                Some(choice)
+            }
+            Special::Decimals(digits) => self.decimals::<E>(p, elements, digits, lens, allowed),
+            Special::Lags => self.lags(p, Choice::new(numbers, base), n),
+        };
+        if let Some(choice) = choice {
+            self.keep_if_less(best, choice);
+        }
+    }
+
+    /// Elements as integers over a power of ten, by differences along axes.
+    fn decimals<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        elements: &[W],
+        digits: u8,
+        lens: [usize; AXES],
+        allowed: u8,
+    ) -> Option<Choice<W>> {
+        let n = elements.len();
+        let (words, odd) = (&mut self.words[..n], &mut self.odd);
+        if !p.run(decimals::Integers::<E> { elements, digits, words, odd }) {
+            return None;
+        }
+        let base = self.words[0];
+        self.words[..n].iter_mut().for_each(|w| *w = w.sub(base));
+        let form = Form { order: Order::Decimals, ..Form::plain(0) };
+        let set = self.axes(p, allowed, lens, n);
+        let choice = Choice { set, digits, ..Choice::new(form, base) };
+        let mut choice = self.differences(p, lens, choice, n, LowBits::Open);
+        choice.cost += BIT * decimals::cost(&self.odd);
+        Some(choice)
+    }
+
+    /// Words, from which the base is taken, by their differences along the axes of a choice.
+    fn differences(
+        &mut self,
+        p: impl Level,
+        lens: [usize; AXES],
+        choice: Choice<W>,
+        n: usize,
+        low: LowBits,
+    ) -> Choice<W> {
+        p.run(Differences { set: choice.set, lens, words: &self.words[..n], codes: &mut self.codes[..n] });
+        self.tokens(p, choice, Part::all(n), low)
+    }
+
+    /// The same words by their distances from earlier ones.
+    fn lags(&mut self, p: impl Level, choice: Choice<W>, n: usize) -> Option<Choice<W>> {
+        let words = &self.words[..n];
+        if !p.run(lags::Choose { words, seen: &mut self.seen, lags: &mut self.lags }) {
+            return None;
+        }
+        let codes = &mut self.codes[..n];
+        p.run(lags::Forward { words, lags: &self.lags, differences: codes });
+        p.run(Zigzag { codes });
+        let form = Form { prediction: Prediction::Lags, ..choice.form };
+        let mut choice = self.tokens(p, Choice { form, ..choice }, Part::all(n), LowBits::Open);
+        choice.cost += BIT * lags::cost(n, &self.lags);
+        Some(choice)
+    }
+
+    /// The words that stand as codes, where many are zero: these have the shortest code then.
+    fn numbers(&mut self, p: impl Level, choice: Choice<W>, part: Part) -> Option<Choice<W>> {
+        let codes = &mut self.codes[..part.n];
+        let one_of = if part.share == 1 { ZEROS } else { ZEROS_OF_SAMPLE };
+        if one_of * codes.iter().filter(|w| **w == W::ZERO).count() < part.n {
+            return None;
+        }
+        p.run(Zigzag { codes });
+        Some(self.tokens(p, choice, part, LowBits::Open))
+    }
+
+    /// What the codes cost as tokens, with and without a table of their own.
+    fn tokens(&mut self, p: impl Level, choice: Choice<W>, part: Part, low: LowBits) -> Choice<W> {
+        if let LowBits::Known(bits) = low
+            && bits > 0
+        {
+            return self.tokens_with_low(p, choice, part, bits);
+        }
+        let (codes, tokens) = (&self.codes[..part.n], &mut self.tokens[..part.n]);
+        let raw = BIT * p.run(Tokens { codes, low: 0, tokens });
+        let tables = &mut self.tables;
+        let plain = raw + p.run(ByFixed { codes, tokens, fixed: &mut tables.fixed });
+        let plain = Choice { own_table: false, cost: part.cost(plain, 0), ..choice };
+        let (symbols, bytes) = tables.fit(p, tokens);
+        let own = Choice { own_table: true, cost: part.cost(symbols + raw, bytes), ..choice };
+        let best = if own.cost < plain.cost { own } else { plain };
+        std::mem::swap(&mut tables.own, &mut tables.other);
+        let bits = if low == LowBits::Open { p.run(LowBitsOf { codes }) } else { 0 };
+        if bits < FEWEST_LOW {
+            return best;
+        }
+        std::mem::swap(&mut tables.own, &mut tables.trial);
+        let with_low = self.tokens_with_low(p, choice, part, bits);
+        if with_low.cost > best.cost + best.cost / FASTER {
+            std::mem::swap(&mut self.tables.own, &mut self.tables.trial);
+            return best;
+        }
+        with_low
+    }
+
+    /// What the codes cost with so many low bits of each beside the coder, and a table for all groups.
+    fn tokens_with_low(&mut self, p: impl Level, choice: Choice<W>, part: Part, bits: u32) -> Choice<W> {
+        let tokens = &mut self.tokens[..part.n];
+        let low = Low { bits, ..Low::default() };
+        let raw = BIT * (p.run(Tokens { codes: &self.codes[..part.n], low: bits, tokens }) + low.cost(part.n));
+        let (symbols, bytes) = self.tables.fit_all(p, tokens);
+        let form = Form { low: true, ..choice.form };
+        Choice { form, own_table: true, low, cost: part.cost(symbols + raw, bytes), ..choice }
+    }
+
+    /// What the words that stand as codes cost as symbols.
+    fn symbols(&mut self, p: impl Level, form: Form, part: Part, signed: bool) -> Choice<W> {
+        let codes = &mut self.codes[..part.n];
+        // In an order of numbers from 0 on.
+        let sign = if signed { W::SIGN } else { W::ZERO };
+        let (least, most) = p.run(Turn { sign, codes });
+        // Symbols begin at a multiple of what one of them stands for, so that 0 has no low bits.
+        let first = |bits: u32| least >> bits << bits;
+        let mut bits = most.sub(least).width().saturating_sub(SYMBOLS.ilog2());
+        if (most.sub(first(bits)) >> bits).to_u64() >= SYMBOLS as u64 {
+            bits += 1;
+        }
+        let first = first(bits);
+        let Tables { own: table, trial, costs, counts, best_counts, parts, .. } = &mut self.tables;
+        p.run(CountSymbols { codes, first, bits, symbols: &mut self.tokens[..part.n] });
+        p.run(Count { tokens: &self.tokens[..part.n], counts, parts });
+        let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
+            p.run(Fit { counts, table, costs });
+            let low = Low { bits, bare: 0, bare_codes: bare(p, codes, bits, counts).1 };
+            let low = if bits > 0 { low.cost(part.n) } else { 0 };
+            let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
+            let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum();
+            part.cost(symbols + BIT * low, table.bytes())
+        };
+        let (mut least_cost, mut best_bits) = (cost(counts, bits, &mut table[0]), bits);
+        best_counts.copy_from_slice(&counts[..]);
+        while bits + 1 < W::BITS && counts[1..].iter().any(|count| *count > 0) {
+            (0..SYMBOLS).for_each(|s| counts[s] = counts.get(2 * s..2 * s + 2).map_or(0, |two| two[0] + two[1]));
+            bits += 1;
+            let cost = cost(counts, bits, &mut trial[0]);
+            if cost >= least_cost {
+                break;
+            }
+            (least_cost, best_bits) = (cost, bits);
+            best_counts.copy_from_slice(&counts[..]);
+            std::mem::swap(table, trial);
+        }
+        let bits = best_bits;
+        let (symbol, bare_codes) = bare(p, codes, bits, best_counts);
+        let low = Low { bits, bare: if bare_codes > 0 { symbol } else { 0 }, bare_codes };
+        let form = Form { prediction: Prediction::Symbols, low: bits > 0, ..form };
+        let base = first ^ sign;
+        Choice { form, set: 0, base, own_table: true, low, digits: 0, cost: least_cost }
+    }
+}
+
+/// The symbol that occurs most, and how many codes have it if all of these are without low bits.
+fn bare<W: Word>(p: impl Level, codes: &[W], bits: u32, counts: &Counts) -> (u8, usize) {
+    let most = (0..SYMBOLS).max_by_key(|s| (counts[*s], SYMBOLS - s)).unwrap_or(0);
+    let count = counts[most] as usize;
+    if bits == 0 || 16 * count <= codes.len() {
+        return (most as u8, 0);
+    }
+    let symbol = W::from_u64(most as u64);
+    let low = p.run(LowOf { codes, bits, symbol });
+    (most as u8, if low == W::ZERO { count } else { 0 })
+}

@@ -1,0 +1,402 @@
+//! Codes that 32 bits hold, by vectors: those of nearly all tiles. What comes out is what `encode` and `decode` say.
+
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+use super::counts::TokenCounts;
+use super::encode::{Of, Own as Given};
+use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
+use super::own_table::OWN;
+use super::states::{State, check_end, encode_classes, lower, read_classes};
+use super::tables::{SLOTS_OF, TABLES};
+use crate::codec::predict::format::*;
+use crate::codec::predict::simd::lanes::Lanes;
+use crate::codec::predict::simd::vec::Simd;
+use crate::codec::predict::simd::{Level, MARGIN, Task};
+use crate::error::{Result, fail};
+use crate::host::memory::{Aligned, boxed, filled};
+use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
+use crate::primitives::word::Word;
+
+/// What an encoder keeps of the codes of a tile.
+pub struct Buffers {
+    /// The codes.
+    pub places: Aligned<u32>,
+    groups: Vec<Group>,
+    own: OwnEncoding,
+    /// The words of the last tile, at the end.
+    pub stream: Aligned<u16>,
+}
+
+impl Buffers {
+    /// For the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Buffers> {
+        let n = grid.capacity();
+        Ok(Buffers {
+            places: Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?,
+            groups: filled(grid.groups(), Group::ZERO)?,
+            own: OwnEncoding::new()?,
+            // Each symbol takes 10 bits at the most, its raw bits as many as there are.
+            stream: Aligned::filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
+        })
+    }
+
+    /// Makes the places behind `n` codes 0, up to the end of the last group.
+    #[inline(always)]
+    pub fn clear_behind(&mut self, n: usize) {
+        self.places[n..groups(n) * GROUP].fill(0);
+    }
+}
+
+/// Encodes the `n` codes, by a table of the tile's own where that takes less: how coding ended, where the words begin,
+/// and whether there is such a table.
+#[inline(always)]
+pub fn encode_codes<P: Simd<M>, const M: usize>(
+    p: P,
+    n: usize,
+    counts: &mut TokenCounts,
+    buffers: &mut Buffers,
+) -> (State, usize, bool) {
+    let Buffers { places, groups: all, own, stream, .. } = buffers;
+    let all = &mut all[..groups(n)];
+    take::<P, M>(p, places.as_chunks().0, n, all, counts);
+    let own = own_table(counts, own);
+    let mut words = Words::new(stream);
+    let state = encode::<P, M>(p, all, n, own, &mut words);
+    (state, words.at, own.is_some())
+}
+
+/// Codes below this are encoded by vectors.
+const LIMIT: u32 = 1 << 25;
+
+/// Codes as numbers of 32 bits; any of their bits.
+struct Narrow<'a, W> {
+    codes: &'a [W],
+    places: &'a mut [u32],
+}
+
+impl<W: Word> Task for Narrow<'_, W> {
+    type Done = W;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> W {
+        let mut any = W::ZERO;
+        let n = self.codes.len().min(self.places.len());
+        for i in 0..n {
+            any = any | self.codes[i];
+            self.places[i] = self.codes[i].to_u64() as u32;
+        }
+        any
+    }
+}
+
+/// Puts codes to their places; whether all are short.
+pub fn place_codes<W: Word>(p: impl Level, codes: &[W], buffers: &mut Buffers) -> bool {
+    let any = p.run(Narrow { codes, places: &mut buffers.places });
+    if any.to_u64() >= LIMIT.into() {
+        return false;
+    }
+    buffers.clear_behind(codes.len());
+    true
+}
+
+/// Classes that stay as they are.
+static SAME: [u8; TABLES] = {
+    let mut classes = [0; TABLES];
+    let mut class = 0;
+    while class < TABLES {
+        classes[class] = class as u8;
+        class += 1;
+    }
+    classes
+};
+
+/// See `Level::encode_placed`.
+#[inline(always)]
+pub fn encode_placed<P: Simd<M>, const M: usize>(
+    p: P,
+    n: usize,
+    given: Option<Given>,
+    buffers: &mut Buffers,
+) -> (State, usize) {
+    let Buffers { places, groups: all, own, stream, .. } = buffers;
+    let all = &mut all[..groups(n)];
+    let symbols = given.is_some_and(|given| matches!(given.of, Of::All));
+    for (g, (codes, group)) in places.as_chunks().0.iter().zip(&mut *all).enumerate() {
+        if symbols {
+            group.take_symbols(p, codes);
+            continue;
+        }
+        group.take(p, codes);
+        if let Some(given) = given
+            && group.class > 0
+        {
+            let has = present_in(n, g);
+            let has = |lane: usize, j: usize| has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1;
+            group.class = given.class(group.class, &group.tokens.map(u32::to_le_bytes), has);
+        }
+    }
+    let own = given.map(|given| (&SAME, own.fill(given.frequencies)));
+    let mut words = Words::new(stream);
+    let state = encode::<P, M>(p, all, n, own, &mut words);
+    (state, words.at)
+}
+
+/// What a decoder keeps of the codes of a short tile.
+pub struct Codes {
+    /// The differences in their places.
+    pub places: Aligned<u32>,
+    tail: Box<Tail>,
+}
+
+impl Codes {
+    /// For the tiles of a grid, once there is room.
+    pub fn new() -> Result<Codes> {
+        Ok(Codes { places: Aligned::filled(0, 0)?, tail: boxed([0; 2])? })
+    }
+
+    /// Makes room for the tiles of a grid.
+    pub fn make_room(&mut self, grid: &Grid) -> Result<()> {
+        if self.places.is_empty() {
+            self.places = Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a packed tile says of its codes.
+pub struct Packed<'a> {
+    /// See `Head`.
+    pub switch: usize,
+    /// The states that the encoder ended with.
+    pub lanes: [u32; LANES],
+    /// The slots of the tile's own table.
+    pub own: Option<&'a [u32; 1 << TABLE_BITS]>,
+    /// Tokens are codes.
+    pub direct: bool,
+    /// The words' bytes.
+    pub bytes: &'a [u8],
+}
+
+/// A tile that is to be decoded.
+#[derive(Clone, Copy)]
+pub struct Coded<'a> {
+    /// Its elements.
+    pub n: usize,
+    /// What it says.
+    pub packed: &'a Packed<'a>,
+    /// The greatest token that there is room for.
+    pub last: u32,
+}
+
+/// Takes all groups apart, and counts their tokens.
+#[inline(always)]
+fn take<P: Simd<M>, const M: usize>(
+    p: P,
+    places: &[[u32; GROUP]],
+    n: usize,
+    groups: &mut [Group],
+    counts: &mut TokenCounts,
+) {
+    counts.clear();
+    for (g, (codes, group)) in places.iter().zip(groups).enumerate() {
+        group.take(p, codes);
+        if group.class > 0 {
+            group.count(p, counts, absent(n, g));
+        }
+    }
+}
+
+/// A tile's own table, for encoding: the classes that groups get.
+type Own<'a> = Option<(&'a [u8; TABLES], Encoding<'a>)>;
+
+/// The table that follows from counts, if there is one.
+fn own_table<'a>(counts: &'a mut TokenCounts, own: &'a mut OwnEncoding) -> Own<'a> {
+    if !counts.choose() {
+        return None;
+    }
+    let encoding = own.fill(counts.frequencies());
+    Some((&counts.classes, encoding))
+}
+
+/// Encodes all groups of `n` codes; see `encode`.
+#[inline(always)]
+fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own, words: &mut Words) -> State {
+    let mut state = State::new();
+    let mut x = [p.splat(1); M];
+    let mut classes = [0u8; GROUPS];
+    for (g, group) in groups.iter().enumerate().rev() {
+        let (class, table) = match own {
+            Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
+            Some((classes, _)) => (classes[group.class].into(), Encoding::of(classes[group.class].into())),
+            None => (group.class, Encoding::of(group.class)),
+        };
+        classes[g] = class as u8;
+        if class == 0 {
+            continue;
+        }
+        let before = (x, words.at);
+        encode_group(p, group, table, (n, g), &mut x, words);
+        if state.is_small() {
+            let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
+            state.lanes = lanes[1];
+            if !state.holds((lanes[0], before.1), words, g + 1) {
+                for k in 0..M {
+                    x[k] = p.load(&state.lanes[k * (LANES / M)..]);
+                }
+                encode_group(p, group, table, (n, g), &mut x, words);
+            }
+        }
+    }
+    state.lanes = lanes_of(p, &x);
+    encode_classes(&mut state, &classes[..groups.len()], words);
+    state
+}
+
+/// Encodes group `g` of `n` codes.
+#[inline(always)]
+fn encode_group<P: Simd<M>, const M: usize>(
+    p: P,
+    group: &Group,
+    table: Encoding,
+    (n, g): (usize, usize),
+    x: &mut [P::V; M],
+    words: &mut Words,
+) {
+    if absent(n, g) == 0 {
+        group.encode::<P, M, true>(p, table, &[p.splat(0); M], x, words);
+    } else {
+        group.encode::<P, M, false>(p, table, &quads_of(p, &present_in(n, g)), x, words);
+    }
+}
+
+/// A tile on its way.
+struct Course<'a, P: Simd<M>, const M: usize> {
+    states: States<'a, P, M>,
+    classes: [u8; GROUPS],
+    tile: Coded<'a>,
+    words: &'a [[u8; 2]],
+}
+
+impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
+    /// Reads the classes of the groups.
+    #[inline(always)]
+    fn begin(p: P, tile: Coded<'a>, tail: &'a mut Tail) -> Course<'a, P, M> {
+        let packed = tile.packed;
+        let mut lanes = packed.lanes;
+        let threshold = if packed.switch == NEVER { 0 } else { LOW };
+        let mut source = rans::Source::new(packed.bytes, threshold);
+        let classes = read_classes(groups(tile.n), &mut lanes, &mut source);
+        let words = packed.bytes.as_chunks().0;
+        let states = States::new(p, &lanes, threshold, Source::new(words, source.at, tail));
+        Course { states, classes, tile, words }
+    }
+
+    /// What comes before group `g`.
+    #[inline(always)]
+    fn reach(&mut self, g: usize) -> Result<()> {
+        if g == self.tile.packed.switch {
+            let mut lanes = self.states.lanes();
+            lower(&mut lanes)?;
+            self.states.change(&lanes);
+        }
+        Ok(())
+    }
+
+    /// What group `g` is decoded by; its differences if all are 0.
+    #[inline(always)]
+    fn turn<'b>(&self, g: usize, out: &'b mut [u32; GROUP]) -> Option<Turn<'b, M>>
+    where
+        'a: 'b,
+    {
+        let class = usize::from(self.classes[g]);
+        if class == 0 {
+            out.fill(0);
+            return None;
+        }
+        let packed = self.tile.packed;
+        let slots = packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
+        Some(Turn { slots, place: (self.tile.n, g), direct: packed.direct, out })
+    }
+
+    /// Decodes group `g`; `None` if words have ended before, otherwise whether its differences fit 32 bits.
+    #[inline(always)]
+    fn decode(&mut self, p: P, g: usize, out: &mut [u32; GROUP]) -> Option<bool> {
+        let Some(turn) = self.turn(g, out) else { return Some(true) };
+        let last = self.tile.last;
+        if absent(self.tile.n, g) == 0 {
+            group::decode::<P, M, 1, true>(p, &mut [&mut self.states], &mut [turn], last)
+        } else {
+            group::decode::<P, M, 1, false>(p, &mut [&mut self.states], &mut [turn], last)
+        }
+    }
+
+    /// Checks how it ended.
+    #[inline(always)]
+    fn end(mut self) -> Result<()> {
+        self.reach(groups(self.tile.n))?;
+        check_end(&self.states.lanes(), self.words.get(self.states.source.at..))
+    }
+}
+
+/// See `Level::decode_short`. Verdicts are those of `decode`.
+#[inline(always)]
+pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes) -> Result<bool> {
+    let mut course = Course::<P, M>::begin(p, tile, &mut codes.tail);
+    for (g, out) in codes.places.as_chunks_mut().0[..groups(tile.n)].iter_mut().enumerate() {
+        course.reach(g)?;
+        match course.decode(p, g, out) {
+            Some(true) => (),
+            Some(false) => return Ok(false),
+            None => return fail!(Corrupt, "a tile's words end early"),
+        }
+    }
+    course.end()?;
+    Ok(true)
+}
+
+/// See `Level::decode_two`.
+#[inline(always)]
+pub fn decode_tiles<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+    matches!(decode_two::<P, M>(p, tiles, codes), Ok(true))
+}
+
+/// The same, with what is wrong.
+#[inline(always)]
+fn decode_two<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> Result<bool> {
+    let last = tiles[0].last.min(tiles[1].last);
+    let [one, other] = codes;
+    let mut a = Course::<P, M>::begin(p, tiles[0], &mut one.tail);
+    let mut b = Course::<P, M>::begin(p, tiles[1], &mut other.tail);
+    let [ours, others] = [one.places.as_chunks_mut().0, other.places.as_chunks_mut().0];
+    let both = groups(tiles[0].n).min(groups(tiles[1].n));
+    for (g, (out, other_out)) in ours.iter_mut().zip(others.iter_mut()).enumerate().take(both) {
+        a.reach(g)?;
+        b.reach(g)?;
+        let whole = absent(tiles[0].n.min(tiles[1].n), g) == 0;
+        let fits = match (a.turn(g, out), b.turn(g, other_out)) {
+            (Some(turn), Some(other)) if whole => {
+                group::decode::<P, M, 2, true>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
+            }
+            _ => match a.decode(p, g, out) {
+                Some(true) => b.decode(p, g, other_out),
+                verdict => verdict,
+            },
+        };
+        if fits != Some(true) {
+            return Ok(false);
+        }
+    }
+    for (course, places) in [(&mut a, ours), (&mut b, others)] {
+        let end = groups(course.tile.n);
+        for (g, out) in places.iter_mut().enumerate().take(end).skip(both) {
+            course.reach(g)?;
+            if course.decode(p, g, out) != Some(true) {
+                return Ok(false);
+            }
+        }
+    }
+    a.end()?;
+    b.end()?;
+    Ok(true)
+}

@@ -1,0 +1,213 @@
+//! Floats that are integers over a power of ten, as measurements and text files have them: the integers are the words.
+//! Elements that are not come back from a list.
+
+use crate::codec::predict::rest::{take, take16};
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::Lanes;
+use crate::error::{Result, fail};
+use crate::primitives::quantize::Element;
+use crate::primitives::word::Word;
+
+/// Powers of ten, by their digits.
+pub const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// Integers are below this.
+const LIMIT: f64 = (1u64 << 51) as f64;
+/// What is added and taken away to round to an integer.
+pub const ROUND: f64 = (3u64 << 51) as f64;
+/// Elements that are looked at first, and how many of them may not be decimals.
+const SAMPLE: usize = 32;
+pub const ODD: usize = 3;
+
+/// Whether elements of a type may be decimals.
+pub const fn has<E: Element>() -> bool {
+    matches!((E::EXPONENT_BITS, E::Word::BITS), (8, 32) | (11, 64))
+}
+
+/// The element next to k / `power`.
+#[inline(always)]
+fn element<E: Element>(k: E::Word, power: f64) -> E::Word {
+    let value = k.extend() as i64 as f64 / power;
+    E::Word::from_u64(if E::Word::BITS == 64 { value.to_bits() } else { u64::from((value as f32).to_bits()) })
+}
+
+/// The number that an element is.
+#[inline(always)]
+pub fn value<E: Element>(bits: E::Word) -> f64 {
+    let bits = bits.to_u64();
+    if E::Word::BITS == 64 { f64::from_bits(bits) } else { f32::from_bits(bits as u32).into() }
+}
+
+/// The integer of an element, and whether that gives it back.
+#[inline(always)]
+fn integer<E: Element>(bits: E::Word, power: f64) -> (E::Word, bool) {
+    let k = (value::<E>(bits) * power + ROUND) - ROUND;
+    let most = LIMIT.min(f64::from(E::Word::BITS - 1).exp2());
+    let k = if k.abs() < most { k as i64 } else { return (E::Word::ZERO, false) };
+    let k = E::Word::from_u64(k as u64);
+    (k, element::<E>(k, power) == bits)
+}
+
+/// How many digits the elements may have.
+pub fn digits<E: Element>(elements: &[E::Word]) -> Option<u8> {
+    if !has::<E>() {
+        return None;
+    }
+    let step = elements.len().div_ceil(SAMPLE);
+    let odd = |power: f64| elements.iter().step_by(step).filter(|bits| !integer::<E>(**bits, power).1).count();
+    POWERS.iter().position(|power| odd(*power) <= ODD).map(|digits| digits as u8)
+}
+
+/// Whether the integers of neighbours are nearer to each other than their words are, by some of them.
+pub fn are_nearer<E: Element>(elements: &[E::Word], words: &[E::Word], digits: u8) -> bool {
+    let (n, power) = (elements.len(), POWERS[usize::from(digits)]);
+    let (mut of_integers, mut of_words) = (0, 0);
+    for i in (0..n - 1).step_by(n.div_ceil(SAMPLE)) {
+        let [(a, is_a), (b, is_b)] = [i, i + 1].map(|i| integer::<E>(elements[i], power));
+        if is_a && is_b {
+            of_integers += b.sub(a).magnitude().width();
+            of_words += words[i + 1].sub(words[i]).magnitude().width();
+        }
+    }
+    of_integers < of_words
+}
+
+/// Elements that are no decimals, by place and bits.
+pub type Odd<W> = Vec<(u16, W)>;
+
+/// Of so many elements so many may be odd, at most.
+pub fn most_odd(n: usize) -> usize {
+    n / 8
+}
+
+/// The integers of elements; `odd` takes those that have none. Whether there are not too many.
+pub struct Integers<'a, E: Element> {
+    pub elements: &'a [E::Word],
+    pub digits: u8,
+    pub words: &'a mut [E::Word],
+    pub odd: &'a mut Odd<E::Word>,
+}
+
+impl<E: Element> Task for Integers<'_, E> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> bool {
+        let Integers { elements, digits, words, odd } = self;
+        let power = POWERS[usize::from(digits)];
+        let mut before = E::Word::ZERO;
+        odd.clear();
+        for (i, (bits, word)) in elements.iter().zip(words).enumerate() {
+            let (k, is_it) = integer::<E>(*bits, power);
+            if is_it {
+                before = k;
+            } else if odd.len() < most_odd(elements.len()) {
+                odd.push((i as u16, *bits));
+            } else {
+                return false;
+            }
+            *word = before;
+        }
+        true
+    }
+}
+
+/// Bits that `write` adds.
+pub fn cost<W: Word>(odd: &Odd<W>) -> u64 {
+    32 + odd.len() as u64 * u64::from(16 + W::BITS)
+}
+
+/// Writes how many digits, and the odd elements.
+pub fn write<W: Word>(digits: u8, odd: &Odd<W>, out: &mut Vec<u8>) {
+    out.extend([digits, 0]);
+    out.extend((odd.len() as u16).to_le_bytes());
+    odd.iter().for_each(|(place, _)| out.extend(place.to_le_bytes()));
+    for (_, bits) in odd {
+        let mut bytes = [0; 8];
+        bits.store(&mut bytes[..size_of::<W>()]);
+        out.extend(&bytes[..size_of::<W>()]);
+    }
+}
+
+/// What `write` wrote.
+#[derive(Clone, Copy, Debug)]
+pub struct Decimals<'a> {
+    power: f64,
+    places: &'a [u8],
+    bits: &'a [u8],
+}
+
+impl<'a> Decimals<'a> {
+    /// Reads it for a tile of `n` elements.
+    pub fn read(rest: &mut &'a [u8], n: usize, size: usize) -> Result<Decimals<'a>> {
+        let digits = take16(rest)?;
+        let count = usize::from(take16(rest)?);
+        let Some(power) = POWERS.get(usize::from(digits)) else {
+            return fail!(Corrupt, "decimals of {digits} digits");
+        };
+        let decimals = Decimals { power: *power, places: take(rest, 2 * count)?, bits: take(rest, size * count)? };
+        let mut free = 0;
+        for place in decimals.places() {
+            if !(free..n).contains(&place) {
+                return fail!(Corrupt, "element {place} of {n} is no decimal, where {free} is the first");
+            }
+            free = place + 1;
+        }
+        Ok(decimals)
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> + 'a {
+        self.places.as_chunks().0.iter().map(|place| u16::from_le_bytes(*place).into())
+    }
+
+    /// The elements of integers, which become them.
+    pub fn elements<E: Element>(&self, words: &mut [E::Word]) {
+        words.iter_mut().for_each(|w| *w = element::<E>(*w, self.power));
+        for (place, bits) in self.places().zip(self.bits.chunks_exact(size_of::<E::Word>())) {
+            words[place] = E::Word::load(bits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::predict::simd::lanes::Portable;
+    use crate::primitives::quantize::{F32, F64};
+
+    fn come_back<E: Element>(elements: &[E::Word], expected: u8) {
+        assert_eq!(digits::<E>(elements), Some(expected));
+        let mut words = vec![E::Word::ZERO; elements.len()];
+        let mut odd = Vec::new();
+        let all = Integers::<E> { elements, digits: expected, words: &mut words, odd: &mut odd };
+        assert!(all.run(Portable));
+        let mut bytes = Vec::new();
+        write(expected, &odd, &mut bytes);
+        assert_eq!(8 * bytes.len() as u64, cost(&odd));
+        let rest = &mut &bytes[..];
+        let read = Decimals::read(rest, elements.len(), size_of::<E::Word>()).unwrap();
+        assert!(rest.is_empty());
+        read.elements::<E>(&mut words);
+        assert_eq!(words, elements);
+    }
+
+    #[test]
+    fn decimals_come_back() {
+        let odd = [f64::NAN, -0.0, f64::INFINITY, 1e300, 0.1234567890123456, -1e-320];
+        let value = |i: u32| if i.is_multiple_of(99) { odd[i as usize % 6] } else { (f64::from(i * i) - 5e5) / 1e3 };
+        let doubles: Vec<u64> = (1..600).map(|i| value(i).to_bits()).collect();
+        come_back::<F64>(&doubles, 3);
+        let floats: Vec<u32> = (1..600).map(|i| (value(i) as f32).to_bits()).collect();
+        come_back::<F32>(&floats, 3);
+    }
+
+    #[test]
+    fn places_rise_and_end() {
+        let read = |places: [u8; 4]| {
+            let bytes = [&[3, 0, 2, 0][..], &places, &[0; 8]].concat();
+            Decimals::read(&mut &bytes[..], 100, 4).is_ok()
+        };
+        assert!(read([7, 0, 99, 0]));
+        assert!(!read([7, 0, 7, 0]) && !read([8, 0, 7, 0]) && !read([7, 0, 100, 0]));
+        assert!(Decimals::read(&mut &[16, 0, 0, 0][..], 100, 4).is_err());
+    }
+}

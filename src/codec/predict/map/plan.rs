@@ -1,0 +1,153 @@
+//! What an encoder or decoder needs to know of a whole stream.
+
+use super::lattice::{Bins, Lattice, MULTIPLIERS};
+use crate::bound::{self, Step};
+use crate::codec::predict::format::{CODEC_PREDICT, Grid};
+use crate::container::missing::MAX_MISSING;
+use crate::container::{Header, Layout, Missing};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::host::fpu;
+use crate::params::{Mode, Params};
+use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
+use crate::runtime::cpu;
+
+/// Parameters of every tile of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Where the tiles are.
+    pub layout: Layout,
+    /// What shape they have.
+    pub grid: Grid,
+    /// Source and restored elements are big-endian.
+    pub big_endian: bool,
+    /// Floats become these bins; without them words are made of elements' bits.
+    pub bins: Option<Bins>,
+    /// Mantissa bits to round to before (`Rel`).
+    pub keep_bits: Option<u32>,
+    /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
+    colliding: ([u64; MAX_MISSING], usize),
+}
+
+impl Plan {
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its
+    /// length.
+    pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> Result<(Plan, Header)> {
+        let _fpu = fpu::Guard::standard();
+        let dtype = params.dtype;
+        let (abs, range) = match params.mode {
+            _ if params.has_few_values() => (0.0, 0.0),
+            Mode::Abs => (params.bound, 0.0),
+            Mode::Noa => {
+                bound::noa(params.bound, params.range, || cpu::range_without(params, &layout.shape.missing, src))
+            }
+            _ => (0.0, 0.0),
+        };
+        let step = Step::for_bound(dtype, abs, params.profile);
+        let mantissa = mantissa_and_bias(dtype).0;
+        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
+            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
+            .filter(|keep| *keep < mantissa);
+        let word = step.map_or([0; 4], |step| {
+            let [j0, j1] = step.j.to_le_bytes();
+            [j0, j1, step.w, Lattice::multiplier(dtype, step, abs)]
+        });
+        let header = Header {
+            layout: *layout,
+            codec: CODEC_PREDICT,
+            mode: params.mode,
+            profile: params.profile,
+            big_endian: params.big_endian,
+            more: false,
+            word,
+            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
+            range,
+            abs_bound: if step.is_some() { abs } else { 0.0 },
+            stream_bytes: 0,
+        };
+        let mut plan = Plan {
+            layout: *layout,
+            grid: Grid::new(layout)?,
+            big_endian: params.big_endian,
+            bins: step.map(|step| bins(dtype, step, word[3], abs)),
+            keep_bits,
+            colliding: ([0; MAX_MISSING], 0),
+        };
+        for bits in layout.shape.missing.bits() {
+            let collides = match &plan.bins {
+                Some(bins) => bins.of(dtype, *bits),
+                None => keep_bits.map(|_| *bits),
+            };
+            if let Some(word) = collides {
+                plan.colliding.0[plan.colliding.1] = word;
+                plan.colliding.1 += 1;
+            }
+        }
+        Ok((plan, header))
+    }
+
+    /// The bins, or rounded bits, that no element may become: those of missing values.
+    pub fn collisions(&self) -> &[u64] {
+        &self.colliding.0[..self.colliding.1]
+    }
+
+    /// The same where elements may be restored as a missing value.
+    pub fn beside_missing(&self) -> Plan {
+        let mut plan = *self;
+        plan.layout.shape.missing = Missing::NONE;
+        plan.colliding.1 = 0;
+        plan
+    }
+
+    /// The fine lattice, if there is one.
+    pub fn lattice(&self) -> Option<&Lattice> {
+        self.bins.as_ref()?.lattice.as_ref()
+    }
+
+    /// Every element comes back bit for bit.
+    pub fn is_lossless(&self) -> bool {
+        self.bins.is_none() && self.keep_bits.is_none()
+    }
+
+    /// From a stream's verified header.
+    pub fn for_decoding(header: &Header) -> Result<Plan> {
+        let _fpu = fpu::Guard::standard();
+        let layout = &header.layout;
+        let dtype = layout.dtype;
+        let [j0, j1, w, multiplier] = header.word;
+        if layout.unit() != 4 || layout.shape.section_bytes != 0 {
+            return fail!(
+                Corrupt,
+                "codec predict has no streams with units of {} and a section of {} bytes",
+                layout.unit(),
+                layout.shape.section_bytes
+            );
+        }
+        let step = Step { w, j: i16::from_le_bytes([j0, j1]) };
+        let legal = match step.w {
+            0 => step.j == 0,
+            4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),
+            _ => false,
+        };
+        if !legal {
+            return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
+        }
+        if multiplier != 0 && !(step.w != 0 && Lattice::is_for(dtype, step) && MULTIPLIERS.contains(&multiplier)) {
+            return fail!(Corrupt, "multiplier {multiplier} of step {} * 2^{} is not legal", step.w, step.j);
+        }
+        Ok(Plan {
+            layout: *layout,
+            grid: Grid::new(layout)?,
+            big_endian: header.big_endian,
+            bins: (step.w != 0).then(|| bins(dtype, step, multiplier, header.abs_bound)),
+            keep_bits: None,
+            colliding: ([0; MAX_MISSING], 0),
+        })
+    }
+}
+
+/// The bins of a step and of a multiplier, where that is not 0.
+fn bins(dtype: DType, step: Step, multiplier: u8, abs: f64) -> Bins {
+    let lattice = (multiplier != 0).then(|| Lattice::new(dtype, step, multiplier));
+    Bins { quantizer: Quantizer::new(dtype, step, abs), lattice }
+}

@@ -1,0 +1,236 @@
+//! What the elements of a tile are as multiples of the fine lattice.
+
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+use super::lattice::{Lattice, MOST_NUMBER, Multiple};
+use crate::codec::predict::format::TILE_LOG2;
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
+use crate::error::Result;
+use crate::host::memory::{Aligned, boxed, filled};
+use crate::primitives::word::Word;
+
+/// Elements that are taken at once: a word of a mask has a bit for each.
+pub const BLOCK: usize = 64;
+/// Words of a mask of a tile.
+const MASK_WORDS: usize = (1 << TILE_LOG2) / BLOCK;
+/// One element of so many may be an exception.
+const EXCEPTIONS: usize = 64;
+
+/// A bit for each element of a tile.
+type Mask = Box<[u64; MASK_WORDS]>;
+
+/// The multiples of a tile.
+pub struct Multiples {
+    /// Less the base.
+    pub numbers: Aligned<u32>,
+    /// All bits of those that count.
+    pub counts: Vec<u32>,
+    /// Elements that are multiples.
+    pub on: Mask,
+    /// Elements that have none.
+    pub wide: Mask,
+    /// Those of them that are on the border.
+    pub border: Mask,
+}
+
+impl Multiples {
+    /// Those of tiles of up to `n` elements.
+    pub fn new(n: usize) -> Result<Multiples> {
+        Ok(Multiples {
+            numbers: Aligned::filled(n + BLOCK, 0)?,
+            counts: filled(n + 2 * LONGEST, 0)?,
+            on: boxed(0)?,
+            wide: boxed(0)?,
+            border: boxed(0)?,
+        })
+    }
+}
+
+/// What elements have in common.
+#[derive(Clone, Copy)]
+pub struct Bits<W> {
+    /// All bits that any of them has.
+    pub any: W,
+    /// The largest magnitude of their bits.
+    pub largest: W,
+}
+
+/// What the elements of a tile are as multiples.
+#[derive(Clone, Copy, Debug)]
+pub struct Survey {
+    /// What is taken from them.
+    pub base: i32,
+    /// How many are multiples.
+    pub on: usize,
+    /// How many have none.
+    pub wide: usize,
+    /// Some are missing.
+    pub has_missing: bool,
+    /// Distances from the base are small enough.
+    pub near: bool,
+    /// All that count are multiples, and not all the same: the tile was restored before.
+    pub is_restored: bool,
+}
+
+impl Survey {
+    /// Whether those of `n` elements that have no multiple are so few that all are exceptions.
+    pub fn has_few_wide(&self, n: usize) -> bool {
+        self.wide <= n / EXCEPTIONS
+    }
+
+    /// Whether some elements do not count: they are missing, or have no multiple.
+    pub fn is_masked(&self) -> bool {
+        self.has_missing || self.wide > 0
+    }
+}
+
+/// Makes multiples of elements.
+pub struct Map<'a, E> {
+    pub lattice: &'a Lattice,
+    pub big_endian: bool,
+    pub data: &'a [u8],
+    /// A bit for each element that is missing, or nothing.
+    pub missing: &'a [u64],
+    pub multiples: &'a mut Multiples,
+    pub element: std::marker::PhantomData<E>,
+}
+
+impl<E: Multiple> Map<'_, E> {
+    /// The elements' bits from one on, as many as there are.
+    #[inline(always)]
+    fn bits(&self, bytes: &[u8]) -> [E::Word; BLOCK] {
+        let size = size_of::<E::Word>();
+        let mut bits = [E::Word::ZERO; BLOCK];
+        if bytes.len() == BLOCK * size {
+            for i in 0..BLOCK {
+                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+        } else {
+            for i in 0..bytes.len() / size {
+                bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+        }
+        if self.big_endian {
+            for i in 0..BLOCK {
+                bits[i] = bits[i].swap();
+            }
+        }
+        bits
+    }
+
+    /// The first multiple that counts.
+    #[inline(always)]
+    fn base(&self) -> i32 {
+        let size = size_of::<E::Word>();
+        for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
+            let block = E::block(self.lattice, &self.bits(bytes));
+            let missing = self.missing.get(k).copied().unwrap_or(0);
+            for i in 0..bytes.len() / size {
+                if block.wide[i] == 0 && missing >> i & 1 == 0 {
+                    return block.numbers[i];
+                }
+            }
+        }
+        0
+    }
+}
+
+impl<E: Multiple> Task for Map<'_, E> {
+    type Done = (Survey, Bits<E::Word>);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> (Survey, Bits<E::Word>) {
+        let size = size_of::<E::Word>();
+        let base = self.base();
+        let mut survey =
+            Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true, is_restored: true };
+        let mut any = 0;
+        let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
+        for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
+            let there = bytes.len() / size;
+            let bits = self.bits(bytes);
+            for bits in &bits {
+                seen.any = seen.any | *bits;
+                seen.largest = seen.largest.max(*bits & !E::Word::SIGN);
+            }
+            let block = E::block(self.lattice, &bits);
+            let numbers: &mut [u32; BLOCK] =
+                self.multiples.numbers[k * BLOCK..].first_chunk_mut().expect("whole blocks");
+            for i in 0..BLOCK {
+                numbers[i] = block.numbers[i].wrapping_sub(base) as u32;
+            }
+            let counted = !self.missing.get(k).copied().unwrap_or(0) & u64::MAX >> (BLOCK - there);
+            let (mut on, mut wide, mut border) = (0, 0, 0);
+            let (mut any_on, mut any_wide, mut any_border) = (0, 0, 0);
+            for i in 0..BLOCK {
+                any_on |= block.on[i];
+                any_wide |= block.wide[i];
+                any_border |= block.border[i];
+            }
+            if any_on != 0 {
+                on = bits_of(&block.on) & counted;
+            }
+            if any_wide != 0 {
+                wide = bits_of(&block.wide) & counted;
+            }
+            if any_border != 0 {
+                border = bits_of(&block.border) & counted;
+            }
+            (self.multiples.on[k], self.multiples.wide[k], self.multiples.border[k]) = (on, wide, border);
+            survey.on += on.count_ones() as usize;
+            survey.wide += wide.count_ones() as usize;
+            let counts = counted & !wide;
+            survey.is_restored &= counts & !on == 0;
+            if counts == u64::MAX {
+                for number in numbers {
+                    any |= *number ^ (*number as i32 >> 31) as u32;
+                }
+            } else {
+                for (i, number) in numbers.iter().enumerate() {
+                    any |= (*number ^ (*number as i32 >> 31) as u32) & 0u32.wrapping_sub((counts >> i & 1) as u32);
+                }
+            }
+        }
+        survey.near = any < MOST_NUMBER;
+        survey.is_restored &= any != 0;
+        (survey, seen)
+    }
+}
+
+/// The lowest bits of numbers, side by side.
+#[inline(always)]
+fn bits_of(ones: &[u32; BLOCK]) -> u64 {
+    let mut bits = 0;
+    for i in 0..BLOCK {
+        bits |= u64::from(ones[i]) << i;
+    }
+    bits
+}
+
+/// Marks which elements count, where some do not.
+pub fn mark(n: usize, survey: Survey, missing: &[u64], multiples: &mut Multiples) {
+    if !survey.is_masked() {
+        return;
+    }
+    for (k, counts) in multiples.counts[..n].chunks_mut(BLOCK).enumerate() {
+        let not = missing.get(k).copied().unwrap_or(0) | multiples.wide[k];
+        counts.iter_mut().enumerate().for_each(|(i, counts)| *counts = ((not >> i & 1) as u32).wrapping_sub(1));
+    }
+}
+
+/// The places of the bits of masks that are 1.
+pub fn ones(masks: &[u64]) -> impl Iterator<Item = usize> {
+    masks.iter().enumerate().flat_map(|(k, mask)| {
+        std::iter::successors(Some(*mask), |left| Some(left & left.wrapping_sub(1)))
+            .take_while(|left| *left != 0)
+            .map(move |left| k * BLOCK + left.trailing_zeros() as usize)
+    })
+}
+
+/// The bits of an element.
+pub fn element_bits<W: Word>(big_endian: bool, data: &[u8], i: usize) -> W {
+    let word = W::load(&data[i * size_of::<W>()..]);
+    if big_endian { word.swap() } else { word }
+}

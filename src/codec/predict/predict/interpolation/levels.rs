@@ -1,0 +1,331 @@
+//! The levels of a tile: nodes of an axis are coarse or new, and nodes of a level that are new along the same axes are
+//! a class. A class lies together, row after row, in the order of its codes. Behind the classes lie the nodes of each
+//! level but the finest, row after row: the coarse ones of the next finer level.
+
+use super::weights::{Kind, Nodes, coarse};
+use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
+use crate::error::Result;
+use crate::host::memory::reserve;
+use crate::primitives::lorenzo::AXES;
+
+/// The new axes of the classes of a level, in their order.
+pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
+/// The class of nodes that are coarse along all axes.
+pub const COARSE: u8 = 0;
+/// Levels whose codes may be differences, from the finest on.
+const DIFFERENCE_LEVELS: usize = 2;
+
+/// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
+const STEPS: [&[u32]; AXES + 1] =
+    [&[15, 15, 15, 13, 13, 11], &[15, 15, 15, 13, 13, 11], &[15, 15, 13, 11], &[15, 13, 11]];
+
+/// Vectors at the ends of a row.
+const ENDS: usize = 3;
+/// None of them.
+pub const MIDDLE: usize = ENDS;
+
+/// A level of a tile.
+#[derive(Clone, Copy)]
+pub struct Level {
+    /// Its nodes along each axis.
+    pub nodes: [Nodes; AXES],
+    /// Where the numbers of each class begin.
+    starts: [usize; 1 << AXES],
+    /// Where its codes do.
+    codes: [usize; 1 << AXES],
+    /// What codes are multiplied by.
+    pub step: u32,
+    /// Whether classes with one new axis may have differences.
+    pub has_differences: bool,
+    /// How new nodes along x are made that are in the first vector and the last two, smooth and rough.
+    pub ends: [[End; ENDS]; 2],
+}
+
+/// How the nodes of a vector at an end of a row are made.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// That of all, or `Any`.
+    pub kind: Kind,
+    /// The weights of each.
+    pub weights: [[u32; LONGEST]; 4],
+    /// All bits of those that are made by weights.
+    pub any: [u32; LONGEST],
+}
+
+impl End {
+    /// Of a vector without nodes.
+    const NONE: End = End { kind: Kind::Any, weights: [[0; LONGEST]; 4], any: [0; LONGEST] };
+}
+
+/// Whether the nodes of a class are new along an axis.
+#[inline(always)]
+pub fn is_new(class: u8, axis: usize) -> bool {
+    class >> axis & 1 == 1
+}
+
+impl Level {
+    /// Of no tile.
+    const EMPTY: Level = Level {
+        nodes: [Nodes::NONE; AXES],
+        starts: [0; 1 << AXES],
+        codes: [0; 1 << AXES],
+        step: 1,
+        has_differences: false,
+        ends: [[End::NONE; ENDS]; 2],
+    };
+
+    /// How many nodes of a class there are along each axis.
+    #[inline(always)]
+    pub fn counts(&self, class: u8) -> [usize; AXES] {
+        [0, 1, 2].map(|a| self.nodes[a].count(is_new(class, a)))
+    }
+
+    /// How far it is from plane to plane of a class: one may be written to a vector behind its end.
+    #[inline(always)]
+    pub fn plane(&self, class: u8) -> usize {
+        let [nx, ny, _] = self.counts(class);
+        nx * ny + if class == COARSE { 0 } else { LONGEST }
+    }
+
+    /// Where a row of a class begins.
+    #[inline(always)]
+    pub fn row(&self, class: u8, y: usize, z: usize) -> usize {
+        self.starts[usize::from(class)] + z * self.plane(class) + y * self.counts(class)[0]
+    }
+
+    /// Where the codes of a row of a class begin.
+    #[inline(always)]
+    pub fn code(&self, class: u8, y: usize, z: usize) -> usize {
+        let [nx, ny, _] = self.counts(class);
+        self.codes[usize::from(class)] + (z * ny + y) * nx
+    }
+
+    /// Which of the ends the vector at `v` of new nodes is, or `MIDDLE`.
+    #[inline(always)]
+    pub fn end(&self, v: usize, lanes: usize) -> usize {
+        let last = self.nodes[0].new.saturating_sub(1) / lanes * lanes;
+        match v {
+            0 => 0,
+            _ if v == last => 2,
+            _ if v + lanes == last => 1,
+            _ => MIDDLE,
+        }
+    }
+
+    /// Makes `ends` for vectors of so many lanes. Never inlined, for the sake of the stack.
+    #[inline(never)]
+    fn make_ends(&mut self, lanes: usize) {
+        let nodes = self.nodes[0];
+        let last = nodes.new.saturating_sub(1) / lanes * lanes;
+        for (rough, ends) in self.ends.iter_mut().enumerate() {
+            for (end, v) in ends.iter_mut().zip([0, last.saturating_sub(lanes), last]) {
+                let there = nodes.new.saturating_sub(v).min(lanes);
+                let of = |i: usize| nodes.weights(rough == 1, v + i);
+                for i in 0..LONGEST {
+                    let weights = if i < there { of(i) } else { [0; 4] };
+                    (0..4).for_each(|k| end.weights[k][i] = weights[k]);
+                    end.any[i] = if i < there && Kind::of(weights) == Kind::Any { u32::MAX } else { 0 };
+                }
+                // A smooth one is the mean of two only where it is alone.
+                let first = if there > 0 { Kind::of(of(0)) } else { Kind::Any };
+                end.kind = if (1..there).all(|i| Kind::of(of(i)) == first) { first } else { Kind::Any };
+            }
+        }
+    }
+
+    /// The classes of the rows at these places along y and z, coarse and new along x, and where their numbers begin.
+    #[inline(always)]
+    fn places(&self, y: usize, z: usize) -> [usize; 2] {
+        let ((new_y, y), (new_z, z)) = (self.nodes[1].kind(y), self.nodes[2].kind(z));
+        let class = u8::from(new_y) << 1 | u8::from(new_z) << 2;
+        [self.row(class, y, z), self.row(class | 1, y, z)]
+    }
+
+    /// Takes the nodes of the level, row after row, apart into its classes.
+    #[inline(always)]
+    fn split<L: Lanes>(&self, l: L, rows: &[u32], classes: &mut [u32]) {
+        let [x, y, z] = self.nodes.map(|nodes| nodes.len);
+        let rows = &rows[..(x * y * z + 2 * LONGEST).min(rows.len())];
+        for k in 0..z {
+            for j in 0..y {
+                split(l, rows, (k * y + j) * x, x, classes, self.places(j, k));
+            }
+        }
+    }
+
+    /// Puts the classes of the level together, row after row.
+    #[inline(always)]
+    fn join<L: Lanes>(&self, l: L, classes: &[u32], rows: &mut [u32]) {
+        let [x, y, z] = self.nodes.map(|nodes| nodes.len);
+        for k in 0..z {
+            for j in 0..y {
+                join(l, classes, self.places(j, k), rows, (k * y + j) * x, x);
+            }
+        }
+    }
+}
+
+/// Takes a row of so many nodes apart into coarse ones, those with an even place and the last one, and new ones. What
+/// stands behind both is written later.
+#[inline(always)]
+fn split<L: Lanes>(l: L, rows: &[u32], at: usize, len: usize, to: &mut [u32], [coarse, new]: [usize; 2]) {
+    if len <= 2 {
+        // None is new.
+        to[coarse..coarse + len].copy_from_slice(&rows[at..at + len]);
+        return;
+    }
+    let mut i = 0;
+    while i < len {
+        let [a, b] = match rows.len() >= at + i + 2 * L::N {
+            true => [l.load_at(rows, at + i), l.load_at(rows, at + i + L::N)],
+            false => {
+                let mut part = [0; 2 * LONGEST];
+                part[..len - i].copy_from_slice(&rows[at + i..at + len]);
+                [l.load(&part), l.load(&part[L::N..])]
+            }
+        };
+        let [even, odd] = l.unzip(a, b);
+        l.store_at(even, to, coarse + i / 2);
+        l.store_at(odd, to, new + i / 2);
+        i += 2 * L::N;
+    }
+    to[coarse + len / 2] = rows[at + len - 1];
+}
+
+/// The inverse of [`split`]. What stands behind the row is written later.
+#[inline(always)]
+fn join<L: Lanes>(l: L, from: &[u32], [coarse, new]: [usize; 2], rows: &mut [u32], at: usize, len: usize) {
+    if len <= 2 {
+        rows[at..at + len].copy_from_slice(&from[coarse..coarse + len]);
+        return;
+    }
+    let mut i = 0;
+    while i < len {
+        let [a, b] = l.zip(l.load_at(from, coarse + i / 2), l.load_at(from, new + i / 2));
+        if rows.len() >= at + i + 2 * L::N {
+            l.store_at(a, rows, at + i);
+            l.store_at(b, rows, at + i + L::N);
+        } else {
+            let mut part = [0; 2 * LONGEST];
+            l.store(a, &mut part);
+            l.store(b, &mut part[L::N..]);
+            rows[at + i..at + len].copy_from_slice(&part[..len - i]);
+        }
+        i += 2 * L::N;
+    }
+    rows[at + len - 1] = from[coarse + len / 2];
+}
+
+/// The levels of a tile, the finest one first.
+pub struct Layout {
+    /// The tile's lengths.
+    pub lens: [usize; AXES],
+    /// The levels.
+    pub levels: Vec<Level>,
+}
+
+/// Numbers before the first class, and behind the last one.
+const MARGIN: usize = 2 * LONGEST;
+/// Those behind each class: a vector, from the second coarse node behind the last one on.
+const GAP: usize = LONGEST + 2;
+
+impl Layout {
+    /// Of no tile, with room for those of tiles that are no longer than these sides.
+    pub fn empty(sides: [usize; AXES]) -> Result<Layout> {
+        let mut levels = Vec::new();
+        let longest = sides.into_iter().fold(2, usize::max);
+        // Each has half the nodes of the one before along an axis, and one more at most.
+        reserve(&mut levels, longest.ilog2() as usize + 2)?;
+        Ok(Layout { lens: [0; AXES], levels })
+    }
+
+    /// Becomes that of a tile with these lengths, for vectors of so many lanes; how many numbers its levels have.
+    pub fn lay_out(&mut self, lens: [usize; AXES], lanes: usize) -> usize {
+        self.lens = lens;
+        self.levels.clear();
+        let steps = STEPS[lens.iter().filter(|n| **n > 2).count()];
+        let mut here = lens;
+        while self.levels.is_empty() || here.iter().any(|n| *n > 2) {
+            let l = self.levels.len();
+            let nodes: [Nodes; AXES] = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
+            here = nodes.map(|nodes| nodes.coarse);
+            self.levels.push(Level::EMPTY);
+            let level = &mut self.levels[l];
+            (level.nodes, level.step) = (nodes, steps[l.min(steps.len() - 1)]);
+            level.has_differences = l < DIFFERENCE_LEVELS;
+            level.make_ends(lanes);
+        }
+        self.place()
+    }
+
+    /// Gives all classes their places; where the last one ends.
+    fn place(&mut self) -> usize {
+        let (mut at, mut code) = (MARGIN, 0);
+        let mut put = |level: &mut Level, class: u8| {
+            let counts = level.counts(class);
+            level.starts[usize::from(class)] = at;
+            level.codes[usize::from(class)] = code;
+            let count = counts.iter().product::<usize>();
+            at += if count > 0 { counts[2] * level.plane(class) + GAP } else { 0 };
+            code += count;
+        };
+        let (top, finer) = self.levels.split_last_mut().expect("a tile has a level");
+        for class in [COARSE].into_iter().chain(CLASSES) {
+            put(top, class);
+        }
+        for level in finer.iter_mut().rev() {
+            CLASSES.into_iter().for_each(|class| put(level, class));
+        }
+        for level in finer.iter_mut().rev() {
+            put(level, COARSE);
+        }
+        at + MARGIN
+    }
+
+    /// Takes the numbers of a tile, row after row, apart into the classes of all levels.
+    #[inline(always)]
+    pub fn split<L: Lanes>(&self, l: L, rows: &[u32], numbers: &mut [u32]) {
+        self.levels[0].split(l, rows, numbers);
+        for pair in self.levels.windows(2) {
+            let (classes, rows) = numbers.split_at_mut(pair[0].row(COARSE, 0, 0));
+            pair[1].split(l, rows, classes);
+        }
+    }
+
+    /// Puts the numbers of level `level` together, which are the coarse nodes of the finer one.
+    #[inline(always)]
+    pub fn join<L: Lanes>(&self, l: L, level: usize, numbers: &mut [u32]) {
+        let (classes, rows) = numbers.split_at_mut(self.levels[level - 1].row(COARSE, 0, 0));
+        self.levels[level].join(l, classes, rows);
+    }
+
+    /// Puts the numbers of the finest level together, row after row.
+    #[inline(always)]
+    pub fn rows<L: Lanes>(&self, l: L, numbers: &[u32], rows: &mut [u32]) {
+        self.levels[0].join(l, numbers, rows);
+    }
+}
+
+/// The lengths of the levels of a tile whose codes may be differences, the finest one first.
+pub fn with_differences(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
+    let next = |lens: &[usize; AXES]| {
+        let is_last = lens.iter().all(|n| coarse(*n) <= 2);
+        (!is_last).then(|| lens.map(coarse))
+    };
+    std::iter::successors(Some(lens), next).take(DIFFERENCE_LEVELS)
+}
+
+/// Of a tile with these lengths the classes of the finest level with one new axis: which one, where their codes begin,
+/// and their lengths.
+pub fn single_classes(lens: [usize; AXES]) -> impl Iterator<Item = (u8, usize, [usize; AXES])> {
+    let coarse = lens.map(coarse);
+    let mut at: usize = coarse.iter().product();
+    CLASSES.into_iter().filter(|class| class.is_power_of_two()).filter_map(move |class| {
+        let of = |a: usize| if is_new(class, a) { lens[a] - coarse[a] } else { coarse[a] };
+        let lens: [usize; AXES] = std::array::from_fn(of);
+        let count: usize = lens.iter().product();
+        let begin = at;
+        at += count;
+        (count > 0).then_some((class, begin, lens))
+    })
+}

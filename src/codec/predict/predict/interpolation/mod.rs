@@ -1,0 +1,266 @@
+//! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
+//! from the restored ones around them (docs/reference/codecs/predict.md §7). What is encoded is what the decoder will
+//! restore, so errors do not add up. All arithmetic is modulo 2^32.
+
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+mod levels;
+mod pass;
+mod weights;
+
+use crate::codec::predict::format::Rule;
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
+use crate::error::Result;
+use crate::host::memory::Aligned;
+use crate::primitives::lorenzo::AXES;
+use levels::Layout;
+pub use levels::{single_classes, with_differences};
+use pass::Pass;
+pub use pass::difference;
+
+/// Differences from predictions below this become the right code in the arithmetic of f32.
+const MOST: u32 = 1 << 20;
+/// Codes are below this.
+const CODE_LIMIT: u32 = 1 << 22;
+
+/// Layouts that are kept: of whole tiles and cut ones, and of parts of both.
+const LAYOUTS: usize = 4;
+
+/// Where a tile is interpolated.
+pub struct Buffers {
+    /// The layouts of the last tiles, and of parts of them.
+    layouts: [Layout; LAYOUTS],
+    /// The one in use, and the one that gives way to the next one.
+    layout: usize,
+    next: usize,
+    /// Of an encoder the numbers that are to be coded.
+    numbers: Aligned<u32>,
+    /// All bits of those that count, where some do not.
+    mask: Aligned<u32>,
+    is_masked: bool,
+    restored: Aligned<u32>,
+    /// What was restored less what was predicted.
+    errors: Aligned<u32>,
+    /// Of an encoder the codes, signed.
+    signed: Aligned<u32>,
+}
+
+/// Rows shorter than this are not worth their vectors, unless they are few.
+pub const SHORTEST_ROW: usize = 8;
+/// Elements of a tile of such rows, at most.
+pub const FEW: usize = 2048;
+
+/// Whether tiles with these sides may be interpolated.
+pub fn is_for(sides: [usize; AXES]) -> bool {
+    sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
+}
+
+impl Buffers {
+    /// For tiles of a grid with these sides; an encoder's, or a decoder's. Never inlined, for the sake of the stack.
+    #[inline(never)]
+    pub fn new(sides: [usize; AXES], encodes: bool) -> Result<Buffers> {
+        let mut layouts = [Layout::empty(sides)?, Layout::empty(sides)?, Layout::empty(sides)?, Layout::empty(sides)?];
+        let n = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { 0 };
+        layouts[0].lens = [0; AXES];
+        let of_encoder = if encodes { n } else { 0 };
+        Ok(Buffers {
+            layouts,
+            layout: 0,
+            next: 0,
+            numbers: Aligned::filled(of_encoder, 0)?,
+            mask: Aligned::filled(of_encoder, 0)?,
+            is_masked: false,
+            restored: Aligned::filled(n, 0)?,
+            errors: Aligned::filled(n, 0)?,
+            signed: Aligned::filled(of_encoder, 0)?,
+        })
+    }
+
+    /// Makes them those of a tile with these lengths, none longer than the sides of the grid.
+    fn fit(&mut self, lens: [usize; AXES], lanes: usize) {
+        if let Some(known) = self.layouts.iter().position(|layout| layout.lens == lens) {
+            self.layout = known;
+            return;
+        }
+        self.layout = self.next;
+        self.next = (self.next + 1) % LAYOUTS;
+        let n = self.layouts[self.layout].lay_out(lens, lanes);
+        debug_assert!(n <= self.restored.len());
+    }
+}
+
+/// Takes the numbers of a tile, row after row, to encode them.
+pub struct Load<'a> {
+    /// The tile's lengths.
+    pub lens: [usize; AXES],
+    /// The numbers.
+    pub numbers: &'a [u32],
+    /// All bits of those that count, where some do not: of the others whatever costs least is encoded.
+    pub mask: Option<&'a [u32]>,
+    /// Where they go.
+    pub buffers: &'a mut Buffers,
+}
+
+impl Task for Load<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Load { lens, numbers, mask, buffers } = self;
+        buffers.fit(lens, L::N);
+        buffers.is_masked = mask.is_some();
+        let layout = &buffers.layouts[buffers.layout];
+        layout.split(l, numbers, &mut buffers.numbers);
+        if let Some(mask) = mask {
+            layout.split(l, mask, &mut buffers.mask);
+        }
+    }
+}
+
+/// Encodes the numbers that were taken last into codes. Whether codes stand for them: differences may be too large.
+pub struct Encode<'a> {
+    /// How they are interpolated.
+    pub rule: Rule,
+    /// Where they are.
+    pub buffers: &'a mut Buffers,
+    /// The codes, with room for a vector behind them.
+    pub codes: &'a mut [u32],
+}
+
+impl Task for Encode<'_> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> bool {
+        let Encode { rule, buffers, codes } = self;
+        let Buffers { layouts, layout, numbers, mask, is_masked, restored, errors, signed, .. } = buffers;
+        let mask = is_masked.then_some(&mask[..]);
+        let mut pass = Pass { l, rule, numbers, mask, restored, errors, signed, codes, any: l.splat(0) };
+        pass.run::<true>(&layouts[*layout]);
+        l.any(pass.any) < if rule.coarse { MOST } else { CODE_LIMIT }
+    }
+}
+
+/// Restores the numbers of a tile, row after row, from its codes, as signed differences from 0.
+pub struct Decode<'a> {
+    /// How it is interpolated.
+    pub rule: Rule,
+    /// Its lengths.
+    pub lens: [usize; AXES],
+    /// Where it is done.
+    pub buffers: &'a mut Buffers,
+    /// The codes, with room for a vector behind them.
+    pub codes: &'a mut [u32],
+    /// The numbers.
+    pub numbers: &'a mut [u32],
+}
+
+impl Task for Decode<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Decode { rule, lens, buffers, codes, numbers } = self;
+        buffers.fit(lens, L::N);
+        let Buffers { layouts, layout, restored, errors, .. } = buffers;
+        let (none, signed, any) = (&[], &mut [], l.splat(0));
+        let mut pass = Pass { l, rule, numbers: none, mask: None, restored, errors, signed, codes, any };
+        pass.run::<false>(&layouts[*layout]);
+        layouts[*layout].rows(l, restored, numbers);
+    }
+}
+
+/// Copies the numbers that were restored last, row after row.
+pub struct Restored<'a> {
+    /// Where they are.
+    pub buffers: &'a Buffers,
+    /// The numbers.
+    pub numbers: &'a mut [u32],
+}
+
+impl Task for Restored<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Buffers { layouts, layout, restored, .. } = self.buffers;
+        layouts[*layout].rows(l, restored, self.numbers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::predict::format::LATTICE_STEP;
+    use crate::codec::predict::simd::{Level, Scalar};
+
+    const LENS: [[usize; AXES]; 18] = [
+        [1, 1, 1],
+        [2, 2, 2],
+        [9, 1, 1],
+        [300, 1, 1],
+        [1, 9, 4],
+        [16, 16, 16],
+        [33, 5, 3],
+        [8, 1, 40],
+        [130, 17, 1],
+        [32, 32, 16],
+        [17, 33, 9],
+        [20, 31, 12],
+        [64, 64, 1],
+        [3, 3, 200],
+        [2, 2, 128],
+        [2, 300, 1],
+        [1, 2, 900],
+        [4, 1, 3],
+    ];
+
+    fn rules() -> impl Iterator<Item = Rule> {
+        (0..32u8).map(|i| Rule { rough: i & 1 == 1, coarse: i & 2 == 2, set: i >> 2 })
+    }
+
+    /// A smooth field with some noise, and some elements that do not count.
+    fn field(lens: [usize; AXES]) -> (Vec<u32>, Vec<u32>) {
+        let n: usize = lens.iter().product();
+        let mut noise = 1u32;
+        let mut random = || {
+            noise = noise.wrapping_mul(1664525).wrapping_add(1013904223);
+            noise >> 24
+        };
+        let number = |i: usize| {
+            let [x, y, z] = [i % lens[0], i / lens[0] % lens[1], i / lens[0] / lens[1]].map(|v| v as f64);
+            ((x / 7.0).sin() + (y / 5.0).cos() * (z / 9.0).sin()) * 9000.0
+        };
+        let numbers = (0..n).map(|i| (number(i) as i32 + random() as i32) as u32).collect();
+        (numbers, (0..n).map(|_| if random() < 40 { 0 } else { u32::MAX }).collect())
+    }
+
+    /// What is encoded is restored by the decoder as by the encoder, no more than half a step off where it counts.
+    #[test]
+    fn decoders_restore_what_encoders_do() {
+        for lens in LENS {
+            let (numbers, mask) = field(lens);
+            let n = numbers.len();
+            for (rule, masked) in rules().flat_map(|rule| [(rule, false), (rule, true)]) {
+                let mut buffers = Buffers::new(lens, true).unwrap();
+                let (mut codes, mut restored, mut decoded) = (vec![0; n + LONGEST], vec![0; n], vec![0; n]);
+                let mask = masked.then_some(&mask[..]);
+                Scalar.run(Load { lens, numbers: &numbers, mask, buffers: &mut buffers });
+                assert!(Scalar.run(Encode { rule, buffers: &mut buffers, codes: &mut codes }));
+                Scalar.run(Restored { buffers: &buffers, numbers: &mut restored });
+                let mut signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
+                let mut of_decoder = Buffers::new(lens, false).unwrap();
+
+                Scalar.run(Decode { rule, lens, buffers: &mut of_decoder, codes: &mut signed, numbers: &mut decoded });
+                assert_eq!(restored, decoded, "{lens:?} {rule:?} {masked}");
+                let most = if rule.coarse { LATTICE_STEP / 2 } else { 0 };
+                let counts = |i: &usize| mask.is_none_or(|mask| mask[*i] != 0);
+                let off = |i: usize| (numbers[i].wrapping_sub(restored[i]) as i32).unsigned_abs();
+                let worst = (0..n).filter(counts).map(off).max().unwrap();
+                assert!(worst <= most, "{lens:?} {rule:?} {masked}: {worst}");
+            }
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
+//! restored.
+
+use super::levels::{CLASSES, COARSE, End, Layout, Level, MIDDLE, is_new};
+use super::weights::{Across, Kind, WEIGHT_BITS};
+use crate::codec::predict::format::Rule;
+use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
+use crate::primitives::lorenzo::AXES;
+
+/// Bits of predictions behind the point.
+const POINT: u32 = 4;
+
+/// What goes through a tile. All slices but `codes` have the places of a [`Layout`]: rows are written to a vector
+/// behind their ends.
+pub struct Pass<'a, L: Lanes> {
+    pub l: L,
+    pub rule: Rule,
+    /// Of an encoder the numbers that are encoded.
+    pub numbers: &'a [u32],
+    /// All bits of those that count, where some do not.
+    pub mask: Option<&'a [u32]>,
+    /// What is restored.
+    pub restored: &'a mut [u32],
+    /// What was restored less what was predicted.
+    pub errors: &'a mut [u32],
+    /// Of an encoder the codes, signed.
+    pub signed: &'a mut [u32],
+    /// The codes, in their order, with room for a vector behind them: of a decoder signed.
+    pub codes: &'a mut [u32],
+    /// All bits of what was coded, or of its complement, without loss.
+    pub any: L::V,
+}
+
+/// Rows of some planes of a class that are predicted alike.
+struct Rows {
+    /// Planes.
+    planes: usize,
+    /// Rows of each, one behind the other, and their length.
+    count: usize,
+    len: usize,
+    /// Where the first row begins, and its codes; from plane to plane.
+    at: usize,
+    code: usize,
+    plane: usize,
+    code_plane: usize,
+    /// Where the coarse nodes of the first row are, along x; from row to row, and from plane to plane.
+    x: usize,
+    x_row: usize,
+    x_plane: usize,
+    /// The rows that make the first one along y and z; from plane to plane.
+    y: Across,
+    y_plane: usize,
+    z: Across,
+    z_plane: usize,
+    /// How far before them, if any, the rows of the same class are that codes are differences to: along y and z.
+    before: [usize; 2],
+}
+
+impl<L: Lanes> Pass<'_, L> {
+    /// Goes through all levels.
+    #[inline(always)]
+    pub fn run<const ENCODE: bool>(&mut self, layout: &Layout) {
+        for l in (0..layout.levels.len()).rev() {
+            let level = &layout.levels[l];
+            if l + 1 == layout.levels.len() {
+                self.anchors::<ENCODE>(level);
+            }
+            for class in CLASSES {
+                match class {
+                    0b001 => self.class::<ENCODE, 0b001>(level),
+                    0b010 => self.class::<ENCODE, 0b010>(level),
+                    0b100 => self.class::<ENCODE, 0b100>(level),
+                    0b011 => self.class::<ENCODE, 0b011>(level),
+                    0b101 => self.class::<ENCODE, 0b101>(level),
+                    0b110 => self.class::<ENCODE, 0b110>(level),
+                    _ => self.class::<ENCODE, 0b111>(level),
+                }
+            }
+            if l > 0 {
+                layout.join(self.l, l, self.restored);
+            }
+        }
+    }
+
+    /// The nodes that no level makes: Lorenzo along all axes.
+    #[inline(always)]
+    fn anchors<const ENCODE: bool>(&mut self, level: &Level) {
+        let [nx, ny, nz] = level.counts(COARSE);
+        let step = if self.rule.coarse { level.step } else { 1 };
+        for z in 0..nz {
+            for y in 0..ny {
+                for x in 0..nx {
+                    let mut p = 0u32;
+                    for axes in 1..1 << AXES {
+                        let [a, b, c] = [axes & 1, axes >> 1 & 1, axes >> 2 & 1];
+                        if a <= x && b <= y && c <= z {
+                            let other = self.restored[level.row(COARSE, y - b, z - c) + x - a];
+                            let odd = axes.count_ones() % 2 == 1;
+                            p = if odd { p.wrapping_add(other) } else { p.wrapping_sub(other) };
+                        }
+                    }
+                    self.anchor::<ENCODE>(level.row(COARSE, y, z) + x, level.code(COARSE, y, z) + x, p, step);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn anchor<const ENCODE: bool>(&mut self, at: usize, code: usize, p: u32, step: u32) {
+        let code = &mut self.codes[code];
+        let own = if ENCODE {
+            let d = self.numbers[at].wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[at]);
+            self.any = self.l.or(self.any, self.l.splat(d ^ (d as i32 >> 31) as u32));
+            let own =
+                if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
+            *code = own << 1 ^ (own as i32 >> 31) as u32;
+            own
+        } else {
+            *code
+        };
+        self.restored[at] = p.wrapping_add(own.wrapping_mul(step));
+    }
+
+    /// All nodes of a class.
+    #[inline(always)]
+    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level) {
+        let [nx, ny, nz] = level.counts(NEW);
+        if nx * ny * nz == 0 {
+            return;
+        }
+        let [x, y, z] = &level.nodes;
+        let rough = self.rule.rough;
+        let differences = if level.has_differences && NEW.is_power_of_two() { self.rule.set & !NEW } else { 0 };
+        let codes = level.code(NEW, 0, 0);
+        if !ENCODE && differences != 0 {
+            sum_up(&mut self.codes[codes..codes + nx * ny * nz], differences, [nx, ny, nz]);
+        }
+        // Where not all count, differences are to what the rows before have become.
+        let one_by_one = if self.mask.is_some() { differences } else { 0 };
+        let mut k = 0;
+        while k < nz {
+            let next_k = alike(z, is_new(NEW, 2), k, nz, one_by_one & 4 != 0);
+            let mut j = 0;
+            while j < ny {
+                let next_j = match one_by_one & 2 != 0 {
+                    true => j + 1,
+                    false => alike(y, is_new(NEW, 1), j, ny, false),
+                };
+                let mut rows = Rows {
+                    planes: next_k - k,
+                    count: next_j - j,
+                    len: nx,
+                    at: level.row(NEW, j, k),
+                    code: level.code(NEW, j, k),
+                    plane: level.plane(NEW),
+                    code_plane: nx * ny,
+                    x: level.row(NEW & !1, j, k),
+                    x_row: x.coarse,
+                    x_plane: level.plane(NEW & !1),
+                    y: Across::NONE,
+                    z: Across::NONE,
+                    y_plane: level.plane(NEW & !2),
+                    z_plane: level.plane(NEW & !4),
+                    before: [0; 2],
+                };
+                if !is_new(NEW, 0) {
+                    // Rows that need nothing along x are as one.
+                    (rows.count, rows.len) = (1, rows.count * nx);
+                }
+                if is_new(NEW, 1) {
+                    rows.y = y.across(rough, j, level.row(NEW & !2, 0, k), nx);
+                }
+                if is_new(NEW, 2) {
+                    rows.z = z.across(rough, k, level.row(NEW & !4, j, 0), level.plane(NEW & !4));
+                }
+                if one_by_one & 2 != 0 && j > 0 {
+                    rows.before[0] = nx;
+                }
+                if one_by_one & 4 != 0 && k > 0 {
+                    rows.before[1] = level.plane(NEW);
+                }
+                self.rows::<ENCODE, NEW>(level, &rows);
+                j = next_j;
+            }
+            k = next_k;
+        }
+        if ENCODE {
+            self.put_codes::<NEW>(level, differences);
+        }
+    }
+
+    /// Puts the codes of a class to their places: differences along axes, if any.
+    #[inline(always)]
+    fn put_codes<const NEW: u8>(&mut self, level: &Level, differences: u8) {
+        let l = self.l;
+        let [nx, ny, nz] = level.counts(NEW);
+        for k in 0..nz {
+            let (from, to) = (level.row(NEW, 0, k), level.code(NEW, 0, k));
+            let mut i = 0;
+            while i < nx * ny {
+                let code = l.load_at(self.signed, from + i);
+                l.store_at(if differences == 0 { l.zigzag(code) } else { code }, self.codes, to + i);
+                i += L::N;
+            }
+        }
+        if differences != 0 {
+            let first = level.code(NEW, 0, 0);
+            difference(&mut self.codes[first..first + nx * ny * nz], differences, [nx, ny, nz]);
+        }
+    }
+
+    /// Whether all that is read and written for some rows is there.
+    #[inline(always)]
+    fn holds<const ENCODE: bool>(&self, rows: &Rows) -> bool {
+        let (planes, span) = (rows.planes - 1, rows.count * rows.len + LONGEST);
+        let greatest = |[a, b, c, d]: [usize; 4]| a.max(b).max(c.max(d));
+        let last = (rows.at + planes * rows.plane)
+            .max(greatest(rows.y.at) + planes * rows.y_plane)
+            .max(greatest(rows.z.at) + planes * rows.z_plane);
+        let end_x = rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2;
+        let end = (last + span).max(end_x);
+        rows.x > 0
+            && end <= self.restored.len()
+            && end <= self.errors.len()
+            && (!ENCODE || end <= self.numbers.len() && end <= self.signed.len())
+            && (ENCODE || rows.code + planes * rows.code_plane + span <= self.codes.len())
+            && self.mask.is_none_or(|mask| end <= mask.len())
+    }
+
+    /// Rows that are predicted alike.
+    #[inline(always)]
+    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level, rows: &Rows) {
+        assert!(self.holds::<ENCODE>(rows));
+        let (l, rough) = (self.l, self.rule.rough);
+        let step = if self.rule.coarse { level.step } else { 1 };
+        let (step_v, inverse, half) = (l.splat(step), 1.0 / step as f32, l.splat(1 << (POINT - 1)));
+        let tail = rows.len % L::N;
+        let (tail_at, tail) = (rows.len - tail, l.load_at(&THERE, LONGEST - tail));
+        let (restored, errors, signed) = (&mut *self.restored, &mut *self.errors, &mut *self.signed);
+        let (numbers, mask, codes) = (self.numbers, self.mask, &*self.codes);
+        let mut any = self.any;
+        for k in 0..rows.planes {
+            for r in 0..rows.count {
+                let row = r * rows.len;
+                let row_x = rows.x + k * rows.x_plane + r * rows.x_row;
+                let mut v = 0;
+                while v < rows.len {
+                    let at = rows.at + k * rows.plane + row + v;
+                    let [y, z, x] = [k * rows.y_plane + row + v, k * rows.z_plane + row + v, row_x + v];
+                    let nodes = Nodes { l, level, rows, rough, restored, errors, y, z, x, v };
+                    let (p16, apart) = nodes.predict::<NEW>();
+                    let p = l.right::<POINT>(l.add(p16, half));
+                    // SAFETY: the slices hold the rows of all planes, and a vector behind them, as was asserted; v is
+                    // less than the length of a row.
+                    unsafe {
+                        let code = if ENCODE {
+                            let mut d = l.sub(l.load_in(numbers, at), p);
+                            if v == tail_at {
+                                d = l.and(d, tail);
+                            }
+                            if let Some(mask) = mask {
+                                d = l.and(d, l.load_in(mask, at));
+                            }
+                            any = l.or(any, l.xor(d, l.right::<31>(d)));
+                            let mut code = if step == 1 { d } else { l.nearest(d, inverse) };
+                            if let Some(mask) = mask
+                                && rows.before != [0; 2]
+                            {
+                                code = l.select(l.load_in(mask, at), code, before(l, signed, rows, at));
+                            }
+                            l.store_in(code, signed, at);
+                            code
+                        } else {
+                            l.load_in(codes, rows.code + k * rows.code_plane + row + v)
+                        };
+                        let error = if step == 1 { code } else { l.mul(code, step_v) };
+                        let sum = l.add(p, error);
+                        l.store_in(sum, restored, at);
+                        if NEW == 0b101 {
+                            l.store_in(l.sub(sum, l.right::<POINT>(l.add(apart, half))), errors, at);
+                        } else if NEW == 0b010 || NEW == 0b100 || NEW == 0b110 {
+                            l.store_in(error, errors, at);
+                        }
+                    }
+                    v += L::N;
+                }
+            }
+        }
+        self.any = any;
+    }
+}
+
+/// Where nodes of an axis end, behind `j`, that are predicted as it is: of so many that are new or coarse, the first
+/// one apart from the others if asked.
+#[inline(always)]
+fn alike(nodes: &super::weights::Nodes, is_new: bool, j: usize, count: usize, first_apart: bool) -> usize {
+    match () {
+        () if is_new => nodes.alike(j),
+        () if first_apart && j == 0 => 1,
+        () => count,
+    }
+}
+
+/// What codes are differences to that stand at `at`: those of the rows before them.
+#[inline(always)]
+fn before<L: Lanes>(l: L, codes: &[u32], rows: &Rows, at: usize) -> L::V {
+    match rows.before {
+        [y, 0] => l.load_at(codes, at - y),
+        [0, z] => l.load_at(codes, at - z),
+        [y, z] => {
+            let both = l.add(l.load_at(codes, at - y), l.load_at(codes, at - z));
+            l.sub(both, l.load_at(codes, at - y - z))
+        }
+    }
+}
+
+/// Replaces the codes of a class, as signed numbers, by their differences along axes.
+#[inline(always)]
+pub fn difference(codes: &mut [u32], axes: u8, [nx, ny, _]: [usize; AXES]) {
+    if axes & 4 != 0 {
+        difference_rows(codes, nx * ny);
+    }
+    if axes & 2 != 0 {
+        for plane in codes.chunks_exact_mut(nx * ny) {
+            difference_rows(plane, nx);
+        }
+    }
+    for row in codes.chunks_exact_mut(nx) {
+        let mut before = 0u32;
+        for code in row {
+            let own = *code;
+            let d = if axes & 1 != 0 { own.wrapping_sub(before) } else { own };
+            *code = d << 1 ^ (d as i32 >> 31) as u32;
+            before = own;
+        }
+    }
+}
+
+/// Takes from each row of this length but the first one the one before it.
+#[inline(always)]
+fn difference_rows(codes: &mut [u32], len: usize) {
+    for at in (len..codes.len()).step_by(len).rev() {
+        let (before, row) = codes[at - len..at + len].split_at_mut(len);
+        for i in 0..len {
+            row[i] = row[i].wrapping_sub(before[i]);
+        }
+    }
+}
+
+/// The inverse of [`difference`], of signed numbers.
+#[inline(always)]
+fn sum_up(codes: &mut [u32], axes: u8, [nx, ny, _]: [usize; AXES]) {
+    if axes & 1 != 0 {
+        for row in codes.chunks_exact_mut(nx) {
+            let mut sum = 0u32;
+            for code in row {
+                sum = sum.wrapping_add(*code);
+                *code = sum;
+            }
+        }
+    }
+    if axes & 2 != 0 {
+        for plane in codes.chunks_exact_mut(nx * ny) {
+            sum_rows(plane, nx);
+        }
+    }
+    if axes & 4 != 0 {
+        sum_rows(codes, nx * ny);
+    }
+}
+
+/// Adds to each row of this length but the first one the one before it.
+#[inline(always)]
+fn sum_rows(codes: &mut [u32], len: usize) {
+    for at in (len..codes.len()).step_by(len) {
+        let (before, row) = codes[at - len..at + len].split_at_mut(len);
+        for i in 0..len {
+            row[i] = row[i].wrapping_add(before[i]);
+        }
+    }
+}
+
+/// The nodes around those of a vector, of rows that a pass holds.
+struct Nodes<'a, L> {
+    l: L,
+    level: &'a Level,
+    rows: &'a Rows,
+    rough: bool,
+    restored: &'a [u32],
+    errors: &'a [u32],
+    /// How far the vector is behind where the rows begin that make the first one along y and z.
+    y: usize,
+    z: usize,
+    /// Where the coarse node before its first one is, along x.
+    x: usize,
+    /// How far it is behind where its row begins.
+    v: usize,
+}
+
+impl<L: Lanes> Nodes<'_, L> {
+    /// 16 times the prediction of a vector's nodes, and of the part of it that class XZ has apart.
+    #[inline(always)]
+    fn predict<const NEW: u8>(&self) -> (L::V, L::V) {
+        let (l, r, e, rough) = (self.l, self.restored, self.errors, self.rough);
+        let Rows { y, z, .. } = self.rows;
+        let first = match NEW {
+            0b001 => self.along_x(r),
+            0b010 | 0b011 => self.across(r, y, self.y),
+            _ => self.across(r, z, self.z),
+        };
+        let p16 = match NEW {
+            0b011 | 0b101 => {
+                let of_errors = self.along_x(e);
+                if rough { half_boolean(l, first, self.along_x(r), of_errors) } else { l.add(first, of_errors) }
+            }
+            0b110 => {
+                let of_errors = self.across(e, y, self.y);
+                if rough {
+                    half_boolean(l, first, self.across(r, y, self.y), of_errors)
+                } else {
+                    l.add(first, of_errors)
+                }
+            }
+            0b111 => {
+                let boolean = l.add(first, l.add(self.across(e, y, self.y), self.along_x(e)));
+                if rough {
+                    let others = l.add(self.across(r, y, self.y), self.along_x(r));
+                    let mean = l.right::<2>(l.add(l.left::<1>(first), others));
+                    l.right::<1>(l.add(mean, boolean))
+                } else {
+                    boolean
+                }
+            }
+            _ => first,
+        };
+        (p16, first)
+    }
+
+    /// 16 times what coarse nodes of a row make of the new ones between them.
+    #[inline(always)]
+    fn along_x(&self, numbers: &[u32]) -> L::V {
+        let (l, rough) = (self.l, usize::from(self.rough));
+        // SAFETY: the pass holds the rows of coarse nodes, one before them and a vector from the second one behind.
+        let node = |k: usize| unsafe { l.load_in(numbers, self.x + k - 1) };
+        let (b, c) = (node(1), node(2));
+        let end = self.level.end(self.v, L::N);
+        if end == MIDDLE && rough == 0 {
+            return even(l, node(0), b, c, node(3));
+        }
+        if end == MIDDLE {
+            return l.left::<3>(l.add(b, c));
+        }
+        let End { kind, weights, any } = &self.level.ends[rough][end];
+        if *kind == Kind::Mean {
+            return l.left::<3>(l.add(b, c));
+        }
+        let (a, d) = (node(0), node(3));
+        let middle = match rough {
+            0 => even(l, a, b, c, d),
+            _ => l.left::<3>(l.add(b, c)),
+        };
+        if *kind == Kind::Even {
+            return middle;
+        }
+        let by_weights = weighted(l, [a, b, c, d], [l.load(&weights[0]), l.load(&weights[2]), l.load(&weights[3])]);
+        l.select(l.load(any), by_weights, middle)
+    }
+
+    /// 16 times what the nodes of four rows make.
+    #[inline(always)]
+    fn across(&self, numbers: &[u32], rows: &Across, shift: usize) -> L::V {
+        let l = self.l;
+        // SAFETY: the pass holds as many numbers from where each of these rows begins.
+        let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift) };
+        let (b, c) = (node(1), node(2));
+        match rows.kind {
+            Kind::Even => even(l, node(0), b, c, node(3)),
+            Kind::Mean => l.left::<3>(l.add(b, c)),
+            Kind::Any => {
+                let (a, d) = (node(0), node(3));
+                let [w0, _, w2, w3] = rows.weights;
+                weighted(l, [a, b, c, d], [l.splat(w0), l.splat(w2), l.splat(w3)])
+            }
+        }
+    }
+}
+
+/// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
+/// make.
+#[inline(always)]
+fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
+    let three = l.add(l.left::<1>(first), first);
+    l.right::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
+}
+
+/// 16 times the cubic through four evenly spaced nodes, in the middle.
+#[inline(always)]
+fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
+    let inner = l.add(b, c);
+    l.sub(l.add(l.left::<3>(inner), inner), l.add(a, d))
+}
+
+/// 16 times what four nodes make, of which the second has what the weights of the others leave of 2^`WEIGHT_BITS`.
+#[inline(always)]
+fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
+    let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
+    let rest = l.right::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
+    l.add(l.left::<POINT>(b), rest)
+}

@@ -1,0 +1,119 @@
+//! Vectors of 32-bit numbers, as each SIMD level has them.
+
+use crate::primitives::quantize::Arithmetic;
+use crate::primitives::rans::LANES;
+use crate::primitives::word::Word;
+
+/// The vectors of a level: M of them have a number for each of 32 lanes, the first one those of the first lanes.
+/// Numbers are unsigned unless something else is said; those that are compared are below 2^31.
+pub trait Simd<const M: usize>: Arithmetic + Copy {
+    /// As many numbers as a register takes.
+    type V: Copy;
+    /// For each number whether something is so.
+    type Mask: Copy;
+
+    /// The first numbers of a slice.
+    fn load(self, from: &[u32]) -> Self::V;
+    /// Stores them at the start of a slice.
+    fn store(self, v: Self::V, to: &mut [u32]);
+    /// The same number everywhere.
+    fn splat(self, number: u32) -> Self::V;
+    /// Sum modulo 2^32.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Difference modulo 2^32.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Product modulo 2^32.
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The upper 32 bits of the product.
+    fn mul_high(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that both have.
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that one of them has.
+    fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that exactly one of them has.
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The greater one.
+    fn max(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The smaller one.
+    fn min(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Distance from 0 as signed numbers.
+    fn magnitude(self, v: Self::V) -> Self::V;
+    /// Shifted to the left.
+    fn left<const N: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the right.
+    fn right<const N: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the right, with copies of the sign.
+    fn right_signed<const N: u32>(self, v: Self::V) -> Self::V;
+    /// The integer nearest to v · factor of signed numbers, in the arithmetic of f32; of two such the even one.
+    fn nearest(self, v: Self::V, factor: f32) -> Self::V;
+    /// Shifted to the left by as many bits each, below 128; from 32 on nothing is left.
+    fn left_by(self, v: Self::V, bits: Self::V) -> Self::V;
+    /// Shifted to the right by as many bits each, below 128; from 32 on nothing is left.
+    fn right_by(self, v: Self::V, bits: Self::V) -> Self::V;
+    /// Position of the highest bit of each number; all are 1 … 2^25.
+    fn octave(self, v: Self::V) -> Self::V;
+    /// Whether a < b.
+    fn less(self, a: Self::V, b: Self::V) -> Self::Mask;
+    /// Both.
+    fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The lowest bits, one for each number.
+    fn mask(self, bits: u32) -> Self::Mask;
+    /// A bit for each number.
+    fn bits(self, mask: Self::Mask) -> u32;
+    /// Of a where the mask says so, of b elsewhere.
+    fn select(self, mask: Self::Mask, a: Self::V, b: Self::V) -> Self::V;
+    /// The entries of a table at these places modulo L, a power of two.
+    fn look_up<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V;
+    /// Tokens below this are looked up by `look_up_few`.
+    const FEW: u32;
+    /// `look_up` where all indices are below `FEW`.
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V;
+    /// The sum of all numbers.
+    fn total(self, v: Self::V) -> u32;
+    /// The largest one.
+    fn largest(self, v: Self::V) -> u32;
+
+    /// Four times as many numbers below 2^8 as bytes, four neighbours to each number of a vector.
+    fn pack_bytes(self, from: &[u32]) -> Self::V;
+    /// Signed bytes as four times as many numbers.
+    fn unpack_bytes(self, bytes: Self::V, to: &mut [u32]);
+    /// How many bytes are equal to this one.
+    fn occurrences(self, bytes: Self::V, byte: u8) -> u32;
+    /// Adds to the counts of 64 tokens, from 64 · `range` on, those of a group, four bytes for each lane; `false` if
+    /// they are better counted one by one.
+    #[inline(always)]
+    fn count_range(self, _tokens: &[u32; LANES], _range: u32, _counts: &mut [u16; 64]) -> bool {
+        false
+    }
+    /// Of two vectors the numbers at even places, and those at odd ones.
+    fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
+    /// The inverse of `unzip`.
+    fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
+    /// The numbers with the ones before them: the last of those before comes first.
+    fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
+    /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
+    fn sums_of_halves(self, bytes: Self::V) -> Self::V;
+    /// What bytes below 64 cost by a table, summed up by fours.
+    fn direct_costs(self, bytes: Self::V, table: &[u8; 64]) -> Self::V;
+    /// Four times as many numbers: of each four neighbours the first ones, the second ones and so on.
+    fn load_quads(self, from: &[u32]) -> [Self::V; 4];
+    /// The inverse of `load_quads`.
+    fn store_quads(self, v: [Self::V; 4], to: &mut [u32]);
+
+    /// Takes 16 bits from each of the states that a mask tells, and puts them in front of the words that begin at
+    /// `at`, in the order of the lanes.
+    fn put(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &mut [u16], at: &mut usize);
+    /// Gives the states that a mask tells 16 bits each of the words from `at` on, in the order of the lanes; at least
+    /// 32 words are there.
+    fn refill(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &[[u8; 2]], at: &mut usize);
+
+    /// `look_up` where all indices are below 64.
+    #[inline(always)]
+    fn look_up_direct<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V {
+        self.look_up(table, index)
+    }
+
+    /// For each of 16 words the sum of those up to it, and of all that were given with this carry before, which begins
+    /// as 0. Of words of 32 and 64 bits.
+    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut Self::V);
+}
