@@ -400,8 +400,8 @@ template <class T> struct Forms {
             __syncwarp();
         }
     }
-    // Whether the differences at distances may be shorter than those along a set of axes, by some of the segments. For a
-    // whole warp.
+    // Whether the differences at distances may be shorter than those along a set of axes, by some of the segments. For
+    // a whole warp.
     DEV bool lags_may_pay(u32 set) {
         const u32 lane = threadIdx.x & 31;
         const Word* const w = words();
