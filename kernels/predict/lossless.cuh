@@ -400,9 +400,9 @@ template <class T> struct Forms {
             __syncwarp();
         }
     }
-    // Whether the differences at distances may be shorter than those along a set of axes, by some of the segments. For
-    // a whole warp.
-    DEV bool lags_may_pay(u32 set) {
+    // Whether distances may cost less than the least plain form, by the bits of some segments beside those of
+    // differences along a set of axes, which cost so much. For a whole warp.
+    DEV bool lags_may_pay(u32 set, u64 of_axes, u64 least) {
         const u32 lane = threadIdx.x & 31;
         const Word* const w = words();
         for (u32 i = lane; i < HASHES; i += 32) f.seen[i] = 0;
@@ -445,7 +445,7 @@ template <class T> struct Forms {
             }
             __syncwarp();
         }
-        return far < along;
+        return far * of_axes < along * least;
     }
     // Chooses distances; whether any is worth more than the word before. For a whole warp.
     DEV bool choose_lags() {
@@ -745,10 +745,12 @@ template <class T> struct Forms {
         choice.cost += BIT * (32 + (u64)odd * (16 + T::BITS));
         keep_if_less(least, choice);
     }
-    SELDOM bool may_take_lags(u32 set) {
+    SELDOM bool may_take_lags(u32 set, const u64 (&costs)[PLAIN_FORMS]) {
+        u64 least = costs[0];
+        for (u32 f = 1; f < PLAIN_FORMS; f++) least = min_of(least, costs[f]);
         __syncthreads();
         if (threadIdx.x < 32) {
-            const bool may_pay = lags_may_pay(set);
+            const bool may_pay = lags_may_pay(set, costs[FORM_AXES], least);
             if (threadIdx.x == 0) d.flag = may_pay;
         }
         __syncthreads();
@@ -782,11 +784,12 @@ template <class T> struct Forms {
             if (digits != ~0u) try_decimals(digits, least);
             return least;
         }
+        u64 costs[PLAIN_FORMS];
+        const u32 low = look(known, costs);
         const bool are_few = may_be_few() && make_list();
         const u32 digits = are_few ? ~0u : find_digits(true);
-        const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known.set);
-        u64 costs[PLAIN_FORMS];
-        const u32 low = look(known, costs), forms = tried(costs, !are_few && !has_digits && !by_lags);
+        const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known.set, costs);
+        const u32 forms = tried(costs, !are_few && !has_digits && !by_lags);
         for (u32 form = 0; form < PLAIN_FORMS; form++)
             if (forms >> form & 1) try_plain(known, form, low, least);
         if (are_few) try_ranks(least);

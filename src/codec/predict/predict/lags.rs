@@ -84,20 +84,20 @@ fn enter<W: Word>(words: &[W], every: usize, from: usize, to: usize, seen: &mut 
     (from..to).step_by(every).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
 }
 
-/// Whether the differences at distances may be shorter than those along a set of axes, by some of the segments.
-pub struct MayPay<'a, W> {
+/// Bits of some segments' differences at distances, and of those along a set of axes.
+pub struct Ask<'a, W> {
     pub words: &'a [W],
     pub set: u8,
     pub lens: [usize; AXES],
     pub seen: &'a mut Seen,
 }
 
-impl<W: Word> Task for MayPay<'_, W> {
-    type Done = bool;
+impl<W: Word> Task for Ask<'_, W> {
+    type Done = [u32; 2];
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> bool {
-        let MayPay { words, set, lens, seen } = self;
+    fn run<L: Lanes>(self, _: L) -> [u32; 2] {
+        let Ask { words, set, lens, seen } = self;
         seen.0.fill(0);
         let (mut along, mut far, mut last) = (0, 0, 1);
         let mut differences = [W::ZERO; SEGMENT];
@@ -116,7 +116,7 @@ impl<W: Word> Task for MayPay<'_, W> {
             }
             enter(words, ENTERED, from, to, seen);
         }
-        far < along
+        [far, along]
     }
 }
 

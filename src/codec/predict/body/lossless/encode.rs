@@ -270,8 +270,8 @@ pub fn choose<E: Element>(
     let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
     match sample::share(n) {
         Some(share) => {
-            let special = buffers.special(p, &tile);
             let (costs, low) = buffers.look(p, &tile, share as u64);
+            let special = buffers.special(p, &tile, &costs);
             let tried = sample::tried(costs, special.is_none());
             (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| buffers.plain(p, &tile, f, low, &mut best));
             if let Some(special) = special {
@@ -334,8 +334,13 @@ impl<W: Word> Buffers<W> {
         axes::choose(axes::sets(allowed), lens, words, &mut self.trial[..n])
     }
 
-    /// The form beside the plain ones that samples speak for.
-    fn special<E: Element<Word = W>>(&mut self, p: impl Level, tile: &Tile<E>) -> Option<Special> {
+    /// The form beside the plain ones, which cost so much, that samples speak for.
+    fn special<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        costs: &[u64; PLAIN_FORMS],
+    ) -> Option<Special> {
         let Tile { elements, lens, set, .. } = *tile;
         let words = &self.words[..elements.len()];
         if W::BITS > 8 && ranks::may_be_few(elements) && ranks::list(elements, &mut self.list) {
@@ -346,7 +351,10 @@ impl<W: Word> Buffers<W> {
         {
             return Some(Special::Decimals(digits));
         }
-        p.run(lags::MayPay { words, set, lens, seen: &mut self.seen }).then_some(Special::Lags)
+        let [far, along] = p.run(lags::Ask { words, set, lens, seen: &mut self.seen }).map(u64::from);
+        // Differences at distances are as much shorter than those along axes as their bits are fewer.
+        let least = costs.iter().fold(u64::MAX, |least, cost| least.min(*cost));
+        (far * costs[AXES_FORM] < along * least).then_some(Special::Lags)
     }
 
     /// What the plain forms cost, by samples of which each stands for so many, and the low bits of differences.
