@@ -22,7 +22,8 @@ fn forms_come_back() {
             if kind == "decimals" && !dtype.is_float() {
                 continue;
             }
-            let lens: [&[u64]; 4] = [&[[1, 31, 33, 64, 130, 800][(d + k) % 6]], &[5000], &[3, 2100], &[9, 30, 17]];
+            let lens: [&[u64]; 5] =
+                [&[[1, 31, 33, 64, 130, 800][(d + k) % 6]], &[1900], &[5000], &[3, 2100], &[9, 30, 17]];
             for (l, lens) in lens.into_iter().enumerate() {
                 let params = Params { big_endian: (d + k + l) % 3 == 0, ..params(dtype, lens) };
                 let n = params.dims.count() as usize;

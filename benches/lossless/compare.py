@@ -1,13 +1,15 @@
 """Lossless ratios and speeds of profile small, adaptive and fast beside other compressors on the same files, in one run
 by one thread, as tables.
 
-    python3 benches/lossless/compare.py [--round] [--no-speed] LIBRARY FILE…
+    python3 benches/lossless/compare.py [--round] [--no-speed] [--before LIBRARY] [--alone] LIBRARY FILE…
 
 LIBRARY is libsleek.so of a release; the others are the Python packages pcodec, zstandard, fpzip and blosc2, and zlib.
-A file is NAME_DIMS.TYPE, as benches/lossless/tensors.py makes them; with --round the fields in f32 and f64 are also
-rounded to f16 and bf16. zstd and gzip get the bytes shuffled, Blosc2 (zstd, level 5) shuffles them itself; pcodec and
-Blosc2 take bf16 as integers of 16 bits, and fpzip has no types of 16 bits. Every compressor has to give the bytes back.
-`exponents` is what a table of signs and exponents would reach that costs nothing, with all bits of the mantissas behind
+With --before profile small of another build stands beside, and the worst field of each kind is named; with --alone no
+other compressor does. A file is NAME_DIMS.TYPE, as benches/lossless/tensors.py and benches/lossless/kinds.py make
+them; of a folder all such files are taken, and its name is the kind of data. With --round the fields in f32 and f64
+are also rounded to f16 and bf16. zstd and gzip get the bytes shuffled, Blosc2 (zstd, level 5) shuffles them itself;
+pcodec and Blosc2 take bf16 as integers of 16 bits, and fpzip has f32 and f64 alone. Every compressor has to give the
+bytes back. `exponents` is what a table of signs and exponents would reach that costs nothing, with all bits of the mantissas behind
 it, but for those of exponents whose mantissas are all zero.
 
 Speeds are of bytes of the array by processor time, the shuffle in it, medians of three rounds (one round for what takes
@@ -31,8 +33,9 @@ from pcodec import ChunkConfig, standalone
 
 from tensors import bf16
 
-TYPES = {"f32": ("<f4", 23), "f64": ("<f8", 52), "f16": ("<f2", 10), "bf16": ("<u2", 7)}
-DTYPES = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4}   # as sleek.h has them
+TYPES = {"f32": ("<f4", 23), "f64": ("<f8", 52), "f16": ("<f2", 10), "bf16": ("<u2", 7),
+         "i32": ("<i4", 0), "i64": ("<i8", 0), "u16": ("<u2", 0)}
+DTYPES = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "i32": 7, "i64": 8, "u16": 10}   # as sleek.h has them
 ROUNDS, SLOW = 3, 0.5
 COPY = 64 << 20
 
@@ -123,9 +126,14 @@ class Blosc2:
         return np.frombuffer(blosc2.decompress2(stream, nthreads=1), "u1")
 
 
-def compressors(library: ctypes.CDLL) -> dict:
+def compressors(library: ctypes.CDLL, before: ctypes.CDLL | None, alone: bool) -> dict:
+    ours = {profile: Sleek(library, profile) for profile in ("small", "adaptive", "fast")}
+    if before:
+        ours["small before"] = Sleek(before, "small")
+    if alone:
+        return ours
     return {
-        **{profile: Sleek(library, profile) for profile in ("small", "adaptive", "fast")},
+        **ours,
         "pcodec 8": Pcodec(8),
         "pcodec 12": Pcodec(12),
         "zstd -19": Shuffled(lambda raw: zstandard.compress(raw, 19), zstandard.decompress),
@@ -175,7 +183,7 @@ class Copy:
 
 def measured(coder, data: np.ndarray, kind: str, copy: Copy | None) -> tuple[float, float, float]:
     """The ratio, and speeds of compressing and restoring as multiples of a copy."""
-    if isinstance(coder, Fpzip) and data.itemsize == 2:
+    if isinstance(coder, Fpzip) and kind not in ("f32", "f64"):
         return (float("nan"),) * 3
     raw, speeds = data.tobytes(), []
     for _ in range(ROUNDS if copy else 1):
@@ -190,16 +198,22 @@ def measured(coder, data: np.ndarray, kind: str, copy: Copy | None) -> tuple[flo
 
 
 def versions(path: pathlib.Path, rounded: bool):
-    """The name, type and values of a file, and of its roundings to 16 bits."""
+    """The name, type, group and values of a file, and of its roundings to 16 bits."""
     kind = path.suffix[1:]
     data = np.fromfile(path, TYPES[kind][0])
     data = data.reshape(lengths(path, data.size))
-    name = path.stem.rsplit("_", 1)[0]
-    yield name, kind, kind, data
+    name, folder = path.stem.rsplit("_", 1)[0], path.parent.name
+    yield name, kind, f"{folder} {kind}", data
     if rounded and kind in ("f32", "f64"):
         with np.errstate(over="ignore"):
-            yield name, "f16", f"f16 of {kind}", data.astype("<f2")
-            yield name, "bf16", f"bf16 of {kind}", bf16(data)
+            yield name, "f16", f"{folder} f16 of {kind}", data.astype("<f2")
+            yield name, "bf16", f"{folder} bf16 of {kind}", bf16(data)
+
+
+def paths(given: list[pathlib.Path]) -> list[pathlib.Path]:
+    """The files, and those of folders."""
+    inside = [list(path.iterdir()) if path.is_dir() else [path] for path in given]
+    return sorted(path for some in inside for path in some if path.suffix[1:] in TYPES)
 
 
 def table(head: list[str], rows: list[tuple[str, list[float]]], digits: str) -> None:
@@ -220,30 +234,45 @@ def main() -> None:
     options.add_argument("files", nargs="+", type=pathlib.Path)
     options.add_argument("--round", action="store_true", help="also the fields rounded to f16 and bf16")
     options.add_argument("--no-speed", action="store_true", help="ratios alone, each compressor once")
+    options.add_argument("--before", help="libsleek.so of another build, of which profile small stands beside")
+    options.add_argument("--alone", action="store_true", help="no other compressors")
     options = options.parse_args()
-    coders = compressors(ctypes.CDLL(options.library))
+    coders = compressors(ctypes.CDLL(options.library), options.before and ctypes.CDLL(options.before), options.alone)
     copy = None if options.no_speed else Copy()
     names, groups = list(coders), collections.defaultdict(list)
     packages = (("numpy", np), ("pcodec", pcodec), ("zstandard", zstandard), ("blosc2", blosc2), ("fpzip", fpzip))
     print(", ".join(f"{name} {getattr(package, '__version__', '?')}" for name, package in packages))
     print(f"\n| field | type | {' | '.join(names)} | exponents |\n|---|---|" + "---|" * (len(names) + 1))
-    for path in sorted(options.files):
+    for path in paths(options.files):
         for name, kind, group, data in versions(path, options.round):
             row = [measured(coder, data, kind, copy) for coder in coders.values()]
-            entropy = 8 * data.itemsize / bound(data, TYPES[kind][1])
-            ratios = " | ".join("–" if np.isnan(r) else f"{r:.3f}" for r, *_ in row)
-            print(f"| {name} | {group} | {ratios} | {entropy:.3f} |", flush=True)
+            entropy = 8 * data.itemsize / bound(data, TYPES[kind][1]) if TYPES[kind][1] else float("nan")
+            ratios = " | ".join("–" if np.isnan(r) else f"{r:.3f}" for r, *_ in [*row, (entropy,)])
+            print(f"| {name} | {group} | {ratios} |", flush=True)
             # Decimals to within a rounding error beside a fill value, of which no bound is asked.
             if not name.startswith("levitus"):
-                groups[group].append([*row, (entropy, float("nan"), float("nan"))])
-    table(["geometric mean of the ratios", *names, "exponents"], means(groups, 0), ".3f")
+                groups[group].append((name, [*row, (entropy, float("nan"), float("nan"))]))
+    rows = {group: [row for _, row in named] for group, named in groups.items()}
+    table(["geometric mean of the ratios", *names, "exponents"], means(rows, 0), ".3f")
+    if options.before:
+        at, old = names.index("small"), names.index("small before")
+        print("\n| ratio of small beside before | mean | worst field | |\n|---|---|---|---|")
+        for group, named in groups.items():
+            parts = [(row[at][0] / row[old][0], name) for name, row in named]
+            mean = np.exp(np.mean([np.log(part) for part, _ in parts]))
+            print(f"| {group}, {len(named)} | {mean:.4f} | {min(parts)[1]} | {min(parts)[0]:.4f} |")
     if copy:
-        table(["compress × memcpy", *names], [(name, row[:-1]) for name, row in means(groups, 1)], ".2g")
-        table(["decompress × memcpy", *names], [(name, row[:-1]) for name, row in means(groups, 2)], ".2g")
-        print(f"\nmemcpy {np.median(copy.speeds) / 1e9:.1f} GB/s, processor time")
-    gzip = names.index("gzip -4")
-    for group, rows in groups.items():
-        print(f"{group}: smaller than gzip on {sum(row[0][0] > row[gzip][0] for row in rows)} of {len(rows)}")
+        speed = np.median(copy.speeds)
+        for what, verb in ((1, "compress"), (2, "decompress")):
+            figures = [(name, row[:-1]) for name, row in means(rows, what)]
+            table([f"{verb} × memcpy", *names], figures, ".2g")
+            table([f"{verb}, MB/s", *names], [(name, [x * speed / 1e6 for x in row]) for name, row in figures], ".0f")
+        print(f"\nmemcpy {speed / 1e9:.1f} GB/s, processor time")
+    if "gzip -4" in names:
+        gzip = names.index("gzip -4")
+        for group, of_group in rows.items():
+            smaller = sum(row[0][0] > row[gzip][0] for row in of_group)
+            print(f"{group}: smaller than gzip on {smaller} of {len(of_group)}")
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def taken_apart(body: bytes, elements: int, size: int) -> tuple[str, list[int]]:
     """The name of a packed tile's form, and the bytes of its parts."""
     head, form = struct.unpack_from("<IH", body)
     order, prediction, low = form >> 6 & 3, form >> 8 & 3, form >> 10 & 1
-    base = 2 * (0, 1, 2, 4)[head >> 4 & 3]
+    base = 2 * (0, 1, 2, 4)[head >> 24 & 3]
     at = start = 6 + base
     if order == 2:
         at += 4 + (2 + size) * struct.unpack_from("<H", body, at + 2)[0]
@@ -83,14 +83,14 @@ def taken_apart(body: bytes, elements: int, size: int) -> tuple[str, list[int]]:
         flags = -(-(-(-elements // 16)) // 16)
         words = struct.unpack_from(f"<{flags}H", body, at)
         at += 2 * (flags + sum(w.bit_count() for w in words))
-    own, table = at - start, table_bytes(body[at:]) if head >> 6 & 1 else 0
+    own, table = at - start, table_bytes(body[at:]) if head >> 7 & 1 else 0
     at += table
     lows = 0
     if low:
         bits, bare = struct.unpack_from("<BxH", body, at)
         lows = 4 + 2 * -(-(elements - bare) * bits // 16)
     at += lows
-    states = states_bytes(body[at:], head >> 15 & 31, head >> 20 & 1)
+    states = states_bytes(body[at:], head >> 18 & 31, head >> 23 & 1)
     name = ("numbers", "magnitudes", "decimals", "ranks")[order]
     name += ("", ", symbols", ", lags")[prediction] + (f", axes {head & 7}" if not prediction else "")
     name += (", low bits" if low else "") + (", table" if table else "")

@@ -8,13 +8,23 @@ enum : u32 {
     FEWEST_LOW = 4,
     FASTER = 256,    // low bits beside the coder may cost one part in so many
     OPEN = ~0u,      // low bits are to be found
-    SAMPLE_EVERY = 4,
-    SAMPLE_FEWEST = 8192,
-    SAMPLE_SHARE = 8,
+    SAMPLE_EVERY = 16,    // one group of so many is looked at, of tiles of SAMPLE_LARGE elements and of smaller ones
+    SAMPLE_EVERY_OF_SMALL = 4,
+    SAMPLE_LARGE = 8192,
+    SAMPLE_FEWEST = 2048,
+    SAMPLE_NEAR = 64,    // a second form may cost one part in so many more
+    PLAIN_FORMS = 4,
+    FORM_AXES = 0,
+    FORM_NUMBERS = 1,
+    FORM_SYMBOLS = 2,
+    FORM_MAGNITUDES = 3,
+    SAMPLE_ALIKE = 64,    // elements that are compared with each other
     MOST_ODD = 3,
     HASHES = 1 << 12,
     CHANGE_COST = 16,
-    ASKED = 8,
+    ASKED = 16,
+    ASKED_CHANGE = 8,
+    ENTERED = 4,
 };
 
 // How a tile is to be coded.
@@ -300,55 +310,44 @@ template <class T> struct Forms {
         __syncthreads();
         for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) zeros += codes()[i] == 0;
         zeros = block_sum(zeros, d.part);
-        if (16 * zeros < part.n) return false;
+        if ((part.share == 1 ? 16 : 128) * zeros < part.n) return false;
         for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) codes()[i] = code_of(codes()[i]);
         __syncthreads();
         choice = tokens(choice, part, OPEN);
         return true;
     }
 
-    // Which group is looked at as number k, of those for axes.
-    static DEV u32 sampled_group(u32 k) { return SAMPLE_EVERY * k + k / 2 % SAMPLE_EVERY; }
-    // Copies what `word` says of the elements that are looked at for forms; how many these are.
+    // As many elements as one that is looked at stands for; 0 for a tile that is tried in all forms.
+    DEV u32 sample_share() const {
+        if (n < SAMPLE_FEWEST) return 0;
+        return n >= SAMPLE_LARGE ? SAMPLE_EVERY : SAMPLE_EVERY_OF_SMALL;
+    }
+    // Which group is looked at as number k.
+    static DEV u32 sampled_group(u32 k, u32 every) { return every * k + 5 * k % every; }
+    // Copies what `word` says of the elements that are looked at; how many these are.
     template <class Of> DEV u32 take_sample(Of word) {
-        const u32 chunks = n / (SAMPLE_EVERY * GROUP), count = (chunks + 1) / 2 * GROUP;
+        const u32 every = sample_share(), count = n / (every * GROUP) * GROUP;
         __syncthreads();
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < count; i += blockDim.x)
-            codes()[i] = word(sampled_group(2 * (i / GROUP)) * GROUP + i % GROUP);
+            codes()[i] = word(sampled_group(i / GROUP, every) * GROUP + i % GROUP);
         __syncthreads();
         return count;
     }
 
-    // The set of axes whose differences of the words look shortest: of a large tile of those that do so by a part.
+    // The set of axes whose differences of the words look shortest: by samples, but of a small tile.
     SELDOM u32 axes() {
         const Word* const w = words();
         const auto value = [=](u32 i) { return w[i]; };
-        const u32 allowed = d.head.grid.set();
-        u32 near = 0;
-        for (u32 s = 0; s < SETS; s++) near |= (u32) !(s & ~allowed) << s;
-        if (n >= SAMPLE_FEWEST) {
-            if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-            __syncthreads();
-            add_costs_of_sets<true, u64, T, Word>(d, d.box, 0, value, n / (SAMPLE_EVERY * GROUP),
-                                                  [](u32 k) { return sampled_group(k); });
-            __syncthreads();
-            u64 least = ~0ull;
-            for (u32 s = 0; s < SETS; s++)
-                if (near >> s & 1) least = min_of(least, d.costs[s]);
-            u32 nearer = 0;
-            for (u32 s = 0; s < SETS; s++) nearer |= (u32)(near >> s & 1 && d.costs[s] <= least + least / 32) << s;
-            near = nearer;
-            __syncthreads();
-        }
-        if ((near & (near - 1)) == 0) return top_bit(near);
+        const u32 allowed = d.head.grid.set(), every = sample_share();
         if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
         __syncthreads();
-        add_costs_of_sets<true, u64, T, Word>(d, d.box, 0, value);
+        add_costs_of_sets<true, u64, T, Word>(d, d.box, 0, value, every ? n / (every * GROUP) : ~0u,
+                                              [=](u32 k) { return every ? sampled_group(k, every) : k; });
         __syncthreads();
-        u32 best = SETS;
+        u32 best = 0;
         for (u32 s = 0; s < SETS; s++)
-            if (near >> s & 1 && (best == SETS || d.costs[s] < d.costs[best])) best = s;
+            if (!(s & ~allowed) && d.costs[s] < d.costs[best]) best = s;
         __syncthreads();
         return best;
     }
@@ -401,25 +400,57 @@ template <class T> struct Forms {
             __syncwarp();
         }
     }
+    // Whether distances may cost less than the least plain form, by the bits of some segments beside those of
+    // differences along a set of axes, which cost so much. For a whole warp.
+    DEV bool lags_may_pay(u32 set, u64 of_axes, u64 least) {
+        const u32 lane = threadIdx.x & 31;
+        const Word* const w = words();
+        for (u32 i = lane; i < HASHES; i += 32) f.seen[i] = 0;
+        __syncwarp();
+        u32 along = 0, far = 0, last = 1;
+#pragma unroll 1
+        for (u32 from = 0; uniform(from + SEGMENT <= n); from += SEGMENT) {
+            const u32 to = from + SEGMENT;
+            if (uniform(from / SEGMENT % ASKED == ASKED - 1)) {
+                u32 bits = 0, lag = 0;
+                if (lane < SEGMENT) {
+                    const Word one = lorenzo<Word>(d.box, set, from + lane, [=](u32 k) { return w[k]; });
+                    bits = one ? width_of(magnitude_of(one)) : 0;
+                }
+                along += __reduce_add_sync(FULL, bits);
+                if (lane < SEGMENT / 2) {
+                    const u32 i = from + lane + (lane & 4), at = f.seen[hash(w, i, n)], distance = i + 1 - at;
+                    if (at && distance >= SEGMENT && distance <= from) lag = distance;
+                }
+                u32 best = last, cost = bits_of_lag(w, from, to, last);
+                const auto consider = [&](u32 other) {
+                    const u32 of_other = bits_of_lag(w, from, to, other) + (other == last ? 0 : (u32)ASKED_CHANGE);
+                    if (of_other < cost || (of_other == cost && other < best)) {
+                        cost = of_other;
+                        best = other;
+                    }
+                };
+                consider(0);
+                consider(1);
+                for (u32 k = 0; k < SEGMENT / 2; k++) {
+                    const u32 one = __shfl_sync(FULL, lag, k);
+                    if (uniform(one)) consider(one);
+                }
+                far += cost;
+                last = best;
+            }
+            if (lane < SEGMENT / ENTERED) {
+                const u32 i = from + ENTERED * lane;
+                atomicMax(f.seen + hash(w, i, n), i + 1);
+            }
+            __syncwarp();
+        }
+        return far * of_axes < along * least;
+    }
     // Chooses distances; whether any is worth more than the word before. For a whole warp.
     DEV bool choose_lags() {
-        const u32 lane = threadIdx.x & 31, segments = (n + SEGMENT - 1) / SEGMENT;
+        const u32 lane = threadIdx.x & 31;
         const Word* const w = words();
-        if (segments >= 8 * ASKED) {
-            u32 all = 0, less = 0;
-            each_segment([&](u32 from, u32 to, u32 lag) {
-                if (from / SEGMENT % ASKED != ASKED - 1) return;
-                const u32 near = bits_of_lag(w, from, to, 1);
-                u32 best = min_of(near, bits_of_lag(w, from, to, 0) + CHANGE_COST);
-                for (u32 k = 0; k < SEGMENT / 4; k++) {
-                    const u32 one = __shfl_sync(FULL, lag, k);
-                    if (uniform(one)) best = min_of(best, bits_of_lag(w, from, to, one) + CHANGE_COST);
-                }
-                all += near;
-                less += near - best;
-            });
-            if (!(1024 * less > all)) return false;
-        }
         u32 last = 1;
         bool any = false;
         each_segment([&](u32 from, u32 to, u32 lag) {
@@ -474,6 +505,14 @@ template <class T> struct Forms {
         return true;
     }
 
+    // Whether the tile may have few distinct elements, by some of them. For a whole block.
+    DEV bool may_be_few() {
+        const u32 step = (n + SAMPLE_ALIKE - 1) / SAMPLE_ALIKE, t = threadIdx.x;
+        u32 is_alike = 0;
+        if (t < SAMPLE_ALIKE && t * step < n)
+            for (u32 k = 0; k < t; k++) is_alike |= d.elements()[k * step] == d.elements()[t * step];
+        return block_sum(is_alike, d.part) >= 2;
+    }
     // The distinct elements in their order as numbers without sign; false if they are too many. For a whole block.
     SELDOM bool make_list() {
         const u32 whole = (n + blockDim.x - 1) / blockDim.x * blockDim.x;
@@ -541,6 +580,20 @@ template <class T> struct Forms {
         }
         return ~0u;
     }
+    // Whether the integers of neighbours are nearer to each other than their words are, by some of them. For a whole
+    // warp.
+    DEV bool are_nearer(u32 digits) const {
+        const u32 i = (threadIdx.x & 31) * ((n + 31) / 32);
+        u32 of_integers = 0, of_words = 0;
+        Word a, b;
+        if (i + 1 < n && integer_of(d.elements()[i], digits, a) && integer_of(d.elements()[i + 1], digits, b)) {
+            const Word by = b - a, word = words()[i + 1] - words()[i];
+            of_integers = by ? width_of(magnitude_of(by)) : 0;
+            of_words = word ? width_of(magnitude_of(word)) : 0;
+        }
+        __syncwarp();
+        return __reduce_add_sync(FULL, of_integers) < __reduce_add_sync(FULL, of_words);
+    }
     // The elements as integers over 10^digits; false if too many are none, of which `spare_mask` tells.
     DEV bool make_integers(u32 digits, u32& odd) {
         const u32 whole = (n + 31) / 32 * 32;
@@ -583,104 +636,165 @@ template <class T> struct Forms {
     }
     static DEV u32 zeros_below(Word any) { return any ? top_bit((Word)(any & (0 - any))) : 0; }
 
-    // Chooses; codes and table of the choice are kept.
-    SELDOM Choice<Word> choose() {
-        const Word* const elements = d.elements();
-        const Share_of all = {n, 1};
-        Word any = 0;
-        for (u32 i = threadIdx.x; i < n; i += blockDim.x) any |= elements[i];
-        any = block_or(any, d.part);
-        const u32 shift = zeros_below(any), turned = zeros_below((Word)(any << 1 | any >> (T::BITS - 1))),
-                  magnitudes = turned | MAGNITUDES << 6;
-        const Word base = ordered(elements[0], shift);
-        for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] = ordered(elements[i], shift) - base;
+    // A tile, and what is known of it before any form is tried.
+    struct Known {
+        Choice<Word> plain;     // its shift, and the base that is taken from its words
+        u32 set, magnitudes;    // the axes along which differences look shortest; the form of magnitudes
+    };
+    // Words as they are, as codes. Barriers before and behind.
+    DEV void take_words(Word base) {
         __syncthreads();
-        const Word* const w = words();
-        Choice<Word> plain = {};
-        plain.form = shift;
-        plain.base = base;
-        const u32 set = axes();
-        bool try_axes = true, try_numbers = true, try_symbols = true, try_magnitudes = true;
-        u32 low = OPEN;
-        if (n >= SAMPLE_FEWEST) {
-            Share_of part = {0, SAMPLE_SHARE};
-            const Places box = d.box;
-            part.n =
-                take_sample([=](u32 i) { return code_of(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; })); });
-            const Choice<Word> by_axes = tokens(plain, part, OPEN);
-            take_sample([=](u32 i) { return (Word)(w[i] + base); });
-            Choice<Word> as_numbers = plain;
-            const u64 of_numbers = numbers(as_numbers, part) ? as_numbers.cost : ~0ull;
-            take_sample([=](u32 i) { return (Word)(w[i] + base); });
-            const u64 of_symbols = symbols(shift, part, true).cost;
-            u64 of_magnitudes = ~0ull;
-            if (d.head.is_float) {
-                take_sample([=](u32 i) { return magnitude_word(elements[i], turned); });
-                of_magnitudes = symbols(magnitudes, part, false).cost;
-            }
-            const u64 least = min_of(min_of(by_axes.cost, of_numbers), min_of(of_symbols, of_magnitudes)),
-                      near = least + least / 16;
-            try_axes = by_axes.cost <= near;
-            try_numbers = of_numbers <= near;
-            try_symbols = of_symbols <= near;
-            try_magnitudes = of_magnitudes <= near;
-            low = by_axes.form >> 10 & 1 ? by_axes.low : 0;
-        }
-        Choice<Word> least = plain;
-        least.cost = ~0ull;
-        if (try_axes) {
-            Choice<Word> choice = plain;
-            choice.set = set;
-            keep_if_less(least, differences(choice, low));
-        }
-        {
-            Choice<Word> choice = plain;
-            if (lags(choice)) keep_if_less(least, choice);
-        }
-        if (try_numbers) {
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = w[i] + base;
-            Choice<Word> choice = plain;
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = words()[i] + base;
+        __syncthreads();
+    }
+    // Tries a plain form.
+    SELDOM void try_plain(const Known& known, u32 form, u32 low, Choice<Word>& least) {
+        const Word* const elements = d.elements();
+        Choice<Word> choice = known.plain;
+        if (form == FORM_AXES) {
+            choice.set = known.set;
+            choice = differences(choice, low);
+        } else if (form == FORM_NUMBERS) {
+            take_words(known.plain.base);
             choice.base = 0;
-            if (numbers(choice, all)) keep_if_less(least, choice);
-        }
-        if (try_symbols) {
+            if (!numbers(choice, {n, 1})) return;
+        } else if (form == FORM_SYMBOLS) {
+            take_words(known.plain.base);
+            choice = symbols(known.plain.form, {n, 1}, true);
+        } else {
             __syncthreads();
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = w[i] + base;
-            keep_if_less(least, symbols(shift, all, true));
+            for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+                codes()[i] = magnitude_word(elements[i], known.magnitudes & 63);
+            choice = symbols(known.magnitudes, {n, 1}, false);
         }
-        if (d.head.is_float && try_magnitudes) {
-            __syncthreads();
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = magnitude_word(elements[i], turned);
-            keep_if_less(least, symbols(magnitudes, all, false));
+        keep_if_less(least, choice);
+    }
+    // What the plain forms cost, by samples, and the low bits of differences.
+    SELDOM u32 look(const Known& known, u64 (&costs)[PLAIN_FORMS]) {
+        const Word* const elements = d.elements();
+        const Word* const w = words();
+        const Places box = d.box;
+        const u32 set = known.set, turned = known.magnitudes & 63;
+        const Word base = known.plain.base;
+        Share_of part = {0, sample_share()};
+        part.n = take_sample([=](u32 i) { return code_of(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; })); });
+        const Choice<Word> along = tokens(known.plain, part, OPEN);
+        costs[FORM_AXES] = along.cost;
+        take_sample([=](u32 i) { return (Word)(w[i] + base); });
+        Choice<Word> as_numbers = known.plain;
+        costs[FORM_NUMBERS] = numbers(as_numbers, part) ? as_numbers.cost : ~0ull;
+        take_sample([=](u32 i) { return (Word)(w[i] + base); });
+        costs[FORM_SYMBOLS] = symbols(known.plain.form, part, true).cost;
+        costs[FORM_MAGNITUDES] = ~0ull;
+        if (d.head.is_float) {
+            take_sample([=](u32 i) { return magnitude_word(elements[i], turned); });
+            costs[FORM_MAGNITUDES] = symbols(known.magnitudes, part, false).cost;
         }
-        if (make_list()) {
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = find(elements[i]);
-            Choice<Word> choice = symbols(RANKS << 6, all, false);
-            choice.cost += BIT * (16 + 8 * (u64)(f.listed * (T::BITS / 8)));
-            keep_if_less(least, choice);
-        }
+        return along.form >> 10 & 1 ? along.low : 0;
+    }
+    // Of the forms that cost so much the first of the least, and as bits this and the next one, where it costs little
+    // more.
+    static DEV u32 tried(const u64 (&costs)[PLAIN_FORMS], bool two) {
+        u32 least = 0, next = PLAIN_FORMS;
+        for (u32 f = 1; f < PLAIN_FORMS; f++)
+            if (costs[f] < costs[least]) least = f;
+        for (u32 f = 0; f < PLAIN_FORMS; f++)
+            if (f != least && (next == PLAIN_FORMS || costs[f] < costs[next])) next = f;
+        const bool is_near = two && costs[next] <= costs[least] + costs[least] / SAMPLE_NEAR;
+        return 1u << least | (u32)is_near << next;
+    }
+    // Tries ranks, whose list is made.
+    SELDOM void try_ranks(Choice<Word>& least) {
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = find(d.elements()[i]);
+        Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false);
+        choice.cost += BIT * (16 + 8 * (u64)(f.listed * (T::BITS / 8)));
+        keep_if_less(least, choice);
+    }
+    SELDOM void try_lags(const Known& known, Choice<Word>& least) {
+        Choice<Word> choice = known.plain;
+        if (lags(choice)) keep_if_less(least, choice);
+    }
+    // How many digits the elements may have, if their integers are nearer to each other where that is asked; otherwise
+    // ~0.
+    SELDOM u32 find_digits(bool nearer) {
         __syncthreads();
         if (threadIdx.x < 32) {
-            const u32 digits = digits_of();
+            u32 digits = digits_of();
+            if (nearer && uniform(digits != ~0u) && !are_nearer(digits)) digits = ~0u;
             if (threadIdx.x == 0) d.count = digits;
         }
         __syncthreads();
         const u32 digits = d.head.is_float ? d.count : ~0u;
         __syncthreads();
+        return digits;
+    }
+    // Tries decimals of so many digits; the words are theirs then.
+    SELDOM void try_decimals(u32 digits, Choice<Word>& least) {
         u32 odd;
-        if (digits != ~0u && make_integers(digits, odd)) {
-            Choice<Word> choice = {};
-            choice.form = DECIMALS << 6;
-            choice.base = words()[0];
-            choice.digits = digits;
-            __syncthreads();
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] -= choice.base;
-            __syncthreads();
-            choice.set = axes();
-            choice = differences(choice, OPEN);
-            choice.cost += BIT * (32 + (u64)odd * (16 + T::BITS));
-            keep_if_less(least, choice);
+        if (!make_integers(digits, odd)) return;
+        Choice<Word> choice = {};
+        choice.form = DECIMALS << 6;
+        choice.base = words()[0];
+        choice.digits = digits;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] -= choice.base;
+        __syncthreads();
+        choice.set = axes();
+        choice = differences(choice, OPEN);
+        choice.cost += BIT * (32 + (u64)odd * (16 + T::BITS));
+        keep_if_less(least, choice);
+    }
+    SELDOM bool may_take_lags(u32 set, const u64 (&costs)[PLAIN_FORMS]) {
+        u64 least = costs[0];
+        for (u32 f = 1; f < PLAIN_FORMS; f++) least = min_of(least, costs[f]);
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            const bool may_pay = lags_may_pay(set, costs[FORM_AXES], least);
+            if (threadIdx.x == 0) d.flag = may_pay;
         }
+        __syncthreads();
+        const bool may_pay = d.flag;
+        __syncthreads();
+        return may_pay;
+    }
+
+    // Chooses; codes and table of the choice are kept.
+    SELDOM Choice<Word> choose() {
+        const Word* const elements = d.elements();
+        Word any = 0;
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) any |= elements[i];
+        any = block_or(any, d.part);
+        const u32 shift = zeros_below(any);
+        Known known = {};
+        known.magnitudes = zeros_below((Word)(any << 1 | any >> (T::BITS - 1))) | MAGNITUDES << 6;
+        known.plain.form = shift;
+        known.plain.base = ordered(elements[0], shift);
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] = ordered(elements[i], shift) - known.plain.base;
+        __syncthreads();
+        known.set = axes();
+        Choice<Word> least = known.plain;
+        least.cost = ~0ull;
+        if (sample_share() == 0) {
+            for (u32 form = 0; form < (d.head.is_float ? (u32)PLAIN_FORMS : (u32)FORM_MAGNITUDES); form++)
+                try_plain(known, form, OPEN, least);
+            try_lags(known, least);
+            if (make_list()) try_ranks(least);
+            const u32 digits = find_digits(false);
+            if (digits != ~0u) try_decimals(digits, least);
+            return least;
+        }
+        u64 costs[PLAIN_FORMS];
+        const u32 low = look(known, costs);
+        const bool are_few = may_be_few() && make_list();
+        const u32 digits = are_few ? ~0u : find_digits(true);
+        const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known.set, costs);
+        const u32 forms = tried(costs, !are_few && !has_digits && !by_lags);
+        for (u32 form = 0; form < PLAIN_FORMS; form++)
+            if (forms >> form & 1) try_plain(known, form, low, least);
+        if (are_few) try_ranks(least);
+        if (has_digits) try_decimals(digits, least);
+        if (by_lags) try_lags(known, least);
         return least;
     }
 

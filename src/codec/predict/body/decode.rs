@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::closed_loop;
 use super::level::Level;
-use super::lossless::decode::{self as lossless, Side};
+use super::lossless::decode::{self as lossless, Restore, Side};
 use super::lossless::{Form, Prediction};
 use super::patches::Patches;
 use crate::codec::predict::code::decode::{self as code, Own};
@@ -20,7 +20,7 @@ use crate::codec::predict::predict::interpolation;
 use crate::codec::predict::predict::short::{STEP, Sums};
 use crate::codec::predict::rest::{take, take16};
 use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
+use crate::codec::predict::simd::lanes::{Lanes, Portable};
 use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
@@ -246,9 +246,8 @@ fn packed<E: Multiple, P: Level>(
                 });
             } else {
                 let words = &mut buffers.words[..n];
-                let codes = words.iter_mut().zip(&short[0].places[..]);
-                codes.for_each(|(w, d)| *w = E::Word::from_u64(d.zigzag().into()));
-                side.elements::<E>(set, base, lens, words)?;
+                p.run(Widen { differences: &short[0].places[..n], codes: words });
+                p.run(Restore::<E> { side, set, base, lens, words })?;
                 store(plan.big_endian, words, out, |w| w);
             }
         }
@@ -301,6 +300,24 @@ fn patched<E: Multiple>(plan: &Plan, head: &Head, patches: &Patches, out: &mut [
 /// The greatest token whose code fits 32 bits, and a word.
 fn last_token<W: Word>() -> u32 {
     token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0
+}
+
+/// Short differences as codes of words.
+struct Widen<'a, W> {
+    differences: &'a [u32],
+    codes: &'a mut [W],
+}
+
+impl<W: Word> Task for Widen<'_, W> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        let n = self.codes.len().min(self.differences.len());
+        for i in 0..n {
+            self.codes[i] = W::from_u64(self.differences[i].zigzag().into());
+        }
+    }
 }
 
 /// Writes the elements of interpolated numbers.
@@ -391,7 +408,7 @@ fn by_portable_code<E: Multiple>(
         }
         Meaning::Bits(side) => {
             words.iter_mut().zip(places).for_each(|(w, code)| *w = *code);
-            side.elements::<E>(prefix.head.set, base, lens, words)?;
+            Restore::<E> { side, set: prefix.head.set, base, lens, words }.run(Portable)?;
             store(plan.big_endian, words, out, |w| w);
         }
         Meaning::Multiples(..) => return fail!(Internal, "multiples were given to the code of bins"),

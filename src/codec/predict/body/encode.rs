@@ -325,7 +325,7 @@ fn lossless_tile<E: Multiple>(
         return by_bits::<E>(p, plan, None, lens, buffers, data, out);
     }
     let (elements, forms) = (&buffers.elements[..n], &mut buffers.lossless);
-    let choice = lossless::choose::<E>(plan, lens, elements, forms);
+    let choice = lossless::choose::<E>(p, plan, lens, elements, forms);
     if choice.cost > most_cost.min(BIT * n as u64 * u64::from(E::Word::BITS)) {
         return None;
     }
@@ -333,7 +333,7 @@ fn lossless_tile<E: Multiple>(
     let (own, codes, side) = forms.written(&choice, n);
     let mut prefix = Prefix::of_form(choice.base, choice.form, choice.set, plan.bins.is_some());
     prefix.head.has_table = choice.own_table;
-    if place_codes(codes, &mut buffers.short)
+    if place_codes(p, codes, &mut buffers.short)
         && let Some((state, at)) = p.encode_placed(n, own, &mut buffers.short)
     {
         return Some((Kind::Packed, prefix.write([&[], side], &state, &buffers.short.stream[at..], out)));

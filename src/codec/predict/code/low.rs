@@ -37,23 +37,29 @@ impl Low {
     pub fn write<W: Word>(&self, codes: &mut [W], out: &mut Vec<u8>) {
         out.extend([self.bits as u8, self.bare]);
         out.extend((self.bare_codes as u16).to_le_bytes());
-        let end = out.len() + plane_bytes(self, codes.len());
-        let (mut bits, mut count) = (0u128, 0);
-        let mask = (1u64 << self.bits) - 1;
+        let (start, bytes) = (out.len(), plane_bytes(self, codes.len()));
+        // Room for a word more than there is.
+        out.resize(start + bytes + 8, 0);
+        let (plane, mask, mut at) = (&mut out[start..], (1u64 << self.bits) - 1, 0);
+        let (mut word, mut count) = (0u64, 0);
         for code in codes {
             let high = *code >> self.bits;
             if self.has(high) {
-                bits |= u128::from(code.to_u64() & mask) << count;
+                let low = code.to_u64() & mask;
+                word |= low << count;
                 count += self.bits;
                 if count >= 64 {
-                    out.extend((bits as u64).to_le_bytes());
-                    bits >>= 64;
+                    plane[at..at + 8].copy_from_slice(&word.to_le_bytes());
+                    at += 8;
                     count -= 64;
+                    // What did not fit: nothing, where a shift by all bits of it says so.
+                    word = low >> (self.bits - count - 1) >> 1;
                 }
             }
             *code = high;
         }
-        out.extend(&bits.to_le_bytes()[..end - out.len()]);
+        plane[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        out.truncate(start + bytes);
     }
 
     /// Reads what `write` wrote of `n` codes of `width` bits, and where their plane is.
@@ -72,34 +78,42 @@ impl Low {
     }
 
     /// Completes codes by their low bits.
+    #[inline(always)]
     pub fn complete<W: Word>(&self, plane: &[u8], codes: &mut [W]) -> Result<()> {
-        let numbers = codes.iter().filter(|high| self.has(**high)).count();
+        let numbers = if self.bare_codes == 0 { codes.len() } else { codes.iter().filter(|c| self.has(**c)).count() };
         if codes.len() - numbers != self.bare_codes {
             return fail!(Corrupt, "{} codes have no low bits, not {}", codes.len() - numbers, self.bare_codes);
         }
-        let (mut bits, mut count, mut words) = (0u128, 0, plane.chunks(8));
-        let mask = (1u64 << self.bits) - 1;
+        let (bits, mask) = (self.bits as usize, (1u64 << self.bits) - 1);
+        let mut at = 0;
         for code in codes {
             let has = self.has(*code);
             *code = *code << self.bits;
             if has {
-                if count < self.bits {
-                    let mut bytes = [0; 8];
-                    let word = words.next().unwrap_or_default();
-                    bytes[..word.len()].copy_from_slice(word);
-                    bits |= u128::from(u64::from_le_bytes(bytes)) << count;
-                    count += 64;
-                }
-                *code = *code | W::from_u64(bits as u64 & mask);
-                bits >>= self.bits;
-                count -= self.bits;
+                *code = *code | W::from_u64(bits_at(plane, at) & mask);
+                at += bits;
             }
         }
-        if bits != 0 {
+        // Less than a u16 is left.
+        if at < 8 * plane.len() && bits_at(plane, at) != 0 {
             return fail!(Corrupt, "padding bits are not zero");
         }
         Ok(())
     }
+}
+
+/// The bits of a plane from one on: at least 64, or all that are left.
+#[inline(always)]
+fn bits_at(plane: &[u8], at: usize) -> u64 {
+    let (byte, by) = (at / 8, at as u32 % 8);
+    if let Some(nine) = plane.get(byte..byte + 9) {
+        let low = u64::load(nine);
+        return low >> by | u64::from(nine[8]) << 1 << (63 - by);
+    }
+    let mut bytes = [0; 16];
+    let rest = &plane[byte..];
+    bytes[..rest.len()].copy_from_slice(rest);
+    (u128::from_le_bytes(bytes) >> by) as u64
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //! Elements that are not come back from a list.
 
 use crate::codec::predict::rest::{take, take16};
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::primitives::word::Word;
@@ -55,6 +57,20 @@ pub fn digits<E: Element>(elements: &[E::Word]) -> Option<u8> {
     POWERS.iter().position(|power| odd(*power) <= ODD).map(|digits| digits as u8)
 }
 
+/// Whether the integers of neighbours are nearer to each other than their words are, by some of them.
+pub fn are_nearer<E: Element>(elements: &[E::Word], words: &[E::Word], digits: u8) -> bool {
+    let (n, power) = (elements.len(), POWERS[usize::from(digits)]);
+    let (mut of_integers, mut of_words) = (0, 0);
+    for i in (0..n - 1).step_by(n.div_ceil(SAMPLE)) {
+        let [(a, is_a), (b, is_b)] = [i, i + 1].map(|i| integer::<E>(elements[i], power));
+        if is_a && is_b {
+            of_integers += b.sub(a).magnitude().width();
+            of_words += words[i + 1].sub(words[i]).magnitude().width();
+        }
+    }
+    of_integers < of_words
+}
+
 /// Elements that are no decimals, by place and bits.
 pub type Odd<W> = Vec<(u16, W)>;
 
@@ -64,22 +80,35 @@ pub fn most_odd(n: usize) -> usize {
 }
 
 /// The integers of elements; `odd` takes those that have none. Whether there are not too many.
-pub fn integers<E: Element>(elements: &[E::Word], digits: u8, words: &mut [E::Word], odd: &mut Odd<E::Word>) -> bool {
-    let power = POWERS[usize::from(digits)];
-    let mut before = E::Word::ZERO;
-    odd.clear();
-    for (i, (bits, word)) in elements.iter().zip(words).enumerate() {
-        let (k, is_it) = integer::<E>(*bits, power);
-        if is_it {
-            before = k;
-        } else if odd.len() < most_odd(elements.len()) {
-            odd.push((i as u16, *bits));
-        } else {
-            return false;
+pub struct Integers<'a, E: Element> {
+    pub elements: &'a [E::Word],
+    pub digits: u8,
+    pub words: &'a mut [E::Word],
+    pub odd: &'a mut Odd<E::Word>,
+}
+
+impl<E: Element> Task for Integers<'_, E> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> bool {
+        let Integers { elements, digits, words, odd } = self;
+        let power = POWERS[usize::from(digits)];
+        let mut before = E::Word::ZERO;
+        odd.clear();
+        for (i, (bits, word)) in elements.iter().zip(words).enumerate() {
+            let (k, is_it) = integer::<E>(*bits, power);
+            if is_it {
+                before = k;
+            } else if odd.len() < most_odd(elements.len()) {
+                odd.push((i as u16, *bits));
+            } else {
+                return false;
+            }
+            *word = before;
         }
-        *word = before;
+        true
     }
-    true
 }
 
 /// Bits that `write` adds.
@@ -142,13 +171,15 @@ impl<'a> Decimals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::predict::simd::lanes::Portable;
     use crate::primitives::quantize::{F32, F64};
 
     fn come_back<E: Element>(elements: &[E::Word], expected: u8) {
         assert_eq!(digits::<E>(elements), Some(expected));
         let mut words = vec![E::Word::ZERO; elements.len()];
         let mut odd = Vec::new();
-        assert!(integers::<E>(elements, expected, &mut words, &mut odd));
+        let all = Integers::<E> { elements, digits: expected, words: &mut words, odd: &mut odd };
+        assert!(all.run(Portable));
         let mut bytes = Vec::new();
         write(expected, &odd, &mut bytes);
         assert_eq!(8 * bytes.len() as u64, cost(&odd));

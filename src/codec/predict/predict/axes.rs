@@ -188,3 +188,31 @@ pub fn logarithm(sum: u64) -> u64 {
     let octave = u64::from(sum.ilog2());
     (octave << 8 | ((u128::from(sum) << 8 >> octave) as u64 & 255)) - (u64::from(NOISE.ilog2()) << 8)
 }
+
+/// The differences of words from one on, as `lorenzo::forward` makes them.
+#[inline(always)]
+pub fn difference<W: Word>(set: u8, lens: [usize; AXES], words: &[W], from: usize, out: &mut [W]) {
+    let end = from + out.len();
+    let mut at = from;
+    while at < end {
+        let row = at / lens[0];
+        let (x, y, z) = (at - row * lens[0], row % lens[1], row / lens[1]);
+        // The first of a row has no neighbour along x.
+        let count = if x == 0 { 1 } else { (lens[0] - x).min(end - at) };
+        let within = u8::from(x > 0) | u8::from(y > 0) << 1 | u8::from(z > 0) << 2;
+        let along = if set != 0 && set & within == 0 { 7 - set } else { set } & within;
+        let out = &mut out[at - from..][..count];
+        out.copy_from_slice(&words[at..at + count]);
+        for corner in (1..1u8 << AXES).filter(|corner| corner & !along == 0) {
+            let is_in = |axis: u8| usize::from(corner >> axis & 1);
+            let before = is_in(0) + is_in(1) * lens[0] + is_in(2) * lens[0] * lens[1];
+            let neighbours = out.iter_mut().zip(&words[at - before..at - before + count]);
+            if corner.count_ones() % 2 == 1 {
+                neighbours.for_each(|(d, w)| *d = d.sub(*w));
+            } else {
+                neighbours.for_each(|(d, w)| *d = d.add(*w));
+            }
+        }
+        at += count;
+    }
+}

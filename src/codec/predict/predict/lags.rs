@@ -1,10 +1,14 @@
 //! Words that are near those at a distance, which each segment of a tile names: periods, repeated rows, mirrored
 //! planes.
 
+use super::axes;
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rest::{take, take16};
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::{Result, fail};
 use crate::host::memory::boxed;
+use crate::primitives::lorenzo::AXES;
 use crate::primitives::word::Word;
 
 /// Words of a segment, the last of which may be shorter.
@@ -21,11 +25,13 @@ const MOST_LEADING: u32 = 22;
 const PROBES: usize = 4;
 /// What another distance than that of the segment before costs, in bits.
 const CHANGE: u32 = 16;
-/// One segment of so many is asked first whether distances pay, where a tile has as many as `FEW`.
-const ASKED: usize = 8;
-const FEW: usize = 8 * ASKED;
-/// They do if they take away one bit of so many.
-const WORTH: u32 = 1024;
+/// One segment of so many is asked whether distances may pay.
+const ASKED: usize = 16;
+/// What another distance than that of the segment asked before costs, in bits: some segments between take it, too.
+const ASKED_CHANGE: u32 = 8;
+/// Of so many words one is entered where few segments are asked, and of each segment these words are asked.
+const ENTERED: usize = 4;
+const PROBED: [usize; 8] = [0, 1, 2, 3, 8, 9, 10, 11];
 
 /// Where pairs of words with these leading bits were seen last.
 pub struct Seen(Box<[u16; 1 << HASH_LOG2]>);
@@ -63,83 +69,114 @@ fn bits<W: Word>(words: &[W], from: usize, to: usize, lag: usize) -> u32 {
     (from..to).map(|i| words[i].sub(before(words, i, lag)).magnitude().width()).sum()
 }
 
-/// The distances, not below a segment, at which the like of words of a segment has been, by every so many of them.
-fn probes<'a, W: Word>(
-    words: &'a [W],
-    from: usize,
-    to: usize,
-    seen: &'a [u16; 1 << HASH_LOG2],
-) -> impl Iterator<Item = usize> + 'a {
-    (from..to).step_by(PROBES).filter_map(move |i| {
-        // Positions count from 1.
-        let at = usize::from(seen[hash(words, i)]);
-        let lag = (i + 1).wrapping_sub(at);
-        (at > 0 && (SEGMENT..=from).contains(&lag)).then_some(lag)
-    })
+/// The distance, not below a segment, at which the like of word i of the segment from `from` on has been.
+#[inline(always)]
+fn probe<W: Word>(words: &[W], from: usize, i: usize, seen: &Seen) -> Option<usize> {
+    // Positions count from 1.
+    let at = usize::from(seen.0[hash(words, i)]);
+    let lag = (i + 1).wrapping_sub(at);
+    (at > 0 && (SEGMENT..=from).contains(&lag)).then_some(lag)
 }
 
-/// Where the words of a segment are.
-fn enter<W: Word>(words: &[W], from: usize, to: usize, seen: &mut Seen) {
-    (from..to).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
+/// Enters where every so many words are.
+#[inline(always)]
+fn enter<W: Word>(words: &[W], every: usize, from: usize, to: usize, seen: &mut Seen) {
+    (from..to).step_by(every).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
 }
 
-/// Whether distances may pay, by some of the segments.
-fn may_pay<W: Word>(words: &[W], seen: &mut Seen) -> bool {
-    let segments = words.len().div_ceil(SEGMENT);
-    if segments < FEW {
-        return true;
-    }
-    seen.0.fill(0);
-    let (mut all, mut less) = (0, 0);
-    for s in 0..segments {
-        let (from, to) = (s * SEGMENT, words.len().min((s + 1) * SEGMENT));
-        if s % ASKED == ASKED - 1 {
-            let near = bits(words, from, to, 1);
-            let far = probes(words, from, to, &seen.0).chain([0]).map(|lag| bits(words, from, to, lag) + CHANGE);
-            all += near;
-            less += near - far.fold(near, u32::min);
+/// Bits of some segments' differences at distances, and of those along a set of axes.
+pub struct Ask<'a, W> {
+    pub words: &'a [W],
+    pub set: u8,
+    pub lens: [usize; AXES],
+    pub seen: &'a mut Seen,
+}
+
+impl<W: Word> Task for Ask<'_, W> {
+    type Done = [u32; 2];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> [u32; 2] {
+        let Ask { words, set, lens, seen } = self;
+        seen.0.fill(0);
+        let (mut along, mut far, mut last) = (0, 0, 1);
+        let mut differences = [W::ZERO; SEGMENT];
+        for (s, from) in (0..words.len() / SEGMENT).map(|s| (s, s * SEGMENT)) {
+            let to = from + SEGMENT;
+            if s % ASKED == ASKED - 1 {
+                axes::difference(set, lens, words, from, &mut differences);
+                along += differences.iter().map(|d| d.magnitude().width()).sum::<u32>();
+                let cost = |lag: usize| bits(words, from, to, lag) + if lag == last { 0 } else { ASKED_CHANGE };
+                let mut best = (cost(last), last).min((cost(0), 0)).min((cost(1), 1));
+                for lag in PROBED.iter().filter_map(|i| probe(words, from, from + i, seen)) {
+                    best = best.min((cost(lag), lag));
+                }
+                far += best.0;
+                last = best.1;
+            }
+            enter(words, ENTERED, from, to, seen);
         }
-        enter(words, from, to, seen);
+        [far, along]
     }
-    WORTH * less > all
 }
 
 /// Chooses distances; whether any is worth more than the word before.
-pub fn choose<W: Word>(words: &[W], seen: &mut Seen, lags: &mut Lags) -> bool {
-    if !may_pay(words, seen) {
-        return false;
-    }
-    seen.0.fill(0);
-    let (mut last, mut any) = (1, false);
-    for (s, from) in (0..words.len()).step_by(SEGMENT).enumerate() {
-        let to = (from + SEGMENT).min(words.len());
-        let mut best = (bits(words, from, to, last), last);
-        for lag in [1, 0] {
-            if lag != last {
-                best = best.min((bits(words, from, to, lag) + CHANGE, lag));
+pub struct Choose<'a, W> {
+    pub words: &'a [W],
+    pub seen: &'a mut Seen,
+    pub lags: &'a mut Lags,
+}
+
+impl<W: Word> Task for Choose<'_, W> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> bool {
+        let Choose { words, seen, lags } = self;
+        seen.0.fill(0);
+        let (mut last, mut any) = (1, false);
+        for (s, from) in (0..words.len()).step_by(SEGMENT).enumerate() {
+            let to = (from + SEGMENT).min(words.len());
+            let mut best = (bits(words, from, to, last), last);
+            for lag in [1, 0] {
+                if lag != last {
+                    best = best.min((bits(words, from, to, lag) + CHANGE, lag));
+                }
             }
-        }
-        for lag in probes(words, from, to, &seen.0) {
-            if lag != best.1 && lag != last {
-                best = best.min((bits(words, from, to, lag) + CHANGE, lag));
+            for lag in (from..to).step_by(PROBES).filter_map(|i| probe(words, from, i, seen)) {
+                if lag != best.1 && lag != last {
+                    best = best.min((bits(words, from, to, lag) + CHANGE, lag));
+                }
             }
+            last = best.1;
+            any |= last > 1;
+            lags[s] = last as u16;
+            enter(words, 1, from, to, seen);
         }
-        last = best.1;
-        any |= last > 1;
-        lags[s] = last as u16;
-        enter(words, from, to, seen);
+        any
     }
-    any
 }
 
 /// The differences of words.
-pub fn forward<W: Word>(words: &[W], lags: &Lags, differences: &mut [W]) {
-    for (i, d) in differences.iter_mut().enumerate() {
-        *d = words[i].sub(before(words, i, lags[i / SEGMENT].into()));
+pub struct Forward<'a, W> {
+    pub words: &'a [W],
+    pub lags: &'a Lags,
+    pub differences: &'a mut [W],
+}
+
+impl<W: Word> Task for Forward<'_, W> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        let Forward { words, lags, differences } = self;
+        for (i, d) in differences.iter_mut().enumerate() {
+            *d = words[i].sub(before(words, i, lags[i / SEGMENT].into()));
+        }
     }
 }
 
-/// The inverse of [`forward`].
+/// The inverse of [`Forward`].
 pub fn inverse<W: Word>(lags: &Lags, words: &mut [W]) {
     for from in (0..words.len()).step_by(SEGMENT) {
         let (done, rest) = words.split_at_mut(from);
@@ -204,16 +241,17 @@ pub fn read(rest: &mut &[u8], n: usize, lags: &mut Lags) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::predict::simd::lanes::Portable;
 
     #[test]
     fn repeats_are_found_and_come_back() {
         let word = |i: usize| (i as u64 % 371).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i as u64 & 3;
         let words: Vec<u64> = (0..3000).map(word).collect();
         let (mut seen, mut lags) = (Seen::new().unwrap(), [0; SEGMENTS]);
-        assert!(choose(&words, &mut seen, &mut lags));
+        assert!(Choose { words: &words, seen: &mut seen, lags: &mut lags }.run(Portable));
         assert!(lags[40..188].iter().all(|lag| lag % 371 == 0 && *lag > 0), "{:?}", &lags[..188]);
         let mut differences = vec![0; words.len()];
-        forward(&words, &lags, &mut differences);
+        Forward { words: &words, lags: &lags, differences: &mut differences }.run(Portable);
         assert!(differences[640..].iter().all(|d| d.magnitude() < 4));
         let mut bytes = Vec::new();
         write(words.len(), &lags, &mut bytes);

@@ -8,6 +8,8 @@ use crate::codec::predict::code::tables::TOKENS;
 use crate::codec::predict::map::decimals::Decimals;
 use crate::codec::predict::map::{order, ranks};
 use crate::codec::predict::predict::lags;
+use crate::codec::predict::simd::Task;
+use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::Result;
 use crate::host::memory::boxed;
 use crate::primitives::lorenzo::{self, AXES};
@@ -85,34 +87,53 @@ impl<'a> Side<'a> {
         let direct = self.form.prediction == Prediction::Symbols;
         self.has_table.then_some(Own { slots: &self.buffers.slots, direct })
     }
+}
 
-    /// Codes become elements.
-    #[inline(never)]
-    pub fn elements<E: Element>(
-        &self,
-        set: u8,
-        base: E::Word,
-        lens: [usize; AXES],
-        words: &mut [E::Word],
-    ) -> Result<()> {
-        if let Some((low, plane)) = &self.low {
+/// Codes of a tile become its elements.
+pub struct Restore<'a, E: Element> {
+    pub side: &'a Side<'a>,
+    pub set: u8,
+    pub base: E::Word,
+    pub lens: [usize; AXES],
+    pub words: &'a mut [E::Word],
+}
+
+impl<E: Element> Task for Restore<'_, E> {
+    type Done = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> Result<()> {
+        let Restore { side, set, base, lens, words } = self;
+        if let Some((low, plane)) = &side.low {
             low.complete(plane, words)?;
         }
-        if self.form.prediction != Prediction::Symbols {
-            words.iter_mut().for_each(|w| *w = w.unzigzag());
+        if side.form.prediction != Prediction::Symbols {
+            for w in &mut *words {
+                *w = w.unzigzag();
+            }
         }
-        match self.form.prediction {
+        match side.form.prediction {
             Prediction::Axes => lorenzo::inverse(set, lens, words),
-            Prediction::Lags => lags::inverse(&self.buffers.lags, words),
+            Prediction::Lags => lags::inverse(&side.buffers.lags, words),
             Prediction::Symbols => {}
         }
-        let shift = self.form.shift;
-        words.iter_mut().for_each(|w| *w = w.add(base));
-        match (self.form.order, &self.decimals) {
+        let shift = side.form.shift;
+        for w in &mut *words {
+            *w = w.add(base);
+        }
+        match (side.form.order, &side.decimals) {
             (Order::Decimals, Some(decimals)) => decimals.elements::<E>(words),
-            (Order::Ranks, _) => ranks::elements(self.list, words)?,
-            (Order::Magnitudes, _) => words.iter_mut().for_each(|w| *w = (*w << shift).rotr(1)),
-            _ => words.iter_mut().for_each(|w| *w = order::from_bits::<E>(*w, shift)),
+            (Order::Ranks, _) => ranks::elements(side.list, words)?,
+            (Order::Magnitudes, _) => {
+                for w in words {
+                    *w = (*w << shift).rotr(1);
+                }
+            }
+            _ => {
+                for w in words {
+                    *w = order::from_bits::<E>(*w, shift);
+                }
+            }
         }
         Ok(())
     }

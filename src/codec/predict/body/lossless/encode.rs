@@ -1,28 +1,29 @@
 //! The form that a tile takes, by what codes are going to cost.
 
+use super::passes::*;
 use super::{Form, Order, Prediction, sample};
 use crate::codec::predict::code::encode::{Of, Own};
 use crate::codec::predict::code::low::Low;
-use crate::codec::predict::code::own_table::{self as table, Costs, Counts, OWN, SYMBOLS, Table};
+use crate::codec::predict::code::own_table::{self as table, Costs, Counts, SYMBOLS, Table};
 use crate::codec::predict::code::tables::TOKENS;
-use crate::codec::predict::code::token_costs::{BIT, TOKEN_COSTS};
+use crate::codec::predict::code::token_costs::BIT;
 use crate::codec::predict::format::{GROUP, GROUPS, Grid};
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::{decimals, order, ranks};
 use crate::codec::predict::predict::{axes, lags};
+use crate::codec::predict::simd::Level;
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
-use crate::primitives::lorenzo::{self, AXES};
+use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::Symbol;
 use crate::primitives::word::Word;
 
 /// Fewer low bits than these are left to the coder.
 const FEWEST_LOW: u32 = 4;
-/// One code of so many may be so short that low bits lose something of it.
-const SHORT: usize = 64;
-/// One word of so many is zero where words are tried as they are.
+/// One word of so many is zero where words are tried as they are, and one of samples.
 const ZEROS: usize = 16;
+const ZEROS_OF_SAMPLE: usize = 128;
 /// Low bits beside the coder may cost one part in so many, for they are faster.
 const FASTER: u64 = 256;
 
@@ -31,7 +32,6 @@ pub struct Buffers<W> {
     /// The words of one order, less the first.
     words: Vec<W>,
     trial: Vec<W>,
-    differences: Vec<W>,
     codes: Vec<W>,
     /// The codes of the choice.
     best: Vec<W>,
@@ -56,6 +56,8 @@ struct Tables {
     costs: Box<Costs>,
     counts: Box<Counts>,
     more_counts: Box<Counts>,
+    /// Counts of every fourth token.
+    parts: Box<[Counts; 3]>,
     best_counts: Box<Counts>,
     /// What groups cost by the tables that are always there.
     fixed: Box<[u64; GROUPS]>,
@@ -73,6 +75,7 @@ impl Tables {
             costs: boxed(0)?,
             counts: boxed(0)?,
             more_counts: boxed(0)?,
+            parts: boxed([0; SYMBOLS])?,
             best_counts: boxed(0)?,
             fixed: boxed(0)?,
             symbols: boxed(Symbol::new(0, 0))?,
@@ -81,41 +84,27 @@ impl Tables {
 
     /// Finds the table for those groups of tokens that cost more by a fixed one; what all cost then, and its bytes. It
     /// has all tokens.
-    fn fit(&mut self, tokens: &[u8]) -> (u64, usize) {
-        let Tables { other: table, costs, counts: all, more_counts: counts, fixed, .. } = self;
+    fn fit(&mut self, p: impl Level, tokens: &[u8]) -> (u64, usize) {
+        let Tables { other: table, costs, counts: all, more_counts: counts, parts, fixed, .. } = self;
         let table = &mut table[0];
-        count(tokens, all);
+        p.run(Count { tokens, counts: all, parts });
         debug_assert!(all[TOKENS..].iter().all(|count| *count == 0));
-        table.fit(all);
-        table.costs(costs);
-        counts.iter_mut().zip(all.iter()).for_each(|(some, all)| *some = u32::from(*all > 0));
-        for (tokens, fixed) in tokens.chunks(GROUP).zip(fixed.iter()) {
-            if table::cost(&costs[..], tokens) < *fixed {
-                tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
-            }
-        }
-        table.fit(counts);
-        table.costs(costs);
+        p.run(Fit { counts: all, table, costs });
+        p.run(CountCheaper { tokens, costs, fixed, all, counts });
+        p.run(Fit { counts, table, costs });
         let groups = tokens.chunks(GROUP).zip(fixed.iter());
         (groups.map(|(tokens, fixed)| table::cost(&costs[..], tokens).min(*fixed)).sum(), table.bytes())
     }
 
     /// The same for all groups; the table is that of the codes at hand.
-    fn fit_all(&mut self, tokens: &[u8]) -> (u64, usize) {
-        let Tables { own: table, costs, counts, .. } = self;
+    fn fit_all(&mut self, p: impl Level, tokens: &[u8]) -> (u64, usize) {
+        let Tables { own: table, costs, counts, parts, .. } = self;
         let table = &mut table[0];
-        count(tokens, counts);
-        table.fit(counts);
-        table.costs(costs);
+        p.run(Count { tokens, counts, parts });
+        p.run(Fit { counts, table, costs });
         let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
         (symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum(), table.bytes())
     }
-}
-
-/// Counts tokens.
-fn count(tokens: &[u8], counts: &mut Counts) {
-    counts.fill(0);
-    tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
 }
 
 impl<W: Word> Buffers<W> {
@@ -133,7 +122,6 @@ impl<W: Word> Buffers<W> {
         Ok(Buffers {
             words: words()?,
             trial: words()?,
-            differences: words()?,
             codes: words()?,
             best: words()?,
             tokens: filled(n, 0)?,
@@ -192,14 +180,21 @@ impl<W: Word> Choice<W> {
     }
 }
 
-/// Which forms are tried on all of a tile, and what is known of them before.
-struct Tries {
-    axes: bool,
-    numbers: bool,
-    symbols: bool,
-    magnitudes: bool,
-    /// Low bits of codes of differences.
-    low: LowBits,
+/// The forms that are told by samples, by their numbers.
+const AXES_FORM: usize = 0;
+const NUMBERS: usize = 1;
+const SYMBOLS_FORM: usize = 2;
+const MAGNITUDES: usize = 3;
+/// How many these are.
+const PLAIN_FORMS: usize = 4;
+
+/// The forms beside those, one of which is tried at most where samples tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    Ranks,
+    /// Of so many digits.
+    Decimals(u8),
+    Lags,
 }
 
 /// Which low bits of codes stand beside the coder.
@@ -209,11 +204,6 @@ enum LowBits {
     Open,
     /// So many; 0 for none.
     Known(u32),
-}
-
-impl Tries {
-    /// All that there is.
-    const ALL: Tries = Tries { axes: true, numbers: true, symbols: true, magnitudes: true, low: LowBits::Open };
 }
 
 /// All of a tile, or a part of it.
@@ -246,82 +236,67 @@ fn magnitude<W: Word>(bits: W, shift: u32) -> W {
     bits.rotl(1) >> shift
 }
 
+/// A tile, and what is known of it before any form is tried.
+struct Tile<'a, E: Element> {
+    elements: &'a [E::Word],
+    lens: [usize; AXES],
+    /// The axes that it has, and those along which differences look shortest.
+    allowed: u8,
+    set: u8,
+    numbers: Form,
+    magnitudes: Form,
+    /// Taken from its words.
+    base: E::Word,
+}
+
 /// Chooses for the tile with these elements and lengths; its codes are left in the buffers.
 pub fn choose<E: Element>(
+    p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
     elements: &[E::Word],
     buffers: &mut Buffers<E::Word>,
 ) -> Choice<E::Word> {
     let n = elements.len();
-    let any = elements.iter().fold(E::Word::ZERO, |any, w| any | *w);
+    let any = p.run(AnyBits { elements });
     let zeros_below = |any: E::Word| if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
-    let shift = zeros_below(any);
-    let numbers = Form::plain(shift);
+    let numbers = Form::plain(zeros_below(any));
     let magnitudes = Form { order: Order::Magnitudes, ..Form::plain(zeros_below(any.rotl(1))) };
-    let base = ordered::<E>(elements[0], shift);
-    let words = buffers.words[..n].iter_mut().zip(elements);
-    words.for_each(|(word, bits)| *word = ordered::<E>(*bits, shift).sub(base));
-    let is_float = E::EXPONENT_BITS > 0;
-    let set = buffers.axes(plan.grid.set(), lens, n);
-    let tries = if sample::is_for(n) {
-        buffers.look(set, lens, base, elements, is_float.then_some(magnitudes), numbers)
-    } else {
-        Tries::ALL
-    };
+    let base = ordered::<E>(elements[0], numbers.shift);
+    p.run(Ordered::<E> { elements, shift: numbers.shift, base, words: &mut buffers.words[..n] });
+    let allowed = plan.grid.set();
+    let set = buffers.axes(p, allowed, lens, n);
+    let tile = Tile::<E> { elements, lens, allowed, set, numbers, magnitudes, base };
     let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
-    if tries.axes {
-        let choice = Choice { set, ..Choice::new(numbers, base) };
-        let choice = buffers.differences(lens, choice, n, tries.low);
-        buffers.keep_if_less(&mut best, choice, n);
-    }
-    if let Some(choice) = buffers.lags(Choice::new(numbers, base), n) {
-        buffers.keep_if_less(&mut best, choice, n);
-    }
-    if tries.numbers {
-        let words = buffers.words[..n].iter();
-        buffers.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.add(base));
-        if let Some(choice) = buffers.numbers(Choice::new(numbers, E::Word::ZERO), Part::all(n)) {
-            buffers.keep_if_less(&mut best, choice, n);
+    match sample::share(n) {
+        Some(share) => {
+            let (costs, low) = buffers.look(p, &tile, share as u64);
+            let special = buffers.special(p, &tile, &costs);
+            let tried = sample::tried(costs, special.is_none());
+            (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| buffers.plain(p, &tile, f, low, &mut best));
+            if let Some(special) = special {
+                buffers.try_special(p, &tile, special, &mut best);
+            }
         }
-    }
-    if tries.symbols {
-        let words = buffers.words[..n].iter();
-        buffers.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.add(base));
-        let choice = buffers.symbols(numbers, Part::all(n), true);
-        buffers.keep_if_less(&mut best, choice, n);
-    }
-    if is_float && tries.magnitudes {
-        let words = buffers.codes[..n].iter_mut().zip(elements);
-        words.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
-        let choice = buffers.symbols(magnitudes, Part::all(n), false);
-        buffers.keep_if_less(&mut best, choice, n);
-    }
-    if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
-        ranks::words(elements, &buffers.list, &mut buffers.codes[..n]);
-        let form = Form { order: Order::Ranks, ..Form::plain(0) };
-        let mut choice = buffers.symbols(form, Part::all(n), false);
-        choice.cost += BIT * ranks::cost(&buffers.list);
-        buffers.keep_if_less(&mut best, choice, n);
-    }
-    if let Some(digits) = decimals::digits::<E>(elements)
-        && decimals::integers::<E>(elements, digits, &mut buffers.words[..n], &mut buffers.odd)
-    {
-        let form = Form { order: Order::Decimals, ..Form::plain(0) };
-        let base = buffers.words[0];
-        buffers.words[..n].iter_mut().for_each(|w| *w = w.sub(base));
-        let choice = Choice { set: buffers.axes(plan.grid.set(), lens, n), digits, ..Choice::new(form, base) };
-        let mut choice = buffers.differences(lens, choice, n, LowBits::Open);
-        choice.cost += BIT * decimals::cost(&buffers.odd);
-        buffers.keep_if_less(&mut best, choice, n);
+        None => {
+            let of_floats = if E::EXPONENT_BITS > 0 { PLAIN_FORMS } else { MAGNITUDES };
+            (0..of_floats).for_each(|f| buffers.plain(p, &tile, f, LowBits::Open, &mut best));
+            buffers.try_special(p, &tile, Special::Lags, &mut best);
+            if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
+                buffers.try_special(p, &tile, Special::Ranks, &mut best);
+            }
+            if let Some(digits) = decimals::digits::<E>(elements) {
+                buffers.try_special(p, &tile, Special::Decimals(digits), &mut best);
+            }
+        }
     }
     best
 }
 
 impl<W: Word> Buffers<W> {
     /// The codes at hand are the best, and their table.
-    fn keep(&mut self, n: usize) {
-        self.best[..n].copy_from_slice(&self.codes[..n]);
+    fn keep(&mut self) {
+        std::mem::swap(&mut self.best, &mut self.codes);
         std::mem::swap(&mut self.tables.best, &mut self.tables.own);
     }
 
@@ -343,120 +318,217 @@ impl<W: Word> Buffers<W> {
     }
 
     /// The choice that is less, of the two; the codes at hand and their table are kept if it is the other one.
-    fn keep_if_less(&mut self, best: &mut Choice<W>, choice: Choice<W>, n: usize) {
+    fn keep_if_less(&mut self, best: &mut Choice<W>, choice: Choice<W>) {
         if choice.cost < best.cost {
             *best = choice;
-            self.keep(n);
+            self.keep();
         }
     }
 
-    /// The set of axes, out of `allowed`, whose differences look shortest: of a large tile of those that do so by a
-    /// part.
-    fn axes(&mut self, allowed: u8, lens: [usize; AXES], n: usize) -> u8 {
+    /// The set of axes, out of `allowed`, whose differences look shortest: by samples, but of a small tile.
+    fn axes(&mut self, p: impl Level, allowed: u8, lens: [usize; AXES], n: usize) -> u8 {
         let words = &self.words[..n];
-        let sets = if sample::is_for(n) { sample::axes(allowed, lens, words) } else { axes::sets(allowed) };
-        axes::choose(sets, lens, words, &mut self.trial[..n])
+        if sample::share(n).is_some() {
+            return p.run(sample::Axes { allowed, lens, words });
+        }
+        axes::choose(axes::sets(allowed), lens, words, &mut self.trial[..n])
     }
 
-    /// Looks at a part of a tile, which has the words, less `base`.
-    fn look(
+    /// The form beside the plain ones, which cost so much, that samples speak for.
+    fn special<E: Element<Word = W>>(
         &mut self,
-        set: u8,
-        lens: [usize; AXES],
-        base: W,
-        elements: &[W],
-        magnitudes: Option<Form>,
-        numbers: Form,
-    ) -> Tries {
-        let n = elements.len();
-        let count = sample::differences(set, lens, &self.words[..n], &mut self.codes);
-        let part = Part { n: count, share: sample::SHARE };
-        self.codes[..count].iter_mut().for_each(|c| *c = c.zigzag());
-        let choice = Choice::new(numbers, base);
-        let axes = self.tokens(choice, part, LowBits::Open);
-        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
-        let of_numbers = self.numbers(choice, part).map_or(u64::MAX, |choice| choice.cost);
-        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
-        let of_symbols = self.symbols(numbers, part, true).cost;
-        let of_magnitudes = magnitudes.map_or(u64::MAX, |form| {
-            sample::words(|i| magnitude(elements[i], form.shift), n, &mut self.codes);
-            self.symbols(form, part, false).cost
-        });
-        let least = axes.cost.min(of_numbers).min(of_symbols).min(of_magnitudes);
-        Tries {
-            axes: sample::is_near(axes.cost, least),
-            numbers: sample::is_near(of_numbers, least),
-            symbols: sample::is_near(of_symbols, least),
-            magnitudes: sample::is_near(of_magnitudes, least),
-            low: LowBits::Known(axes.low.bits),
+        p: impl Level,
+        tile: &Tile<E>,
+        costs: &[u64; PLAIN_FORMS],
+    ) -> Option<Special> {
+        let Tile { elements, lens, set, .. } = *tile;
+        let words = &self.words[..elements.len()];
+        if W::BITS > 8 && ranks::may_be_few(elements) && ranks::list(elements, &mut self.list) {
+            return Some(Special::Ranks);
         }
+        if let Some(digits) = decimals::digits::<E>(elements)
+            && decimals::are_nearer::<E>(elements, words, digits)
+        {
+            return Some(Special::Decimals(digits));
+        }
+        let [far, along] = p.run(lags::Ask { words, set, lens, seen: &mut self.seen }).map(u64::from);
+        // Differences at distances are as much shorter than those along axes as their bits are fewer.
+        let least = costs.iter().fold(u64::MAX, |least, cost| least.min(*cost));
+        (far * costs[AXES_FORM] < along * least).then_some(Special::Lags)
+    }
+
+    /// What the plain forms cost, by samples of which each stands for so many, and the low bits of differences.
+    fn look<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        share: u64,
+    ) -> ([u64; PLAIN_FORMS], LowBits) {
+        let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
+        let n = elements.len();
+        let mut costs = [u64::MAX; PLAIN_FORMS];
+        let count = p.run(sample::Differences { set, lens, words: &self.words[..n], sample: &mut self.codes });
+        let part = Part { n: count, share };
+        p.run(Zigzag { codes: &mut self.codes[..count] });
+        let choice = Choice::new(numbers, base);
+        let along = self.tokens(p, choice, part, LowBits::Open);
+        costs[AXES_FORM] = along.cost;
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        if let Some(choice) = self.numbers(p, choice, part) {
+            costs[NUMBERS] = choice.cost;
+        }
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        costs[SYMBOLS_FORM] = self.symbols(p, numbers, part, true).cost;
+        if E::EXPONENT_BITS > 0 {
+            sample::words(|i| magnitude(elements[i], magnitudes.shift), n, &mut self.codes);
+            costs[MAGNITUDES] = self.symbols(p, magnitudes, part, false).cost;
+        }
+        (costs, LowBits::Known(along.low.bits))
+    }
+
+    /// Tries a plain form.
+    fn plain<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        form: usize,
+        low: LowBits,
+        best: &mut Choice<W>,
+    ) {
+        let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
+        let n = elements.len();
+        let choice = match form {
+            AXES_FORM => Some(self.differences(p, lens, Choice { set, ..Choice::new(numbers, base) }, n, low)),
+            MAGNITUDES => {
+                let codes = self.codes[..n].iter_mut().zip(elements);
+                codes.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
+                Some(self.symbols(p, magnitudes, Part::all(n), false))
+            }
+            _ => {
+                let codes = self.codes[..n].iter_mut().zip(&self.words[..n]);
+                codes.for_each(|(c, w)| *c = w.add(base));
+                if form == NUMBERS {
+                    self.numbers(p, Choice::new(numbers, W::ZERO), Part::all(n))
+                } else {
+                    Some(self.symbols(p, numbers, Part::all(n), true))
+                }
+            }
+        };
+        if let Some(choice) = choice {
+            self.keep_if_less(best, choice);
+        }
+    }
+
+    /// Tries another one. The words are those of decimals then, if it is these.
+    fn try_special<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        tile: &Tile<E>,
+        special: Special,
+        best: &mut Choice<W>,
+    ) {
+        let Tile { elements, lens, allowed, numbers, base, .. } = *tile;
+        let n = elements.len();
+        let choice = match special {
+            Special::Ranks => {
+                ranks::words(elements, &self.list, &mut self.codes[..n]);
+                let mut choice = self.symbols(p, Form { order: Order::Ranks, ..Form::plain(0) }, Part::all(n), false);
+                choice.cost += BIT * ranks::cost(&self.list);
+                Some(choice)
+            }
+            Special::Decimals(digits) => self.decimals::<E>(p, elements, digits, lens, allowed),
+            Special::Lags => self.lags(p, Choice::new(numbers, base), n),
+        };
+        if let Some(choice) = choice {
+            self.keep_if_less(best, choice);
+        }
+    }
+
+    /// Elements as integers over a power of ten, by differences along axes.
+    fn decimals<E: Element<Word = W>>(
+        &mut self,
+        p: impl Level,
+        elements: &[W],
+        digits: u8,
+        lens: [usize; AXES],
+        allowed: u8,
+    ) -> Option<Choice<W>> {
+        let n = elements.len();
+        let (words, odd) = (&mut self.words[..n], &mut self.odd);
+        if !p.run(decimals::Integers::<E> { elements, digits, words, odd }) {
+            return None;
+        }
+        let base = self.words[0];
+        self.words[..n].iter_mut().for_each(|w| *w = w.sub(base));
+        let form = Form { order: Order::Decimals, ..Form::plain(0) };
+        let set = self.axes(p, allowed, lens, n);
+        let choice = Choice { set, digits, ..Choice::new(form, base) };
+        let mut choice = self.differences(p, lens, choice, n, LowBits::Open);
+        choice.cost += BIT * decimals::cost(&self.odd);
+        Some(choice)
     }
 
     /// Words, from which the base is taken, by their differences along the axes of a choice.
-    fn differences(&mut self, lens: [usize; AXES], choice: Choice<W>, n: usize, low: LowBits) -> Choice<W> {
-        let differences = &mut self.differences[..n];
-        differences.copy_from_slice(&self.words[..n]);
-        lorenzo::forward(choice.set, lens, differences);
-        self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
-        self.tokens(choice, Part::all(n), low)
+    fn differences(
+        &mut self,
+        p: impl Level,
+        lens: [usize; AXES],
+        choice: Choice<W>,
+        n: usize,
+        low: LowBits,
+    ) -> Choice<W> {
+        p.run(Differences { set: choice.set, lens, words: &self.words[..n], codes: &mut self.codes[..n] });
+        self.tokens(p, choice, Part::all(n), low)
     }
 
     /// The same words by their distances from earlier ones.
-    fn lags(&mut self, choice: Choice<W>, n: usize) -> Option<Choice<W>> {
+    fn lags(&mut self, p: impl Level, choice: Choice<W>, n: usize) -> Option<Choice<W>> {
         let words = &self.words[..n];
-        if !lags::choose(words, &mut self.seen, &mut self.lags) {
+        if !p.run(lags::Choose { words, seen: &mut self.seen, lags: &mut self.lags }) {
             return None;
         }
-        let differences = &mut self.differences[..n];
-        lags::forward(words, &self.lags, differences);
-        self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
+        let codes = &mut self.codes[..n];
+        p.run(lags::Forward { words, lags: &self.lags, differences: codes });
+        p.run(Zigzag { codes });
         let form = Form { prediction: Prediction::Lags, ..choice.form };
-        let mut choice = self.tokens(Choice { form, ..choice }, Part::all(n), LowBits::Open);
+        let mut choice = self.tokens(p, Choice { form, ..choice }, Part::all(n), LowBits::Open);
         choice.cost += BIT * lags::cost(n, &self.lags);
         Some(choice)
     }
 
     /// The words that stand as codes, where many are zero: these have the shortest code then.
-    fn numbers(&mut self, choice: Choice<W>, part: Part) -> Option<Choice<W>> {
+    fn numbers(&mut self, p: impl Level, choice: Choice<W>, part: Part) -> Option<Choice<W>> {
         let codes = &mut self.codes[..part.n];
-        if ZEROS * codes.iter().filter(|w| **w == W::ZERO).count() < part.n {
+        let one_of = if part.share == 1 { ZEROS } else { ZEROS_OF_SAMPLE };
+        if one_of * codes.iter().filter(|w| **w == W::ZERO).count() < part.n {
             return None;
         }
-        codes.iter_mut().for_each(|c| *c = c.zigzag());
-        Some(self.tokens(choice, part, LowBits::Open))
+        p.run(Zigzag { codes });
+        Some(self.tokens(p, choice, part, LowBits::Open))
     }
 
     /// What the codes cost as tokens, with and without a table of their own.
-    fn tokens(&mut self, choice: Choice<W>, part: Part, low: LowBits) -> Choice<W> {
+    fn tokens(&mut self, p: impl Level, choice: Choice<W>, part: Part, low: LowBits) -> Choice<W> {
         if let LowBits::Known(bits) = low
             && bits > 0
         {
-            return self.tokens_with_low(choice, part, bits);
+            return self.tokens_with_low(p, choice, part, bits);
         }
         let (codes, tokens) = (&self.codes[..part.n], &mut self.tokens[..part.n]);
-        let raw = BIT * table::tokens(codes, 0, tokens);
+        let raw = BIT * p.run(Tokens { codes, low: 0, tokens });
         let tables = &mut self.tables;
-        tables.fixed.fill(u64::MAX);
-        let mut plain = raw;
-        for ((fixed, codes), tokens) in tables.fixed.iter_mut().zip(codes.chunks(GROUP)).zip(tokens.chunks(GROUP)) {
-            let class = table::class_of(codes);
-            let cost = if class == 0 { 0 } else { table::cost(&TOKEN_COSTS[class], tokens) };
-            plain += cost;
-            if class != OWN {
-                *fixed = cost;
-            }
-        }
+        let plain = raw + p.run(ByFixed { codes, tokens, fixed: &mut tables.fixed });
         let plain = Choice { own_table: false, cost: part.cost(plain, 0), ..choice };
-        let (symbols, bytes) = tables.fit(tokens);
+        let (symbols, bytes) = tables.fit(p, tokens);
         let own = Choice { own_table: true, cost: part.cost(symbols + raw, bytes), ..choice };
         let best = if own.cost < plain.cost { own } else { plain };
         std::mem::swap(&mut tables.own, &mut tables.other);
-        let bits = if low == LowBits::Open { low_bits(codes) } else { 0 };
+        let bits = if low == LowBits::Open { p.run(LowBitsOf { codes }) } else { 0 };
         if bits < FEWEST_LOW {
             return best;
         }
         std::mem::swap(&mut tables.own, &mut tables.trial);
-        let with_low = self.tokens_with_low(choice, part, bits);
+        let with_low = self.tokens_with_low(p, choice, part, bits);
         if with_low.cost > best.cost + best.cost / FASTER {
             std::mem::swap(&mut self.tables.own, &mut self.tables.trial);
             return best;
@@ -465,23 +537,21 @@ impl<W: Word> Buffers<W> {
     }
 
     /// What the codes cost with so many low bits of each beside the coder, and a table for all groups.
-    fn tokens_with_low(&mut self, choice: Choice<W>, part: Part, bits: u32) -> Choice<W> {
+    fn tokens_with_low(&mut self, p: impl Level, choice: Choice<W>, part: Part, bits: u32) -> Choice<W> {
         let tokens = &mut self.tokens[..part.n];
         let low = Low { bits, ..Low::default() };
-        let raw = BIT * (table::tokens(&self.codes[..part.n], bits, tokens) + low.cost(part.n));
-        let (symbols, bytes) = self.tables.fit_all(tokens);
+        let raw = BIT * (p.run(Tokens { codes: &self.codes[..part.n], low: bits, tokens }) + low.cost(part.n));
+        let (symbols, bytes) = self.tables.fit_all(p, tokens);
         let form = Form { low: true, ..choice.form };
         Choice { form, own_table: true, low, cost: part.cost(symbols + raw, bytes), ..choice }
     }
 
     /// What the words that stand as codes cost as symbols.
-    fn symbols(&mut self, form: Form, part: Part, signed: bool) -> Choice<W> {
+    fn symbols(&mut self, p: impl Level, form: Form, part: Part, signed: bool) -> Choice<W> {
         let codes = &mut self.codes[..part.n];
         // In an order of numbers from 0 on.
         let sign = if signed { W::SIGN } else { W::ZERO };
-        codes.iter_mut().for_each(|c| *c = *c ^ sign);
-        let least = codes.iter().copied().min().unwrap_or(W::ZERO);
-        let most = codes.iter().copied().max().unwrap_or(W::ZERO);
+        let (least, most) = p.run(Turn { sign, codes });
         // Symbols begin at a multiple of what one of them stands for, so that 0 has no low bits.
         let first = |bits: u32| least >> bits << bits;
         let mut bits = most.sub(least).width().saturating_sub(SYMBOLS.ilog2());
@@ -489,16 +559,12 @@ impl<W: Word> Buffers<W> {
             bits += 1;
         }
         let first = first(bits);
-        let Tables { own: table, trial, costs, counts, best_counts, .. } = &mut self.tables;
-        counts.fill(0);
-        for code in codes.iter_mut() {
-            *code = code.sub(first);
-            counts[(*code >> bits).to_u64() as usize] += 1;
-        }
+        let Tables { own: table, trial, costs, counts, best_counts, parts, .. } = &mut self.tables;
+        p.run(CountSymbols { codes, first, bits, symbols: &mut self.tokens[..part.n] });
+        p.run(Count { tokens: &self.tokens[..part.n], counts, parts });
         let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
-            table.fit(counts);
-            table.costs(costs);
-            let low = Low { bits, bare: 0, bare_codes: bare(codes, bits, counts).1 };
+            p.run(Fit { counts, table, costs });
+            let low = Low { bits, bare: 0, bare_codes: bare(p, codes, bits, counts).1 };
             let low = if bits > 0 { low.cost(part.n) } else { 0 };
             let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
             let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum();
@@ -518,7 +584,7 @@ impl<W: Word> Buffers<W> {
             std::mem::swap(table, trial);
         }
         let bits = best_bits;
-        let (symbol, bare_codes) = bare(codes, bits, best_counts);
+        let (symbol, bare_codes) = bare(p, codes, bits, best_counts);
         let low = Low { bits, bare: if bare_codes > 0 { symbol } else { 0 }, bare_codes };
         let form = Form { prediction: Prediction::Symbols, low: bits > 0, ..form };
         let base = first ^ sign;
@@ -527,26 +593,13 @@ impl<W: Word> Buffers<W> {
 }
 
 /// The symbol that occurs most, and how many codes have it if all of these are without low bits.
-fn bare<W: Word>(codes: &[W], bits: u32, counts: &Counts) -> (u8, usize) {
+fn bare<W: Word>(p: impl Level, codes: &[W], bits: u32, counts: &Counts) -> (u8, usize) {
     let most = (0..SYMBOLS).max_by_key(|s| (counts[*s], SYMBOLS - s)).unwrap_or(0);
     let count = counts[most] as usize;
     if bits == 0 || 16 * count <= codes.len() {
         return (most as u8, 0);
     }
     let symbol = W::from_u64(most as u64);
-    let low = codes.iter().fold(W::ZERO, |low, c| if *c >> bits == symbol { low | *c ^ symbol << bits } else { low });
+    let low = p.run(LowOf { codes, bits, symbol });
     (most as u8, if low == W::ZERO { count } else { 0 })
-}
-
-/// Low bits that say nothing of the lengths of all but a few codes.
-fn low_bits<W: Word>(codes: &[W]) -> u32 {
-    let mut widths = [0usize; 65];
-    codes.iter().for_each(|c| widths[c.width() as usize] += 1);
-    let mut left = codes.len() / SHORT;
-    let width = widths.iter().position(|count| {
-        let enough = *count > left;
-        left = left.saturating_sub(*count);
-        enough
-    });
-    (width.unwrap_or(0) as u32).saturating_sub(3)
 }

@@ -4,6 +4,7 @@
 pub mod bounded;
 pub mod decode;
 pub mod encode;
+pub mod passes;
 pub mod sample;
 
 use crate::codec::predict::map::decimals;

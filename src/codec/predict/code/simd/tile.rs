@@ -13,8 +13,9 @@ use crate::codec::predict::code::own_table::OWN;
 use crate::codec::predict::code::states::{State, check_end, encode_classes, lower, read_classes};
 use crate::codec::predict::code::tables::{SLOTS_OF, TABLES};
 use crate::codec::predict::format::*;
-use crate::codec::predict::simd::MARGIN;
+use crate::codec::predict::simd::lanes::Lanes;
 use crate::codec::predict::simd::vec::Simd;
+use crate::codec::predict::simd::{Level, MARGIN, Task};
 use crate::error::{Result, fail};
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
@@ -71,13 +72,33 @@ pub fn encode_codes<P: Simd<M>, const M: usize>(
 /// Codes below this are encoded by vectors.
 const LIMIT: u32 = 1 << 25;
 
+/// Codes as numbers of 32 bits; any of their bits.
+struct Narrow<'a, W> {
+    codes: &'a [W],
+    places: &'a mut [u32],
+}
+
+impl<W: Word> Task for Narrow<'_, W> {
+    type Done = W;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> W {
+        let mut any = W::ZERO;
+        let n = self.codes.len().min(self.places.len());
+        for i in 0..n {
+            any = any | self.codes[i];
+            self.places[i] = self.codes[i].to_u64() as u32;
+        }
+        any
+    }
+}
+
 /// Puts codes to their places; whether all are short.
-pub fn place_codes<W: Word>(codes: &[W], buffers: &mut Buffers) -> bool {
-    let any = codes.iter().fold(W::ZERO, |any, c| any | *c);
+pub fn place_codes<W: Word>(p: impl Level, codes: &[W], buffers: &mut Buffers) -> bool {
+    let any = p.run(Narrow { codes, places: &mut buffers.places });
     if any.to_u64() >= LIMIT.into() {
         return false;
     }
-    buffers.places.iter_mut().zip(codes).for_each(|(place, code)| *place = code.to_u64() as u32);
     buffers.clear_behind(codes.len());
     true
 }
