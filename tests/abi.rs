@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 fn tool(name: &str, arguments: &[&str]) -> String {
@@ -110,4 +111,38 @@ fn prototypes_are_those_of_the_committed_list() {
     }
     let committed = read("tests/abi/prototypes.txt");
     assert_eq!(found, committed, "left: include/sleek.h, right: tests/abi/prototypes.txt");
+}
+
+/// The names in the first column of the tables of a part of a page.
+fn listed(part: &str) -> BTreeSet<String> {
+    let rows = part.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    rows.flat_map(|row| row.split(['`', ',', ' '])).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// What the root of the crate publishes, but for what it hides from its pages.
+fn published(root: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut before = "";
+    for line in root.lines() {
+        let hidden = before == "#[doc(hidden)]";
+        before = line;
+        for kind in ["pub mod ", "pub fn ", "pub const ", "pub use "] {
+            let Some(rest) = line.strip_prefix(kind).filter(|_| !hidden) else { continue };
+            let rest = rest.rsplit("::").next().unwrap();
+            let end = rest.find(['(', ':', '<', ';']).unwrap_or(rest.len());
+            names.extend(rest[..end].split(['{', '}', ',', ' ']).filter(|n| !n.is_empty()).map(str::to_owned));
+        }
+    }
+    names
+}
+
+#[test]
+fn the_page_of_what_is_public_lists_all_of_it() {
+    let read = |path| std::fs::read_to_string(common::root().join(path)).unwrap();
+    let page = read("docs/reference/public.md");
+    let (c, rust) = page.split_once("## Rust").unwrap();
+    let exported = read("tests/abi/symbols.txt");
+    let exported = exported.lines().filter(|name| name.starts_with("sleek_")).map(str::to_owned);
+    assert_eq!(listed(c), exported.collect(), "left: the page, right: tests/abi/symbols.txt");
+    assert_eq!(listed(rust), published(&read("src/lib.rs")), "left: the page, right: src/lib.rs");
 }

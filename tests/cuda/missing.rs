@@ -287,7 +287,7 @@ fn hostile_planes_are_refused_as_on_the_cpu() {
 }
 
 /// Numbers that come back as the next one above a missing value, and chunks that stay exact since one is too far from
-/// that; constant chunks, chunks with and without gaps, parts of arrays; and streams that are told to have such numbers.
+/// that. Constant chunks, chunks with and without gaps, parts of arrays. And streams told to have such numbers.
 #[test]
 fn numbers_next_to_missing_values() {
     let (shim, _turn) = Shim::get();
