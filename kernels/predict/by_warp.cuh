@@ -146,12 +146,15 @@ DEV Fate restore_by_warp(const Stream<T>& s, Found<T>& own, u64 chunk, u32 slots
     }
     const Words words = {at, longest, masked, change, has_table};
     const TileForm form = TileForm::of(0);
+    // Codes have 16 bits where these may be enough.
     Verdict verdict = AGAIN;
     if (uniform(sparse)) {
-        verdict = read_sparse(body, bytes, at, n, slots, (u32*)codes);
-        if (lane == 0) own.narrow = false;
+        verdict = read_sparse(body, bytes, at, n, slots, (u16*)codes);
+        if (lane == 0) own.narrow = verdict != AGAIN;
+        if (uniform(verdict == AGAIN)) verdict = read_sparse(body, bytes, at, n, slots, (u32*)codes);
     } else {
-        verdict = read_codes<T, true, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
+        if (uniform(map != PLAIN))
+            verdict = read_codes<T, true, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
         if (uniform(verdict == AGAIN))
             verdict = read_codes<T, false, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
     }
