@@ -33,14 +33,18 @@ struct List {
 // Whether a warp may restore tiles of this array.
 template <class T> DEV bool is_for_warps(const Stream<T>& s) {
     const u32 size = T::BITS / 8;
-    return s.status == 0 && s.list_room && s.head.step_w && !s.head.next && !s.head.big_endian && s.head.grid.z != MANY &&
-           s.head.grid.chunks <= s.list_room && (u64)s.wanted.dst % size == 0;
+    if (s.status || !s.list_room) return false;
+    const Grid& g = s.head.grid;
+    const bool fits = 1u << g.a <= LONGEST_ROW && 1u << g.b <= LONGEST_ROW && 1u << g.c <= LONGEST_ROW &&
+                      (1u << g.b == INSIDE || 1u << g.c == INSIDE);
+    return fits && s.head.step_w && !s.head.next && !s.head.big_endian && g.z != MANY &&
+           g.chunks <= s.list_room && (u64)s.wanted.dst % size == 0;
 }
 // Or this tile of it.
 DEV bool is_for_a_warp(const Tile& t, const Target& to) {
     const u32 inside = t.lz == INSIDE ? t.lz : t.ly, other = t.lz == INSIDE ? t.ly : t.lz;
-    return to.whole && to.step[0] == 1 && to.step[t.lz == INSIDE ? 2 : 1] < 1u << 28 && t.lx > 2 && t.lx <= LONGEST_ROW && inside == INSIDE && other > 2 &&
-           other <= LONGEST_ROW;
+    return to.whole && to.step[0] == 1 && to.step[t.lz == INSIDE ? 2 : 1] < 1u << 28 && t.lx > 2 &&
+           t.lx <= LONGEST_ROW && inside == INSIDE && other > 2 && other <= LONGEST_ROW;
 }
 
 // What became of a tile.
@@ -146,15 +150,12 @@ DEV Fate restore_by_warp(const Stream<T>& s, Found<T>& own, u64 chunk, u32 slots
     }
     const Words words = {at, longest, masked, change, has_table};
     const TileForm form = TileForm::of(0);
-    // Codes have 16 bits where these may be enough.
     Verdict verdict = AGAIN;
     if (uniform(sparse)) {
-        verdict = read_sparse(body, bytes, at, n, slots, (u16*)codes);
-        if (lane == 0) own.narrow = verdict != AGAIN;
-        if (uniform(verdict == AGAIN)) verdict = read_sparse(body, bytes, at, n, slots, (u32*)codes);
+        verdict = read_sparse(body, bytes, at, n, slots, (u32*)codes);
+        if (lane == 0) own.narrow = false;
     } else {
-        if (uniform(map != PLAIN))
-            verdict = read_codes<T, true, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
+        verdict = read_codes<T, true, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
         if (uniform(verdict == AGAIN))
             verdict = read_codes<T, false, false>(s, own, nullptr, form, words, slots, ring, (Word*)codes);
     }
@@ -203,7 +204,8 @@ template <class T> struct SharedByWarp {
 template <class T> DEV void restore_tiles(const PredictDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED SharedByWarp<T> own;
-    static_assert(4 * (COARSE_NODES + 3 + 32 * INSIDE) <= BY_WARP_BYTES && PREDICT_RING_BYTES + (4u << TABLE_BITS) <= BY_WARP_BYTES,
+    static_assert(4 * (COARSE_NODES + 3 + 32 * INSIDE) <= BY_WARP_BYTES &&
+                      PREDICT_RING_BYTES + (4u << TABLE_BITS) <= BY_WARP_BYTES,
                   "what a warp shares, in turn");
     static_assert((TABLES - 1) << (TABLE_BITS + 2) == BY_WARP_TABLES && sizeof(List) == LIST_BYTES &&
                   16 * ROW_WEIGHTS <= BY_WARP_WEIGHTS && 4u << TILE_LOG2 == BY_WARP_CODES,

@@ -58,8 +58,8 @@ DEV i32 load_code(u64 p) {
     asm volatile("ld.global.s32 %0, [%1];" : "=r"(v) : "l"(p));
     return v;
 }
-DEV void store_element(u8* p, u32 v) { asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
-DEV void store_element(u8* p, u64 v) { asm volatile("st.global.cs.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
+DEV void store_element(u8* p, u32 v) { asm volatile("st.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
+DEV void store_element(u8* p, u64 v) { asm volatile("st.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
 // The high half of a product.
 DEV u32 high_product(u32 a, u32 b) { return __umulhi(a, b); }
 #endif

@@ -126,7 +126,6 @@ template <class Word> SELDOM Verdict read_sparse(const u8* body, u32 bytes, u32 
     for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32) ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
     __syncwarp();
     bool good = true;
-    u32 far = 0;
     if (lane == 0) {
         u32 taken = 0, before = FIRST;
         const auto refill = [&] {
@@ -163,14 +162,12 @@ template <class Word> SELDOM Verdict read_sparse(const u8* body, u32 bytes, u32 
                     d = difference_of(code);
                 }
                 codes[i] = (Word)(i64)(i32)d;
-                if (sizeof(Word) == 2) far |= d + 0x8000;
             }
         }
         good = x == 1 && taken == count;
     }
     __syncwarp();
-    if (!uniform(__all_sync(FULL, good))) return BAD;
-    return uniform(__any_sync(FULL, far >> 16 != 0)) ? AGAIN : GOOD;
+    return uniform(__all_sync(FULL, good)) ? GOOD : BAD;
 }
 
 // What a head says of the codes, and where states and words stand.
