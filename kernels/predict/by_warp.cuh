@@ -128,7 +128,8 @@ DEV Fate restore_by_warp(const Stream<T>& s, Found<T>& own, u64 chunk, u32 slots
     if (uniform(predictor == 0 || map == EXACT)) return LEFT;
     const bool has_lattice = s.head.multiplier;
     const bool good = predictor < 3 && (change <= groups || change == NEVER) && longest <= STATE_BITS &&
-                      longest >= masked && !(sparse && (change || longest || has_table)) && !(set & ~s.head.grid.set()) &&
+                      longest >= masked && !(sparse && (change || longest || has_table)) &&
+                      !(set & ~s.head.grid.set()) &&
                       s.head.grid.is_smooth() && (has_lattice || (map == PLAIN && !has_patches));
     u32 at = HEAD_BYTES;
     if (!uniform(good) || !has_bytes(at, bytes, 2 * base_words)) return DAMAGED;
@@ -228,7 +229,8 @@ template <class T> DEV void restore_tiles(const PredictDecompressArgs& a) {
     // The first tiles are given to all blocks alike.
     u64 chunk = (u64)warp * gridDim.x + blockIdx.x;
     while (uniform(chunk < chunks)) {
-        const Fate fate = restore_by_warp(s, own.known[warp], chunk, shared_address(shared), shared_address(v), v, codes,
+        const Fate fate = restore_by_warp(s, own.known[warp], chunk, shared_address(shared), shared_address(v), v,
+                                          codes,
                                           weights, disagreement);
         good &= fate != DAMAGED;
         u64 next = 0;

@@ -3,7 +3,7 @@
 //
 // Lane t has node t of a row. Of the INSIDE elements along the axis in registers it has all nodes, and along the other
 // one it marches, row of nodes after row: after the coarse row j + 2 comes the new row j, between j and j + 1. Nodes
-// that are coarse along x are made first, and shuffles bring what the new ones between them need. Nothing is waited for.
+// that are coarse along x are made first, and shuffles bring what the new ones between them need. Nobody waits.
 //
 //   v      nodes of level 1, those of all coarser ones among them     a level's new ones are written, then __syncwarp;
 //                                                                      then the next level reads them
@@ -156,8 +156,8 @@ template <class T> struct Field {
     }
 };
 
-// A level of a tile whose axis in registers has COARSE coarse nodes and FRESH new ones on it; their codes begin at `at`,
-// which moves behind them. For a whole warp.
+// A level of a tile whose axis in registers has COARSE coarse nodes and FRESH new ones on it; their codes begin at
+// `at`, which moves behind them. For a whole warp.
 template <class T, bool ROUGH, u32 K, u32 COARSE, u32 FRESH> DEV void go_on(const Field<T>& q, u32 k, u32& at) {
     enum : bool { FINEST = K == 0 };
     enum : u32 { SIZE = T::BITS / 8, ROWS = ROUGH ? 2 : 4 };
@@ -177,7 +177,8 @@ template <class T, bool ROUGH, u32 K, u32 COARSE, u32 FRESH> DEV void go_on(cons
     // Codes of nodes that are coarse or new along the axis in registers and along the other: the first one, how far
     // the next one is along the former, and along the latter.
     const u32 of_in = z_inside ? (coarse ? of_z : of_xz) : (coarse ? of_y : of_xy),
-              of_other = z_inside ? (coarse ? of_y : of_xy) : (coarse ? of_z : of_xz), of_both = coarse ? of_yz : of_xyz;
+              of_other = z_inside ? (coarse ? of_y : of_xy) : (coarse ? of_z : of_xz),
+              of_both = coarse ? of_yz : of_xyz;
     const u32 bytes = (coarse ? cx : fx) * (q.narrow ? 2 : 4), step_c = z_inside ? cy * bytes : bytes,
               step_n = z_inside ? fy * bytes : bytes, on_c = z_inside ? bytes : cy * bytes,
               on_n = z_inside ? bytes : fy * bytes;

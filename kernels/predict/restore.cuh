@@ -72,7 +72,8 @@ template <class T> DEV void put_restored(const Stream<T>& s, const Found<T>& own
     put_number(s, own.to, own.t, n, v);
 }
 
-// Corrections, then exceptions, over what was restored; `element` is given a number. For a whole warp, __syncwarp before.
+// Corrections, then exceptions, over what was restored; `element` is given a number. For a whole warp; __syncwarp
+// before.
 template <class T, class Element> SELDOM bool put_patches(const Stream<T>& s, const Found<T>& own, Element element) {
     enum { SIZE = T::BITS / 8 };
     typedef typename T::Word Word;

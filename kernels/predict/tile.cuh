@@ -123,7 +123,8 @@ template <class Word> SELDOM Verdict read_sparse(const u8* body, u32 bytes, u32 
         if (read16(words + 2 * count)) return BAD;
     }
 #pragma unroll 1
-    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32) ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
+    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32)
+        ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
     __syncwarp();
     bool good = true;
     if (lane == 0) {

@@ -356,7 +356,7 @@ launch_structs! {
 
 /// The most warps of a block whose warps restore a tile each.
 pub const BY_WARP_MOST: usize = 12;
-/// What such a warp shares with no other: a ring of words and the table of its tile, then nodes of its level 1 and sums.
+/// What such a warp shares with no other: a ring of words and the table of its tile, then nodes of level 1 and sums.
 pub const BY_WARP_BYTES: usize = 17 * 17 * 9 * 4 + 12 + 4 * 32 * 16;
 /// Bytes that all of them share: the tables of all classes.
 pub const BY_WARP_TABLES: usize = 15 << 12;
