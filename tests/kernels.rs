@@ -261,6 +261,12 @@ fn headers_are_fresh() {
         ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
         ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),
         ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
+        ("BY_WARP_MOST", BY_WARP_MOST as u64),
+        ("BY_WARP_BYTES", BY_WARP_BYTES as u64),
+        ("BY_WARP_TABLES", BY_WARP_TABLES as u64),
+        ("BY_WARP_CODES", BY_WARP_CODES as u64),
+        ("BY_WARP_WEIGHTS", BY_WARP_WEIGHTS as u64),
+        ("LIST_BYTES", LIST_BYTES as u64),
         ("PREDICT_DESK_WORDS", PREDICT_DESK_WORDS as u64),
         ("PREDICT_DESK_BYTES", PREDICT_DESK_BYTES as u64),
     ];

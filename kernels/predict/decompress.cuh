@@ -1,7 +1,7 @@
-// Stream → array. Blocks take PREDICT_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads and
-// decodes each of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
-// address is checked before it is used; checksums are compared at the end, so a stream that fails them has been decoded
-// to harmless nonsense by then.
+// Stream → array: any tiles; of an array alone those on the list that warps leave (by_warp.cuh). Blocks take
+// PREDICT_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads and decodes each of them
+// (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an address is checked before it is used;
+// checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 //
 // A block shares PREDICT_NUMBER_BYTES, and PREDICT_WARP_BYTES for each warp, as long as the host says:
 //
@@ -26,7 +26,7 @@
 //   barrier 7   everyone is done with a tile
 //   barrier 8   all warps have left the array; then: thread 0 hands in what the block did
 #pragma once
-#include "restore.cuh"
+#include "by_warp.cuh"
 
 namespace predict {
 
@@ -49,10 +49,13 @@ template <class T> struct Shared {
 };
 
 // Works from one of an array's work slots. `codes`: where the block keeps those of its tiles. For a whole block.
-template <class T> DEV void decompress_one(Shared<T>& a, u32* v, u32 ring, typename T::Word* codes, u64 work_slot) {
+template <class T>
+DEV void decompress_one(Shared<T>& a, List* list, u32* v, u32 ring, typename T::Word* codes, u64 work_slot) {
     const Stream<T>& s = a.stream;
-    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), together = s.together;
-    const u64 chunks = s.head.grid.chunks;
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
+    const bool listed = T::BITS >= 32 && is_for_warps(s);
+    const u64 chunks = listed ? list->count : s.head.grid.chunks, each = chunks / s.work_slots;
+    const u32 together = (u32)min_of(each ? each : 1, (u64)PREDICT_TOGETHER);
     const bool all = !s.wanted.boxed && s.wanted.count == s.head.grid.count;
     const bool any = s.wanted.boxed || s.wanted.count > 0;
     bool good = check_index(s.src, s.head, s.control, work_slot, s.work_slots);
@@ -61,13 +64,15 @@ template <class T> DEV void decompress_one(Shared<T>& a, u32* v, u32 ring, typen
         __syncthreads();    // everyone is done with the tiles before
         if (threadIdx.x == 0) a.begin = count_if(true, &s.control->ticket) * together;
         __syncthreads();
-        const u64 begin = a.begin, chunk = begin + warp;
+        const u64 begin = a.begin, place = begin + warp;
         if (begin >= chunks || !any) break;
         make_tables(v);
         __syncthreads();
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
-            if (uniform(chunk < chunks) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+            const bool there = uniform(place < chunks);
+            const u64 chunk = there && listed ? list->tiles()[place] : place;
+            if (there && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
                 good &= read_tile(s, a.own[warp], chunk, shared_address(v), ring, codes + ((u64)warp << TILE_LOG2),
                                   disagreement);
         }
@@ -110,7 +115,7 @@ template <class T> DEV void decompress(const PredictDecompressArgs& a) {
         }
         __syncthreads();
         if (own.stream.status == 0)
-            decompress_one(own, v, ring, codes, work_slot - own.stream.first);
+            decompress_one(own, (List*)a.list, v, ring, codes, work_slot - own.stream.first);
         else if (work_slot == own.stream.first && threadIdx.x == 0)
             report(own.stream.outcome, 0, own.stream.status);
     }

@@ -9,6 +9,12 @@
 #define PREDICT_WARP_BYTES 5120u
 #define PREDICT_RING_BYTES 1024u
 #define PREDICT_ERRORS 10240u
+#define BY_WARP_MOST 12u
+#define BY_WARP_BYTES 12464u
+#define BY_WARP_TABLES 61440u
+#define BY_WARP_CODES 65536u
+#define BY_WARP_WEIGHTS 16384u
+#define LIST_BYTES 16u
 #define PREDICT_DESK_WORDS 17u
 #define PREDICT_DESK_BYTES 131072u
 
@@ -43,17 +49,24 @@ struct PredictDecompressArgs {
     u64 start[MAX_RANK];
     // Its lengths.
     u64 lens[MAX_RANK];
-    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Or where
+    // each has weights, and its warps the codes of a tile.
     u8* scratch;
+    // The tiles that warps leave to blocks, zeroed as far as it counts; null where warps do nothing.
+    u8* list;
+    // How many it has room for.
+    u64 list_room;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;
-    // 0.
-    u32 zero;
+    // Warps of a block that restore tiles, where warps do.
+    u32 workers;
 };
-static_assert(sizeof(PredictDecompressArgs) == 624, "PredictDecompressArgs");
+static_assert(sizeof(PredictDecompressArgs) == 640, "PredictDecompressArgs");
 static_assert(OFFSET_OF(PredictDecompressArgs, common) == 0, "PredictDecompressArgs.common");
 static_assert(OFFSET_OF(PredictDecompressArgs, start) == 96, "PredictDecompressArgs.start");
 static_assert(OFFSET_OF(PredictDecompressArgs, lens) == 352, "PredictDecompressArgs.lens");
 static_assert(OFFSET_OF(PredictDecompressArgs, scratch) == 608, "PredictDecompressArgs.scratch");
-static_assert(OFFSET_OF(PredictDecompressArgs, boxed) == 616, "PredictDecompressArgs.boxed");
-static_assert(OFFSET_OF(PredictDecompressArgs, zero) == 620, "PredictDecompressArgs.zero");
+static_assert(OFFSET_OF(PredictDecompressArgs, list) == 616, "PredictDecompressArgs.list");
+static_assert(OFFSET_OF(PredictDecompressArgs, list_room) == 624, "PredictDecompressArgs.list_room");
+static_assert(OFFSET_OF(PredictDecompressArgs, boxed) == 632, "PredictDecompressArgs.boxed");
+static_assert(OFFSET_OF(PredictDecompressArgs, workers) == 636, "PredictDecompressArgs.workers");

@@ -9,9 +9,12 @@
 #if !defined(PART) || PART == 0
 #define DECODER(name, type) \
     KERNEL(predict_decompress_##name, PredictDecompressArgs, PREDICT_THREADS, 2) { predict::decompress<type>(a); }
+#define BY_WARPS(name, type) \
+    KERNEL(predict_restore_##name, PredictDecompressArgs, 32 * BY_WARP_MOST, 1) { predict::restore_tiles<type>(a); }
 GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
 #define DECODER(name, type)
+#define BY_WARPS(name, type)
 #endif
 #if !defined(PART) || PART == 1
 #define ENCODER(name, type)                                                                                  \
@@ -26,10 +29,12 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 
 #if !defined(ELEMENT) || ELEMENT == 1
 DECODER(f32, F32)
+BY_WARPS(f32, F32)
 ENCODER(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 DECODER(f64, F64)
+BY_WARPS(f64, F64)
 ENCODER(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3

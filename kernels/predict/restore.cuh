@@ -67,33 +67,32 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
 }
 
 // Stores what a packed body says of element n, or the number next to a missing value.
-template <class T> DEV void put_restored(const Stream<T>& s, const Own<T>& own, u32 n, typename T::Word v) {
+template <class T> DEV void put_restored(const Stream<T>& s, const Found<T>& own, u32 n, typename T::Word v) {
     if (T::EXPONENT && s.head.next) v = (typename T::Word)s.head.beside_missing(v);
     put_number(s, own.to, own.t, n, v);
 }
 
-// Corrections, then exceptions, over what was restored. For a whole block; a barrier before.
-template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, const Own<T>& own, Number number) {
+// Corrections, then exceptions, over what was restored; `element` is given a number. For a whole warp; __syncwarp
+// before.
+template <class T, class Element> SELDOM bool put_patches(const Stream<T>& s, const Found<T>& own, Element element) {
     enum { SIZE = T::BITS / 8 };
     typedef typename T::Word Word;
     const u32 n = own.t.count();
     bool good = true;
-    if (threadIdx.x < 32) {
-        each_number(own.body + own.gaps_at, own.bytes - own.gaps_at, own.corrections, n, [&](u32 k, u32 i) {
-            const Word element = number(i);
-            i32 multiple;
-            good &= s.meaning.lattice.number_of(element, multiple);
-            const i32 by = (signed char)own.body[own.values_at + k];
-            put_restored(s, own, i, s.meaning.lattice.multiple((i32)((u32)multiple + (u32)by)));
-        });
-        __syncwarp();
-        each_number(own.body + own.more_gaps_at, own.bytes - own.more_gaps_at, own.exceptions, n, [&](u32 k, u32 i) {
-            const u8* p = own.body + own.elements_at + (own.differ ? k * SIZE : 0);
-            Word v = 0;
-            for (u32 b = 0; b < SIZE; b++) v |= (Word)p[b] << (8 * b);
-            put_restored(s, own, i, v);
-        });
-    }
+    each_number(own.body + own.gaps_at, own.bytes - own.gaps_at, own.corrections, n, [&](u32 k, u32 i) {
+        const Word v = element(i);
+        i32 multiple;
+        good &= s.meaning.lattice.number_of(v, multiple);
+        const i32 by = (signed char)own.body[own.values_at + k];
+        put_restored(s, own, i, s.meaning.lattice.multiple((i32)((u32)multiple + (u32)by)));
+    });
+    __syncwarp();
+    each_number(own.body + own.more_gaps_at, own.bytes - own.more_gaps_at, own.exceptions, n, [&](u32 k, u32 i) {
+        const u8* p = own.body + own.elements_at + (own.differ ? k * SIZE : 0);
+        Word v = 0;
+        for (u32 b = 0; b < SIZE; b++) v |= (Word)p[b] << (8 * b);
+        put_restored(s, own, i, v);
+    });
     return good;
 }
 
@@ -109,7 +108,7 @@ DEV void put_numbers(const Stream<T>& s, const Own<T>& own, bool& good, Element 
     }
     if (own.corrections | own.exceptions) {
         __syncthreads();
-        good &= put_patches(s, own, [&good, element](u32 i) { return element(i, good); });
+        if (threadIdx.x < 32) good &= put_patches(s, own, [&good, element](u32 i) { return element(i, good); });
     }
 }
 

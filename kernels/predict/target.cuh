@@ -25,7 +25,7 @@ template <class T> struct Stream {
     Header head;
     Meaning<T> meaning;
     Wanted wanted;
-    u32 together;    // tiles that a block takes at once
+    u64 list_room;    // tiles that the list has room for that warps leave
     u32 status;
 
     DEV void open(const PredictDecompressArgs& args, u32 i) {
@@ -58,8 +58,7 @@ template <class T> struct Stream {
             if (a.batch.items && item.count != head.grid.count) status = STATUS_OUT_OF_RANGE;
         }
         if (!status) meaning.set(head);
-        const u64 each = head.grid.chunks / (work_slots ? work_slots : 1);
-        together = (u32)min_of(each ? each : 1, (u64)PREDICT_TOGETHER);
+        list_room = args.list_room;
     }
 };
 

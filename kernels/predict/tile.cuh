@@ -9,19 +9,23 @@ namespace predict {
 enum Map : u32 { PLAIN, ON_LATTICE, MULTIPLES, EXACT };
 enum State : u32 { NOTHING, STORED, PACKED };
 
-// What a block knows of a tile, in its shared memory.
-template <class T> struct Own {
+// What is known of every packed tile, in the shared memory of a block.
+template <class T> struct Found {
     Tile t;
     Target to;
     const u8* body;    // behind the plane of missing values
-    u32 bytes, kind, state;
-    u32 plane, mask;    // bytes of that plane, 0 without one; and the body's kind
-    u32 set, predictor, map, is_bits;
+    u32 bytes, predictor;
     u32 narrow;    // codes have 16 bits
-    typename T::Word base;
-    Side side;
     // Patches: how many, and where they stand.
     u32 corrections, exceptions, gaps_at, values_at, more_gaps_at, elements_at, differ;
+};
+// What a block knows of a tile besides.
+template <class T> struct Own : Found<T> {
+    u32 kind, state;
+    u32 plane, mask;    // bytes of the plane of missing values, 0 without one; and the body's kind
+    u32 set, map, is_bits;
+    typename T::Word base;
+    Side side;
 };
 
 // Goes through numbers of elements below n, which stand as gaps from p on, of which `there` bytes may be read: shows
@@ -51,7 +55,7 @@ struct Nothing {
 };
 
 // The patches of a tile of n elements, from `at` on, which moves behind them. For a whole warp.
-template <class T> SELDOM bool read_patches(Own<T>& own, const u8* body, u32 bytes, u32 n, u32& at) {
+template <class T> SELDOM bool read_patches(Found<T>& own, const u8* body, u32 bytes, u32 n, u32& at) {
     enum { SIZE = T::BITS / 8 };
     const u32 lane = threadIdx.x & 31, from = at;
     if (!has_bytes(at, bytes, 4)) return false;
@@ -97,26 +101,30 @@ template <class T> SELDOM bool read_patches(Own<T>& own, const u8* body, u32 byt
     return true;
 }
 
+// How codes were decoded: they were; they are not valid; the bits that they are kept in are not enough.
+enum Verdict { GOOD, BAD, AGAIN };
+
 // The codes of a sparse tile of n elements, as differences; all are written. By one lane, but for zeros.
-template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Word* codes) {
+template <class Word> SELDOM Verdict read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Word* codes) {
     const u32 lane = threadIdx.x & 31;
-    if (!has_bytes(at, bytes, 2)) return false;
+    if (!has_bytes(at, bytes, 2)) return BAD;
     const u32 coded = body[at], flags = body[at + 1], groups = (n + GROUP - 1) / GROUP, is_long = flags & 1;
     at += 2;
     if (coded > min_of(groups, (u32)MOST_SPARSE_GROUPS) || flags > 3 || !has_bytes(at, bytes, is_long ? 4 : 2))
-        return false;
+        return BAD;
     u32 x = read16(body + at) | (is_long ? read16(body + at + 2) << 16 : 0);
     at += is_long ? 4 : 2;
     u32 count = (bytes - at) / 2;
     const u8* const words = body + at;
     if ((count & 1) != flags >> 1) {
-        if (count == 0) return false;
+        if (count == 0) return BAD;
         count--;
         // Bodies are whole units, so that an odd byte is none.
-        if (read16(words + 2 * count)) return false;
+        if (read16(words + 2 * count)) return BAD;
     }
 #pragma unroll 1
-    for (u32 i = lane; i < groups * GROUP; i += 32) codes[i] = 0;
+    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32)
+        ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
     __syncwarp();
     bool good = true;
     if (lane == 0) {
@@ -160,21 +168,19 @@ template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at,
         good = x == 1 && taken == count;
     }
     __syncwarp();
-    return good;
+    return uniform(__all_sync(FULL, good)) ? GOOD : BAD;
 }
-
-// How codes were decoded: they were; they are not valid; 16 bits are not enough.
-enum Verdict { GOOD, BAD, AGAIN };
 
 // What a head says of the codes, and where states and words stand.
 struct Words {
     u32 at, longest, masked, change, has_table;
 };
 
-// Decodes codes; those of symbols as they are, others as differences. NARROW: of 16 bits each. For a whole warp.
-template <class T, bool NARROW>
-DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, const Words& words, u32 slots, u32 ring,
-                         typename T::Word* codes) {
+// Decodes codes; those of symbols as they are, others as differences. NARROW: of 16 bits each. FORMS: numbers may be
+// elements' bits, of which `side` tells. For a whole warp.
+template <class T, bool NARROW, bool FORMS>
+DEV Verdict decode_codes(const Stream<T>& s, Found<T>& own, const Side* side, const TileForm& form, const Words& words,
+                         u32 slots, u32 ring, typename T::Word* codes) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, n = uniform(own.t.count()), groups = (n + GROUP - 1) / GROUP,
               own_table = ring + PREDICT_RING_BYTES, bytes = uniform(own.bytes), change = uniform(words.change);
@@ -187,8 +193,8 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
     c.begin(body + at, s.src + s.head.stream_bytes, ring, lane);
     const u32 classes = read_classes(c, groups, lane);
     LowBits low;
-    if (!NARROW && uniform(form.low)) low.begin(own.side, body, bytes);
-    const bool symbols = !NARROW && uniform(form.prediction == BY_SYMBOLS);
+    if (!NARROW && FORMS && uniform(form.low)) low.begin(*side, body, bytes);
+    const bool symbols = !NARROW && FORMS && uniform(form.prediction == BY_SYMBOLS);
     bool good = true;
     // Numbers that are interpolated have 32 bits.
     const bool short_words = T::BITS == 64 && uniform(own.predictor);
@@ -200,13 +206,13 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
         const u32 cls = uniform(__shfl_sync(FULL, classes, i / CLASSES_OF_LANE) >> (4 * (i % CLASSES_OF_LANE)) & 15);
         const u32 table = table_of(slots, own_table, words.has_table, cls);
         Word d[QUAD] = {0, 0, 0, 0};
-        if (symbols) {
+        if (FORMS && symbols) {
             const u32 there = codes_there(n, i, lane);
             u32 code[QUAD] = {0, 0, 0, 0};
             if (uniform(cls)) decode_symbols(c, table, cls == OWN, there, lane, code);
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) d[j] = code[j];
-            if (uniform(form.low)) low.complete(d, there);
+            if (FORMS && uniform(form.low)) low.complete(d, there);
         } else {
             if (uniform(cls)) {
                 if (uniform((i + 1) * GROUP <= n))
@@ -214,7 +220,7 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
                 else
                     decode_group<T, false>(c, table, codes_there(n, i, lane), lane, d);
             }
-            if (!NARROW && uniform(form.low)) {
+            if (!NARROW && FORMS && uniform(form.low)) {
 #pragma unroll
                 for (u32 j = 0; j < QUAD; j++) d[j] = wrap<T>(code_of(d[j]));
                 low.complete(d, codes_there(n, i, lane));
@@ -236,17 +242,17 @@ DEV Verdict decode_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, 
         }
     }
     if (uniform(change == groups)) good &= c.change();
-    if (!NARROW && uniform(form.low)) good &= low.taken == own.side.numbers;
+    if (!NARROW && FORMS && uniform(form.low)) good &= low.taken == side->numbers;
     if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return BAD;
     if (lane == 0) own.narrow = NARROW;
     return GOOD;
 }
 
 // The same, and nothing is on its way to the ring then, which others use.
-template <class T, bool NARROW>
-DEV Verdict read_codes(const Stream<T>& s, Own<T>& own, const TileForm& form, const Words& words, u32 slots, u32 ring,
-                       typename T::Word* codes) {
-    const Verdict verdict = decode_codes<T, NARROW>(s, own, form, words, slots, ring, codes);
+template <class T, bool NARROW, bool FORMS = true>
+DEV Verdict read_codes(const Stream<T>& s, Found<T>& own, const Side* side, const TileForm& form, const Words& words,
+                       u32 slots, u32 ring, typename T::Word* codes) {
+    const Verdict verdict = decode_codes<T, NARROW, FORMS>(s, own, side, form, words, slots, ring, codes);
     wait_for_copies();
     __syncwarp();
     return verdict;
@@ -310,16 +316,15 @@ template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slo
         at = (u32)(p - body);
     }
     if (uniform(sparse)) {
-        const bool good = T::BITS == 64 && uniform(predictor) ? read_sparse(body, bytes, at, n, slots, (u32*)codes)
-                                                              : read_sparse(body, bytes, at, n, slots, codes);
-        return uniform(__all_sync(FULL, good));
+        return (T::BITS == 64 && uniform(predictor) ? read_sparse(body, bytes, at, n, slots, (u32*)codes)
+                                                    : read_sparse(body, bytes, at, n, slots, codes)) == GOOD;
     }
     const Words words = {at, longest, masked, change, has_table};
     // Of 64 bits differences along axes add up to words of as many.
     const bool may_be_narrow = uniform(!form.low && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
     Verdict verdict = AGAIN;
-    if (may_be_narrow) verdict = read_codes<T, true>(s, own, form, words, slots, ring, codes);
-    if (uniform(verdict == AGAIN)) verdict = read_codes<T, false>(s, own, form, words, slots, ring, codes);
+    if (may_be_narrow) verdict = read_codes<T, true>(s, own, &own.side, form, words, slots, ring, codes);
+    if (uniform(verdict == AGAIN)) verdict = read_codes<T, false>(s, own, &own.side, form, words, slots, ring, codes);
     if (!uniform(verdict == GOOD)) return false;
     if (uniform(form.prediction == BY_LAGS)) undo_lags(body, own.side.lags_at, n, codes);
     return true;

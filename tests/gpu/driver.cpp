@@ -212,8 +212,8 @@ Status cuModuleGetFunction(void** f, void*, const char* name) {
 }
 Status cuFuncGetAttribute(int* v, int attribute, void* f) {
     if (Status failed = fault(false)) return failed;
-    if (attribute) return INVALID_VALUE;
-    *v = ((const shim::Kernel*)f)->threads;
+    if (attribute > 1) return INVALID_VALUE;
+    *v = attribute ? 0 : ((const shim::Kernel*)f)->threads;
     return SUCCESS;
 }
 Status cuFuncSetAttribute(void*, int, int) { return fault(false); }

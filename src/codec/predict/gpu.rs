@@ -12,12 +12,16 @@ use crate::error::{Result, fail};
 use crate::params::{Mode, Params};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, find, need};
 
 /// Bytes that a block shares.
 const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WARP_BYTES;
+
+/// Tiles that warps may leave, for each whole one that an array has: edges cut more of them. Of an array of more tiles
+/// than that warps restore none.
+const LIST_ROOM: u64 = 16;
 
 const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2);
 
@@ -25,6 +29,8 @@ const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2);
 #[derive(Clone, Copy)]
 struct Base {
     decompress: Kernel,
+    /// Of tiles that a warp restores, where there is one for the type and the device.
+    restore: Option<Kernel>,
     list: Kernel,
 }
 
@@ -32,7 +38,12 @@ impl Base {
     fn load(session: &Session, dtype: DType) -> Result<Base> {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_PREDICT, dtype, "base")?, |module| {
-            Ok(Base { decompress: module.kernel_sharing("decompress", SHARED_BYTES)?, list: module.kernel("list")? })
+            let restore = match module.has("restore") {
+                true => module.kernel_of_warps("restore", BY_WARP_TABLES, BY_WARP_BYTES)?,
+                false => None,
+            };
+            let decompress = module.kernel_sharing("decompress", SHARED_BYTES)?;
+            Ok(Base { decompress, restore, list: module.kernel("list")? })
         })
     }
 }
@@ -155,7 +166,7 @@ impl GpuCodec for Predict {
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
         let session = streams.session;
-        let Base { decompress, list } = Base::load(session, dtype)?;
+        let Base { decompress, restore, list } = Base::load(session, dtype)?;
         let (mut start, mut lens) = ([0; MAX_RANK], [0; MAX_RANK]);
         let (first, boxed) = match part {
             Part::From(first) => (*first, 0),
@@ -169,15 +180,51 @@ impl GpuCodec for Predict {
         // is freed behind it.
         unsafe {
             let batch = streams.tell(list, decompress, |item| tiles(item.count))?;
+            let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
+            batch.clear_slots(session)?;
+            let mut args = PredictDecompressArgs {
+                common,
+                start,
+                lens,
+                scratch: std::ptr::null_mut(),
+                list: std::ptr::null_mut(),
+                list_room: 0,
+                boxed,
+                workers: 0,
+            };
+            let of_warps = restore.filter(|_| matches!(dtype, DType::F32 | DType::F64) && !streams.is_batch());
+            let left = of_warps.map(|restore| restore_by_warps(session, restore, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
             let scratch = session.allocate((blocks as usize * PREDICT_TOGETHER * word) << TILE_LOG2)?;
-            let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
-            batch.clear_slots(session)?;
-            let args = PredictDecompressArgs { common, start, lens, scratch: scratch.start(), boxed, zero: 0 };
-            decompress.launch(session, blocks, &args)
+            args.scratch = scratch.start();
+            let done = decompress.launch(session, blocks, &args);
+            drop(left);
+            done
         }
+    }
+}
+
+/// Enqueues what warps restore of an array alone, and notes in the arguments where the list of all other tiles is: the
+/// memory that comes back.
+///
+/// # Safety
+/// The arguments are those of the kernels of an array alone, whose slot is zero.
+unsafe fn restore_by_warps(session: &Session, kernel: Kernel, args: &mut PredictDecompressArgs) -> Result<Buffer> {
+    let tiles = tiles(args.common.batch.only.count);
+    let blocks = kernel.blocks(tiles);
+    args.workers = tiles.div_ceil(kernel.resident().into()).min(kernel.warps().into()) as u32;
+    args.list_room = LIST_ROOM * tiles;
+    // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
+    unsafe {
+        let list = session.allocate(LIST_BYTES + args.list_room as usize * size_of::<u32>())?;
+        args.list = list.start();
+        session.clear(list.start(), LIST_BYTES)?;
+        let scratch = session.allocate(blocks as usize * (BY_WARP_WEIGHTS + args.workers as usize * BY_WARP_CODES))?;
+        args.scratch = scratch.start();
+        kernel.launch(session, blocks, args)?;
+        Ok(list)
     }
 }
 

@@ -340,14 +340,32 @@ launch_structs! {
         start: [u64; MAX_RANK],
         /// Its lengths.
         lens: [u64; MAX_RANK],
-        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Or where
+        /// each has weights, and its warps the codes of a tile.
         scratch: *mut u8,
+        /// The tiles that warps leave to blocks, zeroed as far as it counts; null where warps do nothing.
+        list: *mut u8,
+        /// How many it has room for.
+        list_room: u64,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
-        /// 0.
-        zero: u32,
+        /// Warps of a block that restore tiles, where warps do.
+        workers: u32,
     }
 }
+
+/// The most warps of a block whose warps restore a tile each.
+pub const BY_WARP_MOST: usize = 12;
+/// What such a warp shares with no other: a ring of words and the table of its tile, then nodes of level 1 and sums.
+pub const BY_WARP_BYTES: usize = 17 * 17 * 9 * 4 + 12 + 4 * 32 * 16;
+/// Bytes that all of them share: the tables of all classes.
+pub const BY_WARP_TABLES: usize = 15 << 12;
+/// Codes of a tile.
+pub const BY_WARP_CODES: usize = 4 << 14;
+/// Weights of a block.
+pub const BY_WARP_WEIGHTS: usize = 16384;
+/// Bytes before the numbers of the tiles on a list.
+pub const LIST_BYTES: usize = 16;
 
 /// Threads of a block of the kernel that decompresses tiles.
 pub const PREDICT_THREADS: usize = 256;

@@ -61,6 +61,11 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
+    /// Blocks that the device holds at once.
+    pub fn resident(&self) -> u32 {
+        self.resident
+    }
+
     /// Blocks for so many work slots: no more than the device holds at once.
     pub fn blocks(&self, work_slots: u64) -> u32 {
         work_slots.clamp(1, self.resident.into()) as u32
@@ -266,6 +271,35 @@ impl Opened {
         // SAFETY: a function of a loaded module.
         check(unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as c_int) }, "preparing a kernel")?;
         measure(function, self.ordinal, u32::MAX, bytes)
+    }
+
+    /// The kernel for this role, with as many warps of a block as the memory allows that they share: `all` bytes, and
+    /// `each` for every warp. None where not one fits.
+    pub fn kernel_of_warps(&self, role: &str, all: usize, each: usize) -> Result<Option<Kernel>> {
+        let function = self.function(role)?;
+        let (mut device, mut room, mut own): (c_int, c_int, c_int) = (0, 0, 0);
+        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        // SAFETY: live locals and a function of a loaded module.
+        let steps: [CUresult; 3] = unsafe {
+            [
+                sys::cuDeviceGet(&mut device, self.ordinal),
+                sys::cuDeviceGetAttribute(
+                    &mut room,
+                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                    device,
+                ),
+                sys::cuFuncGetAttribute(&mut own, CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+            ]
+        };
+        steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
+        let room = (room.max(0) as usize).saturating_sub(all + own.max(0) as usize);
+        let most = measure(function, self.ordinal, u32::MAX, 0)?.warps() as usize;
+        let warps = most.min(room / each);
+        if warps == 0 {
+            return Ok(None);
+        }
+        let kernel = self.kernel_sharing(role, all + warps * each)?;
+        Ok(Some(Kernel { threads: 32 * warps as u32, ..kernel }))
     }
 
     /// The kernel for this role, whose blocks have fewer warps for less work.
