@@ -263,6 +263,10 @@ fn headers_are_fresh() {
         ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
         ("PREDICT_DESK_WORDS", PREDICT_DESK_WORDS as u64),
         ("PREDICT_DESK_BYTES", PREDICT_DESK_BYTES as u64),
+        ("PREDICT_NOTE_BYTES", PREDICT_NOTE_BYTES as u64),
+        ("PREDICT_SLOT_BYTES", PREDICT_SLOT_BYTES as u64),
+        ("PREDICT_CHOOSE_BYTES", PREDICT_CHOOSE_BYTES as u64),
+        ("PREDICT_WORDS_BYTES", PREDICT_WORDS_BYTES as u64),
     ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),

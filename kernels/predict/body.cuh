@@ -28,18 +28,24 @@ DEV u32 prefix_bytes(const Said& said) {
     return HEAD_BYTES + (said.form != NO_FORM ? 2 : 0) + 2 * words_of_base(said.base);
 }
 
+// What stands before the patches; how many halves. By one thread.
+DEV u32 write_prefix(u16* prefix, const Said& said, u32 sparse, u32 change, u32 longest, u32 is_masked, bool patches) {
+    const u32 base_words = words_of_base(said.base);
+    const u32 bits = said.set | said.predictor << 3 | said.map << 5 | said.has_table << 7 | (u32)patches << 8 |
+                     sparse << 9 | change << 10 | longest << 18 | is_masked << 23 | min_of(base_words, 3u) << 24 |
+                     (u32)said.base << (32 - BASE_BITS);
+    prefix[0] = (u16)bits;
+    prefix[1] = (u16)(bits >> 16);
+    u32 halves = 2;
+    if (said.form != NO_FORM) prefix[halves++] = (u16)said.form;
+    for (u32 k = 0; k < base_words; k++) prefix[halves++] = (u16)((u64)((i64)said.base >> BASE_BITS) >> (16 * k));
+    return halves;
+}
+
 // Puts a packed body together. By one thread.
 DEV void make_body(Body& body, const Said& said, u32 sparse, u32 change, u32 longest, u32 is_masked,
                    const Piece& patches, const Piece& side, u32 state_halves, const Piece& words) {
-    const u32 base_words = words_of_base(said.base);
-    const u32 bits = said.set | said.predictor << 3 | said.map << 5 | said.has_table << 7 |
-                     (u32)(patches.halves > 0) << 8 | sparse << 9 | change << 10 | longest << 18 | is_masked << 23 |
-                     min_of(base_words, 3u) << 24 | (u32)said.base << (32 - BASE_BITS);
-    body.prefix[0] = (u16)bits;
-    body.prefix[1] = (u16)(bits >> 16);
-    u32 halves = 2;
-    if (said.form != NO_FORM) body.prefix[halves++] = (u16)said.form;
-    for (u32 k = 0; k < base_words; k++) body.prefix[halves++] = (u16)((u64)((i64)said.base >> BASE_BITS) >> (16 * k));
+    const u32 halves = write_prefix(body.prefix, said, sparse, change, longest, is_masked, patches.halves > 0);
     body.kind = KIND_PACKED;
     body.pieces[0] = {body.prefix, halves};
     body.pieces[1] = patches;

@@ -241,7 +241,7 @@ template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 
 }
 
 // The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.
-template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* codes) {
+template <class T, class Code> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const Code* codes) {
     if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
     __syncthreads();
     const u32 len[3] = {box.lx, box.ly, box.lz};
@@ -264,10 +264,11 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* c
     return best;
 }
 
-// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block;
-// a barrier before and behind.
-template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32* codes, u32* to) {
+// The codes with those of classes of one new axis, on the finest levels, as differences along axes; all bits of these.
+// For a whole block; a barrier before and behind.
+template <class T, class Code> SELDOM u32 differ(Desk<T>& d, Places box, u32 set, const Code* codes, Code* to) {
     const u32 n = box.count();
+    u32 any = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) to[i] = codes[i];
     u32 len[3] = {box.lx, box.ly, box.lz};
@@ -282,7 +283,7 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
             const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
                                 a == 2 ? len[2] - coarse[2] : coarse[2]};
             const u32 count = cls.count(), along = set & ~(1u << a);
-            const u32* const from = codes + at;
+            const Code* const from = codes + at;
             if (along)
 #pragma unroll 1
                 for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
@@ -292,8 +293,10 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
                     const u32 by_x = along & 1 && x, by_y = along & 2 && y ? cls.lx : 0,
                               by_z = along & 4 && z ? cls.lx * cls.ly : 0, one = along & 1 ? by_x : by_y,
                               other = along & 1 && along & 2 ? by_y : by_z;
-                    to[at + i] =
-                        code_of(difference_along<u32>(i, one, other, [=](u32 k) { return difference_of(from[k]); }));
+                    const u32 code =
+                        code_of(difference_along<u32>(i, one, other, [=](u32 k) { return difference_of((u32)from[k]); }));
+                    to[at + i] = (Code)code;
+                    any |= code;
                 }
             at += count;
         }
@@ -301,6 +304,7 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
         for (u32 a = 0; a < 3; a++) len[a] = coarse[a];
     }
     __syncthreads();
+    return any;
 }
 
 // The way that costs least; differences of codes are along `set`, where that is known, that is, below SETS. For a whole

@@ -33,6 +33,9 @@ struct Bench_of_coder {
     // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
     u32 own_cost[TABLES], other_cost[TABLES], table_bytes;
     u32 table_halves, sparse, sparse_head_bytes;    // what was written of the table, and as a sparse tile
+
+    // Where the tile's own table is among the symbols.
+    DEV u32 own_at() const { return ALL_SYMBOLS; }
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
 
@@ -67,7 +70,7 @@ DEV void make_symbols(uint4* symbols) {
 }
 
 // Makes the frequencies those that fit the counts, and what symbols cost. For a whole warp.
-SELDOM void fit(Bench_of_coder& b) {
+template <class Bench> SELDOM void fit(Bench& b) {
     const u32 lane = threadIdx.x & 31;
     u32 total = 0;
     __syncwarp();
@@ -123,7 +126,7 @@ SELDOM void fit(Bench_of_coder& b) {
 }
 
 // Bytes of the table in a body. For a whole warp.
-SELDOM u32 table_bytes(const Bench_of_coder& b) {
+template <class Bench> SELDOM u32 table_bytes(const Bench& b) {
     const u32 lane = threadIdx.x & 31;
     u32 last = 0;
     for (u32 s = lane; s < SYMBOLS; s += 32) last = b.frequency[s] ? s : last;
@@ -137,7 +140,7 @@ SELDOM u32 table_bytes(const Bench_of_coder& b) {
     return bytes + bytes % 2;
 }
 // Writes it; how many bytes. By one thread.
-SELDOM u32 write_table(const Bench_of_coder& b, u8* to) {
+template <class Bench> SELDOM u32 write_table(const Bench& b, u8* to) {
     u32 at = 0, sum = 0;
 #pragma unroll 1
     for (u32 s = 0; sum < 1u << TABLE_BITS;) {
@@ -162,7 +165,7 @@ SELDOM u32 write_table(const Bench_of_coder& b, u8* to) {
     return at;
 }
 // The symbols of the tile's own table. For a whole warp.
-DEV void make_own_symbols(Bench_of_coder& b) {
+template <class Bench> DEV void make_own_symbols(Bench& b) {
     const u32 lane = threadIdx.x & 31;
     u32 start = 0;
     __syncwarp();
@@ -425,7 +428,7 @@ template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const
 }
 
 // Encodes the classes that groups are coded by. For a whole warp.
-DEV void encode_classes(const Bench_of_coder& b, u32 n, Writer& w) {
+template <class Bench> DEV void encode_classes(const Bench& b, u32 n, Writer& w) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     w.step(0, [&] {
 #pragma unroll 1
@@ -440,7 +443,7 @@ DEV void encode_classes(const Bench_of_coder& b, u32 n, Writer& w) {
 
 // Lists the groups that have codes, of the tile's own table or none; with the classes that they are coded by. For a
 // whole warp.
-DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
+template <class Bench> DEV void list_groups(Bench& b, u32 n, bool own) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     u32 length = 0;
     __syncwarp();
@@ -449,7 +452,7 @@ DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
         const u32 g = first - 1 - lane, of = g < groups ? b.classes[g] : 0,
                   cls = own ? (u32)(b.own_classes >> (4 * of)) & 15 : of;
         if (g < groups) b.own_group[g] = (u8)(of ? cls : 0);
-        const u32 table = own && cls == OWN ? (u32)ALL_SYMBOLS : FIRSTS[cls],
+        const u32 table = own && cls == OWN ? b.own_at() : FIRSTS[cls],
                   is_direct = b.direct[(first - 1) / 32] >> (g % 32) & 1, there = __ballot_sync(FULL, of != 0);
         if (of) b.listed[length + __popc(there & low_ones(lane))] = g | table << 8 | (is_direct ? (u32)IS_DIRECT : 0);
         length += __popc(there);
@@ -458,8 +461,19 @@ DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
     __syncwarp();
 }
 
-// Encodes n codes of which the groups are listed. For a whole warp.
-template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, Writer& w) {
+// What codes are worked on as.
+template <class Code> struct Wide_of {
+    typedef Code Word;
+};
+template <> struct Wide_of<u16> {
+    typedef u32 Word;
+};
+
+// Encodes n codes of which the groups are listed; false where the words come to stand before place `least` of the
+// stream. For a whole warp.
+template <class Bench, class Code>
+DEV bool encode_listed(Bench& b, const Code* codes, u32 n, Writer& w, u32 least = 0) {
+    typedef typename Wide_of<Code>::Word Word;
     const u32 lane = threadIdx.x & 31, length = b.list_length;
     // Codes are asked for two groups before they are needed.
     Word next[QUAD] = {0, 0, 0, 0}, later[QUAD] = {0, 0, 0, 0};
@@ -480,6 +494,7 @@ template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* code
             later_item = b.listed[k + 2];
             take_codes(codes, n, later_item & 255, lane, later);
         }
+        if (uniform(w.at < least)) return false;
         const uint4* const table = b.symbols + (item >> 8 & 0xffff);
         if (uniform(w.change != NEVER && item & IS_DIRECT)) {
             uint4 s[QUAD];
@@ -494,6 +509,7 @@ template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* code
         w.step((item & 255) + 1, [&] { quad.encode(w, table); });
     }
     encode_classes(b, n, w);
+    return w.at >= least;
 }
 
 // Encodes n codes, whose groups have the classes at `b.classes`. For a whole warp.
@@ -556,8 +572,8 @@ DEV u32 write_states(u32 x, u32* to, u32& longest, u32& is_masked) {
 // Encodes the codes of a sparse tile from the end of `stream` on; what stands before their words goes to `head`, and
 // how many words there are: ~0 if too many groups have codes. Codes have no more than 32 bits. For a whole warp, of
 // which one lane does it.
-template <class Word>
-SELDOM u32 encode_sparse(Bench_of_coder& b, const Word* codes, u32 n, u16* stream, u32 halves, u8* head,
+template <class Bench, class Code>
+SELDOM u32 encode_sparse(Bench& b, const Code* codes, u32 n, u16* stream, u32 halves, u8* head,
                          u32& head_bytes) {
     const u32 lane = threadIdx.x & 31, coded = b.coded;
     if (coded > MOST_SPARSE_GROUPS) return ~0u;

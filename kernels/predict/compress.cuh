@@ -191,6 +191,30 @@ template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
     return 0;
 }
 
+// What is to be done with a tile that kernels of stages have seen (stages.cuh).
+enum Stage : u32 { END_TO_END, IS_CHOSEN, HAS_CODES, HAS_BODY };
+enum : u32 { SLOT_HALVES = 1 << TILE_LOG2, SLOT_PATCHES = 640 };
+
+struct Note {
+    u32 stage, set, rough, on;
+    i32 base;
+    u32 any_code, patch_halves, body_at, body_halves, magnitude;
+    u64 any, largest, zero;
+};
+static_assert(sizeof(Note) == PREDICT_NOTE_BYTES, "a note");
+static_assert(2 * ELEMENTS + 2 * SLOT_HALVES + SLOT_PATCHES + PREDICT_NOTE_BYTES == PREDICT_SLOT_BYTES, "a slot");
+
+// A tile's place between the kernels.
+struct TileSlot {
+    u8* at;
+
+    DEV TileSlot(const PredictCompressArgs& a, u64 i) : at(a.stages + i * PREDICT_SLOT_BYTES) {}
+    DEV u16* codes() const { return (u16*)at; }
+    DEV u16* stream() const { return (u16*)(at + 2 * ELEMENTS); }
+    DEV u8* patches() const { return at + 2 * ELEMENTS + 2 * SLOT_HALVES; }
+    DEV Note& note() const { return *(Note*)(patches() + SLOT_PATCHES); }
+};
+
 // What is known of a body that goes to the stream.
 struct Made {
     const Body* body;
@@ -219,6 +243,20 @@ template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
     const u32 plane_units = d.plane_bytes / UNIT, raw_units = d.raw_bytes() / UNIT;
     if (body.kind == KIND_RAW || plane_units + units >= raw_units) return {&body, KIND_RAW, 0, raw_units};
     return {&body, KIND_MASKED, plane_units, plane_units + units};
+}
+
+// A body that stands in a slot. For a whole block; a barrier behind.
+template <class T> DEV Made take(Desk<T>& d, const TileSlot& slot) {
+    const Note& note = slot.note();
+    if (threadIdx.x == 0) {
+        Body& body = d.body[0];
+        body.kind = KIND_PACKED;
+        body.bytes = (note.body_halves + 1) / 2 * 4;
+        body.pieces[0] = {slot.stream() + note.body_at, note.body_halves};
+        for (u32 k = 1; k < 5; k++) body.pieces[k] = {nullptr, 0};
+    }
+    __syncthreads();
+    return {d.body, KIND_PACKED, 0, d.body[0].bytes / UNIT};
 }
 
 // An element as it was before missing values were taken out.
@@ -361,12 +399,14 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
         __syncthreads();
         // Without room for the index there is nothing to do, and the outcome says so.
         if (d.item.bytes < d.head.bodies_at) continue;
+        // With stages there is one launch for each wave of tiles.
+        const u64 end = a.stages ? a.first + a.tiles : d.head.grid.chunks;
         Mark known = {0, 0};
         for (;;) {
             __syncthreads();    // everyone is done with the tile before
             if (threadIdx.x == 0) {
                 d.chunk = count_if(true, &d.control->ticket);
-                if (d.chunk < d.head.grid.chunks) {
+                if (d.chunk < end) {
                     d.t = tile_of(d.head.grid, d.chunk);
                     d.box = {d.t.lx, d.t.ly, d.t.lz};
                     d.n = d.t.count();
@@ -374,7 +414,14 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
                 }
             }
             __syncthreads();
-            if (d.chunk >= d.head.grid.chunks) break;
+            if (d.chunk >= end) break;
+            if (a.stages) {
+                const TileSlot slot(a, d.chunk - a.first);
+                if (slot.note().stage == HAS_BODY) {
+                    enter(d, take(d, slot), known);
+                    continue;
+                }
+            }
             gather(d);
             __syncthreads();
             enter(d, make(d, shelf), known);

@@ -105,13 +105,14 @@ template <class Word> DEV u32 class_of(const Word (&code)[QUAD]) {
     return __reduce_add_sync(FULL, other) < __reduce_add_sync(FULL, cost) ? cls.second : cls.first;
 }
 
-// Where the costs of direct tokens stand in shared memory, behind what errors of nodes take: of each class and each
-// token, in PARTS of a bit.
-enum : u32 { DIRECT_COSTS_AT = PREDICT_NUMBER_BYTES / 4 + PREDICT_ERRORS - TABLES * DIRECT / 4 };
+// The costs of direct tokens, in shared memory: of each class and each token, in PARTS of a bit.
+DEV u8* direct_costs() {
+    SHARED u8 costs[TABLES * DIRECT];
+    return costs;
+}
 // For a whole block; a barrier has to follow.
 DEV void make_direct_costs() {
-    SHARED_BYTES(shared);
-    u8* const costs = (u8*)((u32*)shared + DIRECT_COSTS_AT);
+    u8* const costs = direct_costs();
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < TABLES * DIRECT; i += blockDim.x) costs[i] = (u8)direct_cost(i / DIRECT, i % DIRECT);
 }
@@ -121,8 +122,7 @@ DEV void make_direct_costs() {
 DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, bool whole, u32 first, u32 second, bool are_direct) {
     u32 cost = 0;
     if (uniform(are_direct)) {
-        SHARED_BYTES(shared);
-        const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+        const u8* const costs = direct_costs();
         // Those of both classes, which are below 2^16.
         const u8 *const by_first = costs + first * DIRECT, *const by_second = costs + second * DIRECT;
         if (uniform(whole)) {
@@ -157,6 +157,20 @@ DEV u32 take_codes(const u32* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUA
         code[1] = q.y;
         code[2] = q.z;
         code[3] = q.w;
+        return has;
+    }
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
+    return has;
+}
+DEV u32 take_codes(const u16* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUAD]) {
+    const u32 first = group * GROUP + lane * QUAD, has = codes_there(n, group, lane);
+    if (has == low_ones(QUAD)) {
+        const uint2 q = *(const uint2*)(codes + first);
+        code[0] = q.x & 0xffff;
+        code[1] = q.x >> 16;
+        code[2] = q.y & 0xffff;
+        code[3] = q.y >> 16;
         return has;
     }
 #pragma unroll
@@ -201,18 +215,16 @@ template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
     return block_sum(lane ? 0 : cost, d.part);
 }
 
-// What n codes cost, of which each stands for `share`: in these tables, or in one of their own. `counts`: room for as
-// many as there are symbols, in shared memory. For a whole block; a barrier before.
-template <class T> SELDOM u64 code_cost(Desk<T>& d, const u32* codes, u32 n, u64 share, u32* counts) {
-    const u64 fixed = fixed_cost(d, codes, n);
-    if (fixed < (u64)LOW_COST * n) return fixed;
+// What n codes cost, of which each stands for `share`, in a table of their own. `counts`: room for as many as there are
+// symbols, in shared memory. For a whole block; a barrier before.
+template <class T, class Code> DEV u64 cost_in_own_table(Desk<T>& d, const Code* codes, u32 n, u64 share, u32* counts) {
     for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) counts[s] = 0;
     __syncthreads();
     u64 own = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         u32 raw;
-        atomicAdd(counts + token_of_code(codes[i], raw), 1u);
+        atomicAdd(counts + token_of_code((u32)codes[i], raw), 1u);
         own += BIT * raw;
     }
     __syncthreads();
@@ -220,8 +232,16 @@ template <class T> SELDOM u64 code_cost(Desk<T>& d, const u32* codes, u32 n, u64
     if (count) own += (u64)count * (total - log2_of(count));
     own = block_sum(own, d.part);
     const u64 symbols = block_sum((u64)(count != 0), d.part);
-    const u64 cost = own + own / 32 + symbols * TABLE_COST / share;
-    return cost < fixed ? cost : fixed;
+    return own + own / 32 + symbols * TABLE_COST / share;
+}
+
+// What n codes cost, of which each stands for `share`: in these tables, or in one of their own. `counts`: room for as
+// many as there are symbols, in shared memory. For a whole block; a barrier before.
+template <class T> SELDOM u64 code_cost(Desk<T>& d, const u32* codes, u32 n, u64 share, u32* counts) {
+    const u64 fixed = fixed_cost(d, codes, n);
+    if (fixed < (u64)LOW_COST * n) return fixed;
+    const u64 own = cost_in_own_table(d, codes, n, share, counts);
+    return own < fixed ? own : fixed;
 }
 
 // Of n codes the sum of the logarithms of what the magnitudes of groups add up to. For a whole block; a barrier before.
@@ -293,8 +313,7 @@ template <class Word> DEV u32 class_of(const Word (&code)[QUAD], bool& are_direc
     if (!uniform(sums.sum)) return 0;
     const Classes cls = classes_of(sums.sum, sums.nonzeros, sums.most);
     if (uniform(cls.first == cls.second)) return cls.first;
-    SHARED_BYTES(shared);
-    const u8* const costs = (const u8*)((u32*)shared + DIRECT_COSTS_AT);
+    const u8* const costs = direct_costs();
     u32 cost = 0;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++)
@@ -335,10 +354,19 @@ struct Quads {
     }
 };
 
+// Four codes that lie together.
+DEV void store_quad(u32* to, const u32 (&code)[QUAD]) {
+    *(uint4*)to = make_uint4(code[0], code[1], code[2], code[3]);
+}
+DEV void store_quad(u16* to, const u32 (&code)[QUAD]) {
+    *(uint2*)to = make_uint2((code[0] & 0xffff) | code[1] << 16, (code[2] & 0xffff) | code[3] << 16);
+}
+
 // The codes of differences of numbers along a set of axes that is not empty, of a box that has quads. For a whole
-// block.
-DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* codes) {
+// block; all bits of this thread's codes.
+template <class Code> DEV u32 codes_by_quads(const Places& box, u32 set, const u32* numbers, Code* codes) {
     const u32 n = box.count();
+    u32 any = 0;
 #pragma unroll 1
     for (u32 i = QUAD * threadIdx.x; i < n; i += QUAD * blockDim.x) {
         const Quads q(box, i, numbers);
@@ -353,8 +381,10 @@ DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* cod
             const bool on_face = on_faces && !(set & 1 && (j > 1 || q.x));
             code[j - 1] = code_of(on_face ? q.both[j] - q.both[j - 1] : across - (set & 1 ? before : 0));
         }
-        *(uint4*)(codes + i) = make_uint4(code[0], code[1], code[2], code[3]);
+        any |= code[0] | code[1] | code[2] | code[3];
+        store_quad(codes + i, code);
     }
+    return any;
 }
 
 // The same as `add_costs_of_sets<true>` of u32, for a box that has quads.
@@ -390,7 +420,7 @@ template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32
 }
 
 // The same as `add_costs_of_sets<false>` of the codes of a class of one new axis, along the two other axes.
-template <class T> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis, const u32* codes) {
+template <class T, class Code> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis, const Code* codes) {
     const u32 lane = threadIdx.x & 31, n = cls.count(), groups = (n + GROUP - 1) / GROUP,
               by_one = axis == 0 ? cls.lx : 1, by_other = axis == 2 ? cls.lx : cls.lx * cls.ly;
     u32 cost = 0;    // of the set of this lane's number: bit 0 the first one of these axes, bit 1 the second
@@ -402,9 +432,9 @@ template <class T> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis,
             u32 x, y, z;
             cls.of(i, x, y, z);
             const bool one = axis == 0 ? y : x, other = axis == 2 ? y : z;
-            const u32 own = difference_of(codes[i]), of_one = one ? difference_of(codes[i - by_one]) : 0,
-                      of_other = other ? difference_of(codes[i - by_other]) : 0,
-                      of_both = one && other ? difference_of(codes[i - by_one - by_other]) : 0;
+            const u32 own = difference_of((u32)codes[i]), of_one = one ? difference_of((u32)codes[i - by_one]) : 0,
+                      of_other = other ? difference_of((u32)codes[i - by_other]) : 0,
+                      of_both = one && other ? difference_of((u32)codes[i - by_one - by_other]) : 0;
             sums[0] += magnitude_of(own);
             sums[1] += magnitude_of(own - of_one);
             sums[2] += magnitude_of(own - of_other);

@@ -18,6 +18,7 @@ enum : u32 {
     PREFIX_HALVES = 7,    // of a body: head, form and base
     STATE_WORDS = 34,     // of final states with their mask and lengths
     WAITING = 16,         // bodies that may wait for those before them
+    MOST_WARPS_OF_STAGE = 16,
 };
 
 // Of all values of a warp's lanes what `op` makes of two.
@@ -282,7 +283,7 @@ template <class T> struct Desk {
     Body body[BODIES];
     u32 patch_halves, exceptions, corrections;
     // What is asked of all threads.
-    u64 part[MOST_WARPS];
+    u64 part[MOST_WARPS_OF_STAGE];
     u64 costs[SETS];
     u64 found;
     u32 count, flag, has_codes;

@@ -27,16 +27,65 @@ struct Weights {
     }
 };
 
-// A level of a tile.
-template <bool ROUGH> struct SmallMarch {
+// Weights of coarse nodes -1 to 2 from a new one.
+struct Taps {
+    i32 a, b, c, d;
+
+    DEV Taps() {}
+    DEV explicit Taps(const Recipe& r) : a(r.a), b((1 << WEIGHT_BITS) - r.a - r.c - r.d), c(r.c), d(r.d) {}
+    template <bool ROUGH> DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
+        u32 sum = (u32)b * vb + (u32)c * vc + 32;
+        if (!ROUGH) sum += (u32)a * va + (u32)d * vd;
+        return arithmetic_shift(sum, 6);
+    }
+};
+
+// Where the coarse nodes about new node j of an axis of L elements are on the finest level, from the one before it on.
+// What has no weight lies on one that is there.
+template <u32 L> struct AroundFinest {
+    i32 a, c, d;
+
+    DEV AroundFinest() {}
+    DEV explicit AroundFinest(u32 j) : a(j > 0 ? -2 : 0), c(min_of(2u, L - 1 - 2 * j)), d(min_of(4u, L - 1 - 2 * j)) {}
+};
+
+// A class of nodes, as a type.
+template <u32 CLS> struct Class {
+    enum : u32 { OF = CLS };
+};
+
+// Sides of a box that is known when kernels are compiled; 0: it is not.
+template <u32 X = 0, u32 Y = 0, u32 Z = 0> struct Sides {
+    enum : u32 { LX = X, LY = Y, LZ = Z };
+};
+
+// What a column needs along an axis in which it is new: weights, the coarse node before it, how far those about it are
+// from that among the numbers, and among the errors, whose neighbours lie `apart`.
+struct Beside {
+    Weights weights;
+    u32 first, a, c, d, back, on;
+
+    DEV Beside() : first(0), a(0), c(0), d(0), back(0), on(0) {}
+    DEV Beside(const Line& line, u32 j, u32 apart) : weights(line.recipe(j)) {
+        const Around around(line, j);
+        first = around.b;
+        a = around.a - first;
+        c = around.c - first;
+        d = around.d - first;
+        back = j > 0 ? 0 - apart : 0;
+        on = j + 2 < line.coarse ? 2 * apart : apart;
+    }
+};
+
+// A level of a tile, by so many threads.
+template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
     Line x, y, z;
     u32* shared;
     u32 v, ey, ez, exz, eyz;    // places in the shared memory
     u32 s;                      // the step
     float inverse;
     u32 carry;    // threads that the classes before have taken
-    u32* to;      // where codes of the class at hand go
-    bool stay_signed;
+    bool stay_signed;     // codes of the class at hand
     u32 any, any_code;    // all bits of differences, or of their complement, and of codes
 
     DEV u32 make(const Weights& w, u32 at, u32 a, u32 c, u32 d) const {
@@ -44,18 +93,18 @@ template <bool ROUGH> struct SmallMarch {
                                       ROUGH ? 0 : shared[at + d]);
     }
     // The error of a node of which p is predicted.
-    DEV u32 encode(u32 place, u32 p, u32* code_at) {
+    DEV u32 encode(u32 place, u32 p, Code* code_at) {
         const u32 d = shared[place] - p;
         any |= d ^ (u32)((i32)d >> 31);
-        const u32 code = nearest_of(d, inverse), error = s * code;
-        any_code |= code;
-        *code_at = stay_signed ? code : code_of(code);
+        const u32 code = nearest_of(d, inverse), error = s * code, folded = code_of(code);
+        any_code |= folded;
+        *code_at = (Code)(stay_signed ? code : folded);
         shared[place] = p + error;
         return error;
     }
 
     // Goes through a class, whose codes begin at `codes`.
-    template <u32 CLS> DEV void go(u32* codes) {
+    template <u32 CLS> DEV void go(Code* codes) {
         enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
         const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
         const u32 columns = nx * ny;
@@ -63,42 +112,26 @@ template <bool ROUGH> struct SmallMarch {
         // Threads share long columns. The few of coarse levels are for a few warps, those of other classes for others.
         u32 parts_log2 = 0;
 #pragma unroll 1
-        while (nz >> parts_log2 > LONG_COLUMN && columns << (parts_log2 + 1) <= PREDICT_THREADS) parts_log2++;
+        while (nz >> parts_log2 > LONG_COLUMN && columns << (parts_log2 + 1) <= THREADS) parts_log2++;
         const u32 each = (nz + (1u << parts_log2) - 1) >> parts_log2, units = columns << parts_log2;
-        u32 unit = (threadIdx.x + PREDICT_THREADS - carry) % PREDICT_THREADS;
-        carry = (carry + units + 31) / 32 * 32 % PREDICT_THREADS;
+        u32 unit = (threadIdx.x + THREADS - carry) % THREADS;
+        carry = (carry + units + 31) / 32 * 32 % THREADS;
 #pragma unroll 1
-        for (; unit < units; unit += PREDICT_THREADS) {
+        for (; unit < units; unit += THREADS) {
             const u32 part = times_within(unit, columns), column = unit - part * columns, j = times_within(column, nx),
                       i = column - j * nx;
             const u32 begin = part * each, end = min_of(begin + each, nz);
             if (begin >= end) continue;
-            u32* code_at = codes + begin * columns + column;
+            Code* code_at = codes + begin * columns + column;
             // Along x and y: weights, how far the coarse nodes about a new one are from the one before it among the
             // numbers, and among the errors.
-            Weights wx, wy;
-            u32 px = x.of_coarse(i), py = y.of_coarse(j);
-            u32 xa = 0, xc = 0, xd = 0, ya = 0, yc = 0, yd = 0, back_x = 0, on_x = 0, back_y = 0, on_y = 0;
-            if (IN_X) {
-                wx = Weights(x.recipe(i));
-                const Around around(x, i);
-                xa = around.a - around.b;
-                xc = around.c - around.b;
-                xd = around.d - around.b;
-                px = around.b;
-                back_x = i > 0 ? ~0u : 0;
-                on_x = i + 2 < x.coarse ? 2 : 1;
-            }
-            if (IN_Y) {
-                wy = Weights(y.recipe(j));
-                const Around around(y, j);
-                ya = around.a - around.b;
-                yc = around.c - around.b;
-                yd = around.d - around.b;
-                py = around.b;
-                back_y = j > 0 ? 0 - nx : 0;
-                on_y = j + 2 < y.coarse ? 2 * nx : nx;
-            }
+            Beside x_side, y_side;
+            if (IN_X) x_side = Beside(x, i, 1);
+            if (IN_Y) y_side = Beside(y, j, nx);
+            const auto &wx = x_side.weights, &wy = y_side.weights;
+            const u32 px = IN_X ? x_side.first : x.of_coarse(i), py = IN_Y ? y_side.first : y.of_coarse(j);
+            const u32 xa = x_side.a, xc = x_side.c, xd = x_side.d, ya = y_side.a, yc = y_side.c, yd = y_side.d,
+                      back_x = x_side.back, on_x = x_side.on, back_y = y_side.back, on_y = y_side.on;
             // A new node is half a step behind the coarse one before it.
             const u32 hx = IN_X ? x.step / 2 : 0, hy = IN_Y ? y.step / 2 : 0, at = v + px + py;
             if (!IN_Z) {
@@ -168,8 +201,119 @@ template <bool ROUGH> struct SmallMarch {
         }
     }
 
+    // The same as `go` on the finest level of a box whose sides are known.
+    template <u32 CLS, class Of> DEV void go_finest(Code* codes) {
+        enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
+        enum : u32 { LX = Of::LX, LY = Of::LY, LZ = Of::LZ, CX = LX == 1 ? 1 : LX / 2 + 1, CY = LY == 1 ? 1 : LY / 2 + 1,
+                     CZ = LZ == 1 ? 1 : LZ / 2 + 1, NX = IN_X ? LX - CX : CX, NY = IN_Y ? LY - CY : CY,
+                     NZ = IN_Z ? LZ - CZ : CZ, COLUMNS = NX * NY, ROW = LX, PLANE = LX * LY };
+        if (COLUMNS * NZ == 0) return;
+        // Threads share columns where these are long, or few.
+        enum : u32 { LONG = NZ > LONG_COLUMN, FEW_COLUMNS = CLS == 7,
+                     PARTS = !(LONG || FEW_COLUMNS) || 2 * COLUMNS > THREADS ? 1
+                             : 4 * COLUMNS > THREADS                         ? 2
+                             : 8 * COLUMNS > THREADS || NZ <= LONG_COLUMN    ? 4
+                                                                             : 8,
+                     EACH = (NZ + PARTS - 1) / PARTS, UNITS = COLUMNS * PARTS };
+        u32 unit = (threadIdx.x + THREADS - carry) % THREADS;
+        carry = (carry + UNITS + 31) / 32 * 32 % THREADS;
+#pragma unroll 1
+        for (; unit < UNITS; unit += THREADS) {
+            const u32 part = unit / COLUMNS, column = unit % COLUMNS, j = column / NX, i = column % NX,
+                      begin = part * EACH;
+            Taps wx, wy;
+            AroundFinest<LX> ax;
+            AroundFinest<LY> ay;
+            if (IN_X) {
+                wx = Taps(x.recipe(i));
+                ax = AroundFinest<LX>(i);
+            }
+            if (IN_Y) {
+                wy = Taps(y.recipe(j));
+                ay = AroundFinest<LY>(j);
+            }
+            const u32 px = IN_X ? 2 * i : min_of(2 * i, LX - 1), py = IN_Y ? 2 * j : min_of(2 * j, LY - 1),
+                      hx = IN_X ? 1 : 0, hy = IN_Y ? ROW : 0;
+            // From the coarse node before it along x and y.
+            u32* const at = shared + v + px + py * ROW;
+            const auto along_x = [&](const u32* p) {
+                return wx.template make<ROUGH>(ROUGH ? 0 : p[ax.a], p[0], p[ax.c], ROUGH ? 0 : p[ax.d]);
+            };
+            const auto along_y = [&](const u32* p) {
+                return wy.template make<ROUGH>(ROUGH ? 0 : p[ay.a * (i32)ROW], p[0], p[ay.c * (i32)ROW],
+                                               ROUGH ? 0 : p[ay.d * (i32)ROW]);
+            };
+            // The same of errors.
+            const i32 back_x = i > 0 ? -1 : 0, on_x = i + 2 < CX ? 2 : 1, back_y = j > 0 ? -(i32)NX : 0,
+                      on_y = j + 2 < CY ? 2 * NX : NX;
+            const auto errors_along_x = [&](const u32* p) {
+                return wx.template make<ROUGH>(ROUGH ? 0 : p[back_x], p[0], p[1], ROUGH ? 0 : p[on_x]);
+            };
+            const auto errors_along_y = [&](const u32* p) {
+                return wy.template make<ROUGH>(ROUGH ? 0 : p[back_y], p[0], p[NX], ROUGH ? 0 : p[on_y]);
+            };
+            const u32* const of_x =
+                shared + (CLS == 3 ? ey : CLS == 5 ? ez : eyz) + (begin * NY + j) * CX + i;    // XY, XZ, XYZ
+            const u32* const of_y = shared + (CLS == 6 ? ez : exz) + (begin * CY + j) * NX + i;    // YZ, XYZ
+            u32* const own = shared + (CLS == 2 ? ey : CLS == 4 ? ez : CLS == 5 ? exz : eyz) + begin * COLUMNS + column;
+            Code* const code_at = codes + begin * COLUMNS + column;
+            u32 va = 0, vb = 0, vc = 0;
+            u32* const line = at + hx + hy;
+            if (IN_Z) {
+                vb = line[2 * begin * PLANE];
+                vc = line[min_of(2 * begin + 2, LZ - 1) * PLANE];
+                va = begin > 0 ? line[(2 * begin - 2) * PLANE] : vb;
+            }
+#pragma unroll (EACH <= LONG_COLUMN ? EACH : 1)
+            for (u32 n = 0; n < EACH; n++) {
+                const u32 k = begin + n;
+                if (PARTS * EACH > NZ && k >= NZ) break;
+                u32 p, main = 0;
+                u32* const here = at + (IN_Z ? 2 * k + 1 : min_of(2 * k, LZ - 1)) * PLANE;
+                if (CLS == X_AXIS) p = along_x(here);
+                if (CLS == Y_AXIS) p = along_y(here);
+                if (CLS == (X_AXIS | Y_AXIS)) {
+                    main = along_y(here + hx);
+                    const u32 e = errors_along_x(of_x + n * NY * CX);
+                    p = ROUGH ? arithmetic_shift(3 * main + along_x(here + hy) + 2 * e, 2) : main + e;
+                }
+                if (IN_Z) {
+                    const u32 vd = line[min_of(2 * k + 4, LZ - 1) * PLANE];
+                    if (ROUGH ? k + 1 < NZ : k > 0 && k + 1 < NZ)
+                        main = ROUGH ? 8 * (vb + vc) : 9 * (vb + vc) - (va + vd);
+                    else
+                        main = Taps(z.recipe(k)).template make<ROUGH>(va, vb, vc, vd);
+                    va = vb;
+                    vb = vc;
+                    vc = vd;
+                    p = main;
+                }
+                if (CLS == (X_AXIS | Z_AXIS)) {
+                    const u32 e = errors_along_x(of_x + n * NY * CX);
+                    p = ROUGH ? arithmetic_shift(3 * main + along_x(here) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (Y_AXIS | Z_AXIS)) {
+                    const u32 e = errors_along_y(of_y + n * CY * NX);
+                    p = ROUGH ? arithmetic_shift(3 * main + along_y(here) + 2 * e, 2) : main + e;
+                }
+                if (CLS == (X_AXIS | Y_AXIS | Z_AXIS)) {
+                    const u32 sum = main + errors_along_y(of_y + n * CY * NX) + errors_along_x(of_x + n * NY * CX);
+                    p = sum;
+                    if (ROUGH) {
+                        const u32 of_v = along_y(here + hx) + along_x(here + hy);
+                        p = arithmetic_shift(arithmetic_shift(2 * main + of_v, 2) + sum, 1);
+                    }
+                }
+                p = arithmetic_shift(p + 8, 4);
+                const u32 error = encode((u32)(here + hx + hy - shared), p, code_at + n * COLUMNS);
+                if (CLS == Y_AXIS || CLS == Z_AXIS || CLS == (Y_AXIS | Z_AXIS)) own[n * COLUMNS] = error;
+                if (CLS == (X_AXIS | Z_AXIS)) own[n * COLUMNS] = p + error - arithmetic_shift(main + 8, 4);
+            }
+        }
+    }
+
     // The codes of the anchors. By one thread.
-    DEV void encode_anchors(u32 ax, u32 ay, u32 az) {
+    DEV void encode_anchors(u32 ax, u32 ay, u32 az, Code* to) {
         u32 restored[8], n = 0;
 #pragma unroll
         for (u32 of = 0; of < 8; of++) {
@@ -183,43 +327,33 @@ template <bool ROUGH> struct SmallMarch {
             restored[of] = p + encode(place, p, to + n++);
         }
     }
-    // The codes of a class as their differences along axes. For a whole block, with barriers before and behind.
-    DEV void differ(const u32* from, u32* codes, const Box& box, u32 along) {
-        const u32 n = box.count();
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < n; i += PREDICT_THREADS) {
-            const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
-                      y = row - z * box.len[1];
-            // Two axes at most.
-            const u32 by_x = along & 1 && x, by_y = along & 2 && y ? box.step[1] : 0,
-                      by_z = along & 4 && z ? box.step[2] : 0, one = along & 1 ? by_x : by_y,
-                      other = along & 1 && along & 2 ? by_y : by_z;
-            u32 d = from[i];
-            if (one) d -= from[i - one];
-            if (other) d -= from[i - other];
-            if (one && other) d += from[i - one - other];
-            codes[i] = code_of(d);
-        }
-    }
 };
 
 // Encodes the small numbers at a place of the shared memory, with room for errors at another one, into codes; all bits
-// of differences of this thread, or of their complement, and above them whether codes are not all 0. `signed_codes`:
-// room for those that become differences. For a whole block; a barrier before and behind.
-template <bool ROUGH>
-SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,
-                        u32* signed_codes) {
+// of differences of this thread, or of their complement, and above them whether codes are not all 0, and whether one
+// has more than 16 bits. `signed_codes`: room for those that become differences. Of a box whose sides are known numbers
+// are below half of what others may have, so that weights may be those of all four nodes. For a whole block; a barrier
+// before and behind.
+enum : u32 { ANY_CODE = 1u << 31, LONG_CODE = 1u << 30 };
+template <bool ROUGH, class Code, u32 THREADS, class Of>
+DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, Code* codes,
+                        Code* signed_codes) {
     SHARED_BYTES(shared);
     if (lz == 1) {
         lz = ly;
         ly = 1;
         set = (set & X_AXIS) | (set & Y_AXIS) << 1;
     }
+    if (Of::LX) {
+        lx = Of::LX;
+        ly = Of::LY;
+        lz = Of::LZ;
+    }
     lay_out(levels, lx, ly, lz);
     const u32 axes = (lx > 2) + (ly > 2) + (lz > 2), row = lx, plane = lx * ly;
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
-    SmallMarch<ROUGH> m;
+    SmallMarch<ROUGH, Code, THREADS> m;
     m.shared = (u32*)shared;
     m.v = v;
     m.any = m.any_code = 0;
@@ -238,12 +372,10 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
     };
     lay_level(k);
     m.stay_signed = false;
-    m.to = codes;
     u32 at = m.x.coarse * m.y.coarse * m.z.coarse;
-    if (threadIdx.x == 0) m.encode_anchors(m.x.coarse, m.y.coarse, m.z.coarse);
+    if (threadIdx.x == 0) m.encode_anchors(m.x.coarse, m.y.coarse, m.z.coarse, codes);
     __syncthreads();
-#pragma unroll 1
-    for (k++; k-- > 0;) {
+    const auto level = [&](u32 k, auto march) {
         lay_level(k);
         const u32 cx = m.x.coarse, cy = m.y.coarse, cz = m.z.coarse, fx = m.x.fresh, fy = m.y.fresh, fz = m.z.fresh;
         const u32 of_x = at, of_y = of_x + fx * cy * cz, of_z = of_y + cx * fy * cz, of_xy = of_z + cx * cy * fz,
@@ -259,9 +391,9 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
             m.stay_signed = (along & ~axis) != 0;
             return (m.stay_signed ? signed_codes : codes) + first;
         };
-        m.template go<X_AXIS>(place(X_AXIS, of_x));
-        m.template go<Y_AXIS>(place(Y_AXIS, of_y));
-        m.template go<Z_AXIS>(place(Z_AXIS, of_z));
+        march(Class<X_AXIS>(), place(X_AXIS, of_x));
+        march(Class<Y_AXIS>(), place(Y_AXIS, of_y));
+        march(Class<Z_AXIS>(), place(Z_AXIS, of_z));
         m.stay_signed = false;
         __syncthreads();
         if (along) {
@@ -272,18 +404,31 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
 #pragma unroll
             for (u32 a = 0; a < 3; a++)
                 if (along & ~(1u << a))
-                    m.differ(signed_codes + of_class[a], codes + of_class[a], boxes[a], along & ~(1u << a));
+                    m.any_code |= differ_in_class(signed_codes + of_class[a], codes + of_class[a], boxes[a],
+                                                  along & ~(1u << a), THREADS);
         }
-        m.template go<X_AXIS | Y_AXIS>(codes + of_xy);
-        m.template go<X_AXIS | Z_AXIS>(codes + of_xz);
-        m.template go<Y_AXIS | Z_AXIS>(codes + of_yz);
+        march(Class<X_AXIS | Y_AXIS>(), codes + of_xy);
+        march(Class<X_AXIS | Z_AXIS>(), codes + of_xz);
+        march(Class<Y_AXIS | Z_AXIS>(), codes + of_yz);
         __syncthreads();
         if (fx * fy * fz) {
-            m.template go<X_AXIS | Y_AXIS | Z_AXIS>(codes + of_xyz);
+            march(Class<X_AXIS | Y_AXIS | Z_AXIS>(), codes + of_xyz);
             __syncthreads();
         }
-    }
-    return m.any | (u32)(m.any_code != 0) << 31;
+    };
+    const u32 finest = Of::LX ? 1 : 0;
+#pragma unroll 1
+    for (k++; k-- > finest;)
+        level(k, [&](auto cls, Code* to) { m.template go<decltype(cls)::OF>(to); });
+    if (Of::LX) level(0, [&](auto cls, Code* to) { m.template go_finest<decltype(cls)::OF, Of>(to); });
+    return m.any | (m.any_code ? ANY_CODE : 0) | (m.any_code >> 16 ? LONG_CODE : 0);
+}
+template <bool ROUGH>
+SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,
+                        u32* signed_codes) {
+    return encode_small_by<ROUGH, u32, PREDICT_THREADS, Sides<>>(v, e, lx, ly, lz, coarse_steps, set, levels, codes,
+                                                                signed_codes) &
+           ~(u32)LONG_CODE;
 }
 
 }    // namespace predict

@@ -19,6 +19,16 @@ DEV u32 nodes_of(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) 
 // Where node i of level k is.
 DEV u32 place_of_node(u32 n, u32 k, u32 i) { return min_of(i << k, n - 1); }
 
+// Errors that are kept of the finest level of a box: those of classes Y, Z, XZ and YZ.
+DEV u32 errors_of(u32 lx, u32 ly, u32 lz) {
+    if (lz == 1) {
+        lz = ly;
+        ly = 1;
+    }
+    const u32 cx = nodes_of(lx, 1), cy = nodes_of(ly, 1), cz = nodes_of(lz, 1), fx = lx - cx, fy = ly - cy, fz = lz - cz;
+    return cx * fy * cz + cx * cy * fz + fx * cy * fz + cx * fy * fz;
+}
+
 // How a new node is made of the coarse ones about it.
 enum Kind : u32 { BY_WEIGHTS, REGULAR, MEAN };
 // Weights of coarse nodes −1, 1 and 2 from a new one; that of node 0 is what they leave.
@@ -163,6 +173,32 @@ struct Encoding {
     u32 any;    // all bits of what was coded without loss, or of its complement
 };
 
+// The codes of a class, which come signed, as their differences along axes; all bits of these. By so many threads, with
+// barriers before and behind.
+DEV u32 signed_code(const u32* p) { return *p; }
+DEV u32 signed_code(const u16* p) { return (u32)(i32) * (const short*)p; }
+template <class Code> DEV u32 differ_in_class(const Code* from, Code* codes, const Box& box, u32 along, u32 threads) {
+    const u32 n = box.count();
+    u32 any = 0;
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += threads) {
+        const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
+                  y = row - z * box.len[1];
+        // Two axes at most.
+        const u32 by_x = along & 1 && x, by_y = along & 2 && y ? box.step[1] : 0,
+                  by_z = along & 4 && z ? box.step[2] : 0, one = along & 1 ? by_x : by_y,
+                  other = along & 1 && along & 2 ? by_y : by_z;
+        u32 d = signed_code(from + i);
+        if (one) d -= signed_code(from + i - one);
+        if (other) d -= signed_code(from + i - other);
+        if (one && other) d += signed_code(from + i - one - other);
+        const u32 code = d << 1 ^ (u32)((i32)d >> 31);
+        any |= code;
+        codes[i] = (Code)code;
+    }
+    return any;
+}
+
 // The whole number nearest to d / s, of two such the even one; small ones alone.
 DEV u32 nearest_of(u32 d, float inverse) { return bits_of((float)(i32)d * inverse + 12582912.0f) - 0x4B400000u; }
 
@@ -233,25 +269,6 @@ template <bool ROUGH, bool ENCODE = false> struct March {
                 }
         }
     }
-    // The codes of a class as their differences along axes. For a whole block, with barriers before and behind.
-    DEV void differ(const u32* from, u32* codes, const Box& box, u32 along) {
-        const u32 n = box.count();
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < n; i += PREDICT_THREADS) {
-            const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
-                      y = row - z * box.len[1];
-            // Two axes at most.
-            const u32 by_x = along & 1 && x, by_y = along & 2 && y ? box.step[1] : 0,
-                      by_z = along & 4 && z ? box.step[2] : 0, one = along & 1 ? by_x : by_y,
-                      other = along & 1 && along & 2 ? by_y : by_z;
-            u32 d = from[i];
-            if (one) d -= from[i - one];
-            if (other) d -= from[i - other];
-            if (one && other) d += from[i - one - other];
-            codes[i] = d << 1 ^ (u32)((i32)d >> 31);
-        }
-    }
-
     // Goes through a class, whose codes begin at `first`; those of one new axis may be summed up at `sums` already.
     template <u32 CLS> DEV void go(u32 first, const u32* sums = nullptr) {
         Codes own = {codes.at + ((u64)first << codes.size_log2), codes.size_log2};
@@ -496,7 +513,7 @@ DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly
                         m.encode_waiting(cls, along & ~X_AXIS, a == 0 ? nullptr : a == 1 ? m.ey : m.ez);
                         __syncthreads();
                     }
-                    m.differ(m.to, encoding->codes + of_class[a], box, along);
+                    differ_in_class(m.to, encoding->codes + of_class[a], box, along, PREDICT_THREADS);
                 }
             }
         } else {

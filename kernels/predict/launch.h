@@ -11,6 +11,10 @@
 #define PREDICT_ERRORS 10240u
 #define PREDICT_DESK_WORDS 17u
 #define PREDICT_DESK_BYTES 131072u
+#define PREDICT_NOTE_BYTES 64u
+#define PREDICT_SLOT_BYTES 66240u
+#define PREDICT_CHOOSE_BYTES 57344u
+#define PREDICT_WORDS_BYTES 92624u
 
 // Of the kernels that compress.
 struct PredictCompressArgs {
@@ -22,18 +26,27 @@ struct PredictCompressArgs {
     u8 sides_log2[MAX_RANK];
     // Where each block keeps what it knows of its tile.
     u8* scratch;
+    // Slots of the tiles of a wave, where kernels of stages have seen them; else null.
+    u8* stages;
+    // The first tile of the wave.
+    u64 first;
+    // Tiles of the wave.
+    u64 tiles;
     // Dimensions.
     u32 rank;
     // 0.
     u32 zero;
 };
-static_assert(sizeof(PredictCompressArgs) == 1608, "PredictCompressArgs");
+static_assert(sizeof(PredictCompressArgs) == 1632, "PredictCompressArgs");
 static_assert(OFFSET_OF(PredictCompressArgs, common) == 0, "PredictCompressArgs.common");
 static_assert(OFFSET_OF(PredictCompressArgs, lens) == 1304, "PredictCompressArgs.lens");
 static_assert(OFFSET_OF(PredictCompressArgs, sides_log2) == 1560, "PredictCompressArgs.sides_log2");
 static_assert(OFFSET_OF(PredictCompressArgs, scratch) == 1592, "PredictCompressArgs.scratch");
-static_assert(OFFSET_OF(PredictCompressArgs, rank) == 1600, "PredictCompressArgs.rank");
-static_assert(OFFSET_OF(PredictCompressArgs, zero) == 1604, "PredictCompressArgs.zero");
+static_assert(OFFSET_OF(PredictCompressArgs, stages) == 1600, "PredictCompressArgs.stages");
+static_assert(OFFSET_OF(PredictCompressArgs, first) == 1608, "PredictCompressArgs.first");
+static_assert(OFFSET_OF(PredictCompressArgs, tiles) == 1616, "PredictCompressArgs.tiles");
+static_assert(OFFSET_OF(PredictCompressArgs, rank) == 1624, "PredictCompressArgs.rank");
+static_assert(OFFSET_OF(PredictCompressArgs, zero) == 1628, "PredictCompressArgs.zero");
 
 // Of the kernel that decompresses.
 struct PredictDecompressArgs {

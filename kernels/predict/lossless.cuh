@@ -846,14 +846,14 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
 }
 
 // Whether a tile within the bound, of so many bytes, may take fewer bit for bit: src/codec/predict/lossless/bounded.rs.
-template <class T> struct Probe {
+template <class T, class Of = Desk<T>, class Elements = const typename T::Word*> struct Probe {
     typedef typename T::Word Word;
     enum : u32 { SET = 32, MOST_SETS = 8, RUN = 8, STEP_BITS = 2 };
-    const Desk<T>& d;
-    const Word* elements;
+    const Of& d;
+    const Elements elements;
     u32 n, row, lane;
 
-    DEV explicit Probe(const Desk<T>& d)
+    DEV explicit Probe(const Of& d)
         : d(d), elements(d.elements()), n(d.n), row(d.box.lx), lane(threadIdx.x & 31) {}
 
     static DEV u32 mixed(u32 i, u32 part) {

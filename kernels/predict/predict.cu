@@ -1,11 +1,16 @@
 // Every kernel of codec predict. `kernels/modules.toml` says which modules are made of it for each element type.
-#include "compress.cuh"
-#include "decompress.cuh"
 
 #define LIST_TILES_THREADS 96
 #define BEGIN_TILES_THREADS 256
+#define CHOOSE_THREADS 256
+#define CODES_THREADS 512
+#define WORDS_THREADS 384
+#define PROBE_THREADS 256
+#include "compress.cuh"
+#include "decompress.cuh"
+#include "stages.cuh"
 
-// PART: 0 for the decoder, 1 for the encoder; the tests have both.
+// PART: 0 for the decoder, 1 for the encoder, 2 for its stages; the tests have all.
 #if !defined(PART) || PART == 0
 #define DECODER(name, type) \
     KERNEL(predict_decompress_##name, PredictDecompressArgs, PREDICT_THREADS, 2) { predict::decompress<type>(a); }
@@ -23,14 +28,25 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
 #define ENCODER(name, type)
 #endif
+#if !defined(PART) || PART == 2
+#define STAGES(name, type)                                                                                            \
+    KERNEL(predict_choose_##name, PredictCompressArgs, CHOOSE_THREADS, 3) { predict::choose_tiles<type>(a); }          \
+    KERNEL(predict_code_##name, PredictCompressArgs, CODES_THREADS, 2) { predict::code_tiles<type>(a); }               \
+    KERNEL(predict_words_##name, PredictCompressArgs, WORDS_THREADS, 2) { predict::word_tiles<type>(a); }              \
+    KERNEL(predict_probe_##name, PredictCompressArgs, PROBE_THREADS, 4) { predict::probe_tiles<type>(a); }
+#else
+#define STAGES(name, type)
+#endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
 DECODER(f32, F32)
 ENCODER(f32, F32)
+STAGES(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 DECODER(f64, F64)
 ENCODER(f64, F64)
+STAGES(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 DECODER(f16, F16)

@@ -276,9 +276,10 @@ template <class T> SELDOM void fill_exceptions(Desk<T>& d, typename T::Word* to)
     __syncthreads();
 }
 
-// The corrections of multiples that `restored` says are restored as others; false if they are too many. For a whole
-// block; a barrier before and behind.
-template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restored restored) {
+// The corrections of multiples, which are `numbers`, that `restored` says are restored as others; false if they are too
+// many. For a whole block; a barrier before and behind.
+template <class T, class Restored, class Numbers>
+DEV bool find_corrections(Desk<T>& d, Restored restored, Numbers numbers) {
     u32 count = 0;
 #pragma unroll 1
     for (u32 w = threadIdx.x; 32 * w < d.n; w += blockDim.x) {
@@ -286,7 +287,7 @@ template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restore
 #pragma unroll 1
         for (u32 bits = d.on()[w]; bits; bits &= bits - 1) {
             const u32 lowest = __ffs((i32)bits) - 1, i = 32 * w + lowest;
-            const i32 by = (i32)(d.numbers()[i] - restored(i));
+            const i32 by = (i32)(numbers(i) - restored(i));
             if (by == 0) continue;
             corrected |= 1u << lowest;
             d.by()[i] = (signed char)by;
@@ -299,12 +300,16 @@ template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restore
     __syncthreads();
     return count <= MOST_CORRECTIONS;
 }
+template <class T, class Restored> DEV bool find_corrections(Desk<T>& d, Restored restored) {
+    const u32* const numbers = d.numbers();
+    return find_corrections(d, restored, [=](u32 i) { return numbers[i]; });
+}
 
 // Shows the elements of a mask in order: their ranks, where their gaps begin, and these. Gaps begin at `at`; where they
 // end. `there`: room for two numbers of each warp. For a whole block; a barrier before and behind.
 template <class Show> DEV u32 each_gap(const u32* mask, u32 n, u32 at, u64* there, Show show) {
     enum : u32 { EACH = MASK_WORDS / PREDICT_THREADS };
-    const u32 lane = threadIdx.x & 31, first = threadIdx.x * EACH, words = (n + 31) / 32;
+    const u32 lane = threadIdx.x & 31, first = threadIdx.x * EACH, words = (n + 31) / 32;    // none for some threads
     u32 bits[EACH], next = 0;
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {

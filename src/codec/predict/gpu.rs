@@ -58,6 +58,53 @@ impl Encoder {
     }
 }
 
+/// Tiles that the kernels of stages take at once.
+const WAVE: u64 = 4096;
+
+/// The kernels that make bodies of tiles with nothing special, in stages.
+#[derive(Clone, Copy)]
+struct Stages {
+    choose: Kernel,
+    code: Kernel,
+    words: Kernel,
+    probe: Kernel,
+}
+
+impl Stages {
+    fn load(session: &Session, dtype: DType) -> Result<Stages> {
+        static LOADED: Loaded<Stages> = Loaded::none();
+        LOADED.get(session, need(CODEC_PREDICT, dtype, "stages")?, |module| {
+            Ok(Stages {
+                choose: module.kernel_sharing("choose", PREDICT_CHOOSE_BYTES)?,
+                code: module.kernel_sharing("code", SHARED_BYTES)?,
+                words: module.kernel_sharing("words", PREDICT_WORDS_BYTES)?,
+                probe: module.kernel("probe")?,
+            })
+        })
+    }
+
+    /// Whether they are for an array: one alone, with a bound that multiples have.
+    fn are_for(arrays: &Arrays, params: &Params, layout: &Layout) -> bool {
+        let has_bins = matches!(params.mode, Mode::Abs | Mode::Noa) && params.bound > 0.0;
+        has_bins && !arrays.is_batch() && layout.chunks > 0 && !params.big_endian
+    }
+
+    /// Launches them for the tiles of a wave; there is scratch memory for so many blocks.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`].
+    unsafe fn launch(&self, session: &Session, blocks: u32, args: &PredictCompressArgs) -> Result<()> {
+        let warps = |kernel: &Kernel| args.tiles.div_ceil(kernel.warps().into());
+        // SAFETY: the contract of this function.
+        unsafe {
+            self.choose.launch(session, self.choose.blocks(args.tiles), args)?;
+            self.code.launch(session, self.code.blocks(args.tiles).min(blocks), args)?;
+            self.words.launch(session, self.words.blocks(args.tiles), args)?;
+            self.probe.launch(session, self.probe.blocks(warps(&self.probe)), args)
+        }
+    }
+}
+
 /// Mantissa bits that mode rel rounds off.
 fn mantissa_bits_to_drop(params: &Params) -> u32 {
     let mantissa = mantissa_and_bias(params.dtype).0;
@@ -76,6 +123,7 @@ impl GpuCodec for Predict {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         if find(CODEC_PREDICT, params.dtype, "encoder").is_some() {
             Encoder::load(session, params.dtype)?;
+            Stages::load(session, params.dtype)?;
         }
         Base::load(session, params.dtype).map(|_| ())
     }
@@ -116,7 +164,7 @@ impl GpuCodec for Predict {
             let batch = arrays.tell(list, compress, tiles_of)?;
             let blocks = compress.blocks(batch.work_slots);
             let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
-            let scratch = session.allocate(blocks as usize * desk)?;
+            let desks = session.allocate(blocks as usize * desk)?;
             let common = CompressArgs {
                 batch,
                 bound: params.bound,
@@ -138,7 +186,11 @@ impl GpuCodec for Predict {
                 zero: 0,
             };
             let rank = dims.len() as u32;
-            let args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
+            let scratch = desks.start();
+            let stages = std::ptr::null_mut();
+            let (first, tiles) = (0, 0);
+            let mut args =
+                PredictCompressArgs { common, lens, sides_log2, scratch, stages, first, tiles, rank, zero: 0 };
             if params.mode == Mode::Noa && params.range.is_none() {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
@@ -146,7 +198,19 @@ impl GpuCodec for Predict {
             }
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
             begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
-            if batch.work_slots > 0 {
+            if batch.work_slots == 0 {
+                return Ok(());
+            }
+            if !Stages::are_for(arrays, params, layout) {
+                return compress.launch(session, blocks, &args);
+            }
+            let stages = Stages::load(session, params.dtype)?;
+            let chunks = layout.chunks as u64;
+            let slots = session.allocate(chunks.min(WAVE) as usize * PREDICT_SLOT_BYTES)?;
+            args.stages = slots.start();
+            for first in (0..chunks).step_by(WAVE as usize) {
+                (args.first, args.tiles) = (first, WAVE.min(chunks - first));
+                stages.launch(session, blocks, &args)?;
                 compress.launch(session, blocks, &args)?;
             }
             Ok(())

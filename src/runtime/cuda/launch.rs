@@ -326,6 +326,12 @@ launch_structs! {
         sides_log2: [u8; MAX_RANK],
         /// Where each block keeps what it knows of its tile.
         scratch: *mut u8,
+        /// Slots of the tiles of a wave, where kernels of stages have seen them; else null.
+        stages: *mut u8,
+        /// The first tile of the wave.
+        first: u64,
+        /// Tiles of the wave.
+        tiles: u64,
         /// Dimensions.
         rank: u32,
         /// 0.
@@ -365,6 +371,14 @@ pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
 pub const PREDICT_DESK_WORDS: usize = 17;
 /// See there.
 pub const PREDICT_DESK_BYTES: usize = 128 << 10;
+/// What the kernels of its stages know of a tile.
+pub const PREDICT_NOTE_BYTES: usize = 64;
+/// What they keep of it: its codes, the words of its body, patches, that note.
+pub const PREDICT_SLOT_BYTES: usize = (4 << 14) + 640 + PREDICT_NOTE_BYTES;
+/// Bytes that a block shares which chooses how tiles are predicted.
+pub const PREDICT_CHOOSE_BYTES: usize = 14 << 12;
+/// And one that makes words of codes.
+pub const PREDICT_WORDS_BYTES: usize = 1241 * 16 + 12 * 6064;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
