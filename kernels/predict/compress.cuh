@@ -192,7 +192,7 @@ template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
 }
 
 // What is to be done with a tile that kernels of stages have seen (stages.cuh).
-enum Stage : u32 { END_TO_END, IS_CHOSEN, HAS_CODES, HAS_BODY };
+enum Stage : u32 { END_TO_END, IS_CHOSEN, IS_LOW, HAS_CODES, HAS_BODY };
 enum : u32 { SLOT_HALVES = 1 << TILE_LOG2, SLOT_PATCHES = 640 };
 
 struct Note {

@@ -193,10 +193,60 @@ template <bool ROUGH, class T> DEV u32 encode_part(Desk<T>& d, const Places& box
     return block_or(any, d.part) & ~(u32)ANY_CODE;
 }
 
-// Chooses how a tile is predicted whose elements have small multiples, by what a part of it costs; false where a kernel
-// for any tile has to. For a whole block; a barrier before and behind.
+// Bins of n numbers in their place, their differences along the axes where these are shortest, as codes, and what these
+// cost, of which each stands for `share`; ~0 where codes are too long. `about` them. `counts`: room for as many as there
+// are symbols. For a whole block; a barrier before and behind.
 template <class T>
-DEV bool choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>& nearest, bool half, Rule& rule) {
+SELDOM u64 cost_of_small_bins(Desk<T>& d, Places box, u32* v, u32 base, u64 share, u16* codes, u32* counts, u64& about) {
+    const u32 n = box.count(), first = bin_of_number(v[0], (i32)base, LATTICE_STEP);
+    i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+    __syncthreads();    // all have the first
+#pragma unroll 2
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        const u32 bin = bin_of_number(v[i], (i32)base, LATTICE_STEP) - first;
+        least = (i32)bin < least ? (i32)bin : least;
+        most = (i32)bin > most ? (i32)bin : most;
+        v[i] = bin;
+    }
+    __syncthreads();
+    const bool by_quads = has_quads(box);
+    const u32 set = by_quads ? shortest_by_quads(d, box, v, about)
+                             : shortest_set<u32, T, u32>(d, box, [=](u32 i) { return v[i]; }, about);
+    u64 cost = ~0ull;
+    u32 middle = 0;
+    if (set == 0) {
+        least = block_min(least, d.part);
+        most = block_max(most, d.part);
+        middle = (u32)least + (u32)((i32)((u32)most - (u32)least) / 2);
+    }
+#pragma unroll 1
+    for (u32 k = 0; k < (set ? 1 : 2); k++) {
+        u32 any = 0;
+        if (by_quads && set) {
+            any = codes_by_quads(box, set, v, codes);
+        } else {
+            Walk w(box, threadIdx.x, blockDim.x);
+#pragma unroll 1
+            for (u32 i = threadIdx.x; i < n; i += blockDim.x, w.next()) {
+                const u32 code =
+                    code_of(set ? lorenzo<u32>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return v[k]; })
+                                : v[i] - (k ? middle : 0));
+                codes[i] = (u16)code;
+                any |= code;
+            }
+        }
+        if (block_or(any, d.part) >> 16) return ~0ull;
+        const u64 own = cost_of_short_bins(d, codes, n, share, counts);
+        cost = own < cost ? own : cost;
+        __syncthreads();
+    }
+    return cost;
+}
+
+// Chooses how a tile is predicted whose elements have small multiples, by what a part of it costs; what is to be done
+// with it then. For a whole block; a barrier before and behind.
+template <class T>
+DEV Stage choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>& nearest, bool half, Rule& rule) {
     SHARED_BYTES(shared);
     u32* const v = (u32*)shared;
     u32* const numbers = v + PART_NUMBERS;
@@ -205,7 +255,7 @@ DEV bool choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>
     const Places whole = d.box, box = sample_of(whole);
     const u32 n = box.count(), x0 = (whole.lx - box.lx) / 2, y0 = (whole.ly - box.ly) / 2,
               z0 = (whole.lz - box.lz) / 2;
-    if (errors_of(box.lx, box.ly, box.lz) > MOST_PART_ERRORS) return false;
+    if (errors_of(box.lx, box.ly, box.lz) > MOST_PART_ERRORS) return END_TO_END;
     if (in.quads && (box.lx | x0) % QUAD == 0) {
         Walk w({box.lx / QUAD, box.ly, box.lz}, threadIdx.x, CHOOSE_THREADS);
 #pragma unroll 2
@@ -224,43 +274,22 @@ DEV bool choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>
             numbers[i] = nearest.of(in.at(x0 + w.x, y0 + w.y, z0 + w.z));
     }
     __syncthreads();
-    // Bins, and differences of these.
-    const u32 first = bin_of_number(numbers[0], (i32)nearest.base, LATTICE_STEP);
-#pragma unroll 2
-    for (u32 i = threadIdx.x; i < n; i += CHOOSE_THREADS)
-        v[i] = bin_of_number(numbers[i], (i32)nearest.base, LATTICE_STEP) - first;
+    copy_words(v, numbers, n);
     __syncthreads();
     u64 about_bins;
-    const bool by_quads = has_quads(box);
-    const u32 of_bins = by_quads
-                            ? shortest_by_quads(d, box, v, about_bins)
-                            : shortest_set<u32, T, u32>(d, box, [=](u32 i) { return v[i]; }, about_bins);
-    if (of_bins == 0) return false;
-    u32 any_code = 0;
-    if (by_quads) {
-        any_code = codes_by_quads(box, of_bins, v, codes);
-    } else {
-        Walk w(box, threadIdx.x, CHOOSE_THREADS);
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < n; i += CHOOSE_THREADS, w.next()) {
-            const u32 code = code_of(lorenzo<u32>(box, of_bins, i, w.x, w.y, w.z, [=](u32 k) { return v[k]; }));
-            codes[i] = (u16)code;
-            any_code |= code;
-        }
-    }
-    if (block_or(any_code, d.part) >> 16) return false;
-    const u64 bins = cost_of_short_bins(d, codes, n, d.n / n, v + PART_ERRORS);
-    __syncthreads();
+    const u64 bins =
+        cost_of_small_bins(d, box, v, nearest.base, d.n / n, codes, v + PART_ERRORS, about_bins), few = (u64)LOW_COST * n;
+    if (bins == ~0ull) return END_TO_END;
     // Interpolation.
     copy_words(v, numbers, n);
     __syncthreads();
-    if (encode_part<false>(d, box, codes, half) >> 20) return false;
+    if (encode_part<false>(d, box, codes, half) >> 20) return END_TO_END;
     u64 about_codes, about;
     u64 least = cost_of_short_codes(d, codes, n, about_codes);
     rule = {0, 1, 0};
     bool interpolated = true;
     if (bins <= least) {
-        if (about_bins + (u64)FAR * (n / GROUP) < about_codes) return false;
+        if (about_bins + (u64)FAR * (n / GROUP) < about_codes) return n < d.n && bins < few ? IS_LOW : END_TO_END;
         interpolated = false;
         least = bins;
     }
@@ -272,17 +301,21 @@ DEV bool choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>
         interpolated = true;
     };
     if (set) {
-        if (block_or(differ(d, box, set, codes, other), d.part) >> 16) return false;
+        if (block_or(differ(d, box, set, codes, other), d.part) >> 16) return END_TO_END;
         take(cost_of_short_codes(d, other, n, about), 0);
     }
     __syncthreads();
     copy_words(v, numbers, n);
     __syncthreads();
-    if (encode_part<true>(d, box, codes, half) >> 20) return false;
-    if (set && block_or(differ(d, box, set, codes, other), d.part) >> 16) return false;
+    if (encode_part<true>(d, box, codes, half) >> 20) return END_TO_END;
+    if (set && block_or(differ(d, box, set, codes, other), d.part) >> 16) return END_TO_END;
     take(cost_of_short_codes(d, set ? other : codes, n, about), 1);
     // A part that costs little says little.
-    return interpolated && (n == d.n || least >= (u64)LOW_COST * n);
+    if (n < d.n && least < few) {
+        if (!interpolated) rule.set = 0;
+        return IS_LOW;
+    }
+    return interpolated ? IS_CHOSEN : END_TO_END;
 }
 
 // The first kernel: how the tiles of a wave are predicted.
@@ -323,25 +356,25 @@ template <class T> DEV void choose_tiles(const PredictCompressArgs& a) {
             largest = block_max(largest, d.part);
             Rule rule = {0, 1, 0};
             // A part would not come back as a tile does that was restored before.
-            if (any < SMALL_NUMBER && on <= d.n / FEW_MULTIPLES && choose_small(d, in, nearest, any < SMALL_NUMBER / 2, rule))
-                told = {IS_CHOSEN, rule.set, rule.rough, on, (i32)nearest.base, 0, 0, 0, 0, any, any_bits, largest, 0};
+            Stage stage = END_TO_END;
+            if (any < SMALL_NUMBER && on <= d.n / FEW_MULTIPLES)
+                stage = choose_small(d, in, nearest, any < SMALL_NUMBER / 2, rule);
+            if (stage != END_TO_END)
+                told = {(u32)stage, rule.set, rule.rough, on, (i32)nearest.base, 0, 0, 0, 0, any, any_bits, largest, 0};
         }
         if (threadIdx.x == 0) note = told;
     }
 }
 
-// Finds the codes of a tile by the way that was chosen, and its patches; false where a kernel for any tile has to. For a
-// whole block; a barrier before and behind.
-template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const Note& told, Note& note) {
-    typedef typename T::Word Word;
+// Makes multiples of a tile at the beginning of the shared memory, and a mask of those that elements are, if there are
+// any. For a whole block; a barrier before and behind.
+template <class T> SELDOM void make_multiples(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>& nearest, bool any) {
     SHARED_BYTES(shared);
     u32* const v = (u32*)shared;
-    const InArray<T> in(d, d.t);
-    const NearestMultiple<T> nearest(d, in.first[0]);
-    if (told.on)
-        for (u32 w = threadIdx.x; 32 * w < d.n; w += CODES_THREADS) d.on()[w] = 0;
+    if (any)
+        for (u32 w = threadIdx.x; 32 * w < d.n; w += blockDim.x) d.on()[w] = 0;
     __syncthreads();
-    in.each_quad([&](u32 i, const Word(&bits)[QUAD]) {
+    in.each_quad([&](u32 i, const typename T::Word(&bits)[QUAD]) {
         u32 number[QUAD], are_on = 0;
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
@@ -350,27 +383,65 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
             are_on |= (u32)is_on << j;
         }
         store_quad(v + i, number);
-        if (told.on) {
+        if (any) {
             are_on &= low_ones(in.n - i);
             if (are_on) atomicOr(d.on() + i / 32, are_on << (i % 32));
         }
     });
     __syncthreads();
-    const auto by = [&](auto of) {
+}
+
+// Finds the codes of a tile by the way that was chosen, or the better one of the two where its part cost little, and its
+// patches; false where a kernel for any tile has to. For a whole block; a barrier before and behind.
+template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const Note& told, Note& note) {
+    SHARED_BYTES(shared);
+    u32* const v = (u32*)shared;
+    const InArray<T> in(d, d.t);
+    const NearestMultiple<T> nearest(d, in.first[0]);
+    const bool is_low = told.stage == IS_LOW, half = told.magnitude < SMALL_NUMBER / 2;
+    const auto encode_by = [&](auto of, bool rough) {
         const auto encode = [&](auto rough) {
             return encode_small_by<decltype(rough)::OF != 0, u16, CODES_THREADS, decltype(of)>(
                 0, PREDICT_NUMBER_BYTES / 4, d.box.lx, d.box.ly, d.box.lz, true, told.set, d.levels, slot.codes(),
                 (u16*)d.differences());
         };
-        return told.rough ? encode(Class<1>()) : encode(Class<0>());
+        return rough ? encode(Class<1>()) : encode(Class<0>());
     };
-    u32 any;
-    if (told.magnitude < SMALL_NUMBER / 2 && d.box.lx == 32 && d.box.ly == 32 && d.box.lz == 16)
-        any = by(Sides<32, 32, 16>());
-    else
-        any = by(Sides<>());
-    any = block_or(any, d.part);
-    if ((any & ~(u32)ANY_CODE) >> 20) return false;
+    u64 least = ~0ull;
+    if (is_low) {
+        u64 about;
+        make_multiples(d, in, nearest, false);
+        least = cost_of_small_bins(d, d.box, v, nearest.base, 1, (u16*)d.codes(), v + ELEMENTS, about);
+        if (least == ~0ull) return false;
+    }
+    // Of two predictors the second one is left as it is found.
+    u64 cost = 0;
+    u32 any = 0, rough = told.rough;
+#pragma unroll 1
+    for (u32 pass = is_low ? 0 : 2; pass < 3; pass++) {
+        if (is_low) rough = pass != 1;
+        make_multiples(d, in, nearest, told.on != 0);
+        if (half && d.box.lx == 32 && d.box.ly == 32 && d.box.lz == 16)
+            any = encode_by(Sides<32, 32, 16>(), rough);
+        else
+            any = encode_by(Sides<>(), rough);
+        any = block_or(any, d.part);
+        if ((any & ~(u32)ANY_CODE) >> 20) return false;
+        if (pass == 2) break;
+        u64 about;
+        const u64 own = cost_of_short_codes(d, slot.codes(), d.n, about);
+        if (pass == 0) {
+            cost = own;
+            continue;
+        }
+        // Bins are taken if they do not cost more, the rough predictor if it costs less.
+        const bool by_bins = least <= own;
+        least = by_bins ? least : own;
+        if (cost >= least) {
+            if (by_bins) return false;
+            break;
+        }
+    }
     if (threadIdx.x == 0) d.corrections = d.exceptions = d.patch_halves = 0;
     __syncthreads();
     if (told.on) {
@@ -381,6 +452,7 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
             ((u16*)slot.patches())[k] = ((const u16*)d.patches())[k];
     }
     if (threadIdx.x == 0) {
+        note.rough = rough;
         note.patch_halves = d.patch_halves;
         note.any_code = any >> 31;
     }
@@ -391,11 +463,12 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
 template <class T> DEV void code_tiles(const PredictCompressArgs& a) {
     SHARED Desk<T> d;
     if (!begin_stage(d, a)) return;
+    make_direct_costs();
 #pragma unroll 1
     for (u64 i = blockIdx.x; uniform(i < a.tiles); i += gridDim.x) {
         const TileSlot slot(a, i);
         const Note told = slot.note();
-        if (uniform(told.stage != IS_CHOSEN)) continue;
+        if (uniform(told.stage != IS_CHOSEN && told.stage != IS_LOW)) continue;
         take_tile(d, a, i);
         const bool made = make_codes(d, slot, told, slot.note());
         if (threadIdx.x == 0) slot.note().stage = made ? HAS_CODES : END_TO_END;
