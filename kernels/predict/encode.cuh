@@ -40,14 +40,18 @@ struct Taps {
     }
 };
 
-// Where the coarse nodes about new node j of an axis of L elements are on the finest level, from the one before it on.
+// Where the coarse nodes about new node j of an axis of L elements are on a level of step S, from the one before it on.
 // What has no weight lies on one that is there.
-template <u32 L> struct AroundFinest {
+template <u32 L, u32 S> struct AroundKnown {
     i32 a, c, d;
 
-    DEV AroundFinest() {}
-    DEV explicit AroundFinest(u32 j) : a(j > 0 ? -2 : 0), c(min_of(2u, L - 1 - 2 * j)), d(min_of(4u, L - 1 - 2 * j)) {}
+    DEV AroundKnown() {}
+    DEV explicit AroundKnown(u32 j)
+        : a(j > 0 ? -(i32)(2 * S) : 0), c(min_of(2 * S, L - 1 - 2 * S * j)), d(min_of(4 * S, L - 1 - 2 * S * j)) {}
 };
+
+// The same as `nodes_of`, for compilers.
+constexpr u32 nodes_known(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) + 1; }
 
 // A class of nodes, as a type.
 template <u32 CLS> struct Class {
@@ -201,12 +205,13 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
         }
     }
 
-    // The same as `go` on the finest level of a box whose sides are known.
-    template <u32 CLS, class Of> DEV void go_finest(Code* codes) {
+    // The same as `go` on level K of a box whose sides are known.
+    template <u32 CLS, u32 K, class Of> DEV void go_known(Code* codes) {
         enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
-        enum : u32 { LX = Of::LX, LY = Of::LY, LZ = Of::LZ, CX = LX == 1 ? 1 : LX / 2 + 1, CY = LY == 1 ? 1 : LY / 2 + 1,
-                     CZ = LZ == 1 ? 1 : LZ / 2 + 1, NX = IN_X ? LX - CX : CX, NY = IN_Y ? LY - CY : CY,
-                     NZ = IN_Z ? LZ - CZ : CZ, COLUMNS = NX * NY, ROW = LX, PLANE = LX * LY };
+        enum : u32 { LX = Of::LX, LY = Of::LY, LZ = Of::LZ, S = 1 << K, CX = nodes_known(LX, K + 1),
+                     CY = nodes_known(LY, K + 1), CZ = nodes_known(LZ, K + 1), FX = nodes_known(LX, K) - CX,
+                     FY = nodes_known(LY, K) - CY, FZ = nodes_known(LZ, K) - CZ, NX = IN_X ? FX : CX,
+                     NY = IN_Y ? FY : CY, NZ = IN_Z ? FZ : CZ, COLUMNS = NX * NY, ROW = LX, PLANE = LX * LY };
         if (COLUMNS * NZ == 0) return;
         // Threads share columns where these are long, or few.
         enum : u32 { LONG = NZ > LONG_COLUMN, FEW_COLUMNS = CLS == 7,
@@ -222,18 +227,18 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
             const u32 part = unit / COLUMNS, column = unit % COLUMNS, j = column / NX, i = column % NX,
                       begin = part * EACH;
             Taps wx, wy;
-            AroundFinest<LX> ax;
-            AroundFinest<LY> ay;
+            AroundKnown<LX, S> ax;
+            AroundKnown<LY, S> ay;
             if (IN_X) {
                 wx = Taps(x.recipe(i));
-                ax = AroundFinest<LX>(i);
+                ax = AroundKnown<LX, S>(i);
             }
             if (IN_Y) {
                 wy = Taps(y.recipe(j));
-                ay = AroundFinest<LY>(j);
+                ay = AroundKnown<LY, S>(j);
             }
-            const u32 px = IN_X ? 2 * i : min_of(2 * i, LX - 1), py = IN_Y ? 2 * j : min_of(2 * j, LY - 1),
-                      hx = IN_X ? 1 : 0, hy = IN_Y ? ROW : 0;
+            const u32 px = IN_X ? 2 * S * i : min_of(2 * S * i, LX - 1),
+                      py = IN_Y ? 2 * S * j : min_of(2 * S * j, LY - 1), hx = IN_X ? S : 0, hy = IN_Y ? S * ROW : 0;
             // From the coarse node before it along x and y.
             u32* const at = shared + v + px + py * ROW;
             const auto along_x = [&](const u32* p) {
@@ -260,16 +265,16 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
             u32 va = 0, vb = 0, vc = 0;
             u32* const line = at + hx + hy;
             if (IN_Z) {
-                vb = line[2 * begin * PLANE];
-                vc = line[min_of(2 * begin + 2, LZ - 1) * PLANE];
-                va = begin > 0 ? line[(2 * begin - 2) * PLANE] : vb;
+                vb = line[2 * S * begin * PLANE];
+                vc = line[min_of(2 * S * (begin + 1), LZ - 1) * PLANE];
+                va = begin > 0 ? line[2 * S * (begin - 1) * PLANE] : vb;
             }
-#pragma unroll (EACH <= LONG_COLUMN ? EACH : 1)
+#pragma unroll 1
             for (u32 n = 0; n < EACH; n++) {
                 const u32 k = begin + n;
                 if (PARTS * EACH > NZ && k >= NZ) break;
                 u32 p, main = 0;
-                u32* const here = at + (IN_Z ? 2 * k + 1 : min_of(2 * k, LZ - 1)) * PLANE;
+                u32* const here = at + (IN_Z ? (2 * k + 1) * S : min_of(2 * S * k, LZ - 1)) * PLANE;
                 if (CLS == X_AXIS) p = along_x(here);
                 if (CLS == Y_AXIS) p = along_y(here);
                 if (CLS == (X_AXIS | Y_AXIS)) {
@@ -278,8 +283,8 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
                     p = ROUGH ? arithmetic_shift(3 * main + along_x(here + hy) + 2 * e, 2) : main + e;
                 }
                 if (IN_Z) {
-                    const u32 vd = line[min_of(2 * k + 4, LZ - 1) * PLANE];
-                    if (ROUGH ? k + 1 < NZ : k > 0 && k + 1 < NZ)
+                    const u32 vd = line[min_of(2 * S * (k + 2), LZ - 1) * PLANE];
+                    if (ROUGH ? k + 1 < NZ : k > 0 && k + (K ? 2 : 1) < NZ)
                         main = ROUGH ? 8 * (vb + vc) : 9 * (vb + vc) - (va + vd);
                     else
                         main = Taps(z.recipe(k)).template make<ROUGH>(va, vb, vc, vd);
@@ -329,6 +334,14 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
     }
 };
 
+// The level from which on nodes are so few that a warp encodes them; not one whose codes become differences.
+DEV u32 levels_of_few(u32 lx, u32 ly, u32 lz) {
+    enum : u32 { FEW_NODES = 512 };
+    u32 k = DIFFERENCE_LEVELS;
+    while (nodes_of(lx, k) * nodes_of(ly, k) * nodes_of(lz, k) > FEW_NODES) k++;
+    return k;
+}
+
 // Encodes the small numbers at a place of the shared memory, with room for errors at another one, into codes; all bits
 // of differences of this thread, or of their complement, and above them whether codes are not all 0, and whether one
 // has more than 16 bits. `signed_codes`: room for those that become differences. Of a box whose sides are known numbers
@@ -354,10 +367,15 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
     SmallMarch<ROUGH, Code, THREADS> m;
-    m.shared = (u32*)shared;
-    m.v = v;
-    m.any = m.any_code = 0;
-    const auto lay_level = [&](u32 k) {
+    SmallMarch<ROUGH, Code, 32> few;
+    u32 at = 0;
+    const auto begin = [&](auto& m) {
+        m.shared = (u32*)shared;
+        m.v = v;
+        m.any = m.any_code = 0;
+        m.stay_signed = false;
+    };
+    const auto lay_level = [&](auto& m, u32 k) {
         const auto along = [&](u32 n, u32 step, u32 axis) {
             const u32 coarse = nodes_of(n, k + 1);
             const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
@@ -370,13 +388,8 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
         m.s = coarse_steps ? step_of(axes, k) : 1;
         m.inverse = 1.0f / (float)m.s;
     };
-    lay_level(k);
-    m.stay_signed = false;
-    u32 at = m.x.coarse * m.y.coarse * m.z.coarse;
-    if (threadIdx.x == 0) m.encode_anchors(m.x.coarse, m.y.coarse, m.z.coarse, codes);
-    __syncthreads();
-    const auto level = [&](u32 k, auto march) {
-        lay_level(k);
+    const auto level = [&](auto& m, u32 k, auto march, auto together) {
+        lay_level(m, k);
         const u32 cx = m.x.coarse, cy = m.y.coarse, cz = m.z.coarse, fx = m.x.fresh, fy = m.y.fresh, fz = m.z.fresh;
         const u32 of_x = at, of_y = of_x + fx * cy * cz, of_z = of_y + cx * fy * cz, of_xy = of_z + cx * cy * fz,
                   of_xz = of_xy + fx * fy * cz, of_yz = of_xz + fx * cy * fz, of_xyz = of_yz + cx * fy * fz;
@@ -395,7 +408,7 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
         march(Class<Y_AXIS>(), place(Y_AXIS, of_y));
         march(Class<Z_AXIS>(), place(Z_AXIS, of_z));
         m.stay_signed = false;
-        __syncthreads();
+        together();
         if (along) {
             const Box boxes[3] = {{{fx, cy, cz}, {1, fx, fx * cy}},
                                   {{cx, fy, cz}, {1, cx, cx * fy}},
@@ -410,18 +423,39 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
         march(Class<X_AXIS | Y_AXIS>(), codes + of_xy);
         march(Class<X_AXIS | Z_AXIS>(), codes + of_xz);
         march(Class<Y_AXIS | Z_AXIS>(), codes + of_yz);
-        __syncthreads();
+        together();
         if (fx * fy * fz) {
             march(Class<X_AXIS | Y_AXIS | Z_AXIS>(), codes + of_xyz);
-            __syncthreads();
+            together();
         }
     };
-    const u32 finest = Of::LX ? 1 : 0;
+    begin(m);
+    begin(few);
+    // A warp encodes the few nodes of the coarsest levels, while the others wait.
+    u32 coarsest = k + 1;
+    const u32 first = min_of(coarsest, Of::LX ? (u32)DIFFERENCE_LEVELS : levels_of_few(lx, ly, lz));
+    lay_level(few, k);
+    at = few.x.coarse * few.y.coarse * few.z.coarse;
+    if (threadIdx.x < 32) {
+        if (threadIdx.x == 0) few.encode_anchors(few.x.coarse, few.y.coarse, few.z.coarse, codes);
+        __syncwarp();
 #pragma unroll 1
-    for (k++; k-- > finest;)
-        level(k, [&](auto cls, Code* to) { m.template go<decltype(cls)::OF>(to); });
-    if (Of::LX) level(0, [&](auto cls, Code* to) { m.template go_finest<decltype(cls)::OF, Of>(to); });
-    return m.any | (m.any_code ? ANY_CODE : 0) | (m.any_code >> 16 ? LONG_CODE : 0);
+        for (k = coarsest; k-- > first;)
+            level(few, k, [&](auto cls, Code* to) { few.template go<decltype(cls)::OF>(to); }, [] { __syncwarp(); });
+    } else {
+        at = nodes_of(lx, first) * nodes_of(ly, first) * nodes_of(lz, first);
+    }
+    __syncthreads();
+    const auto all = [] { __syncthreads(); };
+    if constexpr (Of::LX != 0) {
+        level(m, 1, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 1, Of>(to); }, all);
+        level(m, 0, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 0, Of>(to); }, all);
+    } else {
+#pragma unroll 1
+        for (k = first; k-- > 0;) level(m, k, [&](auto cls, Code* to) { m.template go<decltype(cls)::OF>(to); }, all);
+    }
+    const u32 any_code = m.any_code | few.any_code;
+    return m.any | few.any | (any_code ? ANY_CODE : 0) | (any_code >> 16 ? LONG_CODE : 0);
 }
 template <bool ROUGH>
 SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,

@@ -178,12 +178,15 @@ struct Encoding {
 DEV u32 signed_code(const u32* p) { return *p; }
 DEV u32 signed_code(const u16* p) { return (u32)(i32) * (const short*)p; }
 template <class Code> DEV u32 differ_in_class(const Code* from, Code* codes, const Box& box, u32 along, u32 threads) {
-    const u32 n = box.count();
+    const u32 n = box.count(), lx = box.len[0], ly = box.len[1];
+    if (n == 0) return 0;
+    // Where the first one is, and how far the next one is from it.
+    u32 row = times_within(threadIdx.x, lx), x = threadIdx.x - row * lx, z = times_within(row, ly), y = row - z * ly;
+    const u32 rows = times_within(threads, lx), dx = threads - rows * lx, dz = times_within(rows, ly),
+              dy = rows - dz * ly;
     u32 any = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += threads) {
-        const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
-                  y = row - z * box.len[1];
         // Two axes at most.
         const u32 by_x = along & 1 && x, by_y = along & 2 && y ? box.step[1] : 0,
                   by_z = along & 4 && z ? box.step[2] : 0, one = along & 1 ? by_x : by_y,
@@ -195,6 +198,13 @@ template <class Code> DEV u32 differ_in_class(const Code* from, Code* codes, con
         const u32 code = d << 1 ^ (u32)((i32)d >> 31);
         any |= code;
         codes[i] = (Code)code;
+        x += dx;
+        const bool over_x = x >= lx;
+        x -= over_x ? lx : 0;
+        y += dy + over_x;
+        const bool over_y = y >= ly;
+        y -= over_y ? ly : 0;
+        z += dz + over_y;
     }
     return any;
 }

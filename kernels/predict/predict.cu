@@ -3,7 +3,7 @@
 #define LIST_TILES_THREADS 96
 #define BEGIN_TILES_THREADS 256
 #define CHOOSE_THREADS 256
-#define CODES_THREADS 512
+#define CODES_THREADS 384
 #define WORDS_THREADS 384
 #define PROBE_THREADS 256
 #include "compress.cuh"
