@@ -60,7 +60,8 @@ template <u32 CLS> struct Class {
 
 // Sides of a box that is known when kernels are compiled; 0: it is not.
 template <u32 X = 0, u32 Y = 0, u32 Z = 0> struct Sides {
-    enum : u32 { LX = X, LY = Y, LZ = Z };
+    // Levels by all threads: others have few nodes.
+    enum : u32 { LX = X, LY = Y, LZ = Z, LEVELS = X * Y * Z > 1 << 12 ? 3 : 2 };
 };
 
 // What a column needs along an axis in which it is new: weights, the coarse node before it, how far those about it are
@@ -349,7 +350,7 @@ DEV u32 levels_of_few(u32 lx, u32 ly, u32 lz) {
 // before and behind.
 enum : u32 { ANY_CODE = 1u << 31, LONG_CODE = 1u << 30 };
 template <bool ROUGH, class Code, u32 THREADS, class Of>
-DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, Code* codes,
+SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, Code* codes,
                         Code* signed_codes) {
     SHARED_BYTES(shared);
     if (lz == 1) {
@@ -433,7 +434,7 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
     begin(few);
     // A warp encodes the few nodes of the coarsest levels, while the others wait.
     u32 coarsest = k + 1;
-    const u32 first = min_of(coarsest, Of::LX ? (u32)DIFFERENCE_LEVELS : levels_of_few(lx, ly, lz));
+    const u32 first = min_of(coarsest, Of::LX ? (u32)Of::LEVELS : levels_of_few(lx, ly, lz));
     lay_level(few, k);
     at = few.x.coarse * few.y.coarse * few.z.coarse;
     if (threadIdx.x < 32) {
@@ -448,6 +449,8 @@ DEV u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
     __syncthreads();
     const auto all = [] { __syncthreads(); };
     if constexpr (Of::LX != 0) {
+        if constexpr (Of::LEVELS > 2)
+            level(m, 2, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 2, Of>(to); }, all);
         level(m, 1, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 1, Of>(to); }, all);
         level(m, 0, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 0, Of>(to); }, all);
     } else {

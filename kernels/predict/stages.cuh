@@ -89,8 +89,7 @@ template <class T> struct NearestMultiple {
         return (u32)rounded - base;
     }
     DEV u32 of(typename T::Word bits) const {
-        bool within, on;
-        return of(bits, within, on);
+        return (u32)Lattice<T>::rounded(Quantizer<T>::number_of_element(bits) * inverse) - base;
     }
 };
 
@@ -188,6 +187,8 @@ template <bool ROUGH, class T> DEV u32 encode_part(Desk<T>& d, const Places& box
     u32 any;
     if (half && box.lx == 16 && box.ly == 16 && box.lz == 16)
         any = by(Sides<16, 16, 16>());
+    else if (half && box.lx == 64 && box.ly == 64)
+        any = by(Sides<64, 1, 64>());
     else
         any = by(Sides<>());
     return block_or(any, d.part) & ~(u32)ANY_CODE;
@@ -423,6 +424,8 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
         make_multiples(d, in, nearest, told.on != 0);
         if (half && d.box.lx == 32 && d.box.ly == 32 && d.box.lz == 16)
             any = encode_by(Sides<32, 32, 16>(), rough);
+        else if (half && d.box.lx == 128 && d.box.ly == 128)
+            any = encode_by(Sides<128, 1, 128>(), rough);
         else
             any = encode_by(Sides<>(), rough);
         any = block_or(any, d.part);

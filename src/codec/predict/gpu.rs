@@ -59,7 +59,7 @@ impl Encoder {
 }
 
 /// Tiles that the kernels of stages take at once.
-const WAVE: u64 = 4096;
+const WAVE: u64 = 6336;
 
 /// The kernels that make bodies of tiles with nothing special, in stages.
 #[derive(Clone, Copy)]
