@@ -376,7 +376,7 @@ template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
         survey(d);
     }
     if (!find_exceptions(d)) return false;
-    if (d.head.grid.is_smooth()) {
+    if (d.head.grid.is_smooth() && !d.by_bins) {
         const Way way = choose(d, shelf);
         if (way.interpolated && interpolated(d, shelf, body, way.rule)) return true;
     }

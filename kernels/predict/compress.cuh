@@ -192,7 +192,7 @@ template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
 }
 
 // What is to be done with a tile that kernels of stages have seen (stages.cuh).
-enum Stage : u32 { END_TO_END, IS_CHOSEN, IS_LOW, HAS_CODES, HAS_BODY };
+enum Stage : u32 { END_TO_END, BY_BINS, IS_CHOSEN, IS_LOW, HAS_CODES, HAS_BODY };
 enum : u32 { SLOT_HALVES = 1 << TILE_LOG2, SLOT_PATCHES = 640 };
 
 struct Note {
@@ -387,6 +387,7 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
         d.at = a.scratch + (u64)blockIdx.x * (PREDICT_DESK_WORDS * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
         d.levels.len[0] = d.levels_of_parts().len[0] = 0;
         d.first = d.behind = d.staged_to = 0;
+        d.by_bins = 0;
     }
     __syncthreads();
     make_symbols(d.symbols());
@@ -417,10 +418,12 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
             if (d.chunk >= end) break;
             if (a.stages) {
                 const TileSlot slot(a, d.chunk - a.first);
-                if (slot.note().stage == HAS_BODY) {
+                const u32 stage = slot.note().stage;
+                if (stage == HAS_BODY) {
                     enter(d, take(d, slot), known);
                     continue;
                 }
+                if (threadIdx.x == 0) d.by_bins = stage == BY_BINS;
             }
             gather(d);
             __syncthreads();

@@ -278,6 +278,7 @@ template <class T> struct Desk {
     Places box;
     u32 n, masked, which;    // whether there are missing values among the elements, and which ones
     u32 plane_bytes;
+    u32 by_bins;    // whether it is known that bins take least
     Survey survey;
     Word any, largest;    // all bits of the elements, and the largest magnitude
     Body body[BODIES];

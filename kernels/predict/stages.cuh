@@ -290,7 +290,7 @@ DEV Stage choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T
     rule = {0, 1, 0};
     bool interpolated = true;
     if (bins <= least) {
-        if (about_bins + (u64)FAR * (n / GROUP) < about_codes) return n < d.n && bins < few ? IS_LOW : END_TO_END;
+        if (about_bins + (u64)FAR * (n / GROUP) < about_codes) return n < d.n && bins < few ? IS_LOW : BY_BINS;
         interpolated = false;
         least = bins;
     }
@@ -316,7 +316,7 @@ DEV Stage choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T
         if (!interpolated) rule.set = 0;
         return IS_LOW;
     }
-    return interpolated ? IS_CHOSEN : END_TO_END;
+    return interpolated ? IS_CHOSEN : BY_BINS;
 }
 
 // The first kernel: how the tiles of a wave are predicted.
@@ -393,8 +393,8 @@ template <class T> SELDOM void make_multiples(Desk<T>& d, const InArray<T>& in, 
 }
 
 // Finds the codes of a tile by the way that was chosen, or the better one of the two where its part cost little, and its
-// patches; false where a kernel for any tile has to. For a whole block; a barrier before and behind.
-template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const Note& told, Note& note) {
+// patches; what is to be done with it then. For a whole block; a barrier before and behind.
+template <class T> DEV Stage make_codes(Desk<T>& d, const TileSlot& slot, const Note& told, Note& note) {
     SHARED_BYTES(shared);
     u32* const v = (u32*)shared;
     const InArray<T> in(d, d.t);
@@ -413,7 +413,7 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
         u64 about;
         make_multiples(d, in, nearest, false);
         least = cost_of_small_bins(d, d.box, v, nearest.base, 1, (u16*)d.codes(), v + ELEMENTS, about);
-        if (least == ~0ull) return false;
+        if (least == ~0ull) return END_TO_END;
     }
     // Of two predictors the second one is left as it is found.
     u64 cost = 0;
@@ -429,7 +429,7 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
         else
             any = encode_by(Sides<>(), rough);
         any = block_or(any, d.part);
-        if ((any & ~(u32)ANY_CODE) >> 20) return false;
+        if ((any & ~(u32)ANY_CODE) >> 20) return END_TO_END;
         if (pass == 2) break;
         u64 about;
         const u64 own = cost_of_short_codes(d, slot.codes(), d.n, about);
@@ -441,14 +441,14 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
         const bool by_bins = least <= own;
         least = by_bins ? least : own;
         if (cost >= least) {
-            if (by_bins) return false;
+            if (by_bins) return BY_BINS;
             break;
         }
     }
     if (threadIdx.x == 0) d.corrections = d.exceptions = d.patch_halves = 0;
     __syncthreads();
     if (told.on) {
-        if (!find_corrections(d, [=](u32 i) { return v[i]; }, [=](u32 i) { return nearest.of(in[i]); })) return false;
+        if (!find_corrections(d, [=](u32 i) { return v[i]; }, [=](u32 i) { return nearest.of(in[i]); })) return END_TO_END;
         write_patches(d);
         const u32 halves = d.patch_halves;
         for (u32 k = threadIdx.x; k < halves; k += CODES_THREADS)
@@ -459,7 +459,7 @@ template <class T> DEV bool make_codes(Desk<T>& d, const TileSlot& slot, const N
         note.patch_halves = d.patch_halves;
         note.any_code = any >> 31;
     }
-    return true;
+    return HAS_CODES;
 }
 
 // The second kernel: the codes of the tiles of a wave.
@@ -473,8 +473,8 @@ template <class T> DEV void code_tiles(const PredictCompressArgs& a) {
         const Note told = slot.note();
         if (uniform(told.stage != IS_CHOSEN && told.stage != IS_LOW)) continue;
         take_tile(d, a, i);
-        const bool made = make_codes(d, slot, told, slot.note());
-        if (threadIdx.x == 0) slot.note().stage = made ? HAS_CODES : END_TO_END;
+        const Stage stage = make_codes(d, slot, told, slot.note());
+        if (threadIdx.x == 0) slot.note().stage = stage;
     }
 }
 
