@@ -293,8 +293,8 @@ template <class T, class Code> SELDOM u32 differ(Desk<T>& d, Places box, u32 set
                     const u32 by_x = along & 1 && x, by_y = along & 2 && y ? cls.lx : 0,
                               by_z = along & 4 && z ? cls.lx * cls.ly : 0, one = along & 1 ? by_x : by_y,
                               other = along & 1 && along & 2 ? by_y : by_z;
-                    const u32 code =
-                        code_of(difference_along<u32>(i, one, other, [=](u32 k) { return difference_of((u32)from[k]); }));
+                    const auto signed_code_at = [=](u32 k) { return difference_of((u32)from[k]); };
+                    const u32 code = code_of(difference_along<u32>(i, one, other, signed_code_at));
                     to[at + i] = (Code)code;
                     any |= code;
                 }

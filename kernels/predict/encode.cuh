@@ -60,7 +60,7 @@ template <u32 CLS> struct Class {
 
 // Sides of a box that is known when kernels are compiled; 0: it is not.
 template <u32 X = 0, u32 Y = 0, u32 Z = 0> struct Sides {
-    // Levels by all threads: others have few nodes.
+    // Levels whose loops know the sides: others have few nodes.
     enum : u32 { LX = X, LY = Y, LZ = Z, LEVELS = X * Y * Z > 1 << 12 ? 3 : 2 };
 };
 
@@ -335,14 +335,6 @@ template <bool ROUGH, class Code, u32 THREADS> struct SmallMarch {
     }
 };
 
-// The level from which on nodes are so few that a warp encodes them; not one whose codes become differences.
-DEV u32 levels_of_few(u32 lx, u32 ly, u32 lz) {
-    enum : u32 { FEW_NODES = 512 };
-    u32 k = DIFFERENCE_LEVELS;
-    while (nodes_of(lx, k) * nodes_of(ly, k) * nodes_of(lz, k) > FEW_NODES) k++;
-    return k;
-}
-
 // Encodes the small numbers at a place of the shared memory, with room for errors at another one, into codes; all bits
 // of differences of this thread, or of their complement, and above them whether codes are not all 0, and whether one
 // has more than 16 bits. `signed_codes`: room for those that become differences. Of a box whose sides are known numbers
@@ -350,8 +342,8 @@ DEV u32 levels_of_few(u32 lx, u32 ly, u32 lz) {
 // before and behind.
 enum : u32 { ANY_CODE = 1u << 31, LONG_CODE = 1u << 30 };
 template <bool ROUGH, class Code, u32 THREADS, class Of>
-SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, Code* codes,
-                        Code* signed_codes) {
+SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels,
+                           Code* codes, Code* signed_codes) {
     SHARED_BYTES(shared);
     if (lz == 1) {
         lz = ly;
@@ -368,15 +360,11 @@ SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_ste
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
     SmallMarch<ROUGH, Code, THREADS> m;
-    SmallMarch<ROUGH, Code, 32> few;
-    u32 at = 0;
-    const auto begin = [&](auto& m) {
-        m.shared = (u32*)shared;
-        m.v = v;
-        m.any = m.any_code = 0;
-        m.stay_signed = false;
-    };
-    const auto lay_level = [&](auto& m, u32 k) {
+    m.shared = (u32*)shared;
+    m.v = v;
+    m.any = m.any_code = 0;
+    m.stay_signed = false;
+    const auto lay_level = [&](u32 k) {
         const auto along = [&](u32 n, u32 step, u32 axis) {
             const u32 coarse = nodes_of(n, k + 1);
             const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
@@ -389,8 +377,12 @@ SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_ste
         m.s = coarse_steps ? step_of(axes, k) : 1;
         m.inverse = 1.0f / (float)m.s;
     };
-    const auto level = [&](auto& m, u32 k, auto march, auto together) {
-        lay_level(m, k);
+    const u32 known = Of::LX ? (u32)Of::LEVELS : 0;
+    lay_level(k);
+    u32 at = m.x.coarse * m.y.coarse * m.z.coarse;
+    if (threadIdx.x == 0) m.encode_anchors(m.x.coarse, m.y.coarse, m.z.coarse, codes);
+    const auto level = [&](u32 k, auto march) {
+        lay_level(k);
         const u32 cx = m.x.coarse, cy = m.y.coarse, cz = m.z.coarse, fx = m.x.fresh, fy = m.y.fresh, fz = m.z.fresh;
         const u32 of_x = at, of_y = of_x + fx * cy * cz, of_z = of_y + cx * fy * cz, of_xy = of_z + cx * cy * fz,
                   of_xz = of_xy + fx * fy * cz, of_yz = of_xz + fx * cy * fz, of_xyz = of_yz + cx * fy * fz;
@@ -409,7 +401,7 @@ SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_ste
         march(Class<Y_AXIS>(), place(Y_AXIS, of_y));
         march(Class<Z_AXIS>(), place(Z_AXIS, of_z));
         m.stay_signed = false;
-        together();
+        __syncthreads();
         if (along) {
             const Box boxes[3] = {{{fx, cy, cz}, {1, fx, fx * cy}},
                                   {{cx, fy, cz}, {1, cx, cx * fy}},
@@ -424,41 +416,22 @@ SELDOM u32 encode_small_by(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_ste
         march(Class<X_AXIS | Y_AXIS>(), codes + of_xy);
         march(Class<X_AXIS | Z_AXIS>(), codes + of_xz);
         march(Class<Y_AXIS | Z_AXIS>(), codes + of_yz);
-        together();
+        __syncthreads();
         if (fx * fy * fz) {
             march(Class<X_AXIS | Y_AXIS | Z_AXIS>(), codes + of_xyz);
-            together();
+            __syncthreads();
         }
     };
-    begin(m);
-    begin(few);
-    // A warp encodes the few nodes of the coarsest levels, while the others wait.
-    u32 coarsest = k + 1;
-    const u32 first = min_of(coarsest, Of::LX ? (u32)Of::LEVELS : levels_of_few(lx, ly, lz));
-    lay_level(few, k);
-    at = few.x.coarse * few.y.coarse * few.z.coarse;
-    if (threadIdx.x < 32) {
-        if (threadIdx.x == 0) few.encode_anchors(few.x.coarse, few.y.coarse, few.z.coarse, codes);
-        __syncwarp();
-#pragma unroll 1
-        for (k = coarsest; k-- > first;)
-            level(few, k, [&](auto cls, Code* to) { few.template go<decltype(cls)::OF>(to); }, [] { __syncwarp(); });
-    } else {
-        at = nodes_of(lx, first) * nodes_of(ly, first) * nodes_of(lz, first);
-    }
     __syncthreads();
-    const auto all = [] { __syncthreads(); };
+#pragma unroll 1
+    for (k++; k-- > known;) level(k, [&](auto cls, Code* to) { m.template go<decltype(cls)::OF>(to); });
     if constexpr (Of::LX != 0) {
         if constexpr (Of::LEVELS > 2)
-            level(m, 2, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 2, Of>(to); }, all);
-        level(m, 1, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 1, Of>(to); }, all);
-        level(m, 0, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 0, Of>(to); }, all);
-    } else {
-#pragma unroll 1
-        for (k = first; k-- > 0;) level(m, k, [&](auto cls, Code* to) { m.template go<decltype(cls)::OF>(to); }, all);
+            level(2, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 2, Of>(to); });
+        level(1, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 1, Of>(to); });
+        level(0, [&](auto cls, Code* to) { m.template go_known<decltype(cls)::OF, 0, Of>(to); });
     }
-    const u32 any_code = m.any_code | few.any_code;
-    return m.any | few.any | (any_code ? ANY_CODE : 0) | (any_code >> 16 ? LONG_CODE : 0);
+    return m.any | (m.any_code ? ANY_CODE : 0) | (m.any_code >> 16 ? LONG_CODE : 0);
 }
 template <bool ROUGH>
 SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set, Levels& levels, u32* codes,

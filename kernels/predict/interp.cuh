@@ -25,7 +25,8 @@ DEV u32 errors_of(u32 lx, u32 ly, u32 lz) {
         lz = ly;
         ly = 1;
     }
-    const u32 cx = nodes_of(lx, 1), cy = nodes_of(ly, 1), cz = nodes_of(lz, 1), fx = lx - cx, fy = ly - cy, fz = lz - cz;
+    const u32 cx = nodes_of(lx, 1), cy = nodes_of(ly, 1), cz = nodes_of(lz, 1), fx = lx - cx, fy = ly - cy,
+              fz = lz - cz;
     return cx * fy * cz + cx * cy * fz + fx * cy * fz + cx * fy * fz;
 }
 

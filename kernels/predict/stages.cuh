@@ -195,10 +195,11 @@ template <bool ROUGH, class T> DEV u32 encode_part(Desk<T>& d, const Places& box
 }
 
 // Bins of n numbers in their place, their differences along the axes where these are shortest, as codes, and what these
-// cost, of which each stands for `share`; ~0 where codes are too long. `about` them. `counts`: room for as many as there
-// are symbols. For a whole block; a barrier before and behind.
+// cost, of which each stands for `share`; ~0 where codes are too long. `about` them. `counts`: room for as many as
+// there are symbols. For a whole block; a barrier before and behind.
 template <class T>
-SELDOM u64 cost_of_small_bins(Desk<T>& d, Places box, u32* v, u32 base, u64 share, u16* codes, u32* counts, u64& about) {
+SELDOM u64 cost_of_small_bins(Desk<T>& d, Places box, u32* v, u32 base, u64 share, u16* codes, u32* counts,
+                              u64& about) {
     const u32 n = box.count(), first = bin_of_number(v[0], (i32)base, LATTICE_STEP);
     i32 least = 0x7fffffff, most = -0x7fffffff - 1;
     __syncthreads();    // all have the first
@@ -278,8 +279,8 @@ DEV Stage choose_small(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T
     copy_words(v, numbers, n);
     __syncthreads();
     u64 about_bins;
-    const u64 bins =
-        cost_of_small_bins(d, box, v, nearest.base, d.n / n, codes, v + PART_ERRORS, about_bins), few = (u64)LOW_COST * n;
+    const u64 bins = cost_of_small_bins(d, box, v, nearest.base, d.n / n, codes, v + PART_ERRORS, about_bins),
+              few = (u64)LOW_COST * n;
     if (bins == ~0ull) return END_TO_END;
     // Interpolation.
     copy_words(v, numbers, n);
@@ -369,7 +370,8 @@ template <class T> DEV void choose_tiles(const PredictCompressArgs& a) {
 
 // Makes multiples of a tile at the beginning of the shared memory, and a mask of those that elements are, if there are
 // any. For a whole block; a barrier before and behind.
-template <class T> SELDOM void make_multiples(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>& nearest, bool any) {
+template <class T>
+SELDOM void make_multiples(Desk<T>& d, const InArray<T>& in, const NearestMultiple<T>& nearest, bool any) {
     SHARED_BYTES(shared);
     u32* const v = (u32*)shared;
     if (any)
@@ -392,8 +394,8 @@ template <class T> SELDOM void make_multiples(Desk<T>& d, const InArray<T>& in, 
     __syncthreads();
 }
 
-// Finds the codes of a tile by the way that was chosen, or the better one of the two where its part cost little, and its
-// patches; what is to be done with it then. For a whole block; a barrier before and behind.
+// Finds the codes of a tile by the way that was chosen, or the better one of the two where its part cost little, and
+// its patches; what is to be done with it then. For a whole block; a barrier before and behind.
 template <class T> DEV Stage make_codes(Desk<T>& d, const TileSlot& slot, const Note& told, Note& note) {
     SHARED_BYTES(shared);
     u32* const v = (u32*)shared;
@@ -448,7 +450,8 @@ template <class T> DEV Stage make_codes(Desk<T>& d, const TileSlot& slot, const 
     if (threadIdx.x == 0) d.corrections = d.exceptions = d.patch_halves = 0;
     __syncthreads();
     if (told.on) {
-        if (!find_corrections(d, [=](u32 i) { return v[i]; }, [=](u32 i) { return nearest.of(in[i]); })) return END_TO_END;
+        const auto restored = [=](u32 i) { return v[i]; };
+        if (!find_corrections(d, restored, [=](u32 i) { return nearest.of(in[i]); })) return END_TO_END;
         write_patches(d);
         const u32 halves = d.patch_halves;
         for (u32 k = threadIdx.x; k < halves; k += CODES_THREADS)
