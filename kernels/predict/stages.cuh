@@ -659,6 +659,7 @@ DEV bool write_words(WarpBench& b, const TileSlot& slot, Note& note, u32 n, u32 
         u32 table_halves = 0, head_bytes = 0;
         if (own && lane == 0) table_halves = write_table(b, (u8*)halves) / 2;
         table_halves = __shfl_sync(FULL, table_halves, 0);
+        __syncwarp();    // all see the table
         u8* const head = (u8*)(b.count + SYMBOLS);
         const u32 halves_of_lanes = state_halves + table_halves + SLOT_HALVES - w.at,
                   few = encode_sparse(b, slot.codes(), n, stream, SPARSE_HALVES, head, head_bytes);
