@@ -207,7 +207,9 @@ fn predict_tables_h() -> String {
         ("FIRST", tables::FIRST),
         ("HEAD_BYTES", predict::HEAD_BYTES),
     ];
-    for (name, value) in numbers.into_iter().chain(gpu_limits().map(|(name, value)| (name, value as usize))) {
+    let limits = gpu_limits().map(|(name, value)| (name, value as usize));
+    let rules = gpu_rules().into_iter().map(|(name, value)| (name, value as usize));
+    for (name, value) in numbers.into_iter().chain(limits).chain(rules) {
         writeln!(h, "    {name} = {value},").unwrap();
     }
     let list = |numbers: &[u16]| {
@@ -232,7 +234,7 @@ fn predict_tables_h() -> String {
          CONSTANT u16 CLASS_STARTS{}\n\n\
          // What their symbols cost, one table behind the other.\n\
          CONSTANT u16 TOKEN_COSTS{}\n\n\
-         // The classes that an encoder gives a group: see src/codec/predict/tables.rs.\n\
+         // The classes that an encoder gives a group: see src/codec/predict/code/tables.rs.\n\
          CONSTANT u16 CLASSES{}\n\n}}    // namespace predict",
         list(&firsts),
         list(&frequencies),

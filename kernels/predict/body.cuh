@@ -1,4 +1,4 @@
-// A tile within the bound to a body: src/codec/predict/encode.rs in CUDA.
+// A tile within the bound to a body: src/codec/predict/body/encode.rs in CUDA.
 #pragma once
 #include "choose.cuh"
 #include "code.cuh"
@@ -6,7 +6,7 @@
 
 namespace predict {
 
-enum : u32 { NO_FORM = ~0u, SPARSE_HALVES = 5632, SAMPLED_GROUPS = 16, SMALL_COST = 256 };
+enum : u32 { NO_FORM = ~0u, SPARSE_HALVES = 5632 };
 
 // What a head says.
 struct Said {
@@ -154,7 +154,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
 }
 
 // Along which axes differences of words are taken, or what is taken from the words before:
-// src/codec/predict/predict.rs. For a whole block; a barrier before and behind.
+// src/codec/predict/predict/axes.rs. For a whole block; a barrier before and behind.
 template <class T> SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const typename T::Word* words, u64& middle) {
     typedef typename T::Word Word;
     u64* const second = (u64*)shelf.e;    // of the second round

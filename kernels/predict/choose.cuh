@@ -1,13 +1,11 @@
 // How a tile of multiples, or of other numbers, is predicted: by what a part of it costs in each way.
-// src/codec/predict/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
+// body/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
 #pragma once
 #include "costs.cuh"
 #include "encode.cuh"
 #include "survey.cuh"
 
 namespace predict {
-
-enum : u32 { FEWEST = 8, SAMPLE_ELEMENTS = 1 << 12, CORRECTION_COST = 16 * BIT, FAR = 256, MOST_BIN = 1 << 22 };
 
 struct Way {
     u32 interpolated;

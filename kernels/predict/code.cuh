@@ -1,4 +1,4 @@
-// From codes to words, by a warp: src/codec/predict/encode.rs, counts.rs, own_table.rs and sparse.rs in CUDA
+// From codes to words, by a warp: src/codec/predict/code in CUDA
 // (docs/reference/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile.
 #pragma once
 #include "costs.cuh"

@@ -1,15 +1,10 @@
-// What codes cost about, and which class a group gets: src/codec/predict/costs.rs, own_table.rs and tables.rs in CUDA.
+// What codes cost about, and which class a group gets: src/codec/predict/code/costs.rs in CUDA.
 #pragma once
 #include "desk.cuh"
 
 namespace predict {
 
 enum : u32 {
-    CLASS_COST = BIT,
-    LOW_COST = BIT / 8,
-    TABLE_COST = 10 * BIT,
-    PARTS = 16,
-    MOST_MAGNITUDE = 1 << 23,
     NO_COST = 0xffff,
 };
 

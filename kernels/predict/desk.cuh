@@ -11,9 +11,7 @@ namespace predict {
 enum : u32 {
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,
-    BIT = 256,            // costs are in these parts of a bit
     SETS = 8,             // of axes
-    SYMBOLS = 256,        // of a table, at most
     BODIES = 2,           // within the bound, and bit for bit
     PREFIX_HALVES = 7,    // of a body: head, form and base
     STATE_WORDS = 34,     // of final states with their mask and lengths
@@ -98,14 +96,14 @@ DEV u32 bit_before(const u32* mask, u32 i) {
     return bits ? 32 * word + top_bit(bits) : ~0u;
 }
 
-// 256 times the logarithm of a sum, as src/codec/predict/predict.rs has it.
+// 256 times the logarithm of a sum, as src/codec/predict/predict/axes.rs has it.
 DEV u64 logarithm(u64 sum) {
     sum += 16;
     const u32 octave = top_bit(sum);
     const u64 below = octave >= 8 ? sum >> (octave - 8) : sum << (8 - octave);
     return ((u64)octave << 8 | (below & 255)) - (4 << 8);
 }
-// Parts of a bit of log2 x, as src/codec/predict/own_table.rs has it.
+// Parts of a bit of log2 x, as src/codec/predict/code/token_costs.rs has it.
 DEV u32 log2_of(u32 x) {
     const u32 octave = top_bit(x);
     u64 mantissa = (u64)x << (31 - octave);

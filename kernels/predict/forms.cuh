@@ -10,10 +10,7 @@ namespace predict {
 enum Order : u32 { NUMBERS, MAGNITUDES, DECIMALS, RANKS };
 enum Prediction : u32 { BY_AXES, BY_SYMBOLS, BY_LAGS };
 enum : u32 {
-    MOST_SYMBOLS = 256,    // of a tile's own table, where codes are symbols; else there are TOKENS
-    MOST_RANKS = 256,
     MOST_DIGITS = 15,
-    SEGMENT = 16,     // elements that have a lag together
     SEGMENTS = 16,    // of which a number of 16 bits tells whether their lag changes
 };
 

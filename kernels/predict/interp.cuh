@@ -1,4 +1,4 @@
-// Interpolation inside a tile, by a whole block (docs/reference/codecs/predict.md §7): src/codec/predict/interpolation
+// Interpolation inside a tile, by a whole block (docs/reference/codecs/predict.md §7): predict/interpolation
 // in CUDA. A thread goes along z through a column of nodes of a class, with what they need along x and y at hand and
 // the coarse nodes about it in registers. Of tiles in two axes y takes the place of z.
 //
@@ -12,7 +12,7 @@
 
 namespace predict {
 
-enum : u32 { X_AXIS = 1, Y_AXIS = 2, Z_AXIS = 4, WEIGHT_BITS = 10, LEVELS = 14, DIFFERENCE_LEVELS = 2 };
+enum : u32 { X_AXIS = 1, Y_AXIS = 2, Z_AXIS = 4, LEVELS = 14 };
 
 // Nodes on level k of an axis of so many elements.
 DEV u32 nodes_of(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) + 1; }

@@ -1,4 +1,4 @@
-// A tile bit for bit, in the form that takes least: src/codec/predict/lossless in CUDA.
+// A tile bit for bit, in the form that takes least: codec/predict/body/lossless in CUDA.
 #pragma once
 #include "body.cuh"
 
@@ -19,7 +19,6 @@ enum : u32 {
     FORM_SYMBOLS = 2,
     FORM_MAGNITUDES = 3,
     SAMPLE_ALIKE = 64,    // elements that are compared with each other
-    MOST_ODD = 3,
     HASHES = 1 << 12,
     CHANGE_COST = 16,
     ASKED = 16,
@@ -959,7 +958,7 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
     return true;
 }
 
-// Whether a tile within the bound, of so many bytes, may take fewer bit for bit: src/codec/predict/lossless/bounded.rs.
+// Whether a tile within the bound, of so many bytes, may take fewer bit for bit: body/lossless/bounded.rs.
 template <class T> struct Probe {
     typedef typename T::Word Word;
     enum : u32 { SET = 32, MOST_SETS = 8, RUN = 8, STEP_BITS = 2 };

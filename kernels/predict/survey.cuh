@@ -1,12 +1,10 @@
-// The elements of a tile, and what they are as multiples of the fine lattice: src/codec/predict/survey.rs, lattice.rs
+// The elements of a tile, and what they are as multiples of the fine lattice: src/codec/predict/map
 // and closed_loop.rs in CUDA.
 #pragma once
 #include "desk.cuh"
 #include "encode.cuh"
 
 namespace predict {
-
-enum : u32 { BORDER_WIDTH = 17, MOST_NUMBER = 1 << 24, ONE_EXCEPTION_OF = 64 };
 
 // An element of the array, wherever it lies.
 template <class T> SELDOM typename T::Word joined(const u8* p) {

@@ -34,6 +34,29 @@ enum : u32 {
     MOST_MULTIPLIER = 135,
     SHORTEST_ROW = 8,
     FEW = 2048,
+    BIT = 256,
+    PARTS = 16,
+    MOST_NUMBER = 16777216,
+    BORDER_WIDTH = 17,
+    ONE_EXCEPTION_OF = 64,
+    SAMPLED_GROUPS = 16,
+    SMALL_COST = 256,
+    MOST_BIN = 4194304,
+    MOST_MAGNITUDE = 8388608,
+    CLASS_COST = 256,
+    LOW_COST = 32,
+    TABLE_COST = 2560,
+    FEWEST = 8,
+    SAMPLE_ELEMENTS = 4096,
+    CORRECTION_COST = 4096,
+    FAR = 256,
+    WEIGHT_BITS = 10,
+    DIFFERENCE_LEVELS = 2,
+    SYMBOLS = 256,
+    MOST_SYMBOLS = 256,
+    MOST_RANKS = 256,
+    MOST_ODD = 3,
+    SEGMENT = 16,
 };
 
 // Of each table the number of its first frequency, and of the last one's end.
@@ -178,7 +201,7 @@ CONSTANT u16 TOKEN_COSTS[969] = {
     2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560, 2560,
 };
 
-// The classes that an encoder gives a group: see src/codec/predict/tables.rs.
+// The classes that an encoder gives a group: see src/codec/predict/code/tables.rs.
 CONSTANT u16 CLASSES[1920] = {
     3601, 3601, 3601, 3601, 3601, 3601, 3601, 3604, 3604, 3604, 3604, 3604, 3604, 3610, 3610, 3610, 3610, 3610,
     3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610, 3610,
