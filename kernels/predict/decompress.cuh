@@ -1,7 +1,8 @@
 // Stream → array: any tiles; of an array alone those on the list that warps leave (by_warp.cuh). Blocks take
 // PREDICT_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads and decodes each of them
-// (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an address is checked before it is used;
-// checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
+// (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an address is checked before it
+// is used; checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by
+// then.
 //
 // A block shares PREDICT_NUMBER_BYTES, and PREDICT_WARP_BYTES for each warp, as long as the host says:
 //

@@ -283,11 +283,7 @@ impl Opened {
         let steps: [CUresult; 3] = unsafe {
             [
                 sys::cuDeviceGet(&mut device, self.ordinal),
-                sys::cuDeviceGetAttribute(
-                    &mut room,
-                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-                    device,
-                ),
+                sys::cuDeviceGetAttribute(&mut room, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
                 sys::cuFuncGetAttribute(&mut own, CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
             ]
         };
