@@ -54,7 +54,7 @@ template <class T>
 DEV void decompress_one(Shared<T>& a, List* list, u32* v, u32 ring, typename T::Word* codes, u64 work_slot) {
     const Stream<T>& s = a.stream;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
-    const bool listed = T::BITS >= 32 && is_for_warps(s);
+    const bool listed = T::BITS == 32 && is_for_warps(s);
     const u64 chunks = listed ? list->count : s.head.grid.chunks, each = chunks / s.work_slots;
     const u32 together = (u32)min_of(each ? each : 1, (u64)PREDICT_TOGETHER);
     const bool all = !s.wanted.boxed && s.wanted.count == s.head.grid.count;

@@ -34,7 +34,6 @@ ENCODER(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 DECODER(f64, F64)
-BY_WARPS(f64, F64)
 ENCODER(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3

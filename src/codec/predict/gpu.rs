@@ -192,7 +192,7 @@ impl GpuCodec for Predict {
                 boxed,
                 workers: 0,
             };
-            let of_warps = restore.filter(|_| matches!(dtype, DType::F32 | DType::F64) && !streams.is_batch());
+            let of_warps = restore.filter(|_| !streams.is_batch());
             let left = of_warps.map(|restore| restore_by_warps(session, restore, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
