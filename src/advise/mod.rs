@@ -41,21 +41,28 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     bounded.check()?;
     let dims = bounded.dims.of_count(elements_of(params, src)?)?;
     let (found, _) = codec::searched(bounded, src)?;
-    let with = Params { dims, mode: params.mode, bound: params.bound, search: params.search, ..found };
+    // Of an array that was searched: pieces are not searched again, and what was found does not count as named.
+    let with = Params { dims, mode: params.mode, bound: params.bound, ..found };
     let fills = with.missing.numbers(with.dtype)?;
     let range = cpu::value_range(&with, &fills, src).filter(|(low, high)| high > low);
     let range = range.map_or(0.0, |(low, high)| sub_down(high, low));
     let sample = sample::pieces(&dims, with.dtype.size(), src)?;
     let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
+    let asked = params;
     let measure = |params: &Params, parts: &[sample::SamplePiece]| {
         let mut m = Measured::new(&target, range, dims.lens());
         let is_whole = parts.len() == 1;
+        // Nothing is searched for in lossless mode.
+        let as_asked = Params { missing: asked.missing, ..params.clone() };
+        let params = if params.mode == Mode::Lossless { &as_asked } else { params };
         parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
         Ok(m)
     };
     let whole = [sample::SamplePiece { dims, bytes: src }];
     match quest.solve(|params| measure(params, &sample), |params| measure(params, &whole)) {
-        Ok(answer) => Ok(Params { dims: params.dims, missing: params.missing, ..answer.params }),
+        Ok(Answer { params: found, .. }) => {
+            Ok(Params { dims: params.dims, missing: params.missing, search: params.search, ..found })
+        }
         Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),
         Err(Failed::Other(error)) => Err(error),
     }

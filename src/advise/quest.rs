@@ -89,7 +89,7 @@ impl Quest<'_> {
         let is_at_the_end = found.bound <= 2.0 * smallest;
         if found.score > window.high && (is_at_the_end || window.side == Side::NotAbove) {
             // A bound below the last bit of every value loses nothing, and says so better without a number.
-            let answer = Answer { measured: whole(&exact)?, params: exact, tries: found.tries + 1 };
+            let answer = Answer { measured: whole(&exact)?, params: exact.clone(), tries: found.tries + 1 };
             if self.is_met_by(&answer) {
                 return Ok(answer);
             }
@@ -98,7 +98,13 @@ impl Quest<'_> {
             found.tries += tries;
         }
         if found.score < window.low && window.side == Side::NotBelow {
-            return Err(self.unmet(Some(self.range), &found.measured));
+            // What a bound keeps of missing values may take more than it spares.
+            let answer = Answer { measured: whole(&exact)?, params: exact, tries: found.tries + 1 };
+            return if self.is_met_by(&answer) {
+                Ok(answer)
+            } else {
+                Err(self.unmet(Some(self.range), &found.measured))
+            };
         }
         Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
     }
