@@ -1,5 +1,10 @@
 //! The static tables, as docs/reference/codecs/predict.md has them.
 
+use crate::codec::predict::format::{DIRECT, GROUP, code, token};
+use crate::primitives::rans::{Symbol, TABLE_BITS};
+
+const SLOTS: usize = 1 << TABLE_BITS;
+
 /// Classes of groups, and as many tables of tokens; class 0 has no tokens.
 pub const TABLES: usize = 16;
 /// The table of classes that none is known before.
@@ -246,13 +251,7 @@ pub static CLASS_SYMBOLS: [[Symbol; TABLES]; TABLES + 1] = {
     let mut all = [[Symbol::new(0, 0); TABLES]; TABLES + 1];
     let mut t = 0;
     while t <= TABLES {
-        let (mut s, mut start) = (0, 0);
-        while s < TABLES {
-            all[t][s] = Symbol::new(start, CLASS_FREQUENCIES[t][s] as u32);
-            start += CLASS_FREQUENCIES[t][s] as u32;
-            s += 1;
-        }
-        assert!(start as usize == SLOTS);
+        all[t] = symbols_of(&CLASS_FREQUENCIES[t]);
         t += 1;
     }
     all
@@ -263,25 +262,11 @@ pub static CLASS_SLOTS: [[u32; SLOTS]; TABLES + 1] = {
     let mut all = [[0; SLOTS]; TABLES + 1];
     let mut t = 0;
     while t <= TABLES {
-        let (mut s, mut slot) = (0, 0);
-        while s < TABLES {
-            let mut number = 0;
-            while number < CLASS_FREQUENCIES[t][s] as u32 {
-                all[t][slot] = (s as u32) << 20 | (CLASS_FREQUENCIES[t][s] as u32) << TABLE_BITS | number;
-                number += 1;
-                slot += 1;
-            }
-            s += 1;
-        }
+        all[t] = slots_of(&CLASS_FREQUENCIES[t]);
         t += 1;
     }
     all
 };
-
-use crate::codec::predict::format::{DIRECT, GROUP, code, token};
-use crate::primitives::rans::{Symbol, TABLE_BITS};
-
-const SLOTS: usize = 1 << TABLE_BITS;
 
 /// How many symbols the tables before each have together.
 pub static FIRSTS: [u16; TABLES + 1] = {
@@ -308,13 +293,7 @@ const fn symbols() -> [[Symbol; TOKENS]; TABLES] {
     let mut all = [[Symbol::new(0, 0); TOKENS]; TABLES];
     let mut t = 0;
     while t < TABLES {
-        let (mut s, mut start) = (0, 0);
-        while s < FREQUENCIES[t].len() {
-            all[t][s] = Symbol::new(start, FREQUENCIES[t][s] as u32);
-            start += FREQUENCIES[t][s] as u32;
-            s += 1;
-        }
-        assert!(start as usize == SLOTS);
+        all[t] = symbols_of(FREQUENCIES[t]);
         t += 1;
     }
     all
@@ -324,17 +303,37 @@ const fn slots() -> [[u32; SLOTS]; TABLES] {
     let mut all = [[0; SLOTS]; TABLES];
     let mut t = 0;
     while t < TABLES {
-        let (mut s, mut slot) = (0, 0);
-        while s < FREQUENCIES[t].len() {
-            let mut number = 0;
-            while number < FREQUENCIES[t][s] as u32 {
-                all[t][slot] = (s as u32) << 20 | (FREQUENCIES[t][s] as u32) << TABLE_BITS | number;
-                number += 1;
-                slot += 1;
-            }
-            s += 1;
-        }
+        all[t] = slots_of(FREQUENCIES[t]);
         t += 1;
+    }
+    all
+}
+
+/// The symbols of one table.
+const fn symbols_of<const N: usize>(frequencies: &[u16]) -> [Symbol; N] {
+    let mut all = [Symbol::new(0, 0); N];
+    let (mut s, mut start) = (0, 0);
+    while s < frequencies.len() {
+        all[s] = Symbol::new(start, frequencies[s] as u32);
+        start += frequencies[s] as u32;
+        s += 1;
+    }
+    assert!(start as usize == SLOTS);
+    all
+}
+
+/// The slots of one table.
+const fn slots_of(frequencies: &[u16]) -> [u32; SLOTS] {
+    let mut all = [0; SLOTS];
+    let (mut s, mut slot) = (0, 0);
+    while s < frequencies.len() {
+        let mut number = 0;
+        while number < frequencies[s] as u32 {
+            all[slot] = (s as u32) << 20 | (frequencies[s] as u32) << TABLE_BITS | number;
+            number += 1;
+            slot += 1;
+        }
+        s += 1;
     }
     all
 }
