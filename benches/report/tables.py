@@ -190,7 +190,13 @@ class Compared:
         for codec in self.codecs(bounds[0]):
             for group in self.classes if codec not in PROFILES else ():
                 pairs = {b: self.both(group, codec, "small", b) for b in bounds}
-                cells = [f"{number(pairs[b][0])} : {number(pairs[b][1])}" + ("" if self.keeps(group, codec, b) else " *") if pairs[b][0] > pairs[b][1] else "" for b in bounds]
+
+                def cell(b):
+                    theirs, ours = pairs[b]
+                    kept = "" if self.keeps(group, codec, b) else " *"
+                    return f"{number(theirs)} : {number(ours)}{kept}" if theirs > ours else ""
+
+                cells = [cell(b) for b in bounds]
                 if any(cells):
                     rows.append([codec, ", ".join(group), *cells])
         where = "without a bound" if bounds == [LOSSLESS] else "at any bound"
@@ -198,7 +204,8 @@ class Compared:
             return f"**Size.** No peer has a larger mean ratio than `small` on any class of fields {where}."
         peers = listed(dict.fromkeys(row[0] for row in rows))
         broken = " * It breaks its bound, or fails, on some field." if any("*" in c for row in rows for c in row[2:]) else ""
-        text = f"**Size.** {peers} {'has' if len({r[0] for r in rows}) == 1 else 'have'} larger mean ratios than `small` on these fields, theirs : ours.{broken}"
+        have = "has" if len({r[0] for r in rows}) == 1 else "have"
+        text = f"**Size.** {peers} {have} larger mean ratios than `small` on these fields, theirs : ours.{broken}"
         return prose(text) + "\n\n" + table(["smaller", "fields", *map(bound_name, bounds)], said_once(rows, 1))
 
     def smallest_by_case(self):
@@ -348,7 +355,8 @@ class Memory:
                     key = f"{level}, {profile}{mark(profile, self.source.commit(newest))}, {bound_name(bound)}"
                     missed.setdefault(key, []).append(f"{kind} {'/'.join(map(number, reached))} ({'/'.join(map(number, aim))})")
         rows = [[key, ", ".join(texts)] for key, texts in missed.items()]
-        return f"{asked - short} of {asked} aims for one core are reached.\n\n" + table(["short of the aim, × memcpy", "compress/decompress: reached (aim)"], rows)
+        columns = ["short of the aim, × memcpy", "compress/decompress: reached (aim)"]
+        return f"{asked - short} of {asked} aims for one core are reached.\n\n" + table(columns, rows)
 
 
 class Hdf5:
