@@ -249,7 +249,7 @@ fn predict_tables_h() -> String {
 #[test]
 fn headers_are_fresh() {
     let common = [
-        ("LISTED", LISTED as u64),
+        ("LIST_WORDS", LIST_WORDS as u64),
         ("PIECE_BYTES", PIECE_BYTES),
         ("EXTENSION_WORDS", EXTENSION_WORDS as u64),
         ("SEEN", SEEN as u64),

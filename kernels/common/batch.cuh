@@ -5,8 +5,25 @@
 #include "launch.h"
 #include "platform.cuh"
 
+// Writes a part of the table of a batch.
 DEV void list_items(const ListArgs& a) {
-    if (threadIdx.x < a.count) a.table[threadIdx.x] = a.items[threadIdx.x];
+    for (u32 i = threadIdx.x; i < a.count; i += blockDim.x) {
+        Item item = a.item;
+        if (a.even) {
+            item.src += i * a.src_step;
+            item.dst += i * a.dst_step;
+            item.bytes = (u32)(a.words[i / 2] >> (i % 2 * 32));
+            item.first += i * a.slots;
+        } else {
+            const u64* const words = a.words + i * (sizeof(Item) / sizeof(u64));
+            item.src = (const u8*)words[0];
+            item.dst = (u8*)words[1];
+            item.count = words[2];
+            item.bytes = words[3];
+            item.first = words[4];
+        }
+        a.table[i] = item;
+    }
 }
 
 // The array that a work slot belongs to: the last that begins at it or before. For a whole warp.

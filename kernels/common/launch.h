@@ -3,7 +3,7 @@
 #include "constants.h"
 #include "platform.cuh"
 
-#define LISTED 96u
+#define LIST_WORDS 480u
 #define PIECE_BYTES 16384u
 #define EXTENSION_WORDS 38u
 #define SEEN 10u
@@ -33,15 +33,30 @@ static_assert(OFFSET_OF(Item, first) == 32, "Item.first");
 struct ListArgs {
     // Where it goes.
     Item* table;
-    // How many of the items are some.
+    // How many items it has.
     u64 count;
-    // The part.
-    Item items[LISTED];
+    // Whether all are as far from the one before them.
+    u64 even;
+    // The first one, if they are.
+    Item item;
+    // How far `src` is from that of the item before, modulo 2^64.
+    u64 src_step;
+    // How far `dst` is.
+    u64 dst_step;
+    // Work slots of an item.
+    u64 slots;
+    // Each item's bytes, two in a word, the first below; or the five words of each item.
+    u64 words[LIST_WORDS];
 };
-static_assert(sizeof(ListArgs) == 3856, "ListArgs");
+static_assert(sizeof(ListArgs) == 3928, "ListArgs");
 static_assert(OFFSET_OF(ListArgs, table) == 0, "ListArgs.table");
 static_assert(OFFSET_OF(ListArgs, count) == 8, "ListArgs.count");
-static_assert(OFFSET_OF(ListArgs, items) == 16, "ListArgs.items");
+static_assert(OFFSET_OF(ListArgs, even) == 16, "ListArgs.even");
+static_assert(OFFSET_OF(ListArgs, item) == 24, "ListArgs.item");
+static_assert(OFFSET_OF(ListArgs, src_step) == 64, "ListArgs.src_step");
+static_assert(OFFSET_OF(ListArgs, dst_step) == 72, "ListArgs.dst_step");
+static_assert(OFFSET_OF(ListArgs, slots) == 80, "ListArgs.slots");
+static_assert(OFFSET_OF(ListArgs, words) == 88, "ListArgs.words");
 
 // Of an array, shared by the blocks of a launch; all zero before decompression.
 struct Control {

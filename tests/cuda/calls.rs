@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sleek::exec::MemorySpace;
 use sleek::route;
 use sleek::route::batch::{self, Item};
-use sleek::{DType, Device, Dims, Kind, Mode, Params, Profile};
+use sleek::{DType, Device, Dims, Kind, Mode, Params, Profile, Search};
 
 use crate::inputs::{KINDS, Random, data};
 use crate::shim::{Memory, Shim};
@@ -221,4 +221,40 @@ fn a_batch_gives_the_bytes_of_single_calls() {
         assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
         unsafe { batch::compress_async(&p, &[], results.at(0), workspace.at(0), null) }.unwrap();
     }
+}
+
+#[test]
+fn arrays_at_even_distances_are_told_in_few_launches() {
+    const COUNT: usize = 60;
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(32);
+    let p = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+    let room = sleek::compress_bound(&p, COUNT).unwrap().next_multiple_of(16);
+    let n = 960 + 97;
+    let arrays: Vec<Vec<u8>> = (0..n).map(|i| data(KINDS[i % 10], DType::F32, COUNT, &mut r)).collect();
+    let src = shim.upload(0, &arrays.concat(), 0);
+    let dst = shim.allocate(0, (n + 1) * room);
+    let workspace = shim.allocate(0, batch::workspace_bytes(n));
+    let results = shim.allocate(0, 16 * n);
+    let place = |i: usize| dst.at((i + usize::from(i > 1000)) * room);
+    let items: Vec<Item> =
+        (0..n).map(|i| Item::new(src.at(4 * COUNT * i), place(i), COUNT as u64, room as u64)).collect();
+    route::prepare(&p, 0, std::ptr::null_mut()).unwrap();
+    let null = std::ptr::null_mut();
+    let before = shim.number("shim_launches");
+    unsafe { batch::compress_async(&p, &items, results.at(0), workspace.at(0), null) }.unwrap();
+    // The first 960, 96 that are not even, and the last one.
+    assert_eq!(shim.number("shim_launches") - before, 3 + 2);
+    let told = |i: usize| u64::from_le_bytes(results.read(16 * i, 8).try_into().unwrap()) as usize;
+    let streams: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
+    for i in 0..n {
+        // SAFETY: so many bytes were allocated there.
+        assert!(unsafe { std::slice::from_raw_parts(place(i), told(i)) } == streams[i], "{i}");
+    }
+    let back = shim.allocate(0, 4 * COUNT * n);
+    let items: Vec<Item> =
+        (0..n).map(|i| Item::new(place(i), back.at(4 * COUNT * i), COUNT as u64, streams[i].len() as u64)).collect();
+    unsafe { batch::decompress_async(&p, &items, results.at(0), workspace.at(0), null) }.unwrap();
+    let restored: Vec<u8> = streams.iter().flat_map(|s| sleek::decompress(s).unwrap()).collect();
+    assert!(back.read(0, restored.len()) == restored);
 }

@@ -11,6 +11,7 @@ if [ -z "$gpu" ]; then
 fi
 "$gpu" check
 bash tests/gpu/devices.sh
+bash tests/gpu/contexts.sh
 bash tests/gpu/lost.sh
 bash tests/gpu/array.sh
 bash tests/gpu/h5d.sh

@@ -6,7 +6,7 @@
 //! to wait for.
 
 use super::driver::{DeviceScratch, Session};
-use super::launch::{Batch, Item, LISTED, ListArgs, Outcome, Slot};
+use super::launch::{Batch, Item, LIST_WORDS, LISTED, LISTED_EVEN, ListArgs, Outcome, Slot};
 use super::module::Kernel;
 use crate::container::constants::ALIGN;
 use crate::error::{Error, Kind, Result, fail};
@@ -83,24 +83,76 @@ impl<'a> Arrays<'a> {
         let Some(count) = u32::try_from(items.len()).ok().filter(|n| *n < 1 << 24) else {
             return fail!(InvalidArgument, "{} arrays in a batch; fewer than {} are possible", items.len(), 1 << 24);
         };
-        let table = self.workspace.cast::<Item>();
+        let mut placed = Vec::new();
+        reserve(&mut placed, items.len())?;
         let mut total = 0;
-        let mut numbered = items.iter().zip(work_slots).map(|(item, slots)| {
-            let first = total;
+        for (item, slots) in items.iter().zip(work_slots) {
+            placed.push(item.behind(total));
             total += slots;
-            item.behind(first)
-        });
-        for at in (0..items.len()).step_by(LISTED) {
-            let count = LISTED.min(items.len() - at);
-            let filler = items[at];
-            let part = std::array::from_fn(|i| if i < count { numbered.next().unwrap_or(filler) } else { filler });
-            let args = ListArgs { table: table.wrapping_add(at), count: count as u64, items: part };
+        }
+        let table = self.workspace.cast::<Item>();
+        let mut at = 0;
+        while at < placed.len() {
+            let args = ListArgs::of(&placed[at..], table.wrapping_add(at));
             // SAFETY: the workspace holds the table.
             unsafe { list.launch(self.session, 1, &args) }?;
+            at += args.count as usize;
         }
-        drop(numbered);
         let slots = table.wrapping_add(items.len()).cast::<Slot>();
         Ok(Batch { only: items[0], items: table, slots, outcomes: self.outcomes, work_slots: total, count, zero: 0 })
+    }
+}
+
+impl ListArgs {
+    /// As many of these items, from the first on, as travel in one launch, for this place of the table.
+    fn of(items: &[Item], table: *mut Item) -> ListArgs {
+        let first = items[0];
+        let mut args = ListArgs {
+            table,
+            count: 0,
+            even: 0,
+            item: first,
+            src_step: 0,
+            dst_step: 0,
+            slots: 0,
+            words: [0; LIST_WORDS],
+        };
+        let even = even(items);
+        if even > LISTED || even == items.len() {
+            if let Some(second) = items.get(1) {
+                [args.src_step, args.dst_step, args.slots] = second.steps_from(&first);
+            }
+            (args.even, args.count) = (1, even as u64);
+            for (i, item) in items[..even].iter().enumerate() {
+                args.words[i / 2] |= item.bytes << (i % 2 * 32);
+            }
+            return args;
+        }
+        args.count = items.len().min(LISTED) as u64;
+        for (words, item) in args.words.chunks_exact_mut(LIST_WORDS / LISTED).zip(items) {
+            words.copy_from_slice(&[item.src as u64, item.dst as u64, item.count, item.bytes, item.first]);
+        }
+        args
+    }
+}
+
+/// How many items, from the first on, are at even distances and differ in nothing else but their bytes.
+fn even(items: &[Item]) -> usize {
+    let is_like_the_first = |item: &&Item| item.count == items[0].count && item.bytes < 1 << 32;
+    let like = items.iter().take(LISTED_EVEN).take_while(is_like_the_first).count();
+    let mut pairs = items[..like].windows(2).map(|pair| pair[1].steps_from(&pair[0]));
+    let Some(steps) = pairs.next() else { return like };
+    2 + pairs.take_while(|other| *other == steps).count()
+}
+
+impl Item {
+    /// How far `src`, `dst` and the work slots are from those of the item before it.
+    fn steps_from(&self, before: &Item) -> [u64; 3] {
+        [
+            (self.src as u64).wrapping_sub(before.src as u64),
+            (self.dst as u64).wrapping_sub(before.dst as u64),
+            self.first - before.first,
+        ]
     }
 }
 

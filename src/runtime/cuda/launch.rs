@@ -6,8 +6,12 @@ use crate::container::MAX_RANK;
 use crate::container::constants::EXTENSION_BYTES;
 use crate::container::missing::MAX_MISSING;
 
+/// Words of the arguments of a launch that tells of arrays.
+pub const LIST_WORDS: usize = 480;
 /// Arrays that travel in the arguments of one launch.
-pub const LISTED: usize = 96;
+pub const LISTED: usize = LIST_WORDS / (size_of::<Item>() / 8);
+/// Arrays at even distances of which only the bytes differ travel in so many.
+pub const LISTED_EVEN: usize = 2 * LIST_WORDS;
 /// Bytes of a piece of work of the kernels that zero the index and measure the range.
 pub const PIECE_BYTES: u64 = 16384;
 
@@ -97,10 +101,20 @@ launch_structs! {
     struct ListArgs {
         /// Where it goes.
         table: *mut Item,
-        /// How many of the items are some.
+        /// How many items it has.
         count: u64,
-        /// The part.
-        items: [Item; LISTED],
+        /// Whether all are as far from the one before them.
+        even: u64,
+        /// The first one, if they are.
+        item: Item,
+        /// How far `src` is from that of the item before, modulo 2^64.
+        src_step: u64,
+        /// How far `dst` is.
+        dst_step: u64,
+        /// Work slots of an item.
+        slots: u64,
+        /// Each item's bytes, two in a word, the first below; or the five words of each item.
+        words: [u64; LIST_WORDS],
     }
 
     /// Of an array, shared by the blocks of a launch; all zero before decompression.
