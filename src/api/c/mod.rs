@@ -336,8 +336,7 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         // SAFETY: the contract of this function, here and below.
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
-        let known =
-            unsafe { with_head(src, src_bytes, |header, src| sleek_info::new(header, &Index::new(header, src)?)) }?;
+        let known = unsafe { with_head(src, src_bytes, |header, src| sleek_info::new(&Index::new(header, src)?)) }?;
         // SAFETY: as above.
         unsafe { known.write(info, size) };
         Ok(())

@@ -6,7 +6,7 @@ use std::mem::{MaybeUninit, offset_of, size_of};
 
 use super::memory::{not_null, numbers};
 use crate::container::constants::VERSION;
-use crate::container::{Dims, Header, Index, Kind as Chunk, MissingValue};
+use crate::container::{Dims, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::params::{Device, MissingValues, Mode, Params, Profile, Search};
@@ -443,7 +443,8 @@ impl sleek_params {
 
 impl sleek_info {
     /// What header and index say. [`crate::inspect`] tells more, but has to visit every chunk.
-    pub fn new(header: &Header, index: &Index) -> Result<sleek_info> {
+    pub fn new(index: &Index) -> Result<sleek_info> {
+        let header = index.header();
         let layout = &header.layout;
         let chunks = index.kinds();
         let mut missing = [0; 4];

@@ -3,14 +3,13 @@
 use super::Predict;
 use super::format::{CODEC_PREDICT, TILE_LOG2};
 use super::map::plan::Plan;
-use crate::bound;
+use crate::codec::promise::mantissa_bits_to_drop;
 use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params};
-use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
@@ -66,15 +65,6 @@ impl Encoder {
                 range: module.kernel("range")?,
             })
         })
-    }
-}
-
-/// Mantissa bits that mode rel rounds off.
-fn mantissa_bits_to_drop(params: &Params) -> u32 {
-    let mantissa = mantissa_and_bias(params.dtype).0;
-    match params.mode {
-        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
-        _ => 0,
     }
 }
 

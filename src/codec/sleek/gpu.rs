@@ -2,7 +2,7 @@
 
 use super::Sleek;
 use super::constants::CODEC_SLEEK;
-use crate::bound;
+use crate::codec::promise::mantissa_bits_to_drop;
 use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HEADER_BYTES};
@@ -11,7 +11,6 @@ use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::marks::{self, ROUNDS};
-use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, USUAL};
@@ -90,15 +89,6 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
         _ => return Ok(None),
     };
     find(CODEC_SLEEK, dtype, part).map(|row| encoder(session, row)).transpose()
-}
-
-/// What mode rel rounds off.
-fn mantissa_bits_to_drop(params: &Params) -> u32 {
-    let mantissa = mantissa_and_bias(params.dtype).0;
-    match params.mode {
-        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
-        _ => 0,
-    }
 }
 
 /// The kernel that compresses, where all sources are aligned to 16 or some are not.

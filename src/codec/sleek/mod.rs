@@ -22,7 +22,7 @@ use std::cell::Cell;
 use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::{Special, SubMode};
 use crate::container::constants::CHUNK_BYTES;
-use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
+use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
@@ -82,28 +82,18 @@ impl CpuCodec for Sleek {
         cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], encoding, src, dst)
     }
 
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()> {
-        let chunks = Chunks { plan: Plan::for_decoding(header)?, isa: Isa::best() };
-        cpu::decompress(&chunks, header, index, wanted, dst, options)
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best() };
+        cpu::decompress(&chunks, index, wanted, dst, options)
     }
 
-    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
-        let plan = Plan::for_decoding(header)?;
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
+        let plan = Plan::for_decoding(index.header())?;
         info.step = plan.quantizer.as_ref().map_or(0.0, |q| q.step.value());
         let (mut modes, mut patched) = ([0; SUBCHUNK_MODES.len()], 0);
-        for g in 0..header.layout.groups {
-            for (c, body) in index.bodies(g) {
-                if index.kind(c) == Kind::Packed {
-                    patched += count_modes(&plan, body.bytes(), &mut modes)?;
-                }
-            }
+        let chunks = (0..index.header().layout.groups).flat_map(|g| index.chunks(g));
+        for chunk in chunks.filter(|chunk| chunk.kind == Kind::Packed) {
+            patched += count_modes(&plan, chunk.body.bytes(), &mut modes)?;
         }
         let detail = |name, counts: &[_]| -> Result<Detail> {
             let mut all = filled(counts.len(), ("", 0))?;
@@ -185,15 +175,13 @@ impl ChunkCodec for Chunks {
     fn decode(
         &self,
         decoder: &mut Decoder,
-        _: usize,
-        kind: Kind,
-        body: Body,
+        chunk: CodedChunk,
         ahead: &[u8],
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.isa, &self.plan, kind, body, ahead, &mut decoder.spare, out)
+        decode(self.isa, &self.plan, chunk.kind, chunk.body, ahead, &mut decoder.spare, out)
     }
 }
 
