@@ -4,9 +4,13 @@ use crate::bound::{self, Step};
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+#[cfg(feature = "cuda")]
+use crate::params::Profile;
 use crate::params::{Mode, Params};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cpu;
+#[cfg(feature = "cuda")]
+use crate::runtime::cuda::launch::{Batch, CompressArgs, EXTENSION_WORDS, USUAL};
 
 /// How far elements may be off: as bins of a quantizer, as mantissas of fewer bits, or not at all.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +84,32 @@ pub fn step_of(word: [u8; 4], dtype: DType) -> Result<(Option<Step>, u8)> {
         return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
     }
     Ok(((w != 0).then_some(step), last))
+}
+
+/// What kernels are told of a request for arrays of which the largest has `layout`, but for what codecs have apart.
+#[cfg(feature = "cuda")]
+pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs {
+    let (missing, drop) = (layout.shape.missing.bits(), mantissa_bits_to_drop(params));
+    CompressArgs {
+        batch,
+        bound: params.bound,
+        range: params.range.unwrap_or(0.0),
+        missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
+        extension: [0; EXTENSION_WORDS],
+        dtype: params.dtype as u32,
+        mode: params.mode as u32,
+        fast: (params.profile == Profile::Fast).into(),
+        big_endian: params.big_endian.into(),
+        has_range: params.range.is_some().into(),
+        values: missing.len() as u32,
+        rounded: (drop > 0).into(),
+        drop,
+        extension_bytes: 0,
+        usual: [0.0; USUAL],
+        search: 0,
+        turn: 0,
+        zero: 0,
+    }
 }
 
 /// Mantissa bits that `Rel` rounds off.

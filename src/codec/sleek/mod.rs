@@ -1,20 +1,28 @@
 //! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values
 //! into small integers, and pack each 512-byte subchunk with the fewest bits.
 
+mod buffers;
 mod choose;
+mod collide;
 pub mod constants;
 mod decode;
+mod doubt;
 mod encode;
 mod ends;
 pub mod exponent_map;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod integers;
 mod level;
+mod pack;
 mod parts;
 mod plan;
 pub mod simd;
 
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use gpu::FEW_MISSING;
 pub use plan::Plan;
 
 use std::cell::Cell;
@@ -31,6 +39,7 @@ use crate::host::memory::{Kept, Scratch, filled, reserve};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use buffers::Buffers;
 use constants::CODEC_SLEEK;
 use encode::Verdict;
 
@@ -117,17 +126,17 @@ struct Chunks {
 /// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
 struct Encoder {
     _fpu: fpu::Guard,
-    buffers: encode::Buffers,
+    buffers: Buffers,
     /// The body of a second attempt at a chunk.
     other: Scratch,
 }
 
 thread_local! {
     static USED: Cell<bool> = const { Cell::new(false) };
-    static PLACE: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
+    static PLACE: Cell<Option<Buffers>> = const { Cell::new(None) };
 }
 
-const KEPT: Kept<Option<encode::Buffers>> = Kept { used: &USED, place: &PLACE };
+const KEPT: Kept<Option<Buffers>> = Kept { used: &USED, place: &PLACE };
 
 impl Drop for Encoder {
     fn drop(&mut self) {
@@ -148,7 +157,7 @@ impl ChunkCodec for Chunks {
     fn encoder(&self) -> Result<Encoder> {
         let mut buffers = match KEPT.take() {
             Some(buffers) => buffers,
-            None => encode::Buffers::new()?,
+            None => Buffers::new()?,
         };
         buffers.beside = false;
         let other = Scratch::new(CHUNK_BYTES + cpu::SLACK)?;
