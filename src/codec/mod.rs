@@ -5,7 +5,7 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
-pub mod promise;
+mod promise;
 pub mod rewritten;
 mod search;
 pub mod sleek;
