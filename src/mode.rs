@@ -41,8 +41,8 @@ enumeration! {
     /// What the encoder may spend on the ratio. Decoders read both without being told.
     #[derive(Default)]
     pub enum Profile: u8, name {
-        /// A mode for every quarter of a chunk, by samples of what each would take, and a width and exceptions for every
-        /// subchunk; the bound is used in full.
+        /// A mode for every quarter of a chunk, by samples of what each would take, and a width and exceptions for
+        /// every subchunk; the bound is used in full.
         #[default]
         Adaptive = 0 "adaptive",
         /// The paper's transform only: power-of-two bound, one mode.

@@ -1,4 +1,5 @@
-//! The structs of the header, read from a caller's memory and written to it, whatever release the caller was compiled for.
+//! The structs of the header, read from a caller's memory and written to it, for whatever release the caller was
+//! compiled.
 
 use std::mem::{MaybeUninit, offset_of, size_of};
 

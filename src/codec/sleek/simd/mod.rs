@@ -2,7 +2,7 @@
 //!
 //! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
 
-/// Methods of [`Simd`] for subchunks of `$s` words `$w`, each of which is a function that takes the level's token first.
+/// Methods of [`Simd`] for subchunks of `$s` words `$w`, each by a function that takes the level's token first.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_functions {
     ($w:ty, $s:expr; $($method:tt = $function:path;)+) => {

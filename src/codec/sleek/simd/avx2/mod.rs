@@ -1,4 +1,4 @@
-//! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts. `pack` and `unpack` say how.
+//! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts (`pack`, `unpack`).
 
 pub(super) mod choose;
 mod ends;
