@@ -5,82 +5,75 @@ use std::fmt;
 
 use crate::printable::printable;
 
-/// What went wrong. The discriminants are the C status codes; a number is never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Kind {
-    /// A pointer that must not be null was null.
-    NullPointer = 1,
-    /// An argument or a parameter field has a value outside its documented range.
-    InvalidArgument = 2,
-    /// The error bound is not a number, negative or infinite.
-    InvalidBound = 3,
-    /// The mode cannot be applied to this element type (a lossy mode on integers).
-    UnsupportedType = 4,
-    /// The destination buffer is too small.
-    BufferTooSmall = 5,
-    /// The stream does not begin with SLEEK's magic bytes.
-    NotSleek = 6,
-    /// The stream's format version or codec is not known to this library.
-    UnsupportedFormat = 7,
-    /// The stream ends before its stated length.
-    Truncated = 8,
-    /// A checksum or a structural check failed.
-    Corrupt = 9,
-    /// Memory could not be allocated.
-    OutOfMemory = 10,
-    /// The requested device cannot be used.
-    Device = 11,
-    /// A requested element range lies outside the array.
-    OutOfRange = 12,
-    /// HDF5 refused a call or is not reachable.
-    Hdf5 = 13,
-    /// A bug in this library; please report it.
-    Internal = 99,
+/// An enumeration whose values have numbers, which streams and C know them by, and names.
+macro_rules! enumeration {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident: $number:ident, $called:ident {
+            $($(#[$of_value:meta])* $value:ident = $code:literal $text:literal,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr($number)]
+        pub enum $name {
+            $($(#[$of_value])* $value = $code,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: [$name; [$($text),+].len()] = [$($name::$value),+];
+
+            /// What it is called.
+            pub fn $called(self) -> &'static str {
+                match self {
+                    $($name::$value => $text,)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use enumeration;
+
+enumeration! {
+    /// What went wrong. The discriminants are the C status codes; a number is never reused. `sleek_strerror` returns
+    /// the texts.
+    pub enum Kind: i32, text {
+        /// A pointer that must not be null was null.
+        NullPointer = 1 "null pointer",
+        /// An argument or a parameter field has a value outside its documented range.
+        InvalidArgument = 2 "invalid argument",
+        /// The error bound is not a number, negative or infinite.
+        InvalidBound = 3 "invalid error bound",
+        /// The mode cannot be applied to this element type (a lossy mode on integers).
+        UnsupportedType = 4 "mode not supported for this element type",
+        /// The destination buffer is too small.
+        BufferTooSmall = 5 "destination buffer too small",
+        /// The stream does not begin with SLEEK's magic bytes.
+        NotSleek = 6 "not a SLEEK stream",
+        /// The stream's format version or codec is not known to this library.
+        UnsupportedFormat = 7 "unsupported format version or codec",
+        /// The stream ends before its stated length.
+        Truncated = 8 "truncated stream",
+        /// A checksum or a structural check failed.
+        Corrupt = 9 "corrupt stream",
+        /// Memory could not be allocated.
+        OutOfMemory = 10 "out of memory",
+        /// The requested device cannot be used.
+        Device = 11 "device not usable",
+        /// A requested element range lies outside the array.
+        OutOfRange = 12 "element range outside the array",
+        /// HDF5 refused a call or is not reachable.
+        Hdf5 = 13 "HDF5 error",
+        /// A bug in this library; please report it.
+        Internal = 99 "internal error",
+    }
 }
 
 impl Kind {
-    /// Every kind, for tables and tests.
-    pub const ALL: [Kind; 14] = [
-        Kind::NullPointer,
-        Kind::InvalidArgument,
-        Kind::InvalidBound,
-        Kind::UnsupportedType,
-        Kind::BufferTooSmall,
-        Kind::NotSleek,
-        Kind::UnsupportedFormat,
-        Kind::Truncated,
-        Kind::Corrupt,
-        Kind::OutOfMemory,
-        Kind::Device,
-        Kind::OutOfRange,
-        Kind::Hdf5,
-        Kind::Internal,
-    ];
-
     /// The C status code.
     pub fn code(self) -> i32 {
         self as i32
-    }
-
-    /// A fixed English description, as `sleek_strerror` returns it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Kind::NullPointer => "null pointer",
-            Kind::InvalidArgument => "invalid argument",
-            Kind::InvalidBound => "invalid error bound",
-            Kind::UnsupportedType => "mode not supported for this element type",
-            Kind::BufferTooSmall => "destination buffer too small",
-            Kind::NotSleek => "not a SLEEK stream",
-            Kind::UnsupportedFormat => "unsupported format version or codec",
-            Kind::Truncated => "truncated stream",
-            Kind::Corrupt => "corrupt stream",
-            Kind::OutOfMemory => "out of memory",
-            Kind::Device => "device not usable",
-            Kind::OutOfRange => "element range outside the array",
-            Kind::Hdf5 => "HDF5 error",
-            Kind::Internal => "internal error",
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::error::{Result, fail};
+use crate::error::{Result, enumeration, fail};
 use crate::host::{environment, pool};
 
 /// Results of arrays from this size on go past the caches, unless the caller reads them at once.
@@ -51,33 +51,23 @@ pub fn check_environment() -> Result<()> {
     Ok(())
 }
 
-/// What instructions may be used. Every level gives the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// What every processor of the architecture has.
-    Scalar,
-    /// AArch64, all of which has NEON.
-    Neon,
-    /// x86-64 with AVX2 and FMA.
-    Avx2,
-    /// x86-64 with AVX-512, its VBMI2 and VNNI, and GFNI.
-    Avx512,
+enumeration! {
+    /// What instructions may be used, the lowest level first. Every level gives the same bytes. `SLEEK_SIMD` takes the
+    /// names.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level: u8, name {
+        /// What every processor of the architecture has.
+        Scalar = 0 "scalar",
+        /// AArch64, all of which has NEON.
+        Neon = 1 "neon",
+        /// x86-64 with AVX2 and FMA.
+        Avx2 = 2 "avx2",
+        /// x86-64 with AVX-512, its VBMI2 and VNNI, and GFNI.
+        Avx512 = 3 "avx512",
+    }
 }
 
 impl Level {
-    /// Every level, lowest first.
-    pub const ALL: [Level; 4] = [Level::Scalar, Level::Neon, Level::Avx2, Level::Avx512];
-
-    /// The name, as `SLEEK_SIMD` takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Scalar => "scalar",
-            Level::Neon => "neon",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
-    }
-
     /// Whether this processor has it.
     pub fn is_available(self) -> bool {
         self.lacks().is_none()

@@ -15,15 +15,15 @@ use modules::Row;
 use sleek::bound::step_range;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
 use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
+use sleek::codec::sleek::FEW_MISSING;
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
-use sleek::container::Kind as ChunkKind;
-use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
+use sleek::container::{EntryForm, Kind as ChunkKind, MAX_RANK};
 use sleek::primitives::quantize::mantissa_and_bias;
-use sleek::primitives::rans;
+use sleek::primitives::{marks, rans};
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
@@ -312,6 +312,12 @@ fn enumerators(source: &str) -> Vec<(String, String)> {
     each.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
 }
 
+/// The numbers that sources of kernels define, with what they say of them.
+fn definitions(source: &str) -> Vec<(String, String)> {
+    let lines = source.lines().filter_map(|line| line.strip_prefix("#define ")?.split("//").next());
+    lines.filter_map(|line| line.split_once(' ')).map(|(name, said)| (name.into(), said.trim().into())).collect()
+}
+
 /// What an enumerator is: a number or a name, or two with a sign between them.
 fn value(said: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
     let one = |word: &str| match word.strip_prefix("0x") {
@@ -365,6 +371,30 @@ fn rules_are_the_same_in_kernels() {
     assert!(compare_rules(&[("NOBODY_HAS_IT", 1)], &sources).is_err());
     let twice = ["enum : u32 { A = 1 };".to_owned(), "enum : u32 {\n    A = 1,    // again\n};".to_owned()];
     assert!(compare_rules(&[("A", 1)], &twice[..1]).is_ok() && compare_rules(&[("A", 1)], &twice).is_err());
+}
+
+/// What decides bytes and stands in kernels as well.
+#[test]
+fn numbers_are_the_same_in_kernels() {
+    let wide = EntryForm::Wide;
+    let numbers = [
+        ("MOST_KNOWN", marks::MOST_KNOWN as u64),
+        ("SEEN_ROUNDS", marks::ROUNDS.into()),
+        ("MARKS_GAP", marks::GAP as u64),
+        ("UNIT", wide.unit() as u64),
+        ("WIDE_ENTRY_BYTES", wide.entry_bytes() as u64),
+        ("WIDE_KIND_SHIFT", wide.kind_shift().into()),
+        ("WIDE_SIZE_MASK", (1 << wide.kind_shift()) - 1),
+        ("FEW_MISSING", FEW_MISSING as u64),
+    ];
+    let files = ["common/tiles.cuh", "common/marks.cuh", "sleek/gaps.cuh"];
+    let of_file = |name: &str| definitions(&std::fs::read_to_string(kernels().join(name)).unwrap());
+    let said: BTreeMap<String, String> = files.into_iter().flat_map(of_file).collect();
+    let known = BTreeMap::from([("ENTRY_BYTES".to_owned(), ENTRY_BYTES as u64)]);
+    for (name, ours) in numbers {
+        let theirs = said[name].trim_matches(['(', ')']).trim_end_matches(".0");
+        assert_eq!(value(theirs, &known), Some(ours), "{name} is {} in kernels", said[name]);
+    }
 }
 
 /// A source with every include put in its place once, but for those of the stand-in for the driver.

@@ -103,7 +103,7 @@ fn threads_change_no_byte_of_any_codec() {
 fn bodies(stream: &[u8]) -> Vec<Vec<u8>> {
     let header = Header::read(stream).unwrap();
     let index = Index::new(&header, stream).unwrap();
-    (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, body)| body.bytes().to_vec()).collect()
+    (0..header.layout.groups).flat_map(|g| index.chunks(g)).map(|chunk| chunk.body.bytes().to_vec()).collect()
 }
 
 /// Neither what is around a chunk in memory nor where it begins there: an encoder reads words where they are if it can.

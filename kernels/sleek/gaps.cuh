@@ -343,7 +343,7 @@ template <class T, u32 MOST> struct Finder {
         return next_up((double)Quantizer<T>::number_of_element(next) - abs_bound);
     }
     // Whether all of a chunk's elements with bins that come back as missing values are within the bound of the next
-    // larger numbers, too (all_come_beside in src/codec/sleek/encode.rs); `words` has a lane's of the warp's subchunk
+    // larger numbers, too (all_come_beside in src/codec/sleek/collide.rs); `words` has a lane's of the warp's subchunk
     // k, without missing ones. For a whole block.
     template <class F>
     DEV bool all_come_beside(const Quantizer<T>& quantizer, double abs_bound, const F& words) const {

@@ -5,6 +5,7 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
+mod promise;
 pub mod rewritten;
 mod search;
 pub mod sleek;
@@ -300,7 +301,7 @@ impl<'a> Stream<'a> {
         if dst.len() < bytes {
             return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
         }
-        codec.cpu().decompress(header, &index, &wanted, &mut dst[..bytes], options)?;
+        codec.cpu().decompress(&index, &wanted, &mut dst[..bytes], options)?;
         Ok(bytes)
     }
 }
@@ -376,6 +377,6 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         chunks: index.kinds(),
         details: Vec::new(),
     };
-    by_id(header.codec)?.cpu().inspect(&header, &index, &mut info)?;
+    by_id(header.codec)?.cpu().inspect(&index, &mut info)?;
     Ok(info)
 }

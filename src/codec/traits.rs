@@ -3,7 +3,7 @@
 #[cfg(feature = "cuda")]
 pub mod gpu;
 
-use crate::container::{Dims, Header, Index, Layout, Missing, Shape, Wanted};
+use crate::container::{Dims, Index, Layout, Missing, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::ExecOptions;
@@ -61,17 +61,10 @@ pub trait CpuCodec: Sync {
         dst: &mut [u8],
         encoding: cpu::Encoding,
     ) -> Result<usize>;
-    /// Restores what is `wanted` of a verified header's stream.
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()>;
+    /// Restores what is `wanted` of a stream whose header and index are verified.
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()>;
     /// Adds what the codec knows of its chunks to `info`.
-    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()>;
 }
 
 /// What is known of a stream without decoding it.

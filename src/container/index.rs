@@ -34,6 +34,7 @@ impl Kind {
 /// The chunk index of a stream that is being read.
 #[derive(Clone, Copy)]
 pub struct Index<'a> {
+    header: &'a Header,
     layout: &'a Layout,
     stream: &'a [u8],
 }
@@ -69,7 +70,12 @@ impl<'a> Index<'a> {
     /// The same of a stream that was checked before.
     pub fn again(header: &'a Header, stream: &'a [u8]) -> Index<'a> {
         let bytes = stream.len().min(header.stream_bytes as usize);
-        Index { layout: &header.layout, stream: &stream[..bytes] }
+        Index { header, layout: &header.layout, stream: &stream[..bytes] }
+    }
+
+    /// The header before it.
+    pub fn header(&self) -> &'a Header {
+        self.header
     }
 
     /// The codec's own section of the header.
@@ -130,16 +136,27 @@ impl<'a> Index<'a> {
         u64_at(self.stream, self.record(g) + 8)
     }
 
-    /// Bodies of group `g`, each with its chunk number.
-    pub fn bodies(&self, g: usize) -> impl Iterator<Item = (usize, Body<'a>)> + use<'a> {
+    /// The chunks of group `g`.
+    pub fn chunks(&self, g: usize) -> impl Iterator<Item = CodedChunk<'a>> + use<'a> {
         let index = *self;
         let mut at = index.group_at(g);
-        index.layout.group_chunks(g).map(move |c| {
-            let body = Body { and_rest: &index.stream[at..], len: index.body_bytes(c) };
+        index.layout.group_chunks(g).map(move |number| {
+            let body = Body { and_rest: &index.stream[at..], len: index.body_bytes(number) };
             at += body.len;
-            (c, body)
+            CodedChunk { number, kind: index.kind(number), body }
         })
     }
+}
+
+/// A chunk as a stream has it.
+#[derive(Clone, Copy)]
+pub struct CodedChunk<'a> {
+    /// Its number.
+    pub number: usize,
+    /// How it is stored.
+    pub kind: Kind,
+    /// What is stored.
+    pub body: Body<'a>,
 }
 
 /// The body of a chunk, with the rest of the stream behind it: whole vectors can be read across its end.

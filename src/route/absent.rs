@@ -12,6 +12,15 @@ fn absent<T>() -> Result<T> {
     fail!(Device, "this library was built without the feature cuda")
 }
 
+/// Calls that are refused, of these arguments.
+macro_rules! refused {
+    ($(fn $name:ident($($argument:ty),* $(,)?) -> $done:ty;)+) => {
+        $(pub unsafe fn $name($(_: $argument),*) -> Result<$done> {
+            absent()
+        })+
+    };
+}
+
 pub fn place(_: *const c_void) -> MemorySpace {
     MemorySpace::Host
 }
@@ -23,14 +32,6 @@ pub fn default_for(asked: Device) -> Result<i32> {
     }
 }
 
-pub unsafe fn copy(_: *mut u8, _: *const u8, _: usize, _: i32, _: *mut c_void) -> Result<()> {
-    absent()
-}
-
-pub unsafe fn download(_: *const u8, _: usize, _: i32) -> Result<Vec<u8>> {
-    absent()
-}
-
 pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
     Ok(format!("cuda device {ordinal}: {reason}"))
 }
@@ -39,65 +40,21 @@ pub fn prepare(_: &Params, _: i32, _: *mut c_void) -> Result<()> {
     absent()
 }
 
-pub unsafe fn compress(
-    _: &Params,
-    _: *const u8,
-    _: usize,
-    _: *mut u8,
-    _: usize,
-    _: i32,
-    _: *mut c_void,
-) -> Result<usize> {
-    absent()
-}
-
-pub unsafe fn decompress(
-    _: Device,
-    _: (*const u8, usize),
-    _: Option<(u64, usize)>,
-    _: (*mut u8, usize),
-    _: (i32, *mut c_void),
-    _: impl FnOnce(&Header) -> Result<()>,
-) -> Result<usize> {
-    absent()
-}
-
-pub unsafe fn decompress_box(
-    _: *const u8,
-    _: usize,
-    _: (&[u64], &[u64]),
-    _: *mut u8,
-    _: usize,
-    _: i32,
-    _: *mut c_void,
-) -> Result<usize> {
-    absent()
-}
-
-pub unsafe fn compress_async(
-    _: &Params,
-    _: *const u8,
-    _: usize,
-    _: *mut u8,
-    _: usize,
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut c_void,
-) -> Result<()> {
-    absent()
-}
-
-pub unsafe fn decompress_async(
-    _: &Params,
-    _: *const u8,
-    _: usize,
-    _: *mut u8,
-    _: (u64, u64),
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut c_void,
-) -> Result<()> {
-    absent()
+refused! {
+    fn copy(*mut u8, *const u8, usize, i32, *mut c_void) -> ();
+    fn download(*const u8, usize, i32) -> Vec<u8>;
+    fn compress(&Params, *const u8, usize, *mut u8, usize, i32, *mut c_void) -> usize;
+    fn decompress(
+        Device,
+        (*const u8, usize),
+        Option<(u64, usize)>,
+        (*mut u8, usize),
+        (i32, *mut c_void),
+        impl FnOnce(&Header) -> Result<()>,
+    ) -> usize;
+    fn decompress_box(*const u8, usize, (&[u64], &[u64]), *mut u8, usize, i32, *mut c_void) -> usize;
+    fn compress_async(&Params, *const u8, usize, *mut u8, usize, *mut u8, *mut u8, *mut c_void) -> ();
+    fn decompress_async(&Params, *const u8, usize, *mut u8, (u64, u64), *mut u8, *mut u8, *mut c_void) -> ();
 }
 
 /// The batched calls.
@@ -117,11 +74,8 @@ pub mod batch {
         WORKSPACE_BYTES
     }
 
-    pub unsafe fn compress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
-        absent()
-    }
-
-    pub unsafe fn decompress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
-        absent()
+    refused! {
+        fn compress_async(&Params, &[Item], *mut u8, *mut u8, *mut c_void) -> ();
+        fn decompress_async(&Params, &[Item], *mut u8, *mut u8, *mut c_void) -> ();
     }
 }

@@ -59,7 +59,6 @@ pub fn compress<C: ChunkCodec>(
 /// Decodes what is `wanted` into `dst`, in its order. Each group is verified before any of its chunks is decoded.
 pub fn decompress<C: ChunkCodec>(
     codec: &C,
-    header: &Header,
     index: &Index,
     wanted: &Wanted,
     dst: &mut [u8],
@@ -68,11 +67,10 @@ pub fn decompress<C: ChunkCodec>(
     if dst.is_empty() {
         return Ok(());
     }
-    let layout = &header.layout;
     match wanted {
-        Wanted::Range { first, .. } if layout.is_linear() => {
-            runs::decompress(codec, header, index, *first, dst, options)
+        Wanted::Range { first, .. } if index.header().layout.is_linear() => {
+            runs::decompress(codec, index, *first, dst, options)
         }
-        _ => pieces::decompress(codec, header, index, wanted, dst, options),
+        _ => pieces::decompress(codec, index, wanted, dst, options),
     }
 }

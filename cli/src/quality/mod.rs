@@ -37,49 +37,34 @@ impl Figure {
         Figure::Dssim,
     ];
 
+    /// The argument that limits it, the name that JSON has, and the title in a table.
+    fn names(self) -> [&'static str; 3] {
+        match self {
+            Figure::Max => ["--max-error", "max_error", "max error"],
+            Figure::Mean => ["--mean-error", "mean_absolute_error", "mean |error|"],
+            Figure::Rms => ["--rms", "rms_error", "RMS error"],
+            Figure::Psnr => ["--psnr", "psnr", "PSNR"],
+            Figure::Pearson => ["--pearson", "pearson", "Pearson"],
+            Figure::Ks => ["--ks", "ks_distance", "KS"],
+            Figure::Spectral => ["--spectral-error", "spectral_error", "spectral"],
+            Figure::Ssim => ["--ssim", "ssim", "SSIM"],
+            Figure::Dssim => ["--dssim", "dssim", "DSSIM"],
+        }
+    }
+
     /// The argument that limits it.
     pub fn argument(self) -> &'static str {
-        match self {
-            Figure::Max => "--max-error",
-            Figure::Mean => "--mean-error",
-            Figure::Rms => "--rms",
-            Figure::Psnr => "--psnr",
-            Figure::Pearson => "--pearson",
-            Figure::Ks => "--ks",
-            Figure::Spectral => "--spectral-error",
-            Figure::Ssim => "--ssim",
-            Figure::Dssim => "--dssim",
-        }
+        self.names()[0]
     }
 
     /// As JSON calls it.
     pub fn key(self) -> &'static str {
-        match self {
-            Figure::Max => "max_error",
-            Figure::Mean => "mean_absolute_error",
-            Figure::Rms => "rms_error",
-            Figure::Psnr => "psnr",
-            Figure::Pearson => "pearson",
-            Figure::Ks => "ks_distance",
-            Figure::Spectral => "spectral_error",
-            Figure::Ssim => "ssim",
-            Figure::Dssim => "dssim",
-        }
+        self.names()[1]
     }
 
     /// For a table.
     pub fn title(self) -> &'static str {
-        match self {
-            Figure::Max => "max error",
-            Figure::Mean => "mean |error|",
-            Figure::Rms => "RMS error",
-            Figure::Psnr => "PSNR",
-            Figure::Pearson => "Pearson",
-            Figure::Ks => "KS",
-            Figure::Spectral => "spectral",
-            Figure::Ssim => "SSIM",
-            Figure::Dssim => "DSSIM",
-        }
+        self.names()[2]
     }
 
     /// Whether more of it is better.

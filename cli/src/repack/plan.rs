@@ -18,6 +18,7 @@ use crate::hdf5::{Id, h5_id};
 
 /// Bytes of the index of chunks that a dataset without chunks gets along with them.
 const INDEX_BYTES: u64 = 2048;
+
 /// A dataset and what becomes of it.
 pub struct Item<'a> {
     pub name: String,
@@ -35,15 +36,22 @@ pub struct Item<'a> {
     remark: Option<String>,
 }
 
-impl<'a> Item<'a> {
-    /// Looks at a dataset; `estimate` asks for the bytes that it would take.
-    pub fn decide(
-        file: &Id<'a>,
-        contents: &Contents,
-        place: usize,
-        requests: &Requests,
-        estimate: bool,
-    ) -> Result<Item<'a>, String> {
+/// What becomes of a dataset before its size is looked at.
+struct FirstDecision<'a> {
+    field: Option<Field<'a>>,
+    decision: Decision,
+    way: Way,
+    remark: Option<String>,
+    /// Whether it is compressed only where that saves something, whatever was asked.
+    is_spared: bool,
+    /// Whether compression was asked for by its name.
+    asked: bool,
+    /// Whether its bound is to be found for a target.
+    for_target: bool,
+}
+
+impl<'a> FirstDecision<'a> {
+    fn of(file: &Id<'a>, contents: &Contents, place: usize, requests: &Requests) -> Result<FirstDecision<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
         let opened = Field::open(file, object)?;
@@ -80,6 +88,23 @@ impl<'a> Item<'a> {
                 (Some(field), decision, remark)
             }
         };
+        Ok(FirstDecision { field, decision, way, remark, is_spared, asked, for_target })
+    }
+}
+
+impl<'a> Item<'a> {
+    /// Looks at a dataset; `estimate` asks for the bytes that it would take.
+    pub fn decide(
+        file: &Id<'a>,
+        contents: &Contents,
+        place: usize,
+        requests: &Requests,
+        estimate: bool,
+    ) -> Result<Item<'a>, String> {
+        let object = &contents.objects[place];
+        let name = object.name();
+        let FirstDecision { field, decision, way, remark, is_spared, asked, for_target } =
+            FirstDecision::of(file, contents, place, requests)?;
         let raw_bytes = field.as_ref().map_or(0, Field::bytes);
         let stored_bytes = match &field {
             Some(field) => field.stored_bytes(),
@@ -102,16 +127,11 @@ impl<'a> Item<'a> {
             let remarks = item.remark.take().into_iter().chain(said).collect::<Vec<_>>();
             item.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         }
-        if let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision)
-            && (estimate || only_if_smaller)
-            // What is taken over has the size that it had, but for an index.
+        // What is taken over has the size that it had, but for an index.
+        if (estimate || only_if_smaller)
             && !matches!(way, Way::TakenOver(_))
+            && let Some(estimated) = item.estimated_bytes(requests, asked)?
         {
-            let data = match way {
-                Way::H5z(_) => Maker::new(field, params, way)?.rough(requests.is_rough).estimated_bytes()?,
-                _ => Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, stored_bytes)?,
-            };
-            let estimated = if field.is_chunked || asked { data } else { data + INDEX_BYTES };
             if only_if_smaller && estimated >= stored_bytes {
                 item.keep()?;
                 // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
@@ -123,6 +143,16 @@ impl<'a> Item<'a> {
             }
         }
         Ok(item)
+    }
+
+    /// The bytes that it would take, if it is to be compressed.
+    fn estimated_bytes(&self, requests: &Requests, asked: bool) -> Result<Option<u64>, String> {
+        let (Some(field), Decision::Compress(params)) = (&self.field, &self.decision) else { return Ok(None) };
+        let data = match self.way {
+            Way::H5z(_) => Maker::new(field, params, self.way)?.rough(requests.is_rough).estimated_bytes()?,
+            _ => Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, self.stored_bytes)?,
+        };
+        Ok(Some(if field.is_chunked || asked { data } else { data + INDEX_BYTES }))
     }
 
     /// Leaves it as it is, since that is as small.

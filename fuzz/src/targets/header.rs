@@ -18,7 +18,7 @@ pub fn run(bytes: &[u8]) {
         assert!(sleek::inspect(&stream).is_err());
         return;
     };
-    let bodies: usize = (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, b)| b.bytes().len()).sum();
+    let bodies: usize = (0..header.layout.groups).flat_map(|g| index.chunks(g)).map(|c| c.body.bytes().len()).sum();
     assert_eq!((front + bodies) as u64, header.stream_bytes);
     // A chunk has a body of a unit at least, and an entry.
     let (chunk_bytes, unit) = (header.layout.chunk_bytes() as u64, header.layout.unit() as u64);

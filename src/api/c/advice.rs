@@ -34,7 +34,12 @@ pub unsafe extern "C" fn sleek_find_bound(
         let (asked, src) = unsafe { array(params, src, count) }?;
         let found = advise::find_bound(&asked, src, target_of(target, value)?)?;
         // SAFETY: as above, and writable.
-        unsafe { sleek_params::set_bound(params, &found) }
+        unsafe {
+            sleek_params::change(params, |own| {
+                (own.mode, own.bound, own.range) = (found.mode as i32, found.bound, 0.0);
+                Ok(())
+            })
+        }
     })
 }
 
@@ -84,7 +89,12 @@ pub unsafe extern "C" fn sleek_choose(params: *mut sleek_params, src: *const c_v
         }
         let found = advise::choose(&asked, src, aim)?;
         // SAFETY: as above, and writable.
-        unsafe { sleek_params::set_choice(params, &found) }
+        unsafe {
+            sleek_params::change(params, |own| {
+                (own.profile, own.codec) = (found.profile as i32, found.codec.into());
+                Ok(())
+            })
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::{offset_of, size_of};
 
 use super::memory;
-use super::types::check_size;
+use super::structs::{struct_size, write_struct};
 use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
 use crate::api::hdf5_filter::caller::pass_return_address;
 use crate::error::Result;
@@ -79,12 +79,8 @@ impl sleek_h5d_info {
         for (to, byte) in own.reason[..room].iter_mut().zip(report.reason.bytes()) {
             *to = byte as c_char;
         }
-        let ours = size_of::<sleek_h5d_info>().min(size);
-        // SAFETY: `ours` is within both structs, the rest within the caller's.
-        unsafe {
-            info.cast::<u8>().copy_from_nonoverlapping((&raw const own).cast(), ours);
-            info.cast::<u8>().add(ours).write_bytes(0, size - ours);
-        }
+        // SAFETY: the contract.
+        unsafe { write_struct(&own, info, size) };
     }
 }
 
@@ -251,8 +247,6 @@ unsafe fn info_size(info: *const sleek_h5d_info) -> Result<usize> {
     if info.is_null() {
         return Ok(0);
     }
-    // SAFETY: not null; readable by the contract. It may be unaligned.
-    let size = unsafe { info.cast::<usize>().read_unaligned() };
-    check_size("sleek_h5d_info", size, offset_of!(sleek_h5d_info, reserved))?;
-    Ok(size)
+    // SAFETY: not null; readable by the contract.
+    unsafe { struct_size("sleek_h5d_info", info, offset_of!(sleek_h5d_info, reserved)) }
 }

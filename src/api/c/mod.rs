@@ -8,6 +8,7 @@ mod array;
 mod gpu;
 mod h5d;
 mod memory;
+mod structs;
 mod types;
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -20,6 +21,7 @@ use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
 use crate::params::{Device, Params};
 use crate::route;
+use structs::write_struct;
 use types::{sleek_info, sleek_params};
 
 /// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
@@ -54,7 +56,7 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
         // SAFETY: not null, and a C string by the contract.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         // SAFETY: the contract of this function.
-        unsafe { sleek_params::request(params, &crate::text::parse(&text)?) }
+        unsafe { sleek_params::change(params, |own| own.request(&crate::text::parse(&text)?)) }
     })
 }
 
@@ -76,7 +78,12 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         asked.check()?;
         let found = crate::codec::rewritten::of_chunk(asked, chunk)?;
         // SAFETY: as above, and writable.
-        unsafe { sleek_params::set_range(params, &found) }
+        unsafe {
+            sleek_params::change(params, |own| {
+                (own.bound, own.range) = (found.bound, found.range.unwrap_or(0.0));
+                Ok(())
+            })
+        }
     })
 }
 
@@ -337,9 +344,9 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
         let known =
-            unsafe { with_head(src, src_bytes, |header, src| sleek_info::new(header, &Index::new(header, src)?)) }?;
+            unsafe { with_head(src, src_bytes, |header, src| Ok(sleek_info::new(&Index::new(header, src)?, size))) }?;
         // SAFETY: as above.
-        unsafe { known.write(info, size) };
+        unsafe { write_struct(&known, info, size) };
         Ok(())
     })
 }

@@ -133,6 +133,50 @@ macro_rules! ordinary {
     ($($arg:tt)*) => { return Ok(Err(format!($($arg)*))) };
 }
 
+/// Why this HDF5 or this dataset gives and takes no chunks, if it does not.
+fn barred(dataset: &Dataset, way: Direction, shared: Option<bool>) -> Option<String> {
+    let version = || dataset.hdf5.version();
+    match (shared, way) {
+        (None, _) => Some(format!("HDF5 {} does not tell whether MPI ranks share the file", version())),
+        (Some(true), Direction::Read) => Some(SHARED.into()),
+        (Some(false), Direction::Write) if !dataset.takes_chunks() => {
+            Some(format!("HDF5 {} has no H5Dwrite_chunk", version()))
+        }
+        (_, Direction::Read) if !dataset.gives_chunks() => Some(format!("HDF5 {} is older than 1.10.5", version())),
+        _ if dataset.transformed() => Some("the transfer properties transform the data".into()),
+        _ if !dataset.chunked() => Some("the dataset is not chunked".into()),
+        _ => None,
+    }
+}
+
+/// Where a selection begins or ends within a chunk, if it does.
+fn cut_chunks(dataset: &Dataset, start: &[u64], count: &[u64], chunk: &[u64]) -> Option<String> {
+    let is_cut = |d: &usize| {
+        let (end, cut) = (start[*d] + count[*d], |at: u64| !at.is_multiple_of(chunk[*d]));
+        count[*d] > 0 && (cut(start[*d]) || cut(end) && end != dataset.dims[*d])
+    };
+    (0..chunk.len()).find(is_cut).map(|d| {
+        let (from, to, of) = (start[d], start[d] + count[d] - 1, chunk[d]);
+        format!("the selection cuts chunks: elements {from} to {to} of dimension {d}, chunks of {of}")
+    })
+}
+
+/// What the words of the filter ask for chunks, or why it would refuse them. HDF5 reads with any words, and fails with
+/// bad ones in its own way.
+fn request(words: &[u32], h5z: Option<&Chunks>, chunk: &[u64], element: usize) -> std::result::Result<Params, String> {
+    let bytes = chunk.iter().product::<u64>() as usize * element;
+    let params = match h5z {
+        Some(chunks) if !chunks.are(chunk) || chunks.dtype().size() != element => {
+            return Err(format!(
+                "the header of H5Z-ZFP in the dataset's cd_values is one of other chunks than {chunk:?}"
+            ));
+        }
+        Some(chunks) => Dims::new(chunk).map(|dims| Params { codec: CODEC_ZFP, dims, ..Params::new(chunks.dtype()) }),
+        None => CdValues::decode(words).and_then(|values| filtered::params(&values, bytes)),
+    };
+    params.map_err(|e| format!("the filter would refuse chunks: {}", e.message))
+}
+
 /// What chunks take, or the reason against them.
 ///
 /// # Safety
@@ -146,24 +190,8 @@ unsafe fn direct(
     shared: Option<bool>,
 ) -> Result<std::result::Result<Direct, String>> {
     let hdf5 = dataset.hdf5;
-    match shared {
-        Some(false) => (),
-        Some(true) if matches!(way, Direction::Write) => (),
-        Some(true) => ordinary!("{SHARED}"),
-        None => ordinary!("HDF5 {} does not tell whether MPI ranks share the file", hdf5.version()),
-    }
-    match way {
-        Direction::Write if shared == Some(false) && !dataset.takes_chunks() => {
-            ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version())
-        }
-        Direction::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
-        _ => (),
-    }
-    if dataset.transformed() {
-        ordinary!("the transfer properties transform the data");
-    }
-    if !dataset.chunked() {
-        ordinary!("the dataset is not chunked");
+    if let Some(why) = barred(dataset, way, shared) {
+        ordinary!("{why}");
     }
     // SAFETY: ids of this library, here and below.
     let (words, h5z) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
@@ -197,34 +225,13 @@ unsafe fn direct(
     // SAFETY: as above.
     let (chunk, element) =
         unsafe { (told::chunk(&hdf5.filter, dataset.dcpl.id)?, (hdf5.data.H5Tget_size)(dataset.file_type.id)) };
-    for d in 0..chunk.len() {
-        let end = start[d] + count[d];
-        let cut = |at: u64| !at.is_multiple_of(chunk[d]);
-        if count[d] > 0 && (cut(start[d]) || cut(end) && end != dataset.dims[d]) {
-            ordinary!(
-                "the selection cuts chunks: elements {} to {} of dimension {d}, chunks of {}",
-                start[d],
-                end - 1,
-                chunk[d]
-            );
-        }
+    if let Some(why) = cut_chunks(dataset, start, count, &chunk) {
+        ordinary!("{why}");
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    // HDF5 reads with any words, and fails with bad ones in its own way.
-    let bytes = chunk.iter().product::<u64>() as usize * element;
-    let params = match &h5z {
-        Some(chunks) if !chunks.are(&chunk) || chunks.dtype().size() != element => {
-            ordinary!("the header of H5Z-ZFP in the dataset's cd_values is one of other chunks than {chunk:?}")
-        }
-        Some(chunks) => {
-            let dims = Dims::new(&chunk)?;
-            Ok(Params { codec: CODEC_ZFP, dims, ..Params::new(chunks.dtype()) })
-        }
-        None => CdValues::decode(&words).and_then(|values| filtered::params(&values, bytes)),
-    };
-    let params = match params {
+    let params = match request(&words, h5z.as_ref(), &chunk, element) {
         Ok(params) => params,
-        Err(e) => ordinary!("the filter would refuse chunks: {}", e.message),
+        Err(why) => ordinary!("{why}"),
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();

@@ -3,14 +3,13 @@
 use super::Predict;
 use super::format::{CODEC_PREDICT, TILE_LOG2};
 use super::map::plan::Plan;
-use crate::bound;
+use crate::codec::promise;
 use crate::codec::search;
-use crate::codec::traits::gpu::{GpuCodec, Part};
-use crate::container::{Geometry, Header, Layout, MAX_RANK};
+use crate::codec::traits::gpu::{GpuCodec, Part, padded};
+use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params};
-use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
@@ -69,15 +68,6 @@ impl Encoder {
     }
 }
 
-/// Mantissa bits that mode rel rounds off.
-fn mantissa_bits_to_drop(params: &Params) -> u32 {
-    let mantissa = mantissa_and_bias(params.dtype).0;
-    match params.mode {
-        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
-        _ => 0,
-    }
-}
-
 /// Tiles of an array of which `count` elements are known, at least.
 fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2).max(1)
@@ -115,11 +105,7 @@ impl GpuCodec for Predict {
         let session = arrays.session;
         let Encoder { compress, begin, range } = Encoder::load(session, params.dtype)?;
         let list = Base::load(session, params.dtype)?.list;
-        let drop = mantissa_bits_to_drop(params);
-        let missing = layout.shape.missing.bits();
         let dims = layout.shape.dims.lens();
-        let mut lens = [0; MAX_RANK];
-        lens[..dims.len()].copy_from_slice(dims);
         // Of an array alone all tiles are known, however the array's edges cut them.
         let tiles_of = |item: &Item| if arrays.is_batch() { tiles(item.count) } else { layout.chunks as u64 };
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
@@ -128,27 +114,8 @@ impl GpuCodec for Predict {
             let blocks = compress.blocks(batch.work_slots);
             let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
-            let common = CompressArgs {
-                batch,
-                bound: params.bound,
-                range: params.range.unwrap_or(0.0),
-                missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
-                extension: [0; EXTENSION_WORDS],
-                dtype: params.dtype as u32,
-                mode: params.mode as u32,
-                fast: 0,
-                big_endian: params.big_endian.into(),
-                has_range: params.range.is_some().into(),
-                values: missing.len() as u32,
-                rounded: (drop > 0).into(),
-                drop,
-                extension_bytes: 0,
-                usual: [0.0; USUAL],
-                search: 0,
-                turn: 0,
-                zero: 0,
-            };
-            let rank = dims.len() as u32;
+            let common = CompressArgs { fast: 0, ..promise::arguments(batch, params, layout) };
+            let (lens, rank) = (padded(dims), dims.len() as u32);
             let args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
             if params.mode == Mode::Noa && params.range.is_none() {
                 batch.clear_slots(session)?;
@@ -167,15 +134,7 @@ impl GpuCodec for Predict {
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
         let session = streams.session;
         let Base { decompress, restore, list } = Base::load(session, dtype)?;
-        let (mut start, mut lens) = ([0; MAX_RANK], [0; MAX_RANK]);
-        let (first, boxed) = match part {
-            Part::From(first) => (*first, 0),
-            Part::Box(region) => {
-                start[..region.start().len()].copy_from_slice(region.start());
-                lens[..region.lens().len()].copy_from_slice(region.lens());
-                (0, 1)
-            }
-        };
+        let (first, start, lens) = part.numbers();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
         unsafe {
@@ -189,7 +148,7 @@ impl GpuCodec for Predict {
                 scratch: std::ptr::null_mut(),
                 list: std::ptr::null_mut(),
                 list_room: 0,
-                boxed,
+                boxed: part.is_box().into(),
                 workers: 0,
             };
             let of_warps = restore.filter(|_| !streams.is_batch());

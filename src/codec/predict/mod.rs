@@ -15,7 +15,7 @@ mod shape;
 mod simd;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 #[cfg(target_arch = "aarch64")]
@@ -156,20 +156,13 @@ impl CpuCodec for Predict {
         cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
     }
 
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()> {
-        let plan = &Plan::for_decoding(header)?;
-        cpu::decompress(&Tiles { plan, beside: plan, isa: Isa::best() }, header, index, wanted, dst, options)
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        let plan = &Plan::for_decoding(index.header())?;
+        cpu::decompress(&Tiles { plan, beside: plan, isa: Isa::best() }, index, wanted, dst, options)
     }
 
-    fn inspect(&self, header: &Header, _: &Index, info: &mut Info) -> Result<()> {
-        info.step = Plan::for_decoding(header)?.bins.map_or(0.0, |bins| bins.step());
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
+        info.step = Plan::for_decoding(index.header())?.bins.map_or(0.0, |bins| bins.step());
         Ok(())
     }
 }
@@ -253,24 +246,15 @@ impl ChunkCodec for Tiles<'_> {
         by_dtype!(plan.layout.dtype, encoder.buffers; encode_tile(isa, plan, lens; (data.bytes(), data.missing), out))
     }
 
-    fn decode(
-        &self,
-        decoder: &mut Decoder,
-        c: usize,
-        kind: Kind,
-        body: Body,
-        _: &[u8],
-        out: &mut [u8],
-        _: bool,
-    ) -> Result<()> {
-        self.decode_before(decoder, (c, kind, body), None, out)
+    fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+        self.decode_before(decoder, chunk, None, out)
     }
 
     fn decode_before(
         &self,
         decoder: &mut Decoder,
-        chunk: (usize, Kind, Body),
-        next: Option<(usize, Kind, Body)>,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
         out: &mut [u8],
     ) -> Result<()> {
         let (tile, next) = (self.tile(chunk), next.map(|next| self.tile(next)));
@@ -285,8 +269,8 @@ pub fn codes(stream: &[u8], show: &mut dyn FnMut(&[u64])) -> Result<()> {
     let index = Index::new(header, stream)?;
     let plan = &Plan::for_decoding(header)?;
     let tiles = Tiles { plan, beside: plan, isa: Isa::best() };
-    for (c, body) in (0..header.layout.groups).flat_map(|g| index.bodies(g)) {
-        let tile = tiles.tile((c, index.kind(c), body));
+    for chunk in (0..header.layout.groups).flat_map(|g| index.chunks(g)) {
+        let tile = tiles.tile(chunk);
         match (tile.kind, header.layout.dtype) {
             (Kind::Packed, DType::F32) => decode::codes::<F32>(tiles.plan, tile, show)?,
             (Kind::Packed, DType::F64) => decode::codes::<F64>(tiles.plan, tile, show)?,
@@ -297,7 +281,7 @@ pub fn codes(stream: &[u8], show: &mut dyn FnMut(&[u64])) -> Result<()> {
 }
 
 impl Tiles<'_> {
-    fn tile<'a>(&self, (number, kind, body): (usize, Kind, Body<'a>)) -> decode::Tile<'a> {
+    fn tile<'a>(&self, CodedChunk { number, kind, body }: CodedChunk<'a>) -> decode::Tile<'a> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(number).lens());
         decode::Tile { number, lens, kind, body: body.bytes() }
     }

@@ -2,7 +2,7 @@
 
 use super::Sleek;
 use super::constants::CODEC_SLEEK;
-use crate::bound;
+use crate::codec::promise::{self, mantissa_bits_to_drop};
 use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HEADER_BYTES};
@@ -11,7 +11,6 @@ use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::marks::{self, ROUNDS};
-use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, USUAL};
@@ -27,7 +26,7 @@ const AHEAD_BLOCKS: u64 = 128;
 const FAST_BLOCKS: u32 = 5;
 
 /// Missing values, at most, that an adaptive encoder of their own takes: as in `kernels/sleek/gaps.cuh`.
-const FEW_MISSING: usize = 2;
+pub const FEW_MISSING: usize = 2;
 
 /// The kernels for an element type in a context, but for the long encoders, which are modules of their own.
 #[derive(Clone, Copy)]
@@ -90,15 +89,6 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
         _ => return Ok(None),
     };
     find(CODEC_SLEEK, dtype, part).map(|row| encoder(session, row)).transpose()
-}
-
-/// What mode rel rounds off.
-fn mantissa_bits_to_drop(params: &Params) -> u32 {
-    let mantissa = mantissa_and_bias(params.dtype).0;
-    match params.mode {
-        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
-        _ => 0,
-    }
 }
 
 /// The kernel that compresses, where all sources are aligned to 16 or some are not.
@@ -167,32 +157,17 @@ impl GpuCodec for Sleek {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
         let compress = compressor(arrays, &base, params, layout)?;
-        let drop = mantissa_bits_to_drop(params);
-        let missing = layout.shape.missing.bits();
         let (extension, extension_bytes) = extension_of(layout);
         let searches = search::is_wanted(true, params)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
             let mut args = CompressArgs {
-                batch,
-                bound: params.bound,
-                range: params.range.unwrap_or(0.0),
-                missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
                 extension,
-                dtype: params.dtype as u32,
-                mode: params.mode as u32,
-                fast: (params.profile == Profile::Fast).into(),
-                big_endian: params.big_endian.into(),
-                has_range: params.range.is_some().into(),
-                values: missing.len() as u32,
-                rounded: (drop > 0).into(),
-                drop,
                 extension_bytes,
                 usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
                 search: searches.into(),
-                turn: 0,
-                zero: 0,
+                ..promise::arguments(batch, params, layout)
             };
             let measures = params.mode == Mode::Noa && params.range.is_none();
             if let (true, Some(range), Some(look)) = (measures || searches, base.range, base.look) {

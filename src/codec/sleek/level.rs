@@ -1,7 +1,8 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
+use super::buffers::Buffers;
 use super::decode::Spare;
-use super::encode::{Buffers, Verdict};
+use super::encode::Verdict;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};

@@ -1,20 +1,28 @@
 //! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values
 //! into small integers, and pack each 512-byte subchunk with the fewest bits.
 
+mod buffers;
 mod choose;
+mod collide;
 pub mod constants;
 mod decode;
+mod doubt;
 mod encode;
 mod ends;
 pub mod exponent_map;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod integers;
 mod level;
+mod pack;
 mod parts;
 mod plan;
 pub mod simd;
 
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use gpu::FEW_MISSING;
 pub use plan::Plan;
 
 use std::cell::Cell;
@@ -22,7 +30,7 @@ use std::cell::Cell;
 use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::{Special, SubMode};
 use crate::container::constants::CHUNK_BYTES;
-use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
+use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
@@ -31,6 +39,7 @@ use crate::host::memory::{Kept, Scratch, filled, reserve};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use buffers::Buffers;
 use constants::CODEC_SLEEK;
 use encode::Verdict;
 
@@ -82,28 +91,18 @@ impl CpuCodec for Sleek {
         cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], encoding, src, dst)
     }
 
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()> {
-        let chunks = Chunks { plan: Plan::for_decoding(header)?, isa: Isa::best() };
-        cpu::decompress(&chunks, header, index, wanted, dst, options)
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best() };
+        cpu::decompress(&chunks, index, wanted, dst, options)
     }
 
-    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
-        let plan = Plan::for_decoding(header)?;
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
+        let plan = Plan::for_decoding(index.header())?;
         info.step = plan.quantizer.as_ref().map_or(0.0, |q| q.step.value());
         let (mut modes, mut patched) = ([0; SUBCHUNK_MODES.len()], 0);
-        for g in 0..header.layout.groups {
-            for (c, body) in index.bodies(g) {
-                if index.kind(c) == Kind::Packed {
-                    patched += count_modes(&plan, body.bytes(), &mut modes)?;
-                }
-            }
+        let chunks = (0..index.header().layout.groups).flat_map(|g| index.chunks(g));
+        for chunk in chunks.filter(|chunk| chunk.kind == Kind::Packed) {
+            patched += count_modes(&plan, chunk.body.bytes(), &mut modes)?;
         }
         let detail = |name, counts: &[_]| -> Result<Detail> {
             let mut all = filled(counts.len(), ("", 0))?;
@@ -127,17 +126,17 @@ struct Chunks {
 /// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
 struct Encoder {
     _fpu: fpu::Guard,
-    buffers: encode::Buffers,
+    buffers: Buffers,
     /// The body of a second attempt at a chunk.
     other: Scratch,
 }
 
 thread_local! {
     static USED: Cell<bool> = const { Cell::new(false) };
-    static PLACE: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
+    static PLACE: Cell<Option<Buffers>> = const { Cell::new(None) };
 }
 
-const KEPT: Kept<Option<encode::Buffers>> = Kept { used: &USED, place: &PLACE };
+const KEPT: Kept<Option<Buffers>> = Kept { used: &USED, place: &PLACE };
 
 impl Drop for Encoder {
     fn drop(&mut self) {
@@ -158,7 +157,7 @@ impl ChunkCodec for Chunks {
     fn encoder(&self) -> Result<Encoder> {
         let mut buffers = match KEPT.take() {
             Some(buffers) => buffers,
-            None => encode::Buffers::new()?,
+            None => Buffers::new()?,
         };
         buffers.beside = false;
         let other = Scratch::new(CHUNK_BYTES + cpu::SLACK)?;
@@ -185,15 +184,13 @@ impl ChunkCodec for Chunks {
     fn decode(
         &self,
         decoder: &mut Decoder,
-        _: usize,
-        kind: Kind,
-        body: Body,
+        chunk: CodedChunk,
         ahead: &[u8],
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.isa, &self.plan, kind, body, ahead, &mut decoder.spare, out)
+        decode(self.isa, &self.plan, chunk.kind, chunk.body, ahead, &mut decoder.spare, out)
     }
 }
 

@@ -1,15 +1,14 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::constants::CODEC_SLEEK;
-use crate::bound::{self, Step};
+use crate::codec::promise::{self, Promise};
 use crate::container::missing::{MAX_MISSING, Missing, next_above};
 use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
-use crate::params::{Mode, Params, Profile};
-use crate::primitives::quantize::{self, Quantizer, mantissa_and_bias};
-use crate::runtime::cpu;
+use crate::params::{Params, Profile};
+use crate::primitives::quantize::{self, Quantizer};
 
 /// Parameters of every chunk of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -61,12 +60,6 @@ pub enum Exponents {
     Alone,
 }
 
-/// The four bytes of the header that are SLEEK's: the quantizer's step.
-fn word_of(step: Step) -> [u8; 4] {
-    let [j0, j1] = step.j.to_le_bytes();
-    [j0, j1, step.w, 0]
-}
-
 /// See `Plan::colliding`. An element that is equal to a missing value is not among what is encoded.
 fn colliding(
     dtype: DType,
@@ -97,32 +90,9 @@ impl Plan {
     pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> (Plan, Header) {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
-        let (abs, range) = match params.mode {
-            _ if params.has_few_values() => (0.0, 0.0),
-            Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => {
-                bound::noa(params.bound, params.range, || cpu::range_without(params, &layout.shape.missing, src))
-            }
-            _ => (0.0, 0.0),
-        };
-        let step = Step::for_bound(dtype, abs, params.profile);
-        let mantissa = mantissa_and_bias(dtype).0;
-        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
-            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
-            .filter(|keep| *keep < mantissa);
-        let header = Header {
-            layout: *layout,
-            codec: CODEC_SLEEK,
-            mode: params.mode,
-            profile: params.profile,
-            big_endian: params.big_endian,
-            more: false,
-            word: step.map_or([0; 4], word_of),
-            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
-            range,
-            abs_bound: if step.is_some() { abs } else { 0.0 },
-            stream_bytes: 0,
-        };
+        let promise = Promise::new(params, layout, src);
+        let Promise { abs, step, keep_bits, .. } = promise;
+        let header = promise.header(params, layout, CODEC_SLEEK, 0);
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
         let lossless = quantizer.is_none() && keep_bits.is_none();
         let lossless = lossless && dtype.is_float() && params.profile == Profile::Adaptive;
@@ -189,23 +159,15 @@ impl Plan {
                 shape.section_bytes
             );
         }
-        let [j0, j1, w, zero] = header.word;
+        let [.., zero] = header.word;
         if zero != 0 {
             return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");
         }
-        let step = Step { w, j: i16::from_le_bytes([j0, j1]) };
-        let legal = match step.w {
-            0 => step.j == 0,
-            4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),
-            _ => false,
-        };
-        if !legal {
-            return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
-        }
+        let (step, _) = promise::step_of(header.word, dtype)?;
         Ok(Plan {
             dtype,
             big_endian: header.big_endian,
-            quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
+            quantizer: step.map(|step| Quantizer::new(dtype, step, header.abs_bound)),
             keep_bits: None,
             profile: header.profile,
             exact_apart: false,

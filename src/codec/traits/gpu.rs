@@ -1,6 +1,6 @@
 //! What a codec's side for GPUs is.
 
-use crate::container::{Header, Layout, Region};
+use crate::container::{Header, Layout, MAX_RANK, Region};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::params::Params;
@@ -37,6 +37,11 @@ pub trait GpuCodec: Sync {
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()>;
 }
 
+/// Numbers of the first dimensions; those of the others are 0.
+pub fn padded(numbers: &[u64]) -> [u64; MAX_RANK] {
+    std::array::from_fn(|k| numbers.get(k).copied().unwrap_or(0))
+}
+
 /// What of an array is to be restored.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
@@ -44,4 +49,19 @@ pub enum Part<'a> {
     From(u64),
     /// A box of the one array that there is.
     Box(&'a Region),
+}
+
+impl Part<'_> {
+    /// The first element of a run, and where a box begins and how long it is, as kernels take it; 0 of what it is not.
+    pub fn numbers(&self) -> (u64, [u64; MAX_RANK], [u64; MAX_RANK]) {
+        match self {
+            Part::From(first) => (*first, [0; MAX_RANK], [0; MAX_RANK]),
+            Part::Box(region) => (0, padded(region.start()), padded(region.lens())),
+        }
+    }
+
+    /// Whether it is a box.
+    pub fn is_box(&self) -> bool {
+        matches!(self, Part::Box(_))
+    }
 }

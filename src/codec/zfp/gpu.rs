@@ -3,8 +3,8 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::traits::gpu::{GpuCodec, Part};
-use crate::container::{Geometry, Header, Layout, MAX_RANK};
+use crate::codec::traits::gpu::{GpuCodec, Part, padded};
+use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::Params;
@@ -87,8 +87,6 @@ impl GpuCodec for Zfp {
         let tiles_of = |item: &Item| if arrays.is_batch() { tiles(item.count) } else { layout.chunks as u64 };
         let compress = encoder(session, params.dtype)?.kernel(arrays.items().iter().map(tiles_of).sum())?;
         let dims = layout.shape.dims.lens();
-        let mut lens = [0; MAX_RANK];
-        lens[..dims.len()].copy_from_slice(dims);
         let staged_bytes = staged_bytes(params.dtype, plan.axes.count());
         let room = staged_bytes + (params.dtype.size() << TILE_LOG2);
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
@@ -100,7 +98,7 @@ impl GpuCodec for Zfp {
             let scratch = session.allocate(warps as usize * room)?;
             let args = ZfpCompressArgs {
                 batch,
-                lens,
+                lens: padded(dims),
                 sides_log2,
                 stated: header.bound,
                 scratch: scratch.start(),
@@ -129,21 +127,14 @@ impl GpuCodec for Zfp {
         let base = Base::load(session, dtype)?;
         let tiles_of = |item: &Item| tiles(item.count).max(1);
         let decompress = base.decompress.kernel(streams.items().iter().map(tiles_of).sum())?;
-        let (mut start, mut lens) = ([0; MAX_RANK], [0; MAX_RANK]);
-        let (first, boxed) = match part {
-            Part::From(first) => (*first, 0),
-            Part::Box(region) => {
-                start[..region.start().len()].copy_from_slice(region.start());
-                lens[..region.lens().len()].copy_from_slice(region.lens());
-                (0, 1)
-            }
-        };
+        let (first, start, lens) = part.numbers();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(decompress.warps().into());
             let batch = streams.tell(base.list, decompress, blocks_of)?;
             batch.clear_slots(session)?;
-            let args = ZfpDecompressArgs { batch, first, start, lens, dtype: dtype as u32, boxed };
+            let args =
+                ZfpDecompressArgs { batch, first, start, lens, dtype: dtype as u32, boxed: part.is_box().into() };
             decompress.launch(session, decompress.blocks(batch.work_slots), &args)
         }
     }

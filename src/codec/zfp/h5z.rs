@@ -13,7 +13,7 @@ use super::element::{Element, all_within};
 use super::format::{BLOCK_LOG2, CODEC_ZFP, Coding, MAX_AXES};
 use super::plan::{Plan, scalar};
 use super::{Coder, Tiles, shape, tile};
-use crate::container::{Body, Dims, EntryForm, Geometry, Header, Kind, Layout, Shape};
+use crate::container::{CodedChunk, Dims, EntryForm, Geometry, Header, Kind, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Error, Kind as ErrorKind, Result, fail};
 use crate::exec::ExecOptions;
@@ -423,14 +423,12 @@ impl<E: Element> ChunkCodec for Taken<'_, E> {
     fn decode(
         &self,
         coder: &mut Coder<E>,
-        c: usize,
-        kind: Kind,
-        body: Body,
+        chunk: CodedChunk,
         ahead: &[u8],
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()> {
-        self.tiles.decode(coder, c, kind, body, ahead, out, past_caches)
+        self.tiles.decode(coder, chunk, ahead, out, past_caches)
     }
 }
 

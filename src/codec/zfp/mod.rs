@@ -14,7 +14,7 @@ mod tile;
 use std::marker::PhantomData;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
@@ -109,14 +109,13 @@ fn compress<E: Element>(
 #[inline(never)]
 fn decompress<E: Element>(
     plan: &Plan,
-    header: &Header,
     index: &Index,
     wanted: &Wanted,
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::decompress(&tiles, header, index, wanted, dst, options))
+    with_stack(plan.axes.count(), || cpu::decompress(&tiles, index, wanted, dst, options))
 }
 
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
@@ -138,20 +137,13 @@ impl CpuCodec for Zfp {
         by_dtype!(layout.dtype; compress(plan, header, encoding, src, dst))
     }
 
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()> {
-        let plan = &Plan::for_decoding(header)?;
-        by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        let plan = &Plan::for_decoding(index.header())?;
+        by_dtype!(plan.layout.dtype; decompress(plan, index, wanted, dst, options))
     }
 
-    fn inspect(&self, header: &Header, _: &Index, _: &mut Info) -> Result<()> {
-        Plan::for_decoding(header).map(|_| ())
+    fn inspect(&self, index: &Index, _: &mut Info) -> Result<()> {
+        Plan::for_decoding(index.header()).map(|_| ())
     }
 }
 
@@ -190,17 +182,8 @@ impl<E: Element> ChunkCodec for Tiles<E> {
         tile::encode(&self.plan, lens, &mut coder.buffers, data.bytes(), out)
     }
 
-    fn decode(
-        &self,
-        coder: &mut Coder<E>,
-        c: usize,
-        kind: Kind,
-        body: Body,
-        _: &[u8],
-        out: &mut [u8],
-        _: bool,
-    ) -> Result<()> {
-        let lens = self.plan.axes.lens(self.plan.layout.tile(c).lens());
-        tile::decode(&self.plan, lens, &mut coder.buffers, kind, body.bytes(), out)
+    fn decode(&self, coder: &mut Coder<E>, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+        let lens = self.plan.axes.lens(self.plan.layout.tile(chunk.number).lens());
+        tile::decode(&self.plan, lens, &mut coder.buffers, chunk.kind, chunk.body.bytes(), out)
     }
 }

@@ -3,6 +3,7 @@
 use zfp_rs::{ZfpConfig, ZfpDimensionality, ZfpScalarType, ZfpStreamAlignment};
 
 use super::format::{Axes, CODEC_ZFP, Coding};
+use crate::codec::promise;
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -35,19 +36,8 @@ impl Plan {
             Mode::Precision => Coding::Precision(params.bound as u16),
             _ => Coding::Reversible,
         };
-        let header = Header {
-            layout: *layout,
-            codec: CODEC_ZFP,
-            mode: params.mode,
-            profile: params.profile,
-            big_endian: params.big_endian,
-            more: false,
-            word: coding.to_bytes(),
-            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
-            range: 0.0,
-            abs_bound: if matches!(coding, Coding::Accuracy(_)) { params.bound } else { 0.0 },
-            stream_bytes: 0,
-        };
+        let abs_bound = if matches!(coding, Coding::Accuracy(_)) { params.bound } else { 0.0 };
+        let header = Header { word: coding.to_bytes(), abs_bound, ..promise::header(params, layout, CODEC_ZFP) };
         Ok((Plan { layout: *layout, axes, big_endian: params.big_endian, coding, bound: params.bound }, header))
     }
 

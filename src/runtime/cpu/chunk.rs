@@ -7,7 +7,7 @@ use super::besides::{self, Besides};
 use super::codec::{ChunkCodec, Data, SLACK};
 use super::watched::Watched;
 use crate::container::missing::{self, Mask};
-use crate::container::{Body, Kind, Layout, Wanted};
+use crate::container::{CodedChunk, Header, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::fpu;
@@ -306,59 +306,50 @@ pub struct ChunkDecoder<'a, C: ChunkCodec> {
 }
 
 impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
-    /// For streams of `layout`; fails when memory is short.
-    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool) -> Result<Self> {
+    /// For a stream with this header; fails when memory is short.
+    pub fn new(codec: &'a C, header: &'a Header) -> Result<Self> {
+        let Header { layout, big_endian, .. } = header;
         let mut masks = Vec::new();
         reserve(&mut masks, layout.shape.missing.len())?;
         for _ in layout.shape.missing.bits() {
             masks.push(filled((layout.chunk_bytes() / layout.dtype.size()).div_ceil(64), 0)?);
         }
-        Ok(ChunkDecoder { codec, layout, isa: Isa::best(), big_endian, decoder: codec.decoder()?, apart: None, masks })
+        Ok(ChunkDecoder {
+            codec,
+            layout,
+            isa: Isa::best(),
+            big_endian: *big_endian,
+            decoder: codec.decoder()?,
+            apart: None,
+            masks,
+        })
     }
 
-    /// Decodes a verified body into `out`, the bytes of chunk `c`, as [`ChunkCodec::decode`] does.
+    /// Decodes a verified chunk into `out`, its bytes, as [`ChunkCodec::decode`] does.
     #[inline]
-    pub fn decode(
-        &mut self,
-        c: usize,
-        kind: Kind,
-        body: Body,
-        ahead: &[u8],
-        out: &mut [u8],
-        past_caches: bool,
-    ) -> Result<()> {
-        if kind != Kind::Masked {
-            self.codec.decode(&mut self.decoder, c, kind, body, ahead, out, past_caches)?;
-            besides::put(self.isa, self.layout, self.big_endian, kind, out);
-            return Ok(());
+    pub fn decode(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
+        if chunk.kind != Kind::Masked {
+            return self.unmasked(chunk, ahead, out, past_caches);
         }
         if !past_caches {
-            return self.masked(c, body, ahead, out);
+            return self.masked(chunk, ahead, out);
         }
         let mut apart = self.take_apart()?;
-        self.masked(c, body, ahead, &mut apart[..out.len()])?;
+        self.masked(chunk, ahead, &mut apart[..out.len()])?;
         stream::copy(&apart[..out.len()], out);
         self.apart = Some(apart);
         Ok(())
     }
 
-    /// Decodes a chunk of this number, kind and body into `out`, before the one that comes `next`.
-    pub fn decode_before(
-        &mut self,
-        chunk: (usize, Kind, Body),
-        next: Option<(usize, Kind, Body)>,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let (c, kind, body) = chunk;
-        match kind {
-            Kind::Masked => self.masked(c, body, &[], out),
-            _ => {
-                let next = next.filter(|next| next.1 != Kind::Masked);
-                self.codec.decode_before(&mut self.decoder, chunk, next, out)?;
-                besides::put(self.isa, self.layout, self.big_endian, kind, out);
-                Ok(())
-            }
+    /// Decodes a chunk into `out`, before the one that comes `next`.
+    pub fn decode_before(&mut self, chunk: CodedChunk, next: Option<CodedChunk>, out: &mut [u8]) -> Result<()> {
+        if chunk.kind == Kind::Masked {
+            return self.masked(chunk, &[], out);
         }
+        let next = next.filter(|next| next.kind != Kind::Masked);
+        self.codec.decode_before(&mut self.decoder, chunk, next, out)?;
+        besides::put(self.isa, self.layout, self.big_endian, chunk.kind, out);
+        Ok(())
     }
 
     /// Decodes a chunk as `decode_before` does, and shows what is `wanted` of it: pieces of `dst`, and what belongs
@@ -366,17 +357,16 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     #[inline(never)]
     pub fn decode_pieces(
         &mut self,
-        chunk: (usize, Kind, Body),
-        next: Option<(usize, Kind, Body)>,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
         wanted: &Wanted,
         mut put: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         let mut apart = self.take_apart()?;
-        let c = chunk.0;
-        let len = self.layout.chunk_raw_bytes(c);
+        let len = self.layout.chunk_raw_bytes(chunk.number);
         self.decode_before(chunk, next, &mut apart[..len])?;
         let size = self.layout.dtype.size();
-        self.layout.pieces(c, wanted, &mut |piece| {
+        self.layout.pieces(chunk.number, wanted, &mut |piece| {
             let len = piece.len as usize * size;
             let rows = &apart[piece.in_chunk as usize * size..][..piece.rows as usize * len];
             for (row, bytes) in rows.chunks_exact(len.max(1)).enumerate() {
@@ -394,19 +384,25 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         }
     }
 
+    #[inline]
+    fn unmasked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
+        self.codec.decode(&mut self.decoder, chunk, ahead, out, past_caches)?;
+        besides::put(self.isa, self.layout, self.big_endian, chunk.kind, out);
+        Ok(())
+    }
+
     /// Decodes what is behind the plane, and puts the missing values over it.
-    fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8]) -> Result<()> {
+    fn masked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8]) -> Result<()> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
-        let plane = missing::read_plane(self.isa, body.bytes(), capacity, unit, &mut self.masks)?;
+        let plane = missing::read_plane(self.isa, chunk.body.bytes(), capacity, unit, &mut self.masks)?;
         let kind = Kind::of(plane.inner.into());
-        let inner = body.behind(plane.bytes);
-        let fits = kind == Kind::Packed || kind == Kind::Constant && inner.len == size.next_multiple_of(unit);
+        let body = chunk.body.behind(plane.bytes);
+        let fits = kind == Kind::Packed || kind == Kind::Constant && body.len == size.next_multiple_of(unit);
         if !fits {
-            return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", inner.len);
+            return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", body.len);
         }
-        self.codec.decode(&mut self.decoder, c, kind, inner, ahead, out, false)?;
-        besides::put(self.isa, self.layout, self.big_endian, kind, out);
+        self.unmasked(CodedChunk { kind, body, ..chunk }, ahead, out, false)?;
         for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
             let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
             gaps::put(self.isa, size, mask, value, out);

@@ -1,7 +1,7 @@
 //! What the pipeline asks of a codec whose chunks are independent of each other.
 
 use super::watched::Span;
-use crate::container::{Body, Kind};
+use crate::container::{CodedChunk, Kind};
 use crate::error::Result;
 use crate::primitives::stream::StreamingStores;
 
@@ -36,29 +36,26 @@ pub trait ChunkCodec: Sync {
     fn came_beside(&self, _: &Self::Encoder) -> bool {
         false
     }
-    /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
-    /// `past_caches` they are written as `primitives::stream` does.
-    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
+    /// Decodes a verified chunk into `out`, its bytes, and has what lies `ahead` fetched meanwhile. With `past_caches`
+    /// they are written as `primitives::stream` does.
     fn decode(
         &self,
         decoder: &mut Self::Decoder,
-        c: usize,
-        kind: Kind,
-        body: Body,
+        chunk: CodedChunk,
         ahead: &[u8],
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
-    /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified
-    /// too: some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
+    /// The same where it is known which one comes `next`, which is verified too: some of that may be decoded meanwhile.
+    /// What is wrong with it is told when its turn comes.
     fn decode_before(
         &self,
         decoder: &mut Self::Decoder,
-        (c, kind, body): (usize, Kind, Body),
-        _next: Option<(usize, Kind, Body)>,
+        chunk: CodedChunk,
+        _next: Option<CodedChunk>,
         out: &mut [u8],
     ) -> Result<()> {
-        self.decode(decoder, c, kind, body, &[], out, false)
+        self.decode(decoder, chunk, &[], out, false)
     }
 }
 

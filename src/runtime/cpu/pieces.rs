@@ -9,7 +9,7 @@ use super::chunk::ChunkDecoder;
 use super::codec::ChunkCodec;
 use super::sums::verify;
 use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
-use crate::container::{Header, Index, Layout, Wanted};
+use crate::container::{Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::pool;
@@ -18,22 +18,22 @@ use crate::primitives::stream;
 /// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
 pub fn decompress<C: ChunkCodec>(
     codec: &C,
-    header: &Header,
     index: &Index,
     wanted: &Wanted,
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
+    let layout = &index.header().layout;
     let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
     let (next, dst, failure) = (AtomicUsize::new(0), Shared::new(dst), Mutex::new(None));
     pool::run(tasks, &|| {
-        let done = ChunkDecoder::new(codec, &header.layout, header.big_endian).and_then(|mut decoder| {
+        let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| {
             loop {
                 let g = next.fetch_add(1, Ordering::Relaxed);
-                if g >= header.layout.groups {
+                if g >= layout.groups {
                     return Ok(());
                 }
-                group(&mut decoder, header, index, wanted, g, &dst)?;
+                group(&mut decoder, index, wanted, g, &dst)?;
             }
         });
         if let Err(e) = done {
@@ -47,23 +47,21 @@ pub fn decompress<C: ChunkCodec>(
 /// Verifies group `g` and decodes the chunks of it that are touched, if any is.
 fn group<C: ChunkCodec>(
     decoder: &mut ChunkDecoder<C>,
-    header: &Header,
     index: &Index,
     wanted: &Wanted,
     g: usize,
     dst: &Shared,
 ) -> Result<()> {
-    let layout = &header.layout;
+    let layout = &index.header().layout;
     let is_touched = |c: usize| layout.touches(c, wanted);
     if !layout.group_chunks(g).any(is_touched) {
         return Ok(());
     }
     verify(index, g)?;
-    let mut chunks =
-        index.bodies(g).filter(|(c, _)| is_touched(*c)).map(|(c, body)| (c, index.kind(c), body)).peekable();
+    let mut chunks = index.chunks(g).filter(|chunk| is_touched(chunk.number)).peekable();
     while let Some(chunk) = chunks.next() {
         let next = chunks.peek().copied();
-        if let Some(bytes) = place(layout, chunk.0, wanted) {
+        if let Some(bytes) = place(layout, chunk.number, wanted) {
             // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's
             // scope.
             decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;

@@ -10,7 +10,7 @@ use super::sums::{compare, verify};
 use super::threads::{DECOMPRESSED_PER_THREAD, Shared, UNIT_CHUNKS, tasks};
 use crate::container::checksum::{GroupSum, TOGETHER};
 use crate::container::constants::GROUP_CHUNKS;
-use crate::container::{Body, Header, Index, Layout, Wanted};
+use crate::container::{CodedChunk, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::reserve;
@@ -20,13 +20,12 @@ use crate::primitives::stream;
 /// Decodes elements from `first` on into `dst`.
 pub fn decompress<C: ChunkCodec>(
     codec: &C,
-    header: &Header,
     index: &Index,
     first: u64,
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
-    let layout = &header.layout;
+    let layout = &index.header().layout;
     let first_byte = first as usize * layout.dtype.size();
     let bytes = first_byte..first_byte + dst.len();
     let group_bytes = GROUP_CHUNKS * layout.chunk_bytes();
@@ -39,7 +38,7 @@ pub fn decompress<C: ChunkCodec>(
         for g in groups.clone() {
             verify(index, g)?;
             reserve(places, layout.group_chunks(g).len())?;
-            places.extend(index.bodies(g));
+            places.extend(index.chunks(g));
         }
     }
     let past_caches = options.past_caches(dst.len());
@@ -55,7 +54,7 @@ pub fn decompress<C: ChunkCodec>(
     };
     let failure = Mutex::new(None);
     pool::run(tasks, &|| {
-        let done = ChunkDecoder::new(codec, layout, header.big_endian).and_then(|mut decoder| match &verified {
+        let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| match &verified {
             Some(chunks) => restoration.units(&mut decoder, chunks),
             None => restoration.groups(&mut decoder),
         });
@@ -101,10 +100,10 @@ impl Restoration<'_> {
     }
 
     /// Decodes units of `chunks`, which are verified, until none is left.
-    fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[(usize, Body)]) -> Result<()> {
+    fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[CodedChunk]) -> Result<()> {
         while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
             // SAFETY: the chunks of a unit are the thread's that took it.
-            unit.iter().try_for_each(|(c, body)| unsafe { self.chunk(decoder, *c, *body, &[]) })?;
+            unit.iter().try_for_each(|chunk| unsafe { self.chunk(decoder, *chunk, &[]) })?;
         }
         Ok(())
     }
@@ -117,11 +116,11 @@ impl Restoration<'_> {
             // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from
             // memory each is summed soon, since by the end of the group many would have left the cache again.
             let then = self.take_group();
-            let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
+            let bodies = || then.into_iter().flat_map(|g| self.index.chunks(g)).map(|chunk| chunk.body.bytes());
             let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));
-            for (k, (c, body)) in self.index.bodies(g).enumerate() {
+            for (k, chunk) in self.index.chunks(g).enumerate() {
                 // SAFETY: the chunks of a group are the thread's that took it.
-                unsafe { self.chunk(decoder, c, body, to_fetch.next().unwrap_or_default())? };
+                unsafe { self.chunk(decoder, chunk, to_fetch.next().unwrap_or_default())? };
                 if self.past_caches && (k + 1).is_multiple_of(TOGETHER) {
                     sum.add();
                 }
@@ -132,32 +131,29 @@ impl Restoration<'_> {
         }
     }
 
-    /// Decodes the part of chunk `c` that is wanted, and has what lies `ahead` fetched meanwhile.
+    /// Decodes the part of a chunk that is wanted, and has what lies `ahead` fetched meanwhile.
     ///
     /// # Safety
-    /// No other thread works on chunk `c`.
+    /// No other thread works on that chunk.
     unsafe fn chunk<C: ChunkCodec>(
         &self,
         decoder: &mut ChunkDecoder<C>,
-        c: usize,
-        body: Body,
+        chunk: CodedChunk,
         ahead: &[u8],
     ) -> Result<()> {
-        let start = c * self.chunk_bytes;
-        let chunk = start..start + self.layout.chunk_raw_bytes(c);
-        let wanted = chunk.start.max(self.bytes.start)..chunk.end.min(self.bytes.end);
+        let start = chunk.number * self.chunk_bytes;
+        let whole = start..start + self.layout.chunk_raw_bytes(chunk.number);
+        let wanted = whole.start.max(self.bytes.start)..whole.end.min(self.bytes.end);
         if wanted.is_empty() {
             return Ok(());
         }
         // SAFETY: within this chunk's bytes, which are this thread's alone; `dst` outlives the pool's scope.
         let out = unsafe { self.dst.part(wanted.start - self.bytes.start..wanted.end - self.bytes.start) };
-        let kind = self.index.kind(c);
-        if wanted == chunk {
-            return decoder.decode(c, kind, body, ahead, out, self.past_caches);
+        if wanted == whole {
+            return decoder.decode(chunk, ahead, out, self.past_caches);
         }
         let size = self.layout.dtype.size();
         let part = Wanted::Range { first: (wanted.start / size) as u64, count: (wanted.len() / size) as u64 };
-        decoder
-            .decode_pieces((c, kind, body), None, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
+        decoder.decode_pieces(chunk, None, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
     }
 }

@@ -150,7 +150,7 @@ impl BodySink for Staged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::{Body, Header, Index, Kind, Layout, Wanted};
+    use crate::container::{CodedChunk, Header, Index, Kind, Layout, Wanted};
     use crate::dtype::DType;
     use crate::exec::{ExecOptions, PAST_CACHES_BYTES};
     use crate::params::{Mode, Profile};
@@ -177,9 +177,8 @@ mod tests {
             (Kind::Raw, bytes.len())
         }
 
-        #[rustfmt::skip]
-        fn decode(&self, _: &mut (), _: usize, _: Kind, body: Body, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
-            out.copy_from_slice(&body.bytes()[..out.len()]);
+        fn decode(&self, _: &mut (), chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+            out.copy_from_slice(&chunk.body.bytes()[..out.len()]);
             Ok(())
         }
     }
@@ -209,8 +208,7 @@ mod tests {
         let header = Header::read(&stream[..n]).unwrap();
         let index = Index::new(&header, &stream[..n]).unwrap();
         let mut back = vec![0; src.len()];
-        cpu::decompress(&Plain, &header, &index, &Wanted::Range { first: 0, count: layout.count }, &mut back, options)
-            .unwrap();
+        cpu::decompress(&Plain, &index, &Wanted::Range { first: 0, count: layout.count }, &mut back, options).unwrap();
         assert!(back == src);
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Result, fail};
 
 /// Compares the bodies of group `g` with their checksum.
 pub fn verify(index: &Index, g: usize) -> Result<()> {
-    compare(index, g, GroupSum::new(index.bodies(g).map(|(_, body)| body.bytes())).finish())
+    compare(index, g, GroupSum::new(index.chunks(g).map(|chunk| chunk.body.bytes())).finish())
 }
 
 /// Compares the checksum of the bodies of group `g` with the index.

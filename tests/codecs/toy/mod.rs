@@ -5,7 +5,7 @@
 mod gpu;
 
 use crate::codec::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, Missing, Region, Shape, Wanted};
+use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
@@ -96,19 +96,12 @@ impl CpuCodec for Toy {
         cpu::compress(&tiles, &mut header, &section, encoding, src, dst)
     }
 
-    fn decompress(
-        &self,
-        header: &Header,
-        index: &Index,
-        wanted: &Wanted,
-        dst: &mut [u8],
-        options: ExecOptions,
-    ) -> Result<()> {
-        cpu::decompress(&Tiles::of_stream(header, index)?, header, index, wanted, dst, options)
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        cpu::decompress(&Tiles::of_stream(index)?, index, wanted, dst, options)
     }
 
-    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
-        info.step = Tiles::of_stream(header, index)?.step;
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
+        info.step = Tiles::of_stream(index)?.step;
         Ok(())
     }
 }
@@ -127,8 +120,9 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// From a stream's verified header.
-    fn of_stream(header: &Header, index: &Index) -> Result<Tiles> {
+    /// From a stream's verified header and index.
+    fn of_stream(index: &Index) -> Result<Tiles> {
+        let header = index.header();
         let layout = header.layout;
         let side = SIDE_LOG2.get(layout.shape.dims.rank());
         let expected = side.map(|side| Geometry::tile(&[*side; MAX_RANK][..layout.shape.dims.rank()]));
@@ -335,9 +329,7 @@ impl ChunkCodec for Tiles {
     fn decode(
         &self,
         decoder: &mut Decoder,
-        c: usize,
-        kind: Kind,
-        body: Body,
+        chunk: CodedChunk,
         _: &[u8],
         out: &mut [u8],
         past_caches: bool,
@@ -345,9 +337,10 @@ impl ChunkCodec for Tiles {
         let size = self.size();
         let Decoder { words, bytes, .. } = decoder;
         let bytes = &mut bytes[..out.len()];
-        match kind {
+        let body = chunk.body;
+        match chunk.kind {
             Kind::Packed => {
-                self.unpack(body.bytes(), &self.layout.tile(c), words)?;
+                self.unpack(body.bytes(), &self.layout.tile(chunk.number), words)?;
                 for (place, word) in bytes.chunks_exact_mut(size).zip(words) {
                     place.copy_from_slice(&word.to_le_bytes()[..size]);
                 }

@@ -16,7 +16,7 @@ fn tiles(params: &Params, data: &[u8], way: Option<Way>) -> Vec<usize> {
     FORCED.set(None);
     let header = Header::read(&stream).unwrap();
     let index = Index::new(&header, &stream).unwrap();
-    (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, body)| body.bytes().len()).collect()
+    (0..header.layout.groups).flat_map(|g| index.chunks(g)).map(|chunk| chunk.body.bytes().len()).collect()
 }
 
 /// Bins, and interpolation by every rule that loses something.

@@ -1,16 +1,16 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::lattice::{Bins, Lattice, MULTIPLIERS};
-use crate::bound::{self, Step};
+use crate::bound::Step;
 use crate::codec::predict::format::{CODEC_PREDICT, Grid};
+use crate::codec::promise::{self, Promise};
 use crate::container::missing::MAX_MISSING;
 use crate::container::{Header, Layout, Missing};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
-use crate::params::{Mode, Params};
-use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
-use crate::runtime::cpu;
+use crate::params::Params;
+use crate::primitives::quantize::Quantizer;
 
 /// Parameters of every tile of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -35,41 +35,15 @@ impl Plan {
     pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> Result<(Plan, Header)> {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
-        let (abs, range) = match params.mode {
-            _ if params.has_few_values() => (0.0, 0.0),
-            Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => {
-                bound::noa(params.bound, params.range, || cpu::range_without(params, &layout.shape.missing, src))
-            }
-            _ => (0.0, 0.0),
-        };
-        let step = Step::for_bound(dtype, abs, params.profile);
-        let mantissa = mantissa_and_bias(dtype).0;
-        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
-            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
-            .filter(|keep| *keep < mantissa);
-        let word = step.map_or([0; 4], |step| {
-            let [j0, j1] = step.j.to_le_bytes();
-            [j0, j1, step.w, Lattice::multiplier(dtype, step, abs)]
-        });
-        let header = Header {
-            layout: *layout,
-            codec: CODEC_PREDICT,
-            mode: params.mode,
-            profile: params.profile,
-            big_endian: params.big_endian,
-            more: false,
-            word,
-            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
-            range,
-            abs_bound: if step.is_some() { abs } else { 0.0 },
-            stream_bytes: 0,
-        };
+        let promise = Promise::new(params, layout, src);
+        let Promise { abs, step, keep_bits, .. } = promise;
+        let multiplier = step.map_or(0, |step| Lattice::multiplier(dtype, step, abs));
+        let header = promise.header(params, layout, CODEC_PREDICT, multiplier);
         let mut plan = Plan {
             layout: *layout,
             grid: Grid::new(layout)?,
             big_endian: params.big_endian,
-            bins: step.map(|step| bins(dtype, step, word[3], abs)),
+            bins: step.map(|step| bins(dtype, step, multiplier, abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
         };
@@ -114,7 +88,6 @@ impl Plan {
         let _fpu = fpu::Guard::standard();
         let layout = &header.layout;
         let dtype = layout.dtype;
-        let [j0, j1, w, multiplier] = header.word;
         if layout.unit() != 4 || layout.shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
@@ -123,23 +96,17 @@ impl Plan {
                 layout.shape.section_bytes
             );
         }
-        let step = Step { w, j: i16::from_le_bytes([j0, j1]) };
-        let legal = match step.w {
-            0 => step.j == 0,
-            4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),
-            _ => false,
-        };
-        if !legal {
-            return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
-        }
-        if multiplier != 0 && !(step.w != 0 && Lattice::is_for(dtype, step) && MULTIPLIERS.contains(&multiplier)) {
-            return fail!(Corrupt, "multiplier {multiplier} of step {} * 2^{} is not legal", step.w, step.j);
+        let (step, multiplier) = promise::step_of(header.word, dtype)?;
+        let is_legal = |step| Lattice::is_for(dtype, step) && MULTIPLIERS.contains(&multiplier);
+        if multiplier != 0 && !step.is_some_and(is_legal) {
+            let Step { w, j } = step.unwrap_or(Step { w: 0, j: 0 });
+            return fail!(Corrupt, "multiplier {multiplier} of step {w} * 2^{j} is not legal");
         }
         Ok(Plan {
             layout: *layout,
             grid: Grid::new(layout)?,
             big_endian: header.big_endian,
-            bins: (step.w != 0).then(|| bins(dtype, step, multiplier, header.abs_bound)),
+            bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: ([0; MAX_MISSING], 0),
         })

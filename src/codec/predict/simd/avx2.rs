@@ -76,17 +76,6 @@ unsafe fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     }
 }
 
-/// A method that is one instruction, or a few.
-macro_rules! instructions {
-    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $t),*) -> $r {
-            // SAFETY: the processor has the level, as the token says.
-            unsafe { $body }
-        }
-    )*};
-}
-
 impl Simd<REGISTERS> for Avx2 {
     type V = __m256i;
     type Mask = __m256i;

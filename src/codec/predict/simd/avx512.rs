@@ -64,17 +64,6 @@ const ODD: &[u32; 16] = &[1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
 const FIRST: &[u32; 16] = &[0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
 const SECOND: &[u32; 16] = &[8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
 
-/// A method that is one instruction, or a few.
-macro_rules! instructions {
-    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $t),*) -> $r {
-            // SAFETY: the processor has the level, as the token says.
-            unsafe { $body }
-        }
-    )*};
-}
-
 impl Simd<REGISTERS> for Avx512 {
     type V = __m512i;
     type Mask = __mmask16;

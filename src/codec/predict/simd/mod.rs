@@ -1,6 +1,18 @@
 //! Vectors of 32-bit numbers, once for each SIMD level, and what is compiled for each. No stage is known here: each has
 //! its own methods of a level, which `for_levels` compiles.
 
+/// Methods of a level that are one instruction, or a few.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! instructions {
+    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $t),*) -> $r {
+            // SAFETY: the processor has the level, as the token says.
+            unsafe { $body }
+        }
+    )*};
+}
+
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -60,17 +60,6 @@ unsafe fn set_of(low: uint32x4_t, high: uint32x4_t) -> usize {
     }
 }
 
-/// A method that is one instruction, or a few.
-macro_rules! instructions {
-    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $t),*) -> $r {
-            // SAFETY: every processor of this architecture has NEON.
-            unsafe { $body }
-        }
-    )*};
-}
-
 impl Simd<REGISTERS> for Neon {
     type V = uint32x4_t;
     type Mask = uint32x4_t;

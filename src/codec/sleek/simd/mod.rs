@@ -2,6 +2,81 @@
 //!
 //! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
 
+/// Methods of [`Simd`] for subchunks of `$s` words `$w`, each by a function that takes the level's token first.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_functions {
+    ($w:ty, $s:expr; $($method:tt = $function:path;)+) => {
+        $(by_functions!(@ $method, $w, $s, $function);)+
+    };
+    (@ ends, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn ends(self, words: &[$w; $s], ends: &mut Ends<$w>) -> $w {
+            $function(self, words, ends)
+        }
+    };
+    (@ extremes, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn extremes(self, x: &[[$w; $s]; WARP_TILE]) -> ([$w; WARP_TILE], [$w; WARP_TILE]) {
+            $function(self, x)
+        }
+    };
+    (@ totals, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn totals(self, x: &[[$w; $s]; WARP_TILE], least: &[$w; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+            $function(self, x, least, exponent_bits)
+        }
+    };
+    (@ pack, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn pack(self, codes: &[$w; $s], n: u32, out: &mut [u8]) {
+            $function(self, codes, n, out)
+        }
+    };
+    (@ unpack, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn unpack(self, packed: &[u8], n: u32, codes: &mut [$w; $s]) {
+            $function(self, packed, n, codes)
+        }
+    };
+    (@ try_zigzag_delta_decode, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [$w; $s]) -> bool {
+            $function(self, second_difference, codes)
+        }
+    };
+    (@ width, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn width(self, codes: &[$w; $s]) -> u32 {
+            $function(self, codes)
+        }
+    };
+    (@ widths, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn widths(self, codes: &[$w; $s], widths: &mut [u8; $s]) {
+            $function(self, codes, widths)
+        }
+    };
+    (@ extract_exceptions, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn extract_exceptions(self, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+            $function(self, codes, width, highs)
+        }
+    };
+    (@ pack_highs, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn pack_highs(self, highs: &[$w; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+            $function(self, &highs[..MAX_EXCEPTIONS], n, out);
+            (count * n as usize).div_ceil(8)
+        }
+    };
+    (@ apply_exceptions, $w:ty, $s:expr, $function:path) => {
+        #[inline(always)]
+        fn apply_exceptions(self, codes: &mut [$w; $s], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+            $function(self, codes, width, masks, highs, high_width)
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]

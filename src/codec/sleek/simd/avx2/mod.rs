@@ -1,147 +1,27 @@
-//! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts.
-//!
-//! Unpacking: each half of a vector comes from an address of its own, so that the values it wants begin in its first
-//! byte; a shuffle brings to each lane the bytes that its value begins in, a shift by (position mod 8) aligns them.
-//! Where a value may reach into one byte more than a lane has, the same shuffle of the bytes one lane further on gives
-//! the rest.
-//!
-//! Packing narrow values: pairs by a product, pairs of pairs by a shift, and two of these, eight values and so whole
-//! bytes, by a shuffle. Packing others: strings (64-bit values, or pairs of 32-bit ones) go to memory one by one, each
-//! from the byte that it begins in, with the last bits of the string before it; what a string leaves behind its end the
-//! next one overwrites.
+//! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts (`pack`, `unpack`).
 
 pub(super) mod choose;
 mod ends;
 mod lanes16;
+mod pack;
+pub(super) mod stream;
+mod unpack;
 mod vec;
 mod warp_tile;
 
-use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_of, portable, room};
-use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
 use crate::primitives::quantize::Arithmetic;
-use crate::primitives::stream::{self, Line, bytes};
+use crate::primitives::stream::Line;
 use choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
-use vec::{NARROW, UNPACK32, UNPACK64, load, load_halves, low_halves, pack_narrow, put_strings, store, string_shift};
-
-/// Packs the values in `first` (0 … 3 and 8 … 11) and `second` (4 … 7 and 12 … 15), of which the low `n` bits count.
-///
-/// # Safety
-/// As for `pack_narrow`.
-#[inline(always)]
-unsafe fn pack_halves(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let keep = _mm256_set1_epi32((1 << n) - 1);
-        pack_narrow(_mm256_packus_epi32(_mm256_and_si256(first, keep), _mm256_and_si256(second, keep)), n, out);
-    }
-}
-
-/// Packs `VALUES` (a multiple of 16) values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
-#[inline(always)]
-fn pack_u32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8]) {
-    assert!(codes.len() >= VALUES);
-    room(VALUES * n as usize / 8, out);
-    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: the processor has the level, as the token says; 16 or 8 codes are read at a time, and what is written
-    // behind the packed bytes is less than the slack.
-    unsafe {
-        if n <= NARROW {
-            for i in 0..VALUES / 16 {
-                let at = codes.add(16 * i);
-                let (first, second) = (load_halves(at, at.add(8)), load_halves(at.add(4), at.add(12)));
-                pack_halves(first, second, n, out.add(2 * n as usize * i));
-            }
-            return;
-        }
-        let low = _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32);
-        let gap = 32 - n as i32;
-        let (above, shift) = (_mm256_set1_epi64x(gap.into()), string_shift(2 * n));
-        for i in 0..VALUES / 8 {
-            let v = _mm256_and_si256(load(codes.add(8 * i)), low);
-            // The gap goes below the first value, and then away.
-            let pairs = _mm256_srl_epi64(_mm256_sllv_epi32(v, above), _mm_cvtsi32_si128(gap));
-            // The first pair begins with a byte; whatever stands before it is shifted out.
-            let before = _mm256_permute4x64_epi64::<0b10_01_00_00>(pairs);
-            put_strings::<0>(pairs, before, shift, 2 * n, out.add(n as usize * i));
-        }
-    }
-}
-
-/// The same for `n` ≤ 64.
-#[inline(always)]
-fn pack_u64<const VALUES: usize>(_: Avx2, codes: &[u64], n: u32, out: &mut [u8]) {
-    assert!(codes.len() >= VALUES);
-    room(VALUES * n as usize / 8, out);
-    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: as for `pack_u32`.
-    unsafe {
-        if n <= NARROW {
-            for i in 0..VALUES / 16 {
-                let at = codes.add(16 * i);
-                let first = low_halves(load_halves(at, at.add(8)), load_halves(at.add(2), at.add(10)));
-                let second = low_halves(load_halves(at.add(4), at.add(12)), load_halves(at.add(6), at.add(14)));
-                pack_halves(first, second, n, out.add(2 * n as usize * i));
-            }
-            return;
-        }
-        let low = _mm256_set1_epi64x((u64::MAX >> (64 - n)) as i64);
-        let shift = &UNPACK64[n as usize].shift;
-        for i in 0..VALUES / 8 {
-            let (at, out) = (codes.add(8 * i), out.add(n as usize * i));
-            let first = _mm256_and_si256(load(at), low);
-            let before = _mm256_permute4x64_epi64::<0b10_01_00_00>(first);
-            put_strings::<0>(first, before, shift.load(0), n, out);
-            let second = _mm256_and_si256(load(at.add(4)), low);
-            let before = _mm256_and_si256(load(at.add(3)), low);
-            put_strings::<4>(second, before, shift.load(1), n, out);
-        }
-    }
-}
-
-/// The eight values of `n` bits that are packed at `packed`; `WIDE` where n > 25.
-///
-/// # Safety
-/// The processor has the level's features; n + 24 bytes at `packed` are readable.
-#[inline(always)]
-unsafe fn unpack32<const WIDE: bool>(packed: *const u8, n: u32) -> __m256i {
-    let row = &UNPACK32[n as usize];
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (bytes, shift) = (row.bytes.load(0), row.shift.load(0));
-        let (low, high) = (packed, packed.add(n as usize / 2));
-        let mut v = _mm256_srlv_epi32(_mm256_shuffle_epi8(load_halves(low, high), bytes), shift);
-        if WIDE {
-            let rest = _mm256_shuffle_epi8(load_halves(low.add(4), high.add(4)), bytes);
-            v = _mm256_or_si256(v, _mm256_sllv_epi32(rest, _mm256_sub_epi32(_mm256_set1_epi32(32), shift)));
-        }
-        _mm256_and_si256(v, _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32))
-    }
-}
-
-/// Of the eight values of `n` bits that are packed at `packed` the first (0) or second (1) four; `WIDE` where n > 57.
-///
-/// # Safety
-/// The processor has the level's features; n + 24 bytes at `packed` are readable.
-#[inline(always)]
-unsafe fn unpack64<const WIDE: bool>(packed: *const u8, n: u32, half: usize) -> __m256i {
-    let row = &UNPACK64[n as usize];
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (bytes, shift) = (row.bytes.load(half), row.shift.load(half));
-        let (low, high) = (packed.add(half * n as usize / 2), packed.add((2 * half + 1) * n as usize / 4));
-        let mut v = _mm256_srlv_epi64(_mm256_shuffle_epi8(load_halves(low, high), bytes), shift);
-        if WIDE {
-            let rest = _mm256_shuffle_epi8(load_halves(low.add(8), high.add(8)), bytes);
-            v = _mm256_or_si256(v, _mm256_sllv_epi64(rest, _mm256_sub_epi64(_mm256_set1_epi64x(64), shift)));
-        }
-        _mm256_and_si256(v, _mm256_set1_epi64x((u64::MAX >> (64 - n)) as i64))
-    }
-}
+use pack::{pack_u32, pack_u64};
+use stream::{prefetchw, stream_subchunk};
+use unpack::{unpack32, unpack64};
+use vec::{load, low_halves, store};
 
 /// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` that `places`
 /// tells, or nothing.
@@ -193,70 +73,6 @@ unsafe fn sums64(v: __m256i, carry: &mut __m256i) -> __m256i {
         let sums = _mm256_add_epi64(v, *carry);
         *carry = _mm256_add_epi64(*carry, _mm256_permute4x64_epi64::<0xff>(v));
         sums
-    }
-}
-
-/// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds
-/// its line waits for nothing. All processors with AVX2 know the instruction.
-#[inline(always)]
-pub fn prefetchw(_: Avx2, at: *const u8) {
-    for line in (0..SUBCHUNK_BYTES).step_by(64) {
-        // SAFETY: a prefetch accesses nothing, wherever it points.
-        unsafe {
-            asm!("prefetchw [{0}]", in(reg) at.wrapping_add(line), options(readonly, nostack, preserves_flags));
-        }
-    }
-}
-
-/// See `SimdLevel::stream`, where a chunk begins `SHARED` bytes behind a line: what a subchunk has of its last line
-/// waits for the next one. Vectors are loaded as they were stored: a load of parts of two that were just stored waits
-/// until both are in the cache.
-#[inline(always)]
-fn stream_lines<const SHARED: usize>(_: Avx2, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
-    assert!(at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
-    if at == 0 && SHARED > 0 {
-        stream::copy_piece(&staged[0].0[..64 - SHARED], &mut chunk[..64 - SHARED]);
-    }
-    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one
-    // before on, if there is one, else from the next one on, end before the subchunk does, and are aligned.
-    unsafe {
-        let halves = |line: &Line| [load(line.0.as_ptr()), load(line.0.as_ptr().add(32))];
-        let behind = |a, b| _mm256_permute2x128_si256::<0x21>(a, b);
-        let mut before = halves(last);
-        for (k, line) in staged.iter().enumerate() {
-            let this = halves(line);
-            let [low, high] = match SHARED {
-                0 => this,
-                16 => [behind(before[1], this[0]), behind(this[0], this[1])],
-                32 => [before[1], this[0]],
-                _ => [behind(before[0], before[1]), behind(before[1], this[0])],
-            };
-            if at + 64 * k >= SHARED {
-                let to: *mut __m256i = chunk.as_mut_ptr().add(at + 64 * k - SHARED).cast();
-                _mm256_stream_si256(to, low);
-                _mm256_stream_si256(to.add(1), high);
-            }
-            before = this;
-        }
-        store(last.0.as_mut_ptr(), before[0]);
-        store(last.0.as_mut_ptr().add(32), before[1]);
-    }
-    let end = at + SUBCHUNK_BYTES;
-    if end == chunk.len() && SHARED > 0 {
-        stream::copy_piece(&last.0[64 - SHARED..], &mut chunk[end - SHARED..]);
-    }
-}
-
-/// See `SimdLevel::stream`. A function of its own: in each loop that restores chunks it would take 3 KB.
-#[target_feature(enable = "avx2")]
-#[inline(never)]
-fn stream_subchunk(level: Avx2, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
-    match chunk.as_ptr().addr() % 64 {
-        0 => stream_lines::<0>(level, staged, chunk, at, last),
-        16 => stream_lines::<16>(level, staged, chunk, at, last),
-        32 => stream_lines::<32>(level, staged, chunk, at, last),
-        48 => stream_lines::<48>(level, staged, chunk, at, last),
-        _ => stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]),
     }
 }
 
@@ -369,9 +185,13 @@ impl SimdLevel for Avx2 {
 }
 
 impl Simd<u32, 128> for Avx2 {
-    #[inline(always)]
-    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
-        ends::ends32(self, words, ends)
+    by_functions! { u32, 128;
+        ends = ends::ends32;
+        pack = pack_u32::<128>;
+        totals = warp_tile::totals32;
+        width = lanes32::width;
+        extract_exceptions = lanes32::extract_exceptions;
+        pack_highs = pack_u32::<MAX_EXCEPTIONS>;
     }
 
     #[inline(always)]
@@ -381,11 +201,6 @@ impl Simd<u32, 128> for Avx2 {
             // SAFETY: the processor has the level, as the token says; n + 24 bytes from n·i on are in `packed`.
             unsafe { store(eight.as_mut_ptr(), unpack32::<true>(packed.as_ptr().add(n as usize * i), n)) };
         }
-    }
-
-    #[inline(always)]
-    fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack_u32::<128>(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -426,16 +241,6 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals32(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn width(self, codes: &[u32; 128]) -> u32 {
-        lanes32::width(self, codes)
-    }
-
-    #[inline(always)]
     fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
         // SAFETY: the processor has the level, as the token says; 32 widths are stored.
         unsafe {
@@ -443,17 +248,6 @@ impl Simd<u32, 128> for Avx2 {
             let bytes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
             store(widths.as_mut_ptr(), bytes);
         }
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack_u32::<MAX_EXCEPTIONS>(self, highs, n, out);
-        (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
@@ -485,9 +279,13 @@ impl Simd<u32, 128> for Avx2 {
 }
 
 impl Simd<u64, 64> for Avx2 {
-    #[inline(always)]
-    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
-        ends::ends64(self, words, ends)
+    by_functions! { u64, 64;
+        ends = ends::ends64;
+        pack = pack_u64::<64>;
+        totals = warp_tile::totals64;
+        width = lanes64::width;
+        extract_exceptions = lanes64::extract_exceptions;
+        pack_highs = pack_u64::<MAX_EXCEPTIONS>;
     }
 
     #[inline(always)]
@@ -501,11 +299,6 @@ impl Simd<u64, 64> for Avx2 {
                 store(eight.as_mut_ptr().add(4), unpack64::<true>(from, n, 1));
             }
         }
-    }
-
-    #[inline(always)]
-    fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack_u64::<64>(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -550,16 +343,6 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals64(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn width(self, codes: &[u64; 64]) -> u32 {
-        lanes64::width(self, codes)
-    }
-
-    #[inline(always)]
     fn widths(self, codes: &[u64; 64], widths: &mut [u8; 64]) {
         // SAFETY: the processor has the level, as the token says; 16 widths are stored.
         unsafe {
@@ -568,17 +351,6 @@ impl Simd<u64, 64> for Avx2 {
             let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             _mm_storeu_si128(widths.as_mut_ptr().cast(), bytes);
         }
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack_u64::<MAX_EXCEPTIONS>(self, highs, n, out);
-        (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
@@ -609,14 +381,15 @@ impl Simd<u64, 64> for Avx2 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx2 {
-    #[inline(always)]
-    fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
-        lanes16::pack(self, codes, n, out);
-    }
-
-    #[inline(always)]
-    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u16; S]) {
-        lanes16::unpack(self, packed, n, codes);
+    by_functions! { u16, S;
+        pack = lanes16::pack;
+        unpack = lanes16::unpack;
+        totals = warp_tile::totals16;
+        width = lanes16::width;
+        widths = lanes16::widths;
+        extract_exceptions = lanes16::extract_exceptions;
+        pack_highs = lanes16::pack;
+        apply_exceptions = lanes16::apply_exceptions;
     }
 
     #[inline(always)]
@@ -627,37 +400,6 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
         lanes16::zigzag_delta_decode(self, 0, second_difference, codes)
-    }
-
-    #[inline(always)]
-    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals16(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn width(self, codes: &[u16; S]) -> u32 {
-        lanes16::width(self, codes)
-    }
-
-    #[inline(always)]
-    fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
-        lanes16::widths(self, codes, widths);
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        lanes16::pack(self, &highs[..MAX_EXCEPTIONS], n, out);
-        (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 }
 

@@ -14,7 +14,7 @@ mod warp_tile;
 use std::arch::x86_64::*;
 
 use super::avx2::choose::{transpose, wider};
-use super::avx2::prefetchw;
+use super::avx2::stream::prefetchw;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
@@ -230,9 +230,17 @@ impl SimdLevel for Avx512 {
 }
 
 impl Simd<u32, 128> for Avx512 {
-    #[inline(always)]
-    fn ends(self, words: &[u32; 128], ends: &mut Ends<u32>) -> u32 {
-        ends::ends32(self, words, ends)
+    by_functions! { u32, 128;
+        ends = ends::ends32;
+        extremes = warp_tile::extremes32;
+        totals = warp_tile::totals32;
+        pack = pack_u32::<8>;
+        unpack = unpack_u32;
+        width = lanes32::width;
+        widths = lanes32::widths;
+        extract_exceptions = lanes32::extract_exceptions;
+        pack_highs = pack_u32::<{ MAX_EXCEPTIONS / 16 }>;
+        apply_exceptions = exceptions::apply_exceptions32;
     }
 
     #[inline(always)]
@@ -246,26 +254,6 @@ impl Simd<u32, 128> for Avx512 {
                 _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
             }
         }
-    }
-
-    #[inline(always)]
-    fn extremes(self, x: &[[u32; 128]; WARP_TILE]) -> ([u32; WARP_TILE], [u32; WARP_TILE]) {
-        warp_tile::extremes32(self, x)
-    }
-
-    #[inline(always)]
-    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals32(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack_u32::<8>(self, codes, n, out);
-    }
-
-    #[inline(always)]
-    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
-        unpack_u32(self, packed, n, codes);
     }
 
     #[inline(always)]
@@ -283,38 +271,20 @@ impl Simd<u32, 128> for Avx512 {
             }
         }
     }
-
-    #[inline(always)]
-    fn width(self, codes: &[u32; 128]) -> u32 {
-        lanes32::width(self, codes)
-    }
-
-    #[inline(always)]
-    fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
-        lanes32::widths(self, codes, widths);
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack_u32::<{ MAX_EXCEPTIONS / 16 }>(self, highs, n, out);
-        (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::apply_exceptions32(self, codes, width, masks, highs, high_width);
-    }
 }
 
 impl Simd<u64, 64> for Avx512 {
-    #[inline(always)]
-    fn ends(self, words: &[u64; 64], ends: &mut Ends<u64>) -> u64 {
-        ends::ends64(self, words, ends)
+    by_functions! { u64, 64;
+        ends = ends::ends64;
+        extremes = warp_tile::extremes64;
+        totals = warp_tile::totals64;
+        pack = pack_u64::<8>;
+        unpack = unpack_u64;
+        width = lanes64::width;
+        widths = lanes64::widths;
+        extract_exceptions = lanes64::extract_exceptions;
+        pack_highs = pack_u64::<{ MAX_EXCEPTIONS / 8 }>;
+        apply_exceptions = exceptions::apply_exceptions64;
     }
 
     #[inline(always)]
@@ -328,26 +298,6 @@ impl Simd<u64, 64> for Avx512 {
                 _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);
             }
         }
-    }
-
-    #[inline(always)]
-    fn extremes(self, x: &[[u64; 64]; WARP_TILE]) -> ([u64; WARP_TILE], [u64; WARP_TILE]) {
-        warp_tile::extremes64(self, x)
-    }
-
-    #[inline(always)]
-    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals64(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack_u64::<8>(self, codes, n, out);
-    }
-
-    #[inline(always)]
-    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
-        unpack_u64(self, packed, n, codes);
     }
 
     #[inline(always)]
@@ -365,105 +315,28 @@ impl Simd<u64, 64> for Avx512 {
             }
         }
     }
-
-    #[inline(always)]
-    fn width(self, codes: &[u64; 64]) -> u32 {
-        lanes64::width(self, codes)
-    }
-
-    #[inline(always)]
-    fn widths(self, codes: &[u64; 64], widths: &mut [u8; 64]) {
-        lanes64::widths(self, codes, widths);
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack_u64::<{ MAX_EXCEPTIONS / 8 }>(self, highs, n, out);
-        (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::apply_exceptions64(self, codes, width, masks, highs, high_width);
-    }
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
-    #[inline(always)]
-    fn ends(self, words: &[u16; S], ends: &mut Ends<u16>) -> u16 {
-        ends::ends16(self, words, ends)
-    }
-
-    #[inline(always)]
-    fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
-        warp_tile::extremes16(self, x)
-    }
-
-    #[inline(always)]
-    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        warp_tile::totals16(self, x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
-        pack_u16(self, codes, n, out);
-    }
-
-    #[inline(always)]
-    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u16; S]) {
-        lanes16::unpack(self, packed, n, codes);
-    }
-
-    #[inline(always)]
-    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::try_zigzag_delta_decode(self, second_difference, codes)
-    }
-
-    #[inline(always)]
-    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
-    }
-
-    #[inline(always)]
-    fn width(self, codes: &[u16; S]) -> u32 {
-        lanes16::width(self, codes)
-    }
-
-    #[inline(always)]
-    fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
-        lanes16::widths(self, codes, widths);
-    }
-
-    #[inline(always)]
-    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::extract_exceptions(self, codes, width, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack_u16(self, &highs[..MAX_EXCEPTIONS], n, out);
-        (count * n as usize).div_ceil(8)
+    by_functions! { u16, S;
+        ends = ends::ends16;
+        extremes = warp_tile::extremes16;
+        totals = warp_tile::totals16;
+        pack = pack_u16;
+        unpack = lanes16::unpack;
+        try_zigzag_delta_decode = lanes16::try_zigzag_delta_decode;
+        apply_exceptions = lanes16::apply_exceptions;
+        width = lanes16::width;
+        widths = lanes16::widths;
+        extract_exceptions = lanes16::extract_exceptions;
+        pack_highs = pack_u16;
     }
 }
 
 impl<const S: usize> Simd<u8, S> for Avx512 {
-    #[inline(always)]
-    fn pack(self, codes: &[u8; S], n: u32, out: &mut [u8]) {
-        pack_u8(self, codes, n, out);
-    }
-
-    #[inline(always)]
-    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u8; S]) {
-        lanes8::unpack(self, packed, n, codes);
-    }
-
-    #[inline(always)]
-    fn apply_exceptions(self, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes8::apply_exceptions(self, codes, width, masks, highs, high_width);
+    by_functions! { u8, S;
+        pack = pack_u8;
+        unpack = lanes8::unpack;
+        apply_exceptions = lanes8::apply_exceptions;
     }
 }

@@ -1,0 +1,58 @@
+//! Whether an element of a chunk would come back as a missing value.
+
+use super::choose::Extremes;
+use super::constants::*;
+use super::ends::number_of;
+use super::integers::{Domain, Integers, first_of};
+use super::plan::{Collision, Plan};
+use crate::primitives::quantize::Element;
+use crate::primitives::word::Word;
+
+/// Whether an integer of the chunk is `x`, which stands for a missing value. Few chunks are asked.
+#[cold]
+#[inline(never)]
+pub fn collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<W, S>) -> bool {
+    let x = W::from_u64(x);
+    // What is rounded (mode rel) is compared as an element, without the bits that all drop.
+    let dropped = (W::ONE << domain.shift).sub(W::ONE);
+    if x & dropped != W::ZERO {
+        return false;
+    }
+    let x = x.sar(domain.shift);
+    let is_within = |extremes: &Extremes<W>| {
+        let within = |s: usize| extremes.least[s].biased() <= x.biased() && x.biased() <= extremes.most[s].biased();
+        (0..SUBCHUNKS).any(within)
+    };
+    integers.extremes.as_ref().is_none_or(is_within) && integers.words[1..].iter().any(|words| contains(words, x))
+}
+
+/// Never inlined: of rows of a known length the compiler would make as many pieces of code.
+#[inline(never)]
+fn contains<W: Word>(words: &[W], x: W) -> bool {
+    words.iter().fold(false, |any, w| any | (*w == x))
+}
+
+/// The same of small integers, which are exact distances from the domain's reference.
+#[cold]
+#[inline(never)]
+pub fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<u16, S>) -> bool {
+    let distance = W::from_u64(x).sub(domain.reference);
+    let small = distance.saturate16();
+    W::from_u64(small.extend()) == distance
+        && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
+}
+
+/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers,
+/// too, which then take their places.
+#[cold]
+#[inline(never)]
+pub fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
+    let Some(q) = &plan.quantizer else { return false };
+    let threshold = E::Word::from_u64(q.threshold);
+    src.chunks_exact(size_of::<E::Word>()).all(|bytes| {
+        let word: E::Word = first_of(plan, bytes);
+        let (bin, number) = (E::bin(q, word).to_u64(), number_of(plan.dtype, word.to_u64()));
+        let is_too_far = |c: &Collision| c.integer == bin && number < c.least;
+        word & !E::Word::SIGN >= threshold || !plan.collisions().iter().any(is_too_far)
+    })
+}

@@ -1,0 +1,236 @@
+//! The integers of a chunk, and how its words become them.
+
+use super::buffers::view;
+use super::choose::{Extremes, Words};
+use super::constants::*;
+use super::ends::Ends;
+use super::plan::Plan;
+use crate::codec::sleek::format::Special;
+use crate::codec::sleek::simd::Simd;
+use crate::codec::sleek::simd::scalar::Scalar;
+use crate::params::Profile;
+use crate::primitives::quantize::{self, Element, Quantizer, largest_of, mantissa_and_bias};
+use crate::primitives::round;
+use crate::primitives::stream::{Line, PrefetchQueue};
+use crate::primitives::word::Word;
+use crate::runtime::cpu::Data;
+
+/// Chunks behind one with too wide integers that are taken to be like it.
+const LIKE_THE_LAST: u8 = 15;
+
+/// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
+const SMALL_BITS: u32 = 14;
+
+/// The integers of a chunk. They have the element's width, or are small ones.
+pub struct Integers<'a, W, const S: usize> {
+    pub words: &'a Words<W, S>,
+    /// For the adaptive profile.
+    pub extremes: Option<Extremes<W>>,
+}
+
+/// How the words of a chunk become integers, the same for all its subchunks.
+pub struct Domain<W> {
+    pub shift: u32,
+    pub special: Special,
+    /// Small integers are distances from this one.
+    pub reference: W,
+}
+
+impl<W: Word> Domain<W> {
+    /// Of words without so many low bits, which are all zero.
+    #[inline(always)]
+    pub fn lossless<E: Element<Word = W>>(plan: &Plan, shift: u32) -> Self {
+        let exponent = shift == 0 && E::EXPONENT_BITS > 0 && plan.dtype.is_float();
+        let special = if exponent { Special::Exponent } else { Special::Delta2 };
+        Domain { shift, special, reference: W::ZERO }
+    }
+
+    /// An integer of the encoder's as the format has it.
+    #[inline(always)]
+    pub fn word<X: Word>(&self, x: X) -> W {
+        self.reference.add(W::from_u64(x.extend()))
+    }
+}
+
+/// The data of subchunk `s`, if they do not end within it.
+#[inline(always)]
+fn whole(src: &[u8], s: usize) -> Option<&[u8; SUBCHUNK_BYTES]> {
+    src.get(s * SUBCHUNK_BYTES..)?.first_chunk()
+}
+
+/// Reads the words of subchunk `s`; behind the end of the data its last word again.
+#[inline(always)]
+pub fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &mut [W; S]) {
+    let size = size_of::<W>();
+    match whole(src, s) {
+        Some(data) => (0..S).for_each(|i| words[i] = W::load(&data[i * size..(i + 1) * size])),
+        None => {
+            let last = src.len() / size - 1;
+            (0..S).for_each(|i| words[i] = W::load(&src[(s * S + i).min(last) * size..]));
+        }
+    }
+    if plan.big_endian {
+        words.iter_mut().for_each(|w| *w = w.swap());
+    }
+}
+
+/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before
+/// them, which a window of the first subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer
+/// past the caches.
+#[inline(never)]
+pub fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>) -> Option<&'a Words<E::Word, S>> {
+    let as_they_are = plan.quantizer.is_none() && plan.keep_bits.is_none() && !plan.big_endian;
+    if !as_they_are || cfg!(target_endian = "big") {
+        return None;
+    }
+    // SAFETY: any bytes are words.
+    let ([], words, []) = (unsafe { data.behind(SUBCHUNK_BYTES)?.align_to::<[E::Word; S]>() }) else { return None };
+    let words: &Words<E::Word, S> = words.try_into().ok()?;
+    // One odd word says that there is no shift; where the first subchunk has none, `to_integers` looks at all.
+    let unshifted = !plan.drops_zeros() || words[1].iter().any(|w| *w & E::Word::ONE == E::Word::ONE);
+    unshifted.then_some(words)
+}
+
+/// The chunk's integers x of docs/reference/codecs/sleek.md §3.
+#[inline(always)]
+pub fn to_integers<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
+    plan: &Plan,
+    src: &[u8],
+    words: &mut Words<E::Word, S>,
+    watched: bool,
+    prefetch: &mut PrefetchQueue,
+) -> (Domain<E::Word>, Option<Ends<E::Word>>) {
+    let mut ends = Ends::of(first_of(plan, src));
+    // The adaptive profile knows extremes of bins.
+    let by_ends = watched && (plan.quantizer.is_none() || plan.profile == Profile::Fast);
+    for (s, subchunk) in words[1..].iter_mut().enumerate() {
+        prefetch.fetch(1);
+        load::<E::Word, S>(plan, src, s, subchunk);
+        match (&plan.quantizer, by_ends) {
+            (Some(q), true) => quantize::encode::<E, S>(q, p.ends(subchunk, &mut ends), subchunk),
+            (Some(q), false) => quantize::encode::<E, S>(q, largest_of(subchunk), subchunk),
+            (None, true) => _ = p.ends(subchunk, &mut ends),
+            (None, false) => {}
+        }
+    }
+    let ends = by_ends.then_some(ends);
+    if plan.quantizer.is_some() {
+        return (Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO }, ends);
+    }
+    let words = &mut words[1..];
+    if let Some(keep) = plan.keep_bits {
+        round::encode(words.as_flattened_mut(), mantissa_and_bias(plan.dtype).0, keep);
+    }
+    let shift = if plan.drops_zeros() { common_zeros(words) } else { 0 };
+    if shift > 0 {
+        words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
+    }
+    (Domain::lossless::<E>(plan, shift), ends)
+}
+
+/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
+/// enough to it.
+#[inline(always)]
+pub fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
+    p: P,
+    plan: &Plan,
+    src: &[u8],
+    words: &mut [Line],
+    too_wide: &mut u8,
+    prefetch: &mut PrefetchQueue,
+) -> Option<(E::Word, Extremes<u16>)> {
+    let q = plan.quantizer.as_ref()?;
+    if !P::PREFERS_SMALL || E::Word::BITS <= 16 || plan.profile == Profile::Fast {
+        return None;
+    }
+    if *too_wide > 0 {
+        *too_wide -= 1;
+        return None;
+    }
+    let reference = first_bin::<E>(plan, q, src)?;
+    let words: &mut Words<u16, S> = view(words);
+    // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
+    if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::certain_small::<P>(q, bits, reference));
+    } else {
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::bin(q, bits).sub(reference).saturate16());
+    }
+    let extremes = Extremes::of::<S, P>(p, words, prefetch);
+    if !extremes.fit(SMALL_BITS) {
+        *too_wide = LIKE_THE_LAST;
+        return None;
+    }
+    Some((reference, extremes))
+}
+
+/// The integers of all elements, saturated.
+#[inline(always)]
+fn small_integers<E: Element, const S: usize>(
+    plan: &Plan,
+    src: &[u8],
+    words: &mut Words<u16, S>,
+    prefetch: &mut PrefetchQueue,
+    integer: impl Fn(E::Word) -> u16,
+) {
+    let size = size_of::<E::Word>();
+    let mut loaded = [E::Word::ZERO; S];
+    for (s, small) in words[1..].iter_mut().enumerate() {
+        prefetch.fetch(1);
+        // What need not be put together first is read from where it is.
+        match whole(src, s).filter(|_| !plan.big_endian) {
+            Some(data) => {
+                (0..S).for_each(|i| small[i] = integer(E::Word::load(&data[i * size..][..size])));
+            }
+            None => {
+                load::<E::Word, S>(plan, src, s, &mut loaded);
+                (0..S).for_each(|i| small[i] = integer(loaded[i]));
+            }
+        }
+    }
+}
+
+/// The bits of the first element.
+#[inline(always)]
+pub fn first_of<W: Word>(plan: &Plan, src: &[u8]) -> W {
+    let first = W::load(src);
+    if plan.big_endian { first.swap() } else { first }
+}
+
+/// The bin of the first element, if those of small integers around it are bins as well.
+#[inline(always)]
+fn first_bin<E: Element>(plan: &Plan, q: &Quantizer, src: &[u8]) -> Option<E::Word> {
+    let first: E::Word = first_of(plan, src);
+    let bin = E::bin(q, first);
+    let is_near =
+        first & !E::Word::SIGN < E::Word::from_u64(q.threshold) && bin.magnitude() < E::Word::from_u64(q.k / 2);
+    is_near.then_some(bin)
+}
+
+/// Zero bits at the low end of every word; 0 if all words are zero. Most data have an odd word soon.
+#[inline(always)]
+fn common_zeros<W: Word, const S: usize>(words: &[[W; S]]) -> u32 {
+    let mut any = W::ZERO;
+    for subchunk in words {
+        any = subchunk.iter().fold(any, |a, w| a | *w);
+        if any & W::ONE == W::ONE {
+            return 0;
+        }
+    }
+    if any == W::ZERO { 0 } else { any.trailing_zeros() }
+}
+
+#[inline(always)]
+pub fn is_constant<W: Word, const S: usize>(words: &Words<W, S>) -> bool {
+    let first = words[1][0];
+    words[1..].iter().all(|s| s.iter().fold(W::ZERO, |d, w| d | (*w ^ first)) == W::ZERO)
+}
+
+/// The element's bits for its integer.
+#[inline(always)]
+pub fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> E::Word {
+    match &plan.quantizer {
+        Some(q) => quantize::decode::<E, Scalar>(q, x),
+        None => x << domain.shift,
+    }
+}
