@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use sleek::codec::zfp::h5z::Chunks;
-use sleek::{DType, Device, Mode, Params, route};
+use sleek::{DType, Device, Mode, Params, Search, route};
 
 use crate::bytes::compare;
 use crate::common;
@@ -37,7 +37,8 @@ const SHAPES: [&[u64]; 18] = [
 ];
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
-    Params { codec: 3, dims: dims(lens), ..Params::new(dtype).with_bound(mode, bound) }
+    // Kernels do not search for missing values.
+    Params { codec: 3, dims: dims(lens), search: Search::Off, ..Params::new(dtype).with_bound(mode, bound) }
 }
 
 /// Every kind of coding, from the least that a block may have to more than it needs.

@@ -140,7 +140,7 @@ impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
-        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(true, params)? {
+        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(params.mode.has_bound(), params)? {
             masking(session, params.dtype)?;
             masking_special(session, params.dtype, params.profile)?;
         }
@@ -170,7 +170,7 @@ impl GpuCodec for Sleek {
         let drop = mantissa_bits_to_drop(params);
         let missing = layout.shape.missing.bits();
         let (extension, extension_bytes) = extension_of(layout);
-        let searches = search::is_wanted(true, params)?;
+        let searches = search::is_wanted(params.mode.has_bound(), params)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
