@@ -3,7 +3,7 @@
 use super::choose::{self, Choices, Extremes, Lists, Words};
 use super::constants::*;
 use super::ends::{Ends, number_of};
-use super::plan::{Collision, Exponents, Plan};
+use super::plan::{Exponents, Plan};
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::portable::BitWriter;
 use crate::codec::sleek::simd::scalar::Scalar;
@@ -353,18 +353,21 @@ fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers:
         && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
 }
 
-/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers,
+/// Whether all elements whose integers come back as missing values are within the bound of the next larger numbers,
 /// too, which then take their places.
 #[cold]
 #[inline(never)]
 fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
-    let Some(q) = &plan.quantizer else { return false };
-    let threshold = E::Word::from_u64(q.threshold);
+    let mantissa = mantissa_and_bias(plan.dtype).0;
+    let integer = |word: E::Word| match (&plan.quantizer, plan.keep_bits) {
+        (Some(q), _) => (word & !E::Word::SIGN < E::Word::from_u64(q.threshold)).then(|| E::bin(q, word)),
+        (None, keep) => keep.map(|keep| round::word(word, mantissa, keep)),
+    };
     src.chunks_exact(size_of::<E::Word>()).all(|bytes| {
         let word: E::Word = first_of(plan, bytes);
-        let (bin, number) = (E::bin(q, word).to_u64(), number_of(plan.dtype, word.to_u64()));
-        let is_too_far = |c: &Collision| c.integer == bin && number < c.least;
-        word & !E::Word::SIGN >= threshold || !plan.collisions().iter().any(is_too_far)
+        let number = number_of(plan.dtype, word.to_u64());
+        let is_too_far = |x: E::Word| plan.collisions().iter().any(|c| c.integer == x.to_u64() && number < c.least);
+        !integer(word).is_some_and(is_too_far)
     })
 }
 
