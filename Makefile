@@ -62,6 +62,11 @@ test-long: ## what CI runs: the same on all cases, with the release installed an
 	@bash examples/demo/need.sh cc:gcc
 	$(MAKE) -s -j2 tools programs
 	$(MAKE) -s -j2 rust-tests release
+	$(MAKE) -s scripts
+
+# What is tested from outside, with the release.
+.PHONY: scripts
+scripts:
 	bash tests/install.sh
 	bash tests/python.sh
 	bash tests/quickstart.sh
@@ -132,8 +137,8 @@ miri: ## codecs and format in Miri, which watches each access; needs a nightly t
 	@bash tests/miri.sh $(PART)
 
 MINUTES ?= 10
-fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
-	@bash fuzz/run.sh 10
+fuzz-smoke: ## every fuzz target for a few seconds, two at once; passed over with a word where nightly or cargo-fuzz is missing
+	@SLEEK_FUZZ_AT_ONCE=2 bash fuzz/run.sh 10
 
 fuzz: ## every fuzz target for MINUTES (10), going on from where the last run stopped
 	@SLEEK_FUZZ=required bash fuzz/run.sh $$((60 * $(MINUTES)))

@@ -87,6 +87,15 @@ pub fn rel_mantissa_bits(bound: f64, mantissa: u32) -> u32 {
     (0..mantissa).find(|k| exp2(-(*k as i32) - 1) <= bound).unwrap_or(mantissa)
 }
 
+/// The least number below `next` that is within the relative bound of it; or a little more, since it is rounded.
+pub fn least_relative(next: f64, bound: f64) -> f64 {
+    match bound {
+        _ if bound >= 1.0 => f64::INFINITY,
+        _ if next > 0.0 => (next / (1.0 + bound)).next_up().next_up().next_up(),
+        _ => (next / (1.0 - bound)).next_up().next_up().next_up(),
+    }
+}
+
 /// The absolute bound of `Noa`, and the range it is of: `share` of the caller's range, else of that of `measure()`.
 pub fn noa(share: f64, range: Option<f64>, measure: impl FnOnce() -> Option<(f64, f64)>) -> (f64, f64) {
     let range = range.unwrap_or_else(|| measure().map_or(0.0, |(lo, hi)| sub_down(hi, lo)));

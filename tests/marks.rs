@@ -7,6 +7,7 @@ mod vectors;
 use sleek::{DType, Dims, Mode, Params, Profile, Search};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const ZFP: u8 = 3;
 const MODES: [(Mode, f64); 3] = [(Mode::Abs, 0.05), (Mode::Noa, 1e-2), (Mode::Rel, 1e-2)];
 
 fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {
@@ -38,6 +39,9 @@ fn requests(dtype: DType, big_endian: bool) -> Vec<Params> {
         for profile in Profile::ALL {
             all.push(Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) });
         }
+    }
+    if matches!(dtype, DType::F32 | DType::F64) {
+        all.push(Params { codec: ZFP, big_endian, ..Params::new(dtype).with_bound(Mode::Abs, 0.05) });
     }
     all
 }
@@ -321,5 +325,74 @@ fn kept_with(params: &Params, src: &[u8], stream: &[u8], mark: f64) {
     for (v, r) in of(src).into_iter().zip(of(&sleek::decompress(stream).unwrap())) {
         let (v, r) = (number(v), number(r));
         assert!((v == mark) == (r == mark) && (v == r || (v - r).abs() <= bound), "{v} came back as {r}");
+    }
+}
+
+/// The same under a relative bound, with codec sleek.
+#[test]
+fn a_missing_value_among_the_data_costs_little_under_a_relative_bound() {
+    let path = common::root().join("tests/data/navy_uwnd_12x73x144.f32");
+    let wind: Vec<f64> = std::fs::read(path)
+        .unwrap()
+        .chunks_exact(4)
+        .map(|b| f32::from_le_bytes(b.try_into().unwrap()).into())
+        .collect();
+    for (dtype, big_endian) in FLOATS.into_iter().take(2).zip([false, true]) {
+        let src = bytes(dtype, big_endian, &wind);
+        for (profile, bound) in [(Profile::Adaptive, 1e-2), (Profile::Fast, 1e-3), (Profile::Adaptive, 1e-3)] {
+            let plain = Params { profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Rel, bound);
+            let without = sleek::compress(&plain, &src).unwrap().len();
+            for mark in [2.5, -7.25, 8.0] {
+                let params = Params { missing: sleek::MissingValues::number(Some(mark)), ..plain.clone() };
+                let stream = sleek::compress(&params, &src).unwrap();
+                let (what, n) = (format!("{dtype:?} {profile:?} {bound} {mark}"), stream.len());
+                assert!(10 * n <= 11 * without, "{what}: {n}, {without} without");
+                assert!(sleek::inspect(&stream).unwrap().missing.has_next(), "{what}");
+                let back = sleek::decompress(&stream).unwrap();
+                vectors::exact::judge(&params, 0.0, &src, &back).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let number = |bits: u64| dtype.number(bits);
+                for (v, r) in words(dtype, big_endian, &src).into_iter().zip(words(dtype, big_endian, &back)) {
+                    assert!((number(v) == mark) == (number(r) == mark), "{what}: {v:x} came back as {r:x}");
+                }
+                assert!(sleek::decompress(&sleek::compress(&params, &back).unwrap()).unwrap() == back, "{what}: again");
+            }
+        }
+    }
+}
+
+/// Numbers around a missing value, to the last place, under relative bounds that are hardly or not at all half of what
+/// is rounded off; zeros among missing values.
+#[test]
+fn numbers_next_to_a_missing_value_keep_a_relative_bound() {
+    let random = &mut vectors::Random(53);
+    for round in 0..if common::short() { 200 } else { 2000 } {
+        let dtype = FLOATS[round % 4];
+        let bound = [0.5, 0.4999, 0.25, 0.1, 1e-2, 0.00390625, 1e-3][random.below(7) as usize];
+        let marks = [[2.5, -1.0], [-6.0, 0.0], [1.0, 1.5], [-0.5, 4096.0]][random.below(4) as usize];
+        let missing = sleek::MissingValues::of(&marks.map(sleek::MissingValue::Number)).unwrap();
+        let profile = [Profile::Adaptive, Profile::Fast, Profile::Small][random.below(3) as usize];
+        let params = Params { profile, missing, big_endian: round % 3 == 0, ..Params::new(dtype) };
+        let params = params.with_bound(Mode::Rel, bound);
+        let near = |random: &mut vectors::Random| {
+            let reach = 1 << (2 + random.below(12));
+            let bits = dtype.nearest(marks[random.below(2) as usize]);
+            match random.below(8) {
+                0 => 1 << (8 * dtype.size() - 1),
+                1 => bits,
+                2 => dtype.nearest(random.below(9000) as f64 / 1000.0 - 4.5),
+                _ => bits.wrapping_add(random.below(reach)).wrapping_sub(reach / 2),
+            }
+        };
+        let mask = vectors::mask(dtype);
+        let all = (0..3000).map(|_| near(random) & mask);
+        let elements: Vec<u64> = all.filter(|bits| dtype.number(*bits).is_finite()).collect();
+        let src = vectors::to_bytes(dtype, &elements, params.big_endian);
+        let stream = sleek::compress(&params, &src).unwrap();
+        let back = sleek::decompress(&stream).unwrap();
+        vectors::exact::judge(&params, 0.0, &src, &back).unwrap_or_else(|error| panic!("{params:?}: {error}"));
+        for (v, r) in elements.iter().zip(words(dtype, params.big_endian, &back)) {
+            let is = |bits: u64| marks.contains(&dtype.number(bits));
+            assert!(is(*v) == is(r), "{params:?}: {v:x} came back as {r:x}");
+        }
     }
 }

@@ -10,20 +10,24 @@ mkdir -p "$logs"
 # NAME | the program it needs, and where to have it | what it runs
 checks=(
     "abi        | cc        | apt install gcc                         | cargo test --all-features --test abi --test header"
-    "publish    | cargo     | rustup                                  | cargo publish --dry-run --all-features --allow-dirty -p sleek-compress"
-    "deny       | cargo-deny | cargo install cargo-deny               | make -s deny"
+    "publish    | cargo     | rustup                                  | cargo publish --dry-run --all-features --allow-dirty --workspace"
+    "deny       | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check licenses bans sources"
+    "advisories | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check advisories"
     "sbom       | cargo-cyclonedx | cargo install cargo-cyclonedx     | make -s sbom"
     "reproducible | python3 | apt install python3                     | make -s reproducible"
     "wheel      | python3   | apt install python3                     | make -s portable"
     "wheel-arm  | python3   | apt install python3                     | make -s portable MACHINE=aarch64"
     "decoder    | python3   | apt install python3                     | make -s decoder"
     "debian     | dpkg-deb  | apt install dpkg-dev                    | make -s deb"
-    "lintian    | lintian   | apt install lintian                     | lintian --fail-on error build/deb/*.deb"
+    # The maintainer's address is still to come: docs/internals/release.md §1.
+    "lintian    | lintian   | apt install lintian                     | lintian --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/deb/*.deb"
     "recipes    | python3   | apt install python3                     | bash tests/packages.sh"
     "h5wasm     | node      | apt install nodejs                      | make -s h5wasm"
     "clean-room | debootstrap | apt install debootstrap               | make -s clean-room"
 )
 
+commit=$(git describe --always)$(git diff --quiet HEAD -- . ":!$table" || echo -dirty)
+set -f    # commands are told as they are written
 trim() { local text=$*; echo "${text%"${text##*[![:space:]]}"}"; }
 failed=0 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
@@ -35,12 +39,17 @@ for check in "${checks[@]}"; do
     if ! command -v "$tool" >/dev/null; then
         outcome="not run: $tool is not there ($source)"
     elif bash -c "$command" >"$logs/$name.log" 2>&1 </dev/null; then
-        outcome=passed
+        # What a script could not have it passes over with a word.
+        over=$(grep -h 'passed over' "$logs/$name.log" | tail -n 1)
+        outcome=${over:+"in part: $over"}
+        outcome=${outcome:-passed}
+    elif grep -q 'Could not resolve host' "$logs/$name.log"; then
+        outcome="not run: $(grep -ho 'Could not resolve host.*' "$logs/$name.log" | tail -n 1)"
     else
         outcome="failed: $logs/$name.log" failed=1
     fi
     echo "$name: $outcome ($((SECONDS - begin)) s)"
-    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$(date +%F)" "$(git describe --always --dirty)" "$outcome" "$command" >>"$rows"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$(date +%F)" "$commit" "$outcome" "$command" >>"$rows"
 done
 
 # Rows of checks that were not asked for stay.

@@ -65,12 +65,17 @@ fn the_page_says_the_same() {
 }
 
 /// Name, type, mode, its number and shape of each golden stream.
-const GOLDEN: [(&str, DType, Mode, f64, &[u64]); 12] = [
+const GOLDEN: [(&str, DType, Mode, f64, &[u64]); 17] = [
     ("f32-abs", DType::F32, Mode::Abs, 0.01, &[21, 18]),
     ("f32-abs-infinite", DType::F32, Mode::Abs, 1e-2, &[100]),
     ("f32-rate", DType::F32, Mode::Rate, 9.5, &[10, 9, 7]),
     ("f32-precision", DType::F32, Mode::Precision, 14.0, &[5, 6, 7, 3]),
     ("f32-lossless", DType::F32, Mode::Lossless, 0.0, &[130]),
+    ("f32-abs-zeros", DType::F32, Mode::Abs, 1e-2, &[70]),
+    ("f32-rate-zeros", DType::F32, Mode::Rate, 11.0, &[70]),
+    ("f64-lossless-zeros", DType::F64, Mode::Lossless, 0.0, &[70]),
+    ("f32-abs-found", DType::F32, Mode::Abs, 1e-2, &[12, 30]),
+    ("f64-precision-found", DType::F64, Mode::Precision, 20.0, &[200]),
     ("f64-abs", DType::F64, Mode::Abs, 1e-4, &[5, 4, 7, 6]),
     ("f64-rate", DType::F64, Mode::Rate, 16.0, &[70]),
     ("f64-lossless", DType::F64, Mode::Lossless, 0.0, &[12, 3, 11]),
@@ -89,6 +94,12 @@ fn golden_streams_do_not_change() {
         let mut words = vectors::words("walk", dtype, 6, params.dims.count() as usize);
         if name == "f32-abs-infinite" {
             words[50] = dtype.nearest(f64::INFINITY);
+        }
+        if name.ends_with("zeros") {
+            words[16..28].fill(0); // three whole blocks
+        }
+        if name.ends_with("found") {
+            words[40..90].fill(dtype.nearest(-9999.0));
         }
         let (stream, back) = checked(&params, &vectors::to_bytes(dtype, &words, false));
         let path = folder.join(format!("{name}.slk"));
@@ -251,4 +262,44 @@ fn hostile_bodies_do_no_harm() {
         }
     }
     assert!(taken > 100 && refused > 500, "{taken} taken, {refused} refused");
+}
+
+/// The bits of an element.
+fn word(bytes: &[u8], big_endian: bool) -> u64 {
+    let push = |word: u64, byte: &u8| word << 8 | u64::from(*byte);
+    if big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
+}
+
+/// Missing values that nobody named come back bit for bit under a precision too, and an array of two numbers is exact.
+/// Under a rate nothing is searched for.
+#[test]
+fn marks_are_found_where_no_size_is_asked_for() {
+    for dtype in [DType::F32, DType::F64] {
+        let (mark, number) = (dtype.nearest(-9999.0), |word: u64| dtype.number(word));
+        let mut words = vectors::words("walk", dtype, 3, 9000);
+        words[4000..4700].fill(mark);
+        words[8000] = mark;
+        for (k, (mode, bound)) in
+            [(Mode::Precision, 14.0), (Mode::Abs, 0.01), (Mode::Rate, 8.0)].into_iter().enumerate()
+        {
+            let params = Params { big_endian: k == 1, ..params(dtype, mode, bound, &[90, 100]) };
+            let data = vectors::to_bytes(dtype, &words, params.big_endian);
+            let (stream, back) = checked(&params, &data);
+            let found = sleek::inspect(&stream).unwrap().missing.found();
+            assert_eq!(found, usize::from(mode != Mode::Rate), "{params:?}");
+            if found > 0 {
+                assert!(reference::zfp::decode(&stream).unwrap() == back, "{params:?}");
+                let read =
+                    |bytes: &[u8]| bytes.chunks(dtype.size()).map(|b| word(b, params.big_endian)).collect::<Vec<_>>();
+                for (v, r) in words.iter().zip(read(&back)) {
+                    assert!(if *v == mark { r == mark } else { number(r) != number(mark) }, "{v:x} {r:x}");
+                }
+            }
+        }
+        let two: Vec<u64> = (0..900).map(|i| if i % 7 < 3 { mark } else { dtype.nearest(0.1) }).collect();
+        let data = vectors::to_bytes(dtype, &two, false);
+        for (mode, bound) in [(Mode::Precision, 9.0), (Mode::Abs, 0.5)] {
+            assert!(checked(&params(dtype, mode, bound, &[30, 30]), &data).1 == data, "{mode:?}");
+        }
+    }
 }

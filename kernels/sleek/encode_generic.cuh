@@ -252,10 +252,12 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     // a whole block.
     DEV bool all_come_beside() const {
         if constexpr (MISSING > 0 && T::EXPONENT > 0) {
-            if (!quantized()) return false;
+            if (!quantized() && !plan.drop) return false;
             const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
             const auto words = [&](u32 k) { return filled_vector(source, k); };
-            if (!finder().all_come_beside(quantizer, plan.abs_bound, words)) return false;
+            const bool all = quantized() ? finder().all_come_beside(quantizer, plan.abs_bound, words)
+                                         : finder().all_round_beside(Rounding<T>{plan.drop}, words);
+            if (!all) return false;
             if (threadIdx.x == 0) state.beside = 1;
             return true;
         }
@@ -833,7 +835,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         } else if (threadIdx.x == 0) {
             u64 bits = element_of(shared.told.first[0]);
             if constexpr (MISSING > 0) {
-                if (quantized()) bits = finder(PACK).beside_missing((Word)bits);
+                // Zeros are never rounded to.
+                if (quantized() || (plan.drop && bits & ones<T>(T::BITS - 1)))
+                    bits = finder(PACK).beside_missing((Word)bits);
                 if (const u32 only = gaps(PACK).only()) bits = finder().value(only - 1);
             }
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);

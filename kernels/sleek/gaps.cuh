@@ -342,6 +342,34 @@ template <class T, u32 MOST> struct Finder {
         // A little more, since the difference is rounded.
         return next_up((double)Quantizer<T>::number_of_element(next) - abs_bound);
     }
+    // The same for a relative bound (bound::least_relative, plan::colliding).
+    DEV double least_beside_relative(u32 j) const {
+        Word next;
+        bool there = next_above<T>(value(j), next) && a.bound < 1.0;
+        for (u32 k = 0; k < values(); k++) there &= next != value(k) && (value(k) & ones<T>(T::BITS - 1)) != 0;
+        if (!there) return float_of(0x7ffull << 52);
+        const double number = (double)Quantizer<T>::number_of_element(next);
+        return next_up(next_up(next_up(number / (number > 0.0 ? 1.0 + a.bound : 1.0 - a.bound))));
+    }
+    // Whether all of a chunk's elements that are rounded to missing values are within the relative bound of the next
+    // larger numbers, too; `words` as below. For a whole block.
+    template <class R, class F> DEV bool all_round_beside(const R& rounding, const F& words) const {
+        bool too_far = false;
+#pragma unroll 1
+        for (u32 j = 0; uniform(j) < values(); j++) {
+            const double least = least_beside_relative(j);
+#pragma unroll 1
+            for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(words(k), v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++)
+                    too_far |=
+                        rounding.apply(v[i]) == value(j) && (double)Quantizer<T>::number_of_element(v[i]) < least;
+            }
+        }
+        return !__syncthreads_or(too_far);
+    }
     // Whether all of a chunk's elements with bins that come back as missing values are within the bound of the next
     // larger numbers, too (all_come_beside in src/codec/sleek/collide.rs); `words` has a lane's of the warp's subchunk
     // k, without missing ones. For a whole block.

@@ -20,10 +20,10 @@ use crate::runtime::cpu::{self, Verdict, Watched};
 const GLANCED: usize = 1 << 10;
 const GLANCED_OF: usize = 256 << 10;
 
-/// Whether missing values that nobody named are to be searched for: where a codec searches, a bound would blur them,
-/// and there is room.
+/// Whether missing values that nobody named are to be searched for: where a codec searches, it would blur them, and
+/// there is room.
 pub fn is_wanted(codec_searches: bool, params: &Params) -> Result<bool> {
-    let blurs = params.dtype.is_float() && params.mode.has_bound() && params.bound > 0.0;
+    let blurs = params.dtype.is_float() && params.bound > 0.0;
     let wanted = blurs && params.search == Search::Wanted && codec_searches;
     Ok(wanted && params.missing.of_type(params.dtype)?.len() <= MOST_KNOWN)
 }

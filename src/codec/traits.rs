@@ -36,9 +36,9 @@ pub trait Codec: Sync {
     /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
     /// for.
     fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
-    /// Whether missing values that nobody named are searched for.
-    fn finds_marks(&self) -> bool {
-        true
+    /// Whether missing values that nobody named are searched for in a mode.
+    fn finds_marks(&self, mode: Mode) -> bool {
+        mode.has_bound()
     }
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;

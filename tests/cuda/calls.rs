@@ -39,7 +39,8 @@ fn pointers_of_every_kind_mix() {
     let (shim, _turn) = Shim::get();
     let p = Params::new(DType::F64).with_bound(Mode::Abs, 1e-4);
     mix(shim, &p);
-    mix(shim, &Params { codec: 3, dims: Dims::new(&[5, 40, 25]).unwrap(), ..p });
+    let dims = Dims::new(&[5, 40, 25]).unwrap();
+    mix(shim, &Params { codec: 3, dims, search: sleek::Search::Off, ..p });
 }
 
 /// An array of 5000 elements from and to host and devices, in every combination.

@@ -4,6 +4,11 @@
 #![allow(clippy::undocumented_unsafe_blocks)]
 #![cfg(all(feature = "cuda", target_os = "linux"))]
 
+/// Whether fewer cases of each kind will do: of everything, or of these tests alone, which take long.
+fn short() -> bool {
+    common::short() || std::env::var_os("SLEEK_SHORT_KERNELS").is_some_and(|v| !v.is_empty())
+}
+
 mod bytes;
 mod calls;
 mod capi;

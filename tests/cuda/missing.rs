@@ -7,7 +7,6 @@ use sleek::route::batch::{self, Item};
 use sleek::{DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
-use crate::common;
 use crate::inputs::{Random, data, element, swap};
 use crate::shim::{Memory, Shim};
 
@@ -338,6 +337,47 @@ fn numbers_next_to_missing_values() {
     assert!(with_next > 25, "{with_next} of {round}");
 }
 
+/// The same under relative bounds: numbers that are rounded to a missing value, and chunks that stay exact since one is
+/// too far from the next one, a mark's next number is a mark, or a zero is one.
+#[test]
+fn numbers_that_are_rounded_to_missing_values() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(535353);
+    let (mut round, mut with_next, mut exact) = (0usize, 0, 0);
+    for dtype in FLOATS {
+        for (marks, bound) in [(&[2.5][..], 0.01), (&[-6.0, 1.0], 0.02), (&[-6.0, 4.0], 0.125), (&[3.0, 0.0], 0.01)] {
+            for profile in [Profile::Adaptive, Profile::Fast] {
+                let per_chunk = 16384 / dtype.size();
+                // Chunks of numbers near, of one number alone, and of numbers here and there; a short one.
+                let number = |r: &mut Random, i: usize| match (i / per_chunk % 3, i % 7) {
+                    (k, 3) if (k + round).is_multiple_of(2) => marks[i % marks.len()],
+                    (0, _) => marks[i % marks.len()] * (1.0 + 2.0 * bound * (r.unit() - 0.5)),
+                    (1, _) => marks[0] * (1.0 + bound / 8.0),
+                    (_, j) => [marks[0], 300.0][j / 6] * (1.0 + r.unit()),
+                };
+                let count = 3 * per_chunk + 77;
+                let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(dtype, number(&mut r, i))).collect();
+                let big_endian = round % 3 == 1;
+                if big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                let p = Params { profile, missing: named(marks), big_endian, ..Params::new(dtype) };
+                let p = p.with_bound(Mode::Rel, bound);
+                let what = format!("{dtype:?} {marks:?} {bound} {profile:?}");
+                shim.set(1 + round as u32 % 4, round as u32 % 5);
+                compare(shim, &p, &bytes, [0, dtype.size()][round % 2], &what);
+                let stream = sleek::compress(&p, &bytes).unwrap();
+                let has_next = stream[74] == 1;
+                assert!(!has_next || !marks.contains(&0.0), "{what}");
+                *if has_next { &mut with_next } else { &mut exact } += 1;
+                assert!(restore(shim, &stream, bytes.len(), [0, dtype.size()][round % 2], &what));
+                round += 1;
+            }
+        }
+    }
+    assert!(with_next > 10 && exact > 5, "{with_next} of {round}");
+}
+
 /// Restores elements of a stream on both paths.
 fn part(shim: &'static Shim, stream: &[u8], size: usize, first: usize, count: usize, what: &str) {
     let (src, dst) = (shim.upload(0, stream, 0), shim.allocate(0, count * size));
@@ -399,7 +439,7 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     let (mut found, mut rounds) = ([0; 5], 0);
     for dtype in FLOATS {
         for kind in 0..84 {
-            if common::short() && kind % 3 != dtype as usize % 3 {
+            if crate::short() && kind % 3 != dtype as usize % 3 {
                 continue;
             }
             let (mode, bound) = modes[(kind + kind / 4) % 4];

@@ -7,7 +7,6 @@ use std::ptr::null_mut;
 use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, Search, route};
 
 use crate::bytes::compare;
-use crate::common;
 use crate::forms::{self, form_name};
 use crate::inputs::{self, swap};
 use crate::reference::{self, builder::seal};
@@ -148,7 +147,7 @@ fn tiles_of_every_type_mode_and_shape_come_back() {
         (Mode::Lossless, 0.0),
     ];
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
-    let rounds = if common::short() { 1 } else { 2 };
+    let rounds = if crate::short() { 1 } else { 2 };
     let (mut round, mut met) = (0usize, BTreeSet::new());
     for dtype in DType::ALL {
         for (k, kind) in kinds.iter().enumerate() {
@@ -238,7 +237,7 @@ fn tiles_with_missing_values_come_back() {
     let (shim, _turn) = Shim::get();
     let mut masked = 0;
     for (d, dtype) in [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().enumerate() {
-        for round in 0..if common::short() { 8 } else { 16 } {
+        for round in 0..if crate::short() { 8 } else { 16 } {
             let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
             let (mode, bound) =
                 [(Mode::Noa, 1e-3), (Mode::Lossless, 0.0), (Mode::Abs, 0.5), (Mode::Rel, 1e-3)][round % 4];
@@ -261,7 +260,7 @@ fn tiles_with_missing_values_come_back() {
 fn hostile_bodies_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(77);
-    let rounds = if common::short() { 60 } else { 250 };
+    let rounds = if crate::short() { 60 } else { 250 };
     let (mut taken, mut refused) = (0, 0);
     let patched = |p: &Params| {
         let fresh = field(p, 0.02, 0, 5);
@@ -345,7 +344,7 @@ fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
         (Mode::Abs, 3.0),
     ];
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
-    let rounds = if common::short() { 1 } else { 2 };
+    let rounds = if crate::short() { 1 } else { 2 };
     let (mut round, mut met) = (0usize, BTreeSet::new());
     for dtype in [DType::F32, DType::F64] {
         for (k, kind) in kinds.iter().enumerate() {
@@ -428,7 +427,7 @@ fn tiles_with_missing_values_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let mut masked = 0;
     for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
-        for round in 0..if common::short() { 8 } else { 20 } {
+        for round in 0..if crate::short() { 8 } else { 20 } {
             let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
             let (mode, bound) =
                 [(Mode::Noa, 1e-3), (Mode::Lossless, 0.0), (Mode::Abs, 0.5), (Mode::Rel, 1e-3), (Mode::Abs, 0.01)]

@@ -3,10 +3,9 @@
 use std::ptr::null_mut;
 
 use sleek::codec::zfp::h5z::Chunks;
-use sleek::{DType, Device, Mode, Params, route};
+use sleek::{DType, Device, Mode, Params, Search, route};
 
 use crate::bytes::compare;
-use crate::common;
 use crate::reference::builder::seal;
 use crate::shim::Shim;
 use crate::vectors::requests::{array, dims};
@@ -37,7 +36,8 @@ const SHAPES: [&[u64]; 18] = [
 ];
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
-    Params { codec: 3, dims: dims(lens), ..Params::new(dtype).with_bound(mode, bound) }
+    // Kernels do not search for missing values.
+    Params { codec: 3, dims: dims(lens), search: Search::Off, ..Params::new(dtype).with_bound(mode, bound) }
 }
 
 /// Every kind of coding, from the least that a block may have to more than it needs.
@@ -52,7 +52,7 @@ fn modes(dtype: DType) -> Vec<(Mode, f64)> {
 #[test]
 fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    let every = if common::short() { 15 } else { 3 }; // the stand-in takes its time
+    let every = if crate::short() { 15 } else { 3 }; // the stand-in takes its time
     let mut round = 0;
     for dtype in TYPES {
         for (mode, bound) in modes(dtype) {
@@ -77,7 +77,7 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
 fn tiles_whose_bound_does_not_hold_are_those_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(77);
-    for round in 0..if common::short() { 30 } else { 100 } {
+    for round in 0..if crate::short() { 30 } else { 100 } {
         let dtype = [DType::F32, DType::F64][round % 2];
         let (mantissa, _) = vectors::float_layout(dtype).unwrap();
         let scale = [0, 8, -60, -110, 60][round / 2 % 5];
@@ -103,7 +103,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(9);
     let mut sound = 0;
-    for round in 0..if common::short() { 300 } else { 1000 } {
+    for round in 0..if crate::short() { 300 } else { 1000 } {
         let dtype = TYPES[round % 4];
         let modes = modes(dtype);
         let (mode, bound) = modes[round / 4 % modes.len()];
@@ -149,7 +149,7 @@ fn tiles_that_were_taken_over_come_back() {
     for (n, (dtype, shape)) in TYPES.into_iter().flat_map(|t| shapes.into_iter().map(move |s| (t, s))).enumerate() {
         for (k, (mode, bound)) in requests.into_iter().enumerate() {
             // Where time matters, every request with every second shape.
-            if (mode == Mode::Abs && !dtype.is_float()) || (common::short() && (n + k) % 2 == 1) {
+            if (mode == Mode::Abs && !dtype.is_float()) || (crate::short() && (n + k) % 2 == 1) {
                 continue;
             }
             let params = params(dtype, mode, bound, shape);
@@ -184,7 +184,7 @@ fn warps_that_take_several_tiles_restore_them() {
         (DType::F64, Mode::Lossless, 0.0, &[40, 33, 20, 12]),
         (DType::F64, Mode::Precision, 13.0, &[400_000]),
     ];
-    let count = if common::short() { 2 } else { 4 };
+    let count = if crate::short() { 2 } else { 4 };
     for (k, (dtype, mode, bound, shape)) in cases.into_iter().take(count).enumerate() {
         let params = params(dtype, mode, bound, shape);
         shim.set(1 + k as u32, k as u32);

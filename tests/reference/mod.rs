@@ -458,7 +458,7 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
             ensure_zero(&body[size..], "after the constant")?;
             body[..size].repeat(len / size)
         }
-        _ => return masked(header, lens, body),
+        _ => return masked(header, lens, body, |kind, body| restore(header, lens, kind, body)),
     };
     bytes.truncate(len);
     if header.big_endian {
@@ -469,8 +469,13 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
 
 // ---- the stream, §5: missing values and planes ----
 
-/// A masked body: a plane, and behind it a packed or constant body with the other elements.
-fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
+/// A masked body: a plane, and behind it a packed or constant body with the other elements, which `restore` knows.
+fn masked(
+    header: &Container,
+    lens: &[u64],
+    body: &[u8],
+    restore: impl FnOnce(u64, &[u8]) -> Outcome<Vec<u8>>,
+) -> Outcome<Vec<u8>> {
     let size = header.elem_bytes;
     let raw = header.ceil_unit(lens.iter().product::<u64>() as usize * size);
     ensure(!header.missing.is_empty(), || "a masked chunk of a stream without missing values".into())?;
@@ -485,7 +490,7 @@ fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
     ensure(inner == 0 && !rest.is_empty() || inner == 2, || {
         format!("a masked body has one of kind {inner} and {} bytes within", rest.len())
     })?;
-    let mut data = restore(header, lens, inner, rest)?;
+    let mut data = restore(inner, rest)?;
     let mut reader = Reader { rest: plane.get(4..).ok_or("a plane of less than 4 bytes")? };
     let mut taken = vec![false; header.capacity().next_multiple_of(64)];
     for (k, value) in header.missing.iter().enumerate().filter(|(k, _)| which >> k & 1 == 1) {
@@ -506,7 +511,7 @@ fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
 
 /// The element itself, or the next larger number where a missing value is the same number; for one missing value after
 /// the other.
-fn beside(header: &Header, element: u64) -> u64 {
+fn beside(header: &Container, element: u64) -> u64 {
     let sign = 1u64 << (8 * header.elem_bytes - 1);
     let special = header.float.as_ref().map_or(0, |float| ((1 << float.exponent) - 1) << float.mantissa);
     let number = |bits: u64| match header.elem_bytes {
@@ -831,7 +836,7 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
         let body = slice(stream, at, bytes)?;
         at += bytes;
         if header.codec == 4 {
-            found.extend(predict::features(&header, kind, body)?);
+            found.extend(predict::features(&header, &header.chunk(chunk).1, kind, body)?);
             continue;
         }
         match kind {

@@ -701,7 +701,7 @@ fn integrate(set: u64, own: [usize; 3], mut words: Vec<u64>) -> Vec<u64> {
 }
 
 /// The features of the codec that a valid body uses, by name.
-pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>> {
+pub fn features(s: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>> {
     let mut found = Vec::new();
     let (kind, body) = match kind {
         3 => {
@@ -733,6 +733,15 @@ pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>
     });
     let predictors = ["predict: axes", "predict: smooth", "predict: rough"];
     found.push(predictors[(head >> 3 & 3) as usize]);
+    let Geometry::Tiles(sides) = &s.geometry else { return Err("no tiles".into()) };
+    if head >> 3 & 3 == 2 && axes(sides, lens).0.iter().all(|len| *len > 2) {
+        found.push("predict: rough xyz");
+    }
+    let words = [0, 1, 2, 4][(head >> 24 & 3) as usize];
+    let form = if head >> 5 & 3 == 3 || s.step_w == 0 { 2 } else { 0 };
+    if head >> 8 & 1 == 1 && number(body, 4 + form + 2 * words + 2, 2)? > 0 {
+        found.push("predict: exceptions");
+    }
     let flags = [(7, "predict: table"), (8, "predict: patches"), (9, "predict: sparse")];
     found.extend(flags.into_iter().filter(|(bit, _)| head >> bit & 1 == 1).map(|(_, name)| name));
     Ok(found)

@@ -1,6 +1,6 @@
 //! Codec zfp, written from docs/reference/codecs/zfp.md alone: one bit after another.
 
-use super::{Container, Geometry, Outcome, container, ensure, number, slice};
+use super::{Container, Geometry, Outcome, beside, container, ensure, masked, number, slice};
 
 /// Bits of a stream, and how many were taken.
 struct Bits<'a> {
@@ -239,7 +239,28 @@ impl Stream {
         }
         let words = bits.at.div_ceil(64);
         ensure(8 * words == bytes.len() as u64, || format!("{words} words in {} bytes", bytes.len()))?;
-        Ok(elements)
+        let is_next = self.container.next;
+        Ok(elements.into_iter().map(|e| if is_next { beside(&self.container, e) } else { e }).collect())
+    }
+
+    /// The elements of a body of a tile with these lengths, and with these along its axes.
+    fn body(&self, general: Coding, kind: u64, body: &[u8], lens: &[u64], along: &[u64; 4]) -> Outcome<Vec<u64>> {
+        let (size, float) = (self.container.elem_bytes, self.container.float.is_some());
+        let count: u64 = lens.iter().product();
+        match kind {
+            0 if body.len().is_multiple_of(8) => self.tile(general, body, along),
+            0 => self.tile(Coding::read(slice(body, 0, 4)?, float, self.w)?, &body[4..], along),
+            1 => (0..count).map(|i| number(body, i * size as u64, size as u64)).collect(),
+            2 => Ok(vec![number(body, 0, size as u64)?; count as usize]),
+            _ => {
+                let little = Container { big_endian: false, ..self.container.clone() };
+                let bytes = masked(&little, lens, body, |kind, body| {
+                    let words = self.body(general, kind, body, lens, along)?;
+                    Ok(words.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect())
+                })?;
+                bytes.chunks(size).map(|word| number(word, 0, size as u64)).collect()
+            }
+        }
     }
 }
 
@@ -248,7 +269,7 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     let container = container(stream)?;
     ensure(container.codec == 3 && container.unit == 4, || format!("codec {}", container.codec))?;
     ensure(matches!(stream[9], 1 | 2 | 7 | 8), || format!("type {}", stream[9]))?;
-    ensure(container.missing.is_empty() && container.section.is_empty(), || "missing values".into())?;
+    ensure(container.section.is_empty(), || "a section".into())?;
     let Geometry::Tiles(sides) = container.geometry.clone() else { return Err("no tiles".into()) };
     let axes: Vec<usize> = (0..sides.len()).rev().filter(|k| sides[*k] > 0).collect();
     let right = (1..=4).contains(&axes.len()) && axes.iter().all(|k| sides[*k] >= 2) && sides.iter().sum::<u32>() <= 12;
@@ -270,15 +291,8 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
             lens[k] = side.min(dims[k] - start[k]);
             rest /= tiles;
         }
-        let count: u64 = lens.iter().product();
         let along: [u64; 4] = std::array::from_fn(|axis| axes.get(axis).map_or(1, |k| lens[*k]));
-        let words = match kind {
-            0 if body.len().is_multiple_of(8) => s.tile(general, body, &along),
-            0 => s.tile(Coding::read(slice(body, 0, 4)?, float, s.w)?, &body[4..], &along),
-            1 => (0..count).map(|i| number(body, i * size as u64, size as u64)).collect(),
-            2 => Ok(vec![number(body, 0, size as u64)?; count as usize]),
-            _ => Err("a masked chunk".into()),
-        };
+        let words = s.body(general, kind, body, &lens, &along);
         for (i, word) in words.map_err(|e| format!("chunk {chunk}: {e}"))?.into_iter().enumerate() {
             let (mut place, mut i, mut stride) = (0, i as u64, 1);
             for k in (0..dims.len()).rev() {

@@ -85,7 +85,7 @@ impl GpuCodec for Predict {
         if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
             return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
         }
-        if search::is_wanted(true, params).unwrap_or(true) {
+        if search::is_wanted(params.mode.has_bound(), params).unwrap_or(true) {
             return Some("codec predict has no kernels that search for missing values; 'no-fill' needs none".into());
         }
         let has_bins = matches!(params.mode, Mode::Abs | Mode::Noa) && params.bound > 0.0;

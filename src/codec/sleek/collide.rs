@@ -4,8 +4,9 @@ use super::choose::Extremes;
 use super::constants::*;
 use super::ends::number_of;
 use super::integers::{Domain, Integers, first_of};
-use super::plan::{Collision, Plan};
-use crate::primitives::quantize::Element;
+use super::plan::Plan;
+use crate::primitives::quantize::{Element, mantissa_and_bias};
+use crate::primitives::round;
 use crate::primitives::word::Word;
 
 /// Whether an integer of the chunk is `x`, which stands for a missing value. Few chunks are asked.
@@ -42,17 +43,20 @@ pub fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integ
         && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
 }
 
-/// Whether all elements with bins that come back as missing values are within the bound of the next larger numbers,
+/// Whether all elements whose integers come back as missing values are within the bound of the next larger numbers,
 /// too, which then take their places.
 #[cold]
 #[inline(never)]
 pub fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
-    let Some(q) = &plan.quantizer else { return false };
-    let threshold = E::Word::from_u64(q.threshold);
+    let mantissa = mantissa_and_bias(plan.dtype).0;
+    let integer = |word: E::Word| match (&plan.quantizer, plan.keep_bits) {
+        (Some(q), _) => (word & !E::Word::SIGN < E::Word::from_u64(q.threshold)).then(|| E::bin(q, word)),
+        (None, keep) => keep.map(|keep| round::word(word, mantissa, keep)),
+    };
     src.chunks_exact(size_of::<E::Word>()).all(|bytes| {
         let word: E::Word = first_of(plan, bytes);
-        let (bin, number) = (E::bin(q, word).to_u64(), number_of(plan.dtype, word.to_u64()));
-        let is_too_far = |c: &Collision| c.integer == bin && number < c.least;
-        word & !E::Word::SIGN >= threshold || !plan.collisions().iter().any(is_too_far)
+        let number = number_of(plan.dtype, word.to_u64());
+        let is_too_far = |x: E::Word| plan.collisions().iter().any(|c| c.integer == x.to_u64() && number < c.least);
+        !integer(word).is_some_and(is_too_far)
     })
 }

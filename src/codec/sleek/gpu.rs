@@ -130,7 +130,7 @@ impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
-        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(true, params)? {
+        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(params.mode.has_bound(), params)? {
             masking(session, params.dtype)?;
             masking_special(session, params.dtype, params.profile)?;
         }
@@ -158,7 +158,7 @@ impl GpuCodec for Sleek {
         let base = Base::load(session, params.dtype)?;
         let compress = compressor(arrays, &base, params, layout)?;
         let (extension, extension_bytes) = extension_of(layout);
-        let searches = search::is_wanted(true, params)?;
+        let searches = search::is_wanted(params.mode.has_bound(), params)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;

@@ -1,6 +1,7 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::constants::CODEC_SLEEK;
+use crate::bound;
 use crate::codec::promise::{self, Promise};
 use crate::container::missing::{MAX_MISSING, Missing, next_above};
 use crate::container::{EntryForm, Geometry, Header, Layout};
@@ -60,14 +61,23 @@ pub enum Exponents {
     Alone,
 }
 
-/// See `Plan::colliding`. An element that is equal to a missing value is not among what is encoded.
+/// See `Plan::colliding`. An element that is equal to a missing value is not among what is encoded. The bound is an
+/// absolute one with a quantizer, otherwise relative to each element.
 fn colliding(
     dtype: DType,
     missing: &Missing,
     quantizer: Option<&Quantizer>,
     keep_bits: Option<u32>,
-    abs_bound: f64,
+    bound: f64,
 ) -> ([Collision; MAX_MISSING], usize) {
+    // A zero that is not a missing value, but equal to one, must not become another number where zeros stay.
+    let has_zero = missing.bits().iter().any(|bits| dtype.number(*bits) == 0.0);
+    let has_next = quantizer.is_some() || keep_bits.is_some() && !has_zero;
+    let least_beside = |next| match quantizer {
+        // A little more, since the difference is rounded.
+        Some(_) => (dtype.number(next) - bound).next_up(),
+        None => bound::least_relative(dtype.number(next), bound),
+    };
     let mut all = ([Collision::NONE; MAX_MISSING], 0);
     for bits in missing.bits() {
         let integer = match quantizer {
@@ -75,9 +85,8 @@ fn colliding(
             None => keep_bits.map(|_| *bits),
         };
         let Some(integer) = integer else { continue };
-        let next = next_above(dtype, *bits).filter(|next| quantizer.is_some() && !missing.bits().contains(next));
-        // A little more, since the difference is rounded.
-        let least = next.map_or(f64::INFINITY, |next| (dtype.number(next) - abs_bound).next_up());
+        let next = next_above(dtype, *bits).filter(|next| has_next && !missing.bits().contains(next));
+        let least = next.map_or(f64::INFINITY, least_beside);
         all.0[all.1] = Collision { integer, missing: *bits, next: next.unwrap_or(*bits), least };
         all.1 += 1;
     }
@@ -94,6 +103,7 @@ impl Plan {
         let Promise { abs, step, keep_bits, .. } = promise;
         let header = promise.header(params, layout, CODEC_SLEEK, 0);
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
+        let bound = if quantizer.is_some() { abs } else { params.bound };
         let lossless = quantizer.is_none() && keep_bits.is_none();
         let lossless = lossless && dtype.is_float() && params.profile == Profile::Adaptive;
         let plan = Plan {
@@ -104,7 +114,7 @@ impl Plan {
             profile: params.profile,
             exact_apart: false,
             exponents: if lossless { Exponents::Doubted } else { Exponents::Chosen },
-            colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits, abs),
+            colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits, bound),
         };
         (plan, header)
     }

@@ -52,9 +52,9 @@ impl Codec for Zfp {
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
-    /// Its streams are those of ZFP, of which rates are known in advance.
-    fn finds_marks(&self) -> bool {
-        false
+    /// A rate is a size, and has room for named ones alone.
+    fn finds_marks(&self, mode: Mode) -> bool {
+        matches!(mode, Mode::Abs | Mode::Precision)
     }
 
     fn cpu(&self) -> &dyn CpuCodec {

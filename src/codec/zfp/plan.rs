@@ -29,6 +29,7 @@ impl Plan {
     pub fn for_encoding(params: &Params, layout: &Layout) -> Result<(Plan, Header)> {
         let axes = Axes::new(layout)?;
         let coding = match params.mode {
+            _ if params.has_few_values() => Coding::Reversible,
             Mode::Abs if params.bound > 0.0 => {
                 Coding::Accuracy(ZfpConfig::fixed_accuracy(params.bound).min_exp() as i16)
             }

@@ -52,7 +52,7 @@ impl Codec for Toy {
     }
 
     /// Its kernels do not.
-    fn finds_marks(&self) -> bool {
+    fn finds_marks(&self, _: Mode) -> bool {
         false
     }
 
