@@ -1,7 +1,8 @@
 //! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
 //! restored.
 
-use super::levels::{CLASSES, COARSE, End, LevelLayout, MIDDLE, NodeLevel, is_new};
+use super::ABSENT;
+use super::levels::{CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
 use crate::codec::predict::format::Rule;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
@@ -10,20 +11,20 @@ use crate::primitives::lorenzo::AXES;
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;
 
-/// What goes through a tile. All slices but `codes` have the places of a [`LevelLayout`]: rows are written to a vector
-/// behind their ends.
+/// What goes through a tile. Numbers and what is restored have the places of a [`LevelLayout`]: rows are written to a
+/// vector behind their ends.
 pub struct Pass<'a, L: Lanes> {
     pub l: L,
     pub rule: Rule,
     /// Of an encoder the numbers that are encoded.
     pub numbers: &'a [u32],
-    /// All bits of those that count, where some do not.
-    pub mask: Option<&'a [u32]>,
+    /// Some of them are `ABSENT`.
+    pub is_masked: bool,
     /// What is restored.
     pub restored: &'a mut [u32],
-    /// What was restored less what was predicted.
+    /// What was restored less what was predicted: of a level at a time, from its `errors` on.
     pub errors: &'a mut [u32],
-    /// Of an encoder the codes, signed.
+    /// Of an encoder the codes, signed: of a class at a time.
     pub signed: &'a mut [u32],
     /// The codes, in their order, with room for a vector behind them: of a decoder signed.
     pub codes: &'a mut [u32],
@@ -38,8 +39,9 @@ struct Rows {
     /// Rows of each, one behind the other, and their length.
     count: usize,
     len: usize,
-    /// Where the first row begins, and its codes; from plane to plane.
+    /// Where the first row begins, and the first one of the class, and its codes; from plane to plane.
     at: usize,
+    first: usize,
     code: usize,
     plane: usize,
     code_plane: usize,
@@ -61,19 +63,19 @@ impl<L: Lanes> Pass<'_, L> {
     #[inline(always)]
     pub fn run<const ENCODE: bool>(&mut self, layout: &LevelLayout) {
         for l in (0..layout.levels.len()).rev() {
-            let level = &layout.levels[l];
+            let (level, ends) = (&layout.levels[l], &layout.ends[..]);
             if l + 1 == layout.levels.len() {
                 self.anchors::<ENCODE>(level);
             }
             for class in CLASSES {
                 match class {
-                    0b001 => self.class::<ENCODE, 0b001>(level),
-                    0b010 => self.class::<ENCODE, 0b010>(level),
-                    0b100 => self.class::<ENCODE, 0b100>(level),
-                    0b011 => self.class::<ENCODE, 0b011>(level),
-                    0b101 => self.class::<ENCODE, 0b101>(level),
-                    0b110 => self.class::<ENCODE, 0b110>(level),
-                    _ => self.class::<ENCODE, 0b111>(level),
+                    0b001 => self.class::<ENCODE, 0b001>(level, ends),
+                    0b010 => self.class::<ENCODE, 0b010>(level, ends),
+                    0b100 => self.class::<ENCODE, 0b100>(level, ends),
+                    0b011 => self.class::<ENCODE, 0b011>(level, ends),
+                    0b101 => self.class::<ENCODE, 0b101>(level, ends),
+                    0b110 => self.class::<ENCODE, 0b110>(level, ends),
+                    _ => self.class::<ENCODE, 0b111>(level, ends),
                 }
             }
             if l > 0 {
@@ -109,7 +111,8 @@ impl<L: Lanes> Pass<'_, L> {
     fn anchor<const ENCODE: bool>(&mut self, at: usize, code: usize, p: u32, step: u32) {
         let code = &mut self.codes[code];
         let own = if ENCODE {
-            let d = self.numbers[at].wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[at]);
+            let number = self.numbers[at];
+            let d = if self.is_masked && number == ABSENT { 0 } else { number.wrapping_sub(p) };
             self.any = self.l.or(self.any, self.l.splat(d ^ (d as i32 >> 31) as u32));
             let own =
                 if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
@@ -123,7 +126,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// All nodes of a class.
     #[inline(always)]
-    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel) {
+    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End]) {
         let [nx, ny, nz] = level.counts(NEW);
         if nx * ny * nz == 0 {
             return;
@@ -136,7 +139,7 @@ impl<L: Lanes> Pass<'_, L> {
             sum_up(&mut self.codes[codes..codes + nx * ny * nz], differences, [nx, ny, nz]);
         }
         // Where not all count, differences are to what the rows before have become.
-        let one_by_one = if self.mask.is_some() { differences } else { 0 };
+        let one_by_one = if self.is_masked { differences } else { 0 };
         let mut k = 0;
         while k < nz {
             let next_k = alike(z, is_new(NEW, 2), k, nz, one_by_one & 4 != 0);
@@ -151,6 +154,7 @@ impl<L: Lanes> Pass<'_, L> {
                     count: next_j - j,
                     len: nx,
                     at: level.row(NEW, j, k),
+                    first: level.row(NEW, 0, 0),
                     code: level.code(NEW, j, k),
                     plane: level.plane(NEW),
                     code_plane: nx * ny,
@@ -179,7 +183,7 @@ impl<L: Lanes> Pass<'_, L> {
                 if one_by_one & 4 != 0 && k > 0 {
                     rows.before[1] = level.plane(NEW);
                 }
-                self.rows::<ENCODE, NEW>(level, &rows);
+                self.rows::<ENCODE, NEW>(level, ends, &rows);
                 j = next_j;
             }
             k = next_k;
@@ -195,7 +199,7 @@ impl<L: Lanes> Pass<'_, L> {
         let l = self.l;
         let [nx, ny, nz] = level.counts(NEW);
         for k in 0..nz {
-            let (from, to) = (level.row(NEW, 0, k), level.code(NEW, 0, k));
+            let (from, to) = (k * level.plane(NEW), level.code(NEW, 0, k));
             let mut i = 0;
             while i < nx * ny {
                 let code = l.load_at(self.signed, from + i);
@@ -211,33 +215,44 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// Whether all that is read and written for some rows is there.
     #[inline(always)]
-    fn holds<const ENCODE: bool>(&self, rows: &Rows) -> bool {
+    fn holds<const ENCODE: bool, const NEW: u8>(&self, level: &NodeLevel, rows: &Rows) -> bool {
         let (planes, span) = (rows.planes - 1, rows.count * rows.len + LONGEST);
         let greatest = |[a, b, c, d]: [usize; 4]| a.max(b).max(c.max(d));
-        let last = (rows.at + planes * rows.plane)
-            .max(greatest(rows.y.at) + planes * rows.y_plane)
-            .max(greatest(rows.z.at) + planes * rows.z_plane);
+        let least = |[a, b, c, d]: [usize; 4]| a.min(b).min(c.min(d));
+        let end_own = rows.at + planes * rows.plane + span;
+        let end_y = greatest(rows.y.at) + planes * rows.y_plane + span;
+        let end_z = greatest(rows.z.at) + planes * rows.z_plane + span;
         let end_x = rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2;
-        let end = (last + span).max(end_x);
+        let end = end_own.max(end_y).max(end_z).max(end_x);
+        // Of which errors are read, or written.
+        let (first_error, end_of_errors) = match NEW {
+            0b001 => (level.errors, level.errors),
+            0b010 | 0b100 => (rows.at, end_own),
+            0b011 => (rows.x - 1, end_x),
+            0b101 => (rows.at.min(rows.x - 1), end_own.max(end_x)),
+            0b110 => (rows.at.min(least(rows.y.at)), end_own.max(end_y)),
+            _ => (least(rows.y.at).min(rows.x - 1), end_y.max(end_x)),
+        };
         rows.x > 0
+            && rows.at >= rows.first
             && end <= self.restored.len()
-            && end <= self.errors.len()
-            && (!ENCODE || end <= self.numbers.len() && end <= self.signed.len())
+            && first_error >= level.errors
+            && end_of_errors - level.errors <= self.errors.len()
+            && (!ENCODE || end <= self.numbers.len() && end_own - rows.first <= self.signed.len())
             && (ENCODE || rows.code + planes * rows.code_plane + span <= self.codes.len())
-            && self.mask.is_none_or(|mask| end <= mask.len())
     }
 
     /// Rows that are predicted alike.
     #[inline(always)]
-    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, rows: &Rows) {
-        assert!(self.holds::<ENCODE>(rows));
+    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
+        assert!(self.holds::<ENCODE, NEW>(level, rows));
         let (l, rough) = (self.l, self.rule.rough);
         let step = if self.rule.coarse { level.step } else { 1 };
         let (step_v, inverse, half) = (l.splat(step), 1.0 / step as f32, l.splat(1 << (POINT - 1)));
         let tail = rows.len % L::N;
         let (tail_at, tail) = (rows.len - tail, l.load_at(&THERE, LONGEST - tail));
         let (restored, errors, signed) = (&mut *self.restored, &mut *self.errors, &mut *self.signed);
-        let (numbers, mask, codes) = (self.numbers, self.mask, &*self.codes);
+        let (numbers, is_masked, codes) = (self.numbers, self.is_masked, &*self.codes);
         let mut any = self.any;
         for k in 0..rows.planes {
             for r in 0..rows.count {
@@ -247,28 +262,32 @@ impl<L: Lanes> Pass<'_, L> {
                 while v < rows.len {
                     let at = rows.at + k * rows.plane + row + v;
                     let [y, z, x] = [k * rows.y_plane + row + v, k * rows.z_plane + row + v, row_x + v];
-                    let nodes = Nodes { l, level, rows, rough, restored, errors, y, z, x, v };
+                    let nodes = Nodes { l, level, ends, rows, rough, restored, errors, y, z, x, v };
                     let (p16, apart) = nodes.predict::<NEW>();
                     let p = l.right::<POINT>(l.add(p16, half));
                     // SAFETY: the slices hold the rows of all planes, and a vector behind them, as was asserted; v is
                     // less than the length of a row.
                     unsafe {
                         let code = if ENCODE {
-                            let mut d = l.sub(l.load_in(numbers, at), p);
+                            let number = l.load_in(numbers, at);
+                            let mut d = l.sub(number, p);
                             if v == tail_at {
                                 d = l.and(d, tail);
                             }
-                            if let Some(mask) = mask {
-                                d = l.and(d, l.load_in(mask, at));
+                            // Of numbers that count the upper two bits are alike.
+                            let absent = match is_masked {
+                                true => l.right::<31>(l.xor(number, l.left::<1>(number))),
+                                false => l.splat(0),
+                            };
+                            if is_masked {
+                                d = l.select(absent, l.splat(0), d);
                             }
                             any = l.or(any, l.xor(d, l.right::<31>(d)));
                             let mut code = if step == 1 { d } else { l.nearest(d, inverse) };
-                            if let Some(mask) = mask
-                                && rows.before != [0; 2]
-                            {
-                                code = l.select(l.load_in(mask, at), code, before(l, signed, rows, at));
+                            if is_masked && rows.before != [0; 2] {
+                                code = l.select(absent, before(l, signed, rows, at - rows.first), code);
                             }
-                            l.store_in(code, signed, at);
+                            l.store_in(code, signed, at - rows.first);
                             code
                         } else {
                             l.load_in(codes, rows.code + k * rows.code_plane + row + v)
@@ -277,9 +296,10 @@ impl<L: Lanes> Pass<'_, L> {
                         let sum = l.add(p, error);
                         l.store_in(sum, restored, at);
                         if NEW == 0b101 {
-                            l.store_in(l.sub(sum, l.right::<POINT>(l.add(apart, half))), errors, at);
+                            let alone = l.right::<POINT>(l.add(apart, half));
+                            l.store_in(l.sub(sum, alone), errors, at - level.errors);
                         } else if NEW == 0b010 || NEW == 0b100 || NEW == 0b110 {
-                            l.store_in(error, errors, at);
+                            l.store_in(error, errors, at - level.errors);
                         }
                     }
                     v += L::N;
@@ -384,6 +404,7 @@ fn sum_rows(codes: &mut [u32], len: usize) {
 struct Nodes<'a, L> {
     l: L,
     level: &'a NodeLevel,
+    ends: &'a [End],
     rows: &'a Rows,
     rough: bool,
     restored: &'a [u32],
@@ -402,29 +423,31 @@ impl<L: Lanes> Nodes<'_, L> {
     #[inline(always)]
     fn predict<const NEW: u8>(&self) -> (L::V, L::V) {
         let (l, r, e, rough) = (self.l, self.restored, self.errors, self.rough);
+        let first_error = self.level.errors;
         let Rows { y, z, .. } = self.rows;
         let first = match NEW {
-            0b001 => self.along_x(r),
-            0b010 | 0b011 => self.across(r, y, self.y),
-            _ => self.across(r, z, self.z),
+            0b001 => self.along_x(r, 0),
+            0b010 | 0b011 => self.across(r, y, self.y, 0),
+            _ => self.across(r, z, self.z, 0),
         };
         let p16 = match NEW {
             0b011 | 0b101 => {
-                let of_errors = self.along_x(e);
-                if rough { half_boolean(l, first, self.along_x(r), of_errors) } else { l.add(first, of_errors) }
+                let of_errors = self.along_x(e, first_error);
+                if rough { half_boolean(l, first, self.along_x(r, 0), of_errors) } else { l.add(first, of_errors) }
             }
             0b110 => {
-                let of_errors = self.across(e, y, self.y);
+                let of_errors = self.across(e, y, self.y, first_error);
                 if rough {
-                    half_boolean(l, first, self.across(r, y, self.y), of_errors)
+                    half_boolean(l, first, self.across(r, y, self.y, 0), of_errors)
                 } else {
                     l.add(first, of_errors)
                 }
             }
             0b111 => {
-                let boolean = l.add(first, l.add(self.across(e, y, self.y), self.along_x(e)));
+                let of_errors = l.add(self.across(e, y, self.y, first_error), self.along_x(e, first_error));
+                let boolean = l.add(first, of_errors);
                 if rough {
-                    let others = l.add(self.across(r, y, self.y), self.along_x(r));
+                    let others = l.add(self.across(r, y, self.y, 0), self.along_x(r, 0));
                     let mean = l.right::<2>(l.add(l.left::<1>(first), others));
                     l.right::<1>(l.add(mean, boolean))
                 } else {
@@ -436,42 +459,34 @@ impl<L: Lanes> Nodes<'_, L> {
         (p16, first)
     }
 
-    /// 16 times what coarse nodes of a row make of the new ones between them.
+    /// 16 times what coarse nodes of a row make of the new ones between them; `numbers` are those from `first` on.
     #[inline(always)]
-    fn along_x(&self, numbers: &[u32]) -> L::V {
-        let (l, rough) = (self.l, usize::from(self.rough));
+    fn along_x(&self, numbers: &[u32], first: usize) -> L::V {
+        let (l, rough) = (self.l, self.rough);
         // SAFETY: the pass holds the rows of coarse nodes, one before them and a vector from the second one behind.
-        let node = |k: usize| unsafe { l.load_in(numbers, self.x + k - 1) };
+        let node = |k: usize| unsafe { l.load_in(numbers, self.x + k - 1 - first) };
         let (b, c) = (node(1), node(2));
-        let end = self.level.end(self.v, L::N);
-        if end == MIDDLE && rough == 0 {
-            return even(l, node(0), b, c, node(3));
-        }
-        if end == MIDDLE {
-            return l.left::<3>(l.add(b, c));
-        }
-        let End { kind, weights, any } = &self.level.ends[rough][end];
+        let Some(End { kind, weights, any }) = self.level.end(self.ends, rough, self.v, L::N) else {
+            return if rough { l.left::<3>(l.add(b, c)) } else { even(l, node(0), b, c, node(3)) };
+        };
         if *kind == WeightKind::Mean {
             return l.left::<3>(l.add(b, c));
         }
         let (a, d) = (node(0), node(3));
-        let middle = match rough {
-            0 => even(l, a, b, c, d),
-            _ => l.left::<3>(l.add(b, c)),
-        };
+        let middle = if rough { l.left::<3>(l.add(b, c)) } else { even(l, a, b, c, d) };
         if *kind == WeightKind::Even {
             return middle;
         }
-        let by_weights = weighted(l, [a, b, c, d], [l.load(&weights[0]), l.load(&weights[2]), l.load(&weights[3])]);
+        let by_weights = weighted(l, [a, b, c, d], weights.each_ref().map(|weights| l.load(weights)));
         l.select(l.load(any), by_weights, middle)
     }
 
-    /// 16 times what the nodes of four rows make.
+    /// 16 times what the nodes of four rows make; `numbers` are those from `first` on.
     #[inline(always)]
-    fn across(&self, numbers: &[u32], rows: &Across, shift: usize) -> L::V {
+    fn across(&self, numbers: &[u32], rows: &Across, shift: usize, first: usize) -> L::V {
         let l = self.l;
         // SAFETY: the pass holds as many numbers from where each of these rows begins.
-        let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift) };
+        let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift - first) };
         let (b, c) = (node(1), node(2));
         match rows.kind {
             WeightKind::Even => even(l, node(0), b, c, node(3)),
