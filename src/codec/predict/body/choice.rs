@@ -467,7 +467,7 @@ impl Task for Axes<'_, '_> {
     fn run<L: Lanes>(self, l: L) -> u8 {
         let Axes { sides, desk: Desk { trial: Trial { other, .. }, codes, .. } } = self;
         let n: usize = sides.iter().product();
-        let signed = &mut other[MARGIN..MARGIN + n];
+        let (codes, signed) = (&codes[..n], &mut other[MARGIN..MARGIN + n]);
         for i in 0..n {
             signed[i] = codes[i].unzigzag();
         }
@@ -508,11 +508,14 @@ impl Task for Differ<'_> {
     }
 }
 
+/// What turns a number into an integer: the low bits of the sum are those of the nearest one, of two such the even one.
+const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+
 /// The bin of a multiple.
 #[inline(always)]
 fn bin(number: u32, base: i32, step: u32, inverse: f64) -> i32 {
     let number = (number as i32).wrapping_add(base);
-    if step == 1 { number } else { (f64::from(number) * inverse).round_ties_even() as i32 }
+    if step == 1 { number } else { (f64::from(number) * inverse + ROUND).to_bits() as i32 }
 }
 
 /// Codes of distances from a number.

@@ -14,6 +14,8 @@ pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
 const WITH_ERRORS: [u8; 4] = [0b010, 0b100, 0b101, 0b110];
 /// The class of nodes that are coarse along all axes.
 pub const COARSE: u8 = 0;
+/// What stands for a number that does not count. Where some do not, the others are below 2^30.
+pub const ABSENT: u32 = 1 << 31;
 /// Levels whose codes may be differences, from the finest on.
 pub const DIFFERENCE_LEVELS: usize = 2;
 
@@ -39,8 +41,11 @@ pub struct NodeLevel {
     pub step: u32,
     /// Whether classes with one new axis may have differences.
     pub has_differences: bool,
-    /// Where errors of the level would begin, if there were any of other ones.
+    /// Where errors of the level would begin, if there were any of other ones, and where they end.
     pub errors: usize,
+    pub end_of_errors: usize,
+    /// Where the last of its classes ends.
+    pub end: usize,
     /// Where the ends of its rows are, smooth and rough, and how many of each: they are those of the first vector, the
     /// last one, and the one before that, as far as there are as many.
     ends: usize,
@@ -96,6 +101,8 @@ impl NodeLevel {
         step: 1,
         has_differences: false,
         errors: 0,
+        end_of_errors: 0,
+        end: 0,
         ends: 0,
         ends_of_each: 0,
     };
@@ -151,22 +158,23 @@ impl NodeLevel {
         }
     }
 
-    /// The classes of the rows at these places along y and z, coarse and new along x, and where their numbers begin.
+    /// Where the rows at place `z` along z begin that are coarse and new along y, each coarse and new along x.
     #[inline(always)]
-    fn places(&self, y: usize, z: usize) -> [usize; 2] {
-        let ((new_y, y), (new_z, z)) = (self.nodes[1].kind(y), self.nodes[2].kind(z));
-        let class = u8::from(new_y) << 1 | u8::from(new_z) << 2;
-        [self.row(class, y, z), self.row(class | 1, y, z)]
+    fn plane_places(&self, z: usize) -> [[usize; 2]; 2] {
+        let (new_z, z) = self.nodes[2].kind(z);
+        let class = u8::from(new_z) << 2;
+        [class, class | 2].map(|class| [class, class | 1].map(|class| self.row(class, 0, z)))
     }
 
     /// Takes the nodes of the level, row after row, apart into its classes.
     #[inline(always)]
     fn split<L: Lanes>(&self, l: L, rows: &[u32], classes: &mut [u32]) {
         let [x, y, z] = self.nodes.map(|nodes| nodes.len);
-        let rows = &rows[..(x * y * z + 2 * LONGEST).min(rows.len())];
+        let (rows, lens) = (&rows[..(x * y * z + 2 * LONGEST).min(rows.len())], self.row_lens());
         for k in 0..z {
+            let places = self.plane_places(k);
             for j in 0..y {
-                split(l, rows, (k * y + j) * x, x, classes, self.places(j, k));
+                split(l, rows, (k * y + j) * x, x, classes, place(&self.nodes[1], places, lens, j));
             }
         }
     }
@@ -175,12 +183,28 @@ impl NodeLevel {
     #[inline(always)]
     fn join<L: Lanes>(&self, l: L, classes: &[u32], rows: &mut [u32]) {
         let [x, y, z] = self.nodes.map(|nodes| nodes.len);
+        let lens = self.row_lens();
         for k in 0..z {
+            let places = self.plane_places(k);
             for j in 0..y {
-                join(l, classes, self.places(j, k), rows, (k * y + j) * x, x);
+                join(l, classes, place(&self.nodes[1], places, lens, j), rows, (k * y + j) * x, x);
             }
         }
     }
+
+    /// How long rows are, coarse and new along x.
+    #[inline(always)]
+    fn row_lens(&self) -> [usize; 2] {
+        [self.nodes[0].coarse, self.nodes[0].new]
+    }
+}
+
+/// Where the rows at place `y` along y begin, coarse and new along x, of a plane.
+#[inline(always)]
+fn place(nodes: &Nodes, places: [[usize; 2]; 2], lens: [usize; 2], y: usize) -> [usize; 2] {
+    let (is_new, y) = nodes.kind(y);
+    let [a, b] = if is_new { places[1] } else { places[0] };
+    [a + y * lens[0], b + y * lens[1]]
 }
 
 /// Takes a row of so many nodes apart into coarse ones, those with an even place and the last one, and new ones. What
@@ -319,21 +343,24 @@ impl LevelLayout {
                 }
             }
             // Nodes before the first one are read, but not looked at.
-            level.errors = first - LONGEST;
+            (level.errors, level.end_of_errors) = (first - LONGEST, end);
             errors = errors.max(end - level.errors);
-            CLASSES.into_iter().filter(|class| !WITH_ERRORS.contains(class)).for_each(|class| _ = put(level, class));
+            for class in CLASSES.into_iter().filter(|class| !WITH_ERRORS.contains(class)) {
+                end = put(level, class);
+            }
+            level.end = level.end.max(end);
         };
         let (top, finer) = self.levels.split_last_mut().expect("a tile has a level");
-        put(top, COARSE);
+        top.end = put(top, COARSE);
         put_all(top, &mut put);
         for level in finer.iter_mut().rev() {
             put_all(level, &mut put);
         }
         for level in finer.iter_mut().rev() {
-            put(level, COARSE);
+            level.end = put(level, COARSE);
         }
         room.numbers += MARGIN;
-        room.errors = errors + LONGEST;
+        room.errors = errors;
         self.number_codes();
         room
     }

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::host::memory::{Aligned, Integer};
 use crate::primitives::lorenzo::AXES;
 use levels::{LevelLayout, Room};
-pub use levels::{DIFFERENCE_LEVELS, single_classes, with_differences};
+pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
 use pass::Pass;
 pub use pass::difference;
 pub use weights::WEIGHT_BITS;
@@ -25,9 +25,6 @@ pub use weights::WEIGHT_BITS;
 const MOST: u32 = 1 << 20;
 /// Codes are below this.
 const CODE_LIMIT: u32 = 1 << 22;
-
-/// What stands for a number that does not count. Where some do not, the others are below 2^30.
-pub const ABSENT: u32 = 1 << 31;
 
 /// Layouts that are kept: of whole tiles and cut ones, and of parts of both.
 const LAYOUTS: usize = 4;

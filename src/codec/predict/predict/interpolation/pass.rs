@@ -1,8 +1,7 @@
 //! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
 //! restored.
 
-use super::ABSENT;
-use super::levels::{CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
+use super::levels::{ABSENT, CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
 use crate::codec::predict::format::Rule;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
@@ -33,7 +32,7 @@ pub struct Pass<'a, L: Lanes> {
 }
 
 /// Rows of some planes of a class that are predicted alike.
-struct Rows {
+struct Rows<'a> {
     /// Planes.
     planes: usize,
     /// Rows of each, one behind the other, and their length.
@@ -49,13 +48,41 @@ struct Rows {
     x: usize,
     x_row: usize,
     x_plane: usize,
-    /// The rows that make the first one along y and z; from plane to plane.
-    y: Across,
+    /// The rows that make the first one of a plane along y, and how far behind them those are that make the first one
+    /// here; from plane to plane.
+    y: &'a Across,
+    y_first: usize,
     y_plane: usize,
-    z: Across,
+    /// The same along z, of the first one of all planes.
+    z: &'a Across,
+    z_first: usize,
     z_plane: usize,
     /// How far before them, if any, the rows of the same class are that codes are differences to: along y and z.
     before: [usize; 2],
+}
+
+/// Rows, or planes, of a class that are predicted alike: the first one, and the one behind the last.
+#[derive(Clone, Copy)]
+struct Part {
+    first: usize,
+    end: usize,
+    across: Across,
+}
+
+/// Parts that the new nodes of an axis have, at most: all but the first one and the last two are alike.
+const PARTS: usize = 4;
+
+/// The parts of the new nodes of an axis, and how many there are.
+#[inline(always)]
+fn parts(nodes: &super::weights::Nodes, rough: bool, start: usize, stride: usize) -> ([Part; PARTS], usize) {
+    let mut parts = [Part { first: 0, end: 0, across: Across::NONE }; PARTS];
+    let (mut count, mut j) = (0, 0);
+    while j < nodes.new && count < PARTS {
+        let end = nodes.alike(j);
+        parts[count] = Part { first: j, end, across: nodes.across(rough, j, start, stride) };
+        (count, j) = (count + 1, end);
+    }
+    (parts, count)
 }
 
 impl<L: Lanes> Pass<'_, L> {
@@ -140,53 +167,61 @@ impl<L: Lanes> Pass<'_, L> {
         }
         // Where not all count, differences are to what the rows before have become.
         let one_by_one = if self.is_masked { differences } else { 0 };
-        let mut k = 0;
-        while k < nz {
-            let next_k = alike(z, is_new(NEW, 2), k, nz, one_by_one & 4 != 0);
-            let mut j = 0;
-            while j < ny {
-                let next_j = match one_by_one & 2 != 0 {
-                    true => j + 1,
-                    false => alike(y, is_new(NEW, 1), j, ny, false),
-                };
-                let mut rows = Rows {
-                    planes: next_k - k,
-                    count: next_j - j,
-                    len: nx,
-                    at: level.row(NEW, j, k),
-                    first: level.row(NEW, 0, 0),
-                    code: level.code(NEW, j, k),
-                    plane: level.plane(NEW),
-                    code_plane: nx * ny,
-                    x: level.row(NEW & !1, j, k),
-                    x_row: x.coarse,
-                    x_plane: level.plane(NEW & !1),
-                    y: Across::NONE,
-                    z: Across::NONE,
-                    y_plane: level.plane(NEW & !2),
-                    z_plane: level.plane(NEW & !4),
-                    before: [0; 2],
-                };
-                if !is_new(NEW, 0) {
-                    // Rows that need nothing along x are as one.
-                    (rows.count, rows.len) = (1, rows.count * nx);
+        assert!(self.holds::<ENCODE>(level, codes + nx * ny * nz, nz * level.plane(NEW)));
+        let plane_z = level.plane(NEW & !4);
+        let (y_parts, y_count) = match is_new(NEW, 1) {
+            true => parts(y, rough, level.row(NEW & !2, 0, 0), nx),
+            false => ([Part { first: 0, end: ny, across: Across::NONE }; PARTS], 1),
+        };
+        let (z_parts, z_count) = match is_new(NEW, 2) {
+            true => parts(z, rough, level.row(NEW & !4, 0, 0), plane_z),
+            false => ([Part { first: 0, end: nz, across: Across::NONE }; PARTS], 1),
+        };
+        for z in &z_parts[..z_count] {
+            let mut k = z.first;
+            while k < z.end {
+                // Only the first plane has none before it.
+                let next_k = if one_by_one & 4 != 0 && k == 0 { 1 } else { z.end };
+                for y in &y_parts[..y_count] {
+                    let mut j = y.first;
+                    while j < y.end {
+                        let next_j = if one_by_one & 2 != 0 { j + 1 } else { y.end };
+                        let mut rows = Rows {
+                            planes: next_k - k,
+                            count: next_j - j,
+                            len: nx,
+                            at: level.row(NEW, j, k),
+                            first: level.row(NEW, 0, 0),
+                            code: level.code(NEW, j, k),
+                            plane: level.plane(NEW),
+                            code_plane: nx * ny,
+                            x: level.row(NEW & !1, j, k),
+                            x_row: x.coarse,
+                            x_plane: level.plane(NEW & !1),
+                            y: &y.across,
+                            y_first: k * level.plane(NEW & !2),
+                            y_plane: level.plane(NEW & !2),
+                            z: &z.across,
+                            z_first: j * nx,
+                            z_plane: plane_z,
+                            before: [0; 2],
+                        };
+                        if !is_new(NEW, 0) {
+                            // Rows that need nothing along x are as one.
+                            (rows.count, rows.len) = (1, rows.count * nx);
+                        }
+                        if one_by_one & 2 != 0 && j > 0 {
+                            rows.before[0] = nx;
+                        }
+                        if one_by_one & 4 != 0 && k > 0 {
+                            rows.before[1] = level.plane(NEW);
+                        }
+                        self.rows::<ENCODE, NEW>(level, ends, &rows);
+                        j = next_j;
+                    }
                 }
-                if is_new(NEW, 1) {
-                    rows.y = y.across(rough, j, level.row(NEW & !2, 0, k), nx);
-                }
-                if is_new(NEW, 2) {
-                    rows.z = z.across(rough, k, level.row(NEW & !4, j, 0), level.plane(NEW & !4));
-                }
-                if one_by_one & 2 != 0 && j > 0 {
-                    rows.before[0] = nx;
-                }
-                if one_by_one & 4 != 0 && k > 0 {
-                    rows.before[1] = level.plane(NEW);
-                }
-                self.rows::<ENCODE, NEW>(level, ends, &rows);
-                j = next_j;
+                k = next_k;
             }
-            k = next_k;
         }
         if ENCODE {
             self.put_codes::<NEW>(level, differences);
@@ -213,39 +248,41 @@ impl<L: Lanes> Pass<'_, L> {
         }
     }
 
-    /// Whether all that is read and written for some rows is there.
+    /// Whether all that is read and written for a class of the level is there: numbers of its classes, errors of those
+    /// that have some, codes up to this one, and signed ones of all of its planes.
     #[inline(always)]
-    fn holds<const ENCODE: bool, const NEW: u8>(&self, level: &NodeLevel, rows: &Rows) -> bool {
+    fn holds<const ENCODE: bool>(&self, level: &NodeLevel, codes: usize, planes: usize) -> bool {
+        level.end <= self.restored.len()
+            && level.end_of_errors - level.errors <= self.errors.len()
+            && (!ENCODE || level.end <= self.numbers.len() && planes + LONGEST <= self.signed.len())
+            && (ENCODE || codes + LONGEST <= self.codes.len())
+    }
+
+    /// Whether what is read and written for some rows is what `holds` looks at.
+    fn are_there<const NEW: u8>(level: &NodeLevel, rows: &Rows) -> bool {
         let (planes, span) = (rows.planes - 1, rows.count * rows.len + LONGEST);
-        let greatest = |[a, b, c, d]: [usize; 4]| a.max(b).max(c.max(d));
-        let least = |[a, b, c, d]: [usize; 4]| a.min(b).min(c.min(d));
-        let end_own = rows.at + planes * rows.plane + span;
-        let end_y = greatest(rows.y.at) + planes * rows.y_plane + span;
-        let end_z = greatest(rows.z.at) + planes * rows.z_plane + span;
-        let end_x = rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2;
-        let end = end_own.max(end_y).max(end_z).max(end_x);
-        // Of which errors are read, or written.
-        let (first_error, end_of_errors) = match NEW {
-            0b001 => (level.errors, level.errors),
-            0b010 | 0b100 => (rows.at, end_own),
-            0b011 => (rows.x - 1, end_x),
-            0b101 => (rows.at.min(rows.x - 1), end_own.max(end_x)),
-            0b110 => (rows.at.min(least(rows.y.at)), end_own.max(end_y)),
-            _ => (least(rows.y.at).min(rows.x - 1), end_y.max(end_x)),
+        let of = |at: &Across, first: usize, plane: usize| {
+            at.at.map(|at| [at + first, at + first + planes * plane + span])
         };
-        rows.x > 0
-            && rows.at >= rows.first
-            && end <= self.restored.len()
-            && first_error >= level.errors
-            && end_of_errors - level.errors <= self.errors.len()
-            && (!ENCODE || end <= self.numbers.len() && end_own - rows.first <= self.signed.len())
-            && (ENCODE || rows.code + planes * rows.code_plane + span <= self.codes.len())
+        let own = [rows.at, rows.at + planes * rows.plane + span];
+        let x = [rows.x - 1, rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2];
+        let (y, z) = (of(rows.y, rows.y_first, rows.y_plane), of(rows.z, rows.z_first, rows.z_plane));
+        let is_there = |[_, end]: [usize; 2]| end <= level.end;
+        let has_error = |[first, end]: [usize; 2]| first >= level.errors && end <= level.end_of_errors;
+        let (errors_of_x, errors_of_y) = (matches!(NEW, 0b011 | 0b101 | 0b111), matches!(NEW, 0b110 | 0b111));
+        is_there(own)
+            && (!is_new(NEW, 0) || is_there(x))
+            && (!is_new(NEW, 1) || y.into_iter().all(is_there))
+            && (!is_new(NEW, 2) || z.into_iter().all(is_there))
+            && (!matches!(NEW, 0b010 | 0b100 | 0b101 | 0b110) || has_error(own))
+            && (!errors_of_x || has_error(x))
+            && (!errors_of_y || y.into_iter().all(has_error))
     }
 
     /// Rows that are predicted alike.
     #[inline(always)]
     fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
-        assert!(self.holds::<ENCODE, NEW>(level, rows));
+        debug_assert!(Self::are_there::<NEW>(level, rows));
         let (l, rough) = (self.l, self.rule.rough);
         let step = if self.rule.coarse { level.step } else { 1 };
         let (step_v, inverse, half) = (l.splat(step), 1.0 / step as f32, l.splat(1 << (POINT - 1)));
@@ -261,12 +298,13 @@ impl<L: Lanes> Pass<'_, L> {
                 let mut v = 0;
                 while v < rows.len {
                     let at = rows.at + k * rows.plane + row + v;
-                    let [y, z, x] = [k * rows.y_plane + row + v, k * rows.z_plane + row + v, row_x + v];
+                    let y = rows.y_first + k * rows.y_plane + row + v;
+                    let (z, x) = (rows.z_first + k * rows.z_plane + row + v, row_x + v);
                     let nodes = Nodes { l, level, ends, rows, rough, restored, errors, y, z, x, v };
                     let (p16, apart) = nodes.predict::<NEW>();
                     let p = l.right::<POINT>(l.add(p16, half));
-                    // SAFETY: the slices hold the rows of all planes, and a vector behind them, as was asserted; v is
-                    // less than the length of a row.
+                    // SAFETY: the slices hold all rows of the class, and a vector behind them, as was asserted, and these
+                    // are some of them; v is less than the length of a row.
                     unsafe {
                         let code = if ENCODE {
                             let number = l.load_in(numbers, at);
@@ -307,17 +345,6 @@ impl<L: Lanes> Pass<'_, L> {
             }
         }
         self.any = any;
-    }
-}
-
-/// Where nodes of an axis end, behind `j`, that are predicted as it is: of so many that are new or coarse, the first
-/// one apart from the others if asked.
-#[inline(always)]
-fn alike(nodes: &super::weights::Nodes, is_new: bool, j: usize, count: usize, first_apart: bool) -> usize {
-    match () {
-        () if is_new => nodes.alike(j),
-        () if first_apart && j == 0 => 1,
-        () => count,
     }
 }
 
@@ -405,7 +432,7 @@ struct Nodes<'a, L> {
     l: L,
     level: &'a NodeLevel,
     ends: &'a [End],
-    rows: &'a Rows,
+    rows: &'a Rows<'a>,
     rough: bool,
     restored: &'a [u32],
     errors: &'a [u32],
