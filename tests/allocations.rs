@@ -1,4 +1,5 @@
-//! Coding takes no memory for each chunk or tile: a call that codes three times as many asks for memory as often.
+//! Coding takes no memory for each chunk or tile: a call that codes three times as many asks for memory as often. And a
+//! thread takes no more than it is said to.
 
 mod common;
 mod vectors;
@@ -7,12 +8,20 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use sleek::exec::ExecOptions;
-use sleek::{MissingValues, Params, Profile, codec};
+use sleek::{DType, MissingValues, Mode, Params, Profile, codec};
 use vectors::requests::{dims, requests};
 
 thread_local! {
     /// How often this thread asked for memory.
     static ASKED: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that it has more than it had at first, and the most that it had.
+    static HELD: Cell<[isize; 2]> = const { Cell::new([0; 2]) };
+}
+
+/// Notes that this thread has so many bytes more.
+fn hold(bytes: isize) {
+    let [held, most] = HELD.get();
+    HELD.set([held + bytes, most.max(held + bytes)]);
 }
 
 struct Counting;
@@ -21,17 +30,20 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.set(ASKED.get() + 1);
+        hold(layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         ASKED.set(ASKED.get() + 1);
+        hold(bytes as isize - layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(at, layout, bytes) }
     }
@@ -105,4 +117,49 @@ fn a_call_asks_as_often_for_many_tiles_as_for_few() {
         }
     }
     assert!([1, 3, 4].iter().all(|id| checked[*id] >= 5), "{checked:?}");
+}
+
+/// The most KiB that a new thread has beside the array and the stream while it compresses, and while it decompresses.
+fn most_held(params: &Params) -> [usize; 2] {
+    std::thread::scope(|scope| scope.spawn(|| most_held_here(params)).join().expect("a thread that measures"))
+}
+
+fn most_held_here(params: &Params) -> [usize; 2] {
+    let count = params.dims.count() as usize;
+    let mut words = Vec::new();
+    for (k, generator) in vectors::GENERATORS.iter().cycle().take(count.div_ceil(PIECE)).enumerate() {
+        words.extend(vectors::words(generator, params.dtype, k as u64, PIECE));
+    }
+    let data = vectors::to_bytes(params.dtype, &words[..count], params.big_endian);
+    let mut stream = vec![0; sleek::compress_bound(params, count).unwrap()];
+    let (mut back, mut bytes) = (vec![0; data.len()], 0);
+    let options = ExecOptions::threads(1);
+    let most = |call: &mut dyn FnMut()| {
+        HELD.set([0; 2]);
+        call();
+        HELD.get()[1] as usize / 1024
+    };
+    let compress = most(&mut || bytes = codec::compress_into(params, &data, &mut stream, options).unwrap());
+    let decompress = most(&mut || {
+        codec::decompress_into(&stream[..bytes], &mut back, options).unwrap();
+    });
+    [compress, decompress]
+}
+
+#[test]
+fn a_thread_of_codec_predict_takes_little_memory() {
+    // SAFETY: no other thread looks at variables.
+    unsafe { std::env::set_var("SLEEK_NUM_THREADS", "1") };
+    for dtype in [DType::F32, DType::F64] {
+        for lens in [&[64, 96, 80][..], &[700, 700], &[500_000], &[4096, 3]] {
+            for (mode, bound) in [(Mode::Abs, 1e-3), (Mode::Lossless, 0.0), (Mode::Rel, 1e-3)] {
+                for missing in [None, Some(-77.0)] {
+                    let params = Params { profile: Profile::Small, dims: dims(lens), threads: 1, ..Params::new(dtype) };
+                    let params = Params { missing: MissingValues::number(missing), ..params.with_bound(mode, bound) };
+                    let held = most_held(&params);
+                    println!("{dtype:?} {lens:?} {mode:?} {missing:?}: {held:?} KiB");
+                }
+            }
+        }
+    }
 }

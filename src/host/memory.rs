@@ -1,6 +1,7 @@
 //! Memory that grows with the data: where `vec!` would abort the host process, these answer with an error.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::LocalKey;
 
@@ -14,36 +15,77 @@ pub fn filled<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// Integers: any bytes make one.
+///
+/// # Safety
+/// They lie in memory without anything between them, and all of their bits count.
+pub unsafe trait Integer: Copy + 'static {}
+// SAFETY: integers are so.
+unsafe impl Integer for u8 {}
+// SAFETY: as above.
+unsafe impl Integer for u16 {}
+// SAFETY: as above.
+unsafe impl Integer for u32 {}
+// SAFETY: as above.
+unsafe impl Integer for u64 {}
+
 /// Numbers that begin where a cache line does: a vector that lies on two lines takes twice as long to read or write.
 pub struct Aligned<T> {
-    all: Vec<T>,
-    start: usize,
+    lines: Vec<Line>,
+    len: usize,
+    of: PhantomData<T>,
 }
 
-impl<T: Clone> Aligned<T> {
-    /// `n` times `value`.
-    pub fn filled(n: usize, value: T) -> Result<Aligned<T>> {
-        let more = 64 / size_of::<T>();
-        let mut all = filled(n + more, value)?;
-        let start = all.as_ptr().align_offset(64).min(more);
-        all.truncate(start + n);
-        Ok(Aligned { all, start })
+impl<T: Integer> Aligned<T> {
+    /// `n` zeros.
+    pub fn zeros(n: usize) -> Result<Aligned<T>> {
+        Aligned::zeros_in(n, 0)
+    }
+
+    /// `n` zeros, where there is room for so many bytes.
+    pub fn zeros_in(n: usize, bytes: usize) -> Result<Aligned<T>> {
+        let count = (n * size_of::<T>()).max(bytes).div_ceil(size_of::<Line>());
+        Ok(Aligned { lines: filled(count, Line([0; 64]))?, len: n, of: PhantomData })
+    }
+
+    /// Its room as `n` numbers of another type, whatever they are at first. What stood there is of no meaning then.
+    #[inline(always)]
+    pub fn room<U: Integer>(&mut self, n: usize) -> &mut [U] {
+        assert!(n * size_of::<U>() <= self.lines.len() * size_of::<Line>());
+        // SAFETY: lines begin where any number may, have as many bytes, and these make numbers, as `Integer` says.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), n) }
+    }
+
+    /// The bytes of its first `n` numbers.
+    pub fn bytes(&self, n: usize) -> &[u8] {
+        let numbers = &self[..n];
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
     }
 }
 
-impl<T> std::ops::Deref for Aligned<T> {
+/// None of them.
+impl<T> Default for Aligned<T> {
+    fn default() -> Self {
+        Aligned { lines: Vec::new(), len: 0, of: PhantomData }
+    }
+}
+
+impl<T: Integer> std::ops::Deref for Aligned<T> {
     type Target = [T];
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        &self.all[self.start..]
+        // SAFETY: as above; there was room for them when it was made, and lines stay as many.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }
 
-impl<T> std::ops::DerefMut for Aligned<T> {
+impl<T: Integer> std::ops::DerefMut for Aligned<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.all[self.start..]
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
     }
 }
 

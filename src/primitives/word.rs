@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
+use crate::host::memory::Integer;
+
 /// An unsigned integer of 8 to 64 bits.
 pub trait Word:
     Copy
@@ -12,6 +14,7 @@ pub trait Word:
     + Send
     + Sync
     + 'static
+    + Integer
     + BitAnd<Output = Self>
     + BitOr<Output = Self>
     + BitXor<Output = Self>

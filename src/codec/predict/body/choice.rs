@@ -6,7 +6,7 @@
 use crate::codec::predict::code::costs;
 use crate::codec::predict::code::own_table::SYMBOLS;
 use crate::codec::predict::format::{GROUP, LATTICE_STEP, Rule};
-use crate::codec::predict::map::survey::{BLOCK, Multiples, Survey};
+use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey};
 use crate::codec::predict::predict::axes;
 use crate::codec::predict::predict::costs_of_sets::{CostOfSets, MARGIN, SETS};
 use crate::codec::predict::predict::interpolation;
@@ -14,36 +14,41 @@ use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LOW_COST, MOST_
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::codec::predict::simd::{Level, Task};
 use crate::error::Result;
-use crate::host::memory::{boxed, filled};
+use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::word::Word;
 
-/// What a predictor is tried on, and with.
+/// What a predictor is tried with.
 pub struct Trial {
-    numbers: Vec<u32>,
-    counts: Vec<u32>,
+    /// A part of a tile.
+    part: Vec<u32>,
     on: Vec<u8>,
-    words: Vec<u32>,
-    other: Vec<u32>,
-    codes: Vec<u32>,
+    /// What nobody needs when the choice is made.
+    pub words: Aligned<u32>,
+    pub other: Aligned<u32>,
     /// How often tokens occur.
     tokens: Box<costs::Counts>,
 }
 
 impl Trial {
-    /// Allocates it for tiles of up to `n` elements.
-    pub fn new(n: usize) -> Result<Trial> {
-        let room = || filled(n + 2 * LONGEST, 0);
+    /// Allocates it for tiles of up to `n` elements, with room for so many bytes in words.
+    pub fn new(n: usize, lent: usize) -> Result<Trial> {
         Ok(Trial {
-            numbers: room()?,
-            counts: room()?,
+            part: filled(n.min(SAMPLE_ELEMENTS), 0)?,
             on: filled(n, 0)?,
-            words: room()?,
-            other: room()?,
-            codes: room()?,
+            words: Aligned::zeros_in(n + 2 * LONGEST, lent)?,
+            other: Aligned::zeros(n + 2 * LONGEST)?,
             tokens: boxed([0; SYMBOLS])?,
         })
     }
+}
+
+/// Where a choice is made.
+pub struct Desk<'a> {
+    pub trial: &'a mut Trial,
+    pub levels: &'a mut interpolation::Buffers,
+    /// Room for the codes of a tile.
+    pub codes: &'a mut [u32],
 }
 
 /// A way to predict.
@@ -73,7 +78,7 @@ thread_local! {
 }
 
 /// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
-pub fn choose(p: impl Level, tile: Tile, (trial, levels): (&mut Trial, &mut interpolation::Buffers)) -> Way {
+pub fn choose(p: impl Level, tile: Tile, desk: &mut Desk) -> Way {
     let Tile { lens, survey, .. } = tile;
     let n: usize = lens.iter().product();
     if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
@@ -85,7 +90,7 @@ pub fn choose(p: impl Level, tile: Tile, (trial, levels): (&mut Trial, &mut inte
     }
     // A part would not come back as the tile did.
     let sides = if survey.is_restored { lens } else { sample(lens) };
-    let (way, cost) = take_sample(tile, sides, trial, levels).least(p, None);
+    let (way, cost) = with_part(p, tile, sides, desk, None);
     let samples: usize = sides.iter().product();
     if samples == n || cost >= LOW_COST * samples as u64 {
         return way;
@@ -94,7 +99,7 @@ pub fn choose(p: impl Level, tile: Tile, (trial, levels): (&mut Trial, &mut inte
         Way::Interpolated(rule) => rule.set,
         Way::Bins => 0,
     };
-    take_sample(tile, lens, trial, levels).least(p, Some(set)).0
+    with_part(p, tile, lens, desk, Some(set)).0
 }
 
 /// Chooses for a tile of numbers that must not change how it is predicted.
@@ -102,18 +107,19 @@ pub fn choose_exact(
     p: impl Level,
     lens: [usize; AXES],
     numbers: &[u32],
-    (trial, levels): (&mut Trial, &mut interpolation::Buffers),
+    desk: &mut Desk,
 ) -> Way {
     if numbers.len() < FEWEST {
         return Way::Bins;
     }
-    let sides = sample(lens);
-    copy_sample(lens, sides, |from, to, count| {
-        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
-    });
+    let (sides, mut part) = (sample(lens), std::mem::take(&mut desk.trial.part));
+    let numbers = if sides == lens { numbers } else { copy_part(lens, sides, numbers, &mut part) };
     let share = share(lens, sides);
-    let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, share, trial, levels };
-    case.least(p, None).0
+    let mut case = Case { sides, numbers, is_masked: false, corrected: false, base: 0, step: 1, share, desk };
+    case.load(p);
+    let way = case.least(p, None).0;
+    desk.trial.part = part;
+    way
 }
 
 /// The sides of the part of a tile that is looked at: of a large one a quarter.
@@ -127,8 +133,9 @@ fn sample(lens: [usize; AXES]) -> [usize; AXES] {
 }
 
 /// A part of a tile, to be tried.
-struct Case<'a> {
+struct Case<'a, 'b> {
     sides: [usize; AXES],
+    numbers: &'a [u32],
     is_masked: bool,
     /// Multiples are so many that they count.
     corrected: bool,
@@ -137,8 +144,7 @@ struct Case<'a> {
     step: u32,
     /// As many elements of the tile as one stands for.
     share: u64,
-    trial: &'a mut Trial,
-    levels: &'a mut interpolation::Buffers,
+    desk: &'a mut Desk<'b>,
 }
 
 /// Shows the rows of the part with these sides in the middle of a tile: where each begins in the tile and in the part,
@@ -154,43 +160,70 @@ fn copy_sample(lens: [usize; AXES], sides: [usize; AXES], mut show: impl FnMut(u
     }
 }
 
-/// Copies the part with these sides from the middle of a tile.
-#[inline(always)]
-fn take_sample<'a>(
-    Tile { lens, survey, multiples }: Tile,
+/// Copies the numbers of the part with these sides from the middle of a tile.
+fn copy_part<'a>(lens: [usize; AXES], sides: [usize; AXES], numbers: &[u32], part: &'a mut [u32]) -> &'a [u32] {
+    copy_sample(lens, sides, |from, to, count| part[to..to + count].copy_from_slice(&numbers[from..from + count]));
+    &part[..sides.iter().product()]
+}
+
+/// The numbers of a part of a tile, without those that do not count.
+struct LeaveOut<'a> {
+    tile: Tile<'a>,
     sides: [usize; AXES],
-    trial: &'a mut Trial,
-    levels: &'a mut interpolation::Buffers,
-) -> Case<'a> {
-    let Multiples { numbers, on, counts, .. } = multiples;
-    let is_masked = survey.is_masked();
-    let corrected = survey.on > lens.iter().product::<usize>() / 64;
-    copy_sample(lens, sides, |from, to, count| {
-        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
-        if is_masked {
-            trial.counts[to..to + count].copy_from_slice(&counts[from..from + count]);
-        }
-        if corrected {
-            let is_on = |x: usize| (on[x / BLOCK] >> (x % BLOCK) & 1) as u8;
-            (0..count).for_each(|x| trial.on[to + x] = is_on(from + x));
-        }
-    });
-    Case {
-        sides,
-        is_masked,
-        corrected,
-        base: survey.base,
-        step: LATTICE_STEP,
-        share: share(lens, sides),
-        trial,
-        levels,
+    to: &'a mut [u32],
+}
+
+impl Task for LeaveOut<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        let LeaveOut { tile: Tile { lens, multiples: Multiples { numbers, absent, .. }, .. }, sides, to } = self;
+        copy_sample(lens, sides, |from, at, count| {
+            for first in (0..count).step_by(BLOCK) {
+                let to = &mut to[at + first..at + count.min(first + BLOCK)];
+                to.copy_from_slice(&numbers[from + first..from + first + to.len()]);
+                survey::leave_out(to, survey::bits_from(absent, from + first), interpolation::ABSENT);
+            }
+        });
     }
 }
 
-impl Case<'_> {
+/// The way to predict the part with these sides in the middle of a tile that costs least, and what it costs;
+/// differences of codes are along `set`, where that is known.
+fn with_part(
+    p: impl Level,
+    tile: Tile,
+    sides: [usize; AXES],
+    desk: &mut Desk,
+    set: Option<u8>,
+) -> (Way, u64) {
+    let Tile { lens, survey, multiples } = tile;
+    let n: usize = lens.iter().product();
+    let corrected = survey.on > n / 64;
+    if corrected {
+        let (on, of_part) = (&multiples.on, &mut desk.trial.on);
+        let is_on = |x: usize| (on[x / BLOCK] >> (x % BLOCK) & 1) as u8;
+        copy_sample(lens, sides, |from, to, count| (0..count).for_each(|x| of_part[to + x] = is_on(from + x)));
+    }
+    let mut part = std::mem::take(&mut desk.trial.part);
+    let all = &multiples.numbers[..n];
+    let numbers = if sides == lens { all } else { copy_part(lens, sides, all, &mut part) };
+    let is_masked = survey.is_masked();
+    if is_masked {
+        p.run(LeaveOut { tile, sides, to: &mut desk.trial.other });
+    }
+    let (base, step, share) = (survey.base, LATTICE_STEP, share(lens, sides));
+    let mut case = Case { sides, numbers, is_masked, corrected, base, step, share, desk };
+    case.load(p);
+    let way = case.least(p, set);
+    desk.trial.part = part;
+    way
+}
+
+impl Case<'_, '_> {
     /// The way that costs least; differences of codes are along `set`, where that is known.
     fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
-        self.load(p);
         let (of_bins, about_bins) = self.make_bins(p);
         let rule = Rule { rough: false, coarse: self.step > 1, set: set.unwrap_or(0) };
         let Some([plain, corrections]) = self.cost(p, rule) else {
@@ -199,7 +232,7 @@ impl Case<'_> {
         let mut best = (Way::Interpolated(rule), plain);
         let n: usize = self.sides.iter().product();
         let far = FAR * (n / GROUP) as u64;
-        let about_codes = p.run(CostOfSums { codes: &self.trial.codes[..n] });
+        let about_codes = p.run(CostOfSums { codes: &self.desk.codes[..n] });
         let bins = self.bins(p, of_bins);
         if bins <= plain {
             best = (Way::Bins, bins);
@@ -207,10 +240,10 @@ impl Case<'_> {
                 return best;
             }
         }
-        let set = set.unwrap_or_else(|| p.run(Axes { sides: self.sides, trial: self.trial }));
+        let set = set.unwrap_or_else(|| p.run(Axes { sides: self.sides, desk: self.desk }));
         if set != rule.set {
-            p.run(Differ { sides: self.sides, set, codes: &mut self.trial.codes });
-            let cost = corrections + p.run(CostOfCodes { codes: &self.trial.codes[..n] });
+            p.run(Differ { sides: self.sides, set, codes: self.desk.codes });
+            let cost = corrections + p.run(CostOfCodes { codes: &self.desk.codes[..n] });
             if cost < best.1 {
                 best = (Way::Interpolated(Rule { set, ..rule }), cost);
             }
@@ -233,41 +266,40 @@ impl Case<'_> {
 
     /// Makes bins: along which axes their differences are shortest, and what these cost about.
     fn make_bins(&mut self, p: impl Level) -> (u8, u64) {
-        p.run(BinsOfPart { sides: self.sides, base: self.base, step: self.step, trial: self.trial })
+        let Case { sides, numbers, base, step, .. } = *self;
+        p.run(BinsOfPart { sides, numbers, base, step, trial: self.desk.trial })
     }
 
     /// What differences of bins cost, and corrections of what they do not restore.
     fn bins(&mut self, p: impl Level, set: u8) -> u64 {
-        let Case { sides, base, share, .. } = *self;
-        let mut cost = p.run(CostOfBins { sides, set, share, trial: self.trial });
+        let Case { sides, numbers, base, share, .. } = *self;
+        let mut cost = p.run(CostOfBins { sides, set, share, trial: self.desk.trial });
         if self.corrected {
-            let n = sides.iter().product();
-            cost +=
-                CORRECTION_COST * p.run(OffBins { base, numbers: &self.trial.numbers[..n], on: &self.trial.on[..n] });
+            cost += CORRECTION_COST * p.run(OffBins { base, numbers, on: &self.desk.trial.on[..numbers.len()] });
         }
         cost
     }
 
-    /// Takes the numbers to interpolate them.
+    /// Takes the numbers to interpolate them: those of `other` where some do not count.
     fn load(&mut self, p: impl Level) {
-        let n = self.sides.iter().product();
-        let mask = self.is_masked.then_some(&self.trial.counts[..n]);
-        let numbers = &self.trial.numbers[..n];
-        p.run(interpolation::Load { lens: self.sides, numbers, mask, buffers: self.levels });
+        let Case { sides: lens, numbers, is_masked, .. } = *self;
+        let Desk { trial, levels, .. } = &mut *self.desk;
+        let numbers = if is_masked { &trial.other[..numbers.len()] } else { numbers };
+        p.run(interpolation::Load { lens, numbers, is_masked, buffers: levels });
     }
 
     /// What interpolation by a rule costs, and its corrections alone; its codes are there then.
     fn cost(&mut self, p: impl Level, rule: Rule) -> Option<[u64; 2]> {
-        let n = self.sides.iter().product();
-        let Trial { numbers, on, other, codes, .. } = &mut *self.trial;
-        if !p.run(interpolation::Encode { rule, buffers: self.levels, codes }) {
+        let n = self.numbers.len();
+        let Desk { trial: Trial { on, other, .. }, levels, codes } = &mut *self.desk;
+        if !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
             return None;
         }
         let mut corrections = 0;
         if self.corrected && rule.coarse {
-            p.run(interpolation::Restored { buffers: self.levels, numbers: other });
-            let (numbers, others, on) = (&numbers[..n], &other[..n], &on[..n]);
-            corrections = CORRECTION_COST * p.run(Differences { numbers, others, on });
+            p.run(interpolation::Restored { buffers: levels, numbers: other });
+            let (others, on) = (&other[..n], &on[..n]);
+            corrections = CORRECTION_COST * p.run(Differences { numbers: self.numbers, others, on });
         }
         Some([corrections + p.run(CostOfCodes { codes: &codes[..n] }), corrections])
     }
@@ -334,6 +366,7 @@ impl Task for CostOfCodes<'_> {
 /// shortest, and what these cost about.
 struct BinsOfPart<'a> {
     sides: [usize; AXES],
+    numbers: &'a [u32],
     base: i32,
     step: u32,
     trial: &'a mut Trial,
@@ -344,9 +377,8 @@ impl Task for BinsOfPart<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> (u8, u64) {
-        let BinsOfPart { sides, base, step, trial: Trial { numbers, words, other, .. } } = self;
-        let n: usize = sides.iter().product();
-        let numbers = &numbers[..n];
+        let BinsOfPart { sides, numbers, base, step, trial: Trial { words, other, .. } } = self;
+        let n = numbers.len();
         let inverse = 1.0 / f64::from(step);
         let first = bin(numbers[0], base, step, inverse);
         let mut any = 0;
@@ -423,19 +455,19 @@ impl Task for CostOfSums<'_> {
 }
 
 /// The axes along which codes of classes with one new axis differ least, by the codes of a part of a tile.
-struct Axes<'a> {
+struct Axes<'a, 'b> {
     sides: [usize; AXES],
-    trial: &'a mut Trial,
+    desk: &'a mut Desk<'b>,
 }
 
-impl Task for Axes<'_> {
+impl Task for Axes<'_, '_> {
     type Done = u8;
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> u8 {
-        let Axes { sides, trial: Trial { codes, other, .. } } = self;
+        let Axes { sides, desk: Desk { trial: Trial { other, .. }, codes, .. } } = self;
         let n: usize = sides.iter().product();
-        let signed = &mut other[MARGIN..MARGIN + n];
+        let (codes, signed) = (&codes[..n], &mut other[MARGIN..MARGIN + n]);
         for i in 0..n {
             signed[i] = codes[i].unzigzag();
         }
@@ -476,11 +508,14 @@ impl Task for Differ<'_> {
     }
 }
 
+/// What turns a number into an integer: the low bits of the sum are those of the nearest one, of two such the even one.
+const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+
 /// The bin of a multiple.
 #[inline(always)]
 fn bin(number: u32, base: i32, step: u32, inverse: f64) -> i32 {
     let number = (number as i32).wrapping_add(base);
-    if step == 1 { number } else { (f64::from(number) * inverse).round_ties_even() as i32 }
+    if step == 1 { number } else { (f64::from(number) * inverse + ROUND).to_bits() as i32 }
 }
 
 /// Codes of distances from a number.

@@ -1,15 +1,14 @@
 //! Tiles that are interpolated, with the patches of what that does not restore.
 
-use super::choice::{self, Tile, Trial, Way};
+use super::choice::{self, Desk, Tile, Trial, Way};
 use super::patches::Patches;
-use crate::codec::predict::format::{LATTICE_STEP, Rule};
+use crate::codec::predict::format::{GROUP, Grid, LATTICE_STEP, Rule};
 use crate::codec::predict::map::lattice::{Bins, Multiple, multiple_of};
 use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::{BLOCK, Multiples, Survey, element_bits, ones};
+use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey, element_bits, ones};
 use crate::codec::predict::predict::interpolation;
 use crate::codec::predict::simd::Level;
 use crate::error::Result;
-use crate::host::memory::filled;
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::word::Word;
 
@@ -18,11 +17,7 @@ pub struct Buffers {
     /// The elements as multiples.
     pub multiples: Multiples,
     levels: interpolation::Buffers,
-    /// The elements with others in the places of those that have no multiple.
-    filled: Vec<u8>,
     trial: Trial,
-    /// What is restored of a tile, row after row.
-    restored: Vec<u32>,
     /// What the predictor does not restore.
     pub patches: Patches,
 }
@@ -30,16 +25,22 @@ pub struct Buffers {
 impl Buffers {
     /// Allocates them for the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Buffers> {
-        let sides = plan.grid.sides;
+        let sides = if is_for(plan) { plan.grid.sides } else { [0; AXES] };
         let n = if plan.lattice().is_some() || is_for(plan) { plan.grid.capacity() } else { 0 };
+        let lent = plan.grid.groups() * GROUP * plan.layout.dtype.size();
         Ok(Buffers {
-            multiples: Multiples::new(n)?,
-            levels: interpolation::Buffers::new(if is_for(plan) { sides } else { [0; AXES] }, true)?,
-            filled: filled(n * plan.layout.dtype.size(), 0)?,
-            trial: Trial::new(n)?,
-            restored: filled(n, 0)?,
+            multiples: Multiples::new(plan.grid.capacity())?,
+            levels: interpolation::Buffers::new(sides, Some(lent))?,
+            trial: Trial::new(n, lent)?,
             patches: Patches::new()?,
         })
+    }
+
+    /// Room for all codes of a tile, three times: for ways to encode it that need nothing of these buffers but patches.
+    pub fn lend<W: Word>(&mut self, grid: &Grid) -> [&mut [W]; 3] {
+        let n = grid.groups() * GROUP;
+        let [a, b] = self.levels.lend(n);
+        [a, b, self.trial.words.room(n)]
     }
 }
 
@@ -48,16 +49,22 @@ pub fn is_for(plan: &Plan) -> bool {
     interpolation::is_for(plan.grid.sides)
 }
 
-/// Chooses for a tile of multiples how it is predicted.
-pub fn choose(p: impl Level, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> Way {
+/// Chooses for a tile of multiples how it is predicted; `codes` is room for this.
+pub fn choose(
+    p: impl Level,
+    lens: [usize; AXES],
+    survey: Survey,
+    buffers: &mut Buffers,
+    codes: &mut [u32],
+) -> Way {
     let Buffers { multiples, trial, levels, .. } = buffers;
-    choice::choose(p, Tile { lens, survey, multiples }, (trial, levels))
+    choice::choose(p, Tile { lens, survey, multiples }, &mut Desk { trial, levels, codes })
 }
 
-/// Chooses for a tile of numbers that must not change how it is predicted.
-pub fn choose_exact(p: impl Level, lens: [usize; AXES], numbers: &[u32], buffers: &mut Buffers) -> Way {
-    let Buffers { trial, levels, .. } = buffers;
-    choice::choose_exact(p, lens, numbers, (trial, levels))
+/// Chooses for a tile of short numbers that must not change how it is predicted; `codes` is room for this.
+pub fn choose_exact(p: impl Level, lens: [usize; AXES], buffers: &mut Buffers, codes: &mut [u32]) -> Way {
+    let Buffers { multiples, trial, levels, .. } = buffers;
+    choice::choose_exact(p, lens, multiples.short(lens.iter().product()), &mut Desk { trial, levels, codes })
 }
 
 /// Encodes a tile by a rule into codes; `false` where it cannot be.
@@ -70,9 +77,12 @@ pub fn encode(
     codes: &mut [u32],
 ) -> bool {
     let n: usize = lens.iter().product();
-    let Buffers { multiples: Multiples { numbers, counts, on, .. }, levels, restored, patches, .. } = buffers;
-    let mask = survey.is_masked().then_some(&counts[..n]);
-    p.run(interpolation::Load { lens, numbers: &numbers[..n], mask, buffers: levels });
+    let Buffers { multiples: Multiples { numbers, absent, on, .. }, levels, trial, patches } = buffers;
+    let (is_masked, restored) = (survey.is_masked(), &mut trial.other);
+    if is_masked {
+        p.run(survey::LeaveOut { numbers: &mut numbers[..n], absent, by: interpolation::ABSENT });
+    }
+    p.run(interpolation::Load { lens, numbers: &numbers[..n], is_masked, buffers: levels });
     if !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
         return false;
     }
@@ -96,17 +106,18 @@ pub fn encode(
     true
 }
 
-/// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
+/// Encodes short numbers that must not change by a rule into codes; `false` where it cannot be.
 pub fn encode_exact(
     p: impl Level,
     lens: [usize; AXES],
-    numbers: &[u32],
     rule: Rule,
     buffers: &mut Buffers,
     codes: &mut [u32],
 ) -> bool {
-    p.run(interpolation::Load { lens, numbers, mask: None, buffers: &mut buffers.levels });
-    p.run(interpolation::Encode { rule, buffers: &mut buffers.levels, codes })
+    let Buffers { multiples, levels, .. } = buffers;
+    let numbers = multiples.short(lens.iter().product());
+    p.run(interpolation::Load { lens, numbers, is_masked: false, buffers: levels });
+    p.run(interpolation::Encode { rule, buffers: levels, codes })
 }
 
 /// Lists the exceptions of a tile: those that have no multiple, where they are few, otherwise those on the border; of
@@ -148,29 +159,19 @@ pub fn correct_bins<E: Multiple>(
     })
 }
 
-/// The elements with others in the places of those that have no multiple, which are few.
-pub fn fill<E: Multiple>(data: &[u8], buffers: &mut Buffers) -> Vec<u8> {
-    let size = size_of::<E::Word>();
-    let mut filled = std::mem::take(&mut buffers.filled);
+/// The elements, in the order of their bytes, with others in the places of those that have no multiple, which are few.
+pub fn fill<W: Word>(data: &[u8], buffers: &Buffers, filled: &mut [W]) {
     let wide = &buffers.multiples.wide;
-    filled[..data.len()].copy_from_slice(data);
     let is_wide = |i: usize| wide[i / BLOCK] >> (i % BLOCK) & 1 == 1;
-    let n = data.len() / size;
+    let n = filled.len();
+    // As bytes in memory, whatever words these are.
+    let element = |i: usize| element_bits::<W>(cfg!(target_endian = "big"), data, i);
     let mut last = (0..n).find(|i| !is_wide(*i)).unwrap_or(0);
-    for i in 0..n {
-        if is_wide(i) {
-            filled.copy_within(last * size..(last + 1) * size, i * size);
-        } else {
+    for (i, filled) in filled.iter_mut().enumerate() {
+        if !is_wide(i) {
             last = i;
         }
-    }
-    filled
-}
-
-impl Buffers {
-    /// Takes back what [`fill`] gave.
-    pub fn keep(&mut self, filled: Vec<u8>) {
-        self.filled = filled;
+        *filled = element(last);
     }
 }
 
@@ -189,9 +190,10 @@ pub fn collides<E: Multiple>(
         Some(number.wrapping_sub(survey.base) as u32)
     };
     plan.layout.shape.missing.bits().iter().filter_map(multiple).any(|number| {
-        let Buffers { multiples: Multiples { counts, .. }, levels, restored, .. } = &mut *buffers;
+        let Buffers { multiples: Multiples { absent, .. }, levels, trial, .. } = &mut *buffers;
+        let restored = &mut trial.other;
         p.run(interpolation::Restored { buffers: levels, numbers: restored });
-        let there = |i: usize| !survey.is_masked() || counts[i] != 0;
+        let there = |i: usize| !survey.is_masked() || absent[i / BLOCK] >> (i % BLOCK) & 1 == 0;
         restored[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))
     })
 }

@@ -71,7 +71,7 @@ impl<W: Word> Buffers<W> {
             sums: Sums::new(grid)?,
             lossless: [lossless::Buffers::new()?, lossless::Buffers::new()?],
             patches: [Patches::new()?, Patches::new()?],
-            levels: interpolation::Buffers::new(interpolated, false)?,
+            levels: interpolation::Buffers::new(interpolated, None)?,
             numbers: filled(interpolated.iter().product(), 0)?,
             next: None,
         })

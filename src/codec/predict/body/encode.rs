@@ -21,36 +21,27 @@ use crate::codec::predict::map::order::{from_bits, ordered};
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::survey::{self, Bits, Survey};
 use crate::codec::predict::predict::axes::{self, Choice};
-use crate::codec::predict::simd::MARGIN;
 use crate::container::Kind;
 use crate::error::Result;
-use crate::host::memory::{Aligned, boxed, filled, reserve};
+use crate::host::memory::{Aligned, Integer, boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{Plain, mantissa_and_bias};
-use crate::primitives::rans::{LANES, Words};
+use crate::primitives::rans::Words;
 use crate::primitives::round;
 use crate::primitives::word::Word;
 use crate::runtime::cpu::raw;
 
 /// Buffers that an encoder reuses from tile to tile.
-pub struct Buffers<W> {
+pub struct Buffers<W: Integer> {
     /// The elements' bits.
-    elements: Vec<W>,
-    words: Vec<W>,
-    trial: Vec<W>,
-    differences: Vec<W>,
-    /// The codes, and zeros up to the end of their last group.
-    codes: Vec<W>,
+    elements: Aligned<W>,
+    words: Aligned<W>,
     group: Box<[Group; 1]>,
-    stream: Vec<u16>,
-    other: Vec<u8>,
     counts: TokenCounts,
-    /// Short numbers, between margins.
-    numbers: Aligned<u32>,
+    /// The codes that 32 bits hold, and words of any.
     short: CodeBuffers,
+    /// Those of multiples; ways that need none of these lend their room.
     closed: closed_loop::Buffers,
-    /// The codes of an interpolated tile where the level has no use for `short`, with room for a vector.
-    interpolated: Vec<u32>,
     /// What stands between base and states.
     side: Vec<u8>,
     /// What stands before the words of a sparse tile, and these.
@@ -60,38 +51,26 @@ pub struct Buffers<W> {
     lossless: lossless::Buffers<W>,
 }
 
+/// Bytes of patches, at most.
+const MOST_PATCHES: usize = MOST_CORRECTIONS * 3 + MOST_EXCEPTIONS * 10 + 1024;
+
 impl<W: Word> Buffers<W> {
     /// Allocates them for the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Buffers<W>> {
         let grid = &plan.grid;
-        let n = grid.capacity();
-        let words = || filled(n, W::ZERO);
-        // Each symbol takes 10 bits at the most.
-        let stream = n * (W::BITS as usize + 10) / 16 + 4 * LANES;
+        let mut side = Vec::new();
+        reserve(&mut side, lossless::most_side::<W>(grid.capacity()).max(MOST_PATCHES))?;
+        let mut head = Vec::new();
+        reserve(&mut head, 8)?;
         Ok(Buffers {
-            elements: words()?,
-            words: words()?,
-            trial: words()?,
-            differences: words()?,
-            codes: filled(grid.groups() * GROUP, W::ZERO)?,
+            elements: Aligned::zeros(grid.capacity())?,
+            words: Aligned::zeros(grid.groups() * GROUP)?,
             group: boxed(Group::EMPTY)?,
-            stream: filled(stream, 0)?,
-            other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             counts: TokenCounts::new()?,
-            numbers: Aligned::filled(MARGIN + n + MARGIN, 0)?,
-            short: CodeBuffers::new(grid)?,
+            short: CodeBuffers::new(grid, W::BITS as usize)?,
             closed: closed_loop::Buffers::new(plan)?,
-            interpolated: filled(if closed_loop::is_for(plan) { n + GROUP } else { 0 }, 0)?,
-            side: {
-                let mut side = Vec::new();
-                reserve(&mut side, MOST_CORRECTIONS * 3 + MOST_EXCEPTIONS * 10 + 1024)?;
-                side
-            },
-            sparse: {
-                let mut head = Vec::new();
-                reserve(&mut head, 8)?;
-                (head, filled(sparse::MOST_WORDS, 0)?)
-            },
+            side,
+            sparse: (head, filled(sparse::MOST_WORDS, 0)?),
             lossless: lossless::Buffers::new(grid)?,
         })
     }
@@ -121,14 +100,10 @@ pub fn tile<E: Multiple>(
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
     let may_be_smaller = |bytes| bounded::may_be_smaller::<E>(plan, &seen, lens[0], data, bytes);
     if !plan.is_lossless() && body.is_none_or(|(_, bytes)| may_be_smaller(bytes)) {
-        let mut other = std::mem::take(&mut buffers.other);
+        // What would not be shorter is not written.
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
-        let exact = lossless_tile::<E>(p, plan, lens, most_cost(limit), buffers, data, &mut other);
-        if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
-            out[..bytes].copy_from_slice(&other[..bytes]);
-            body = Some((kind, bytes));
-        }
-        buffers.other = other;
+        let exact = lossless_tile::<E>(p, plan, lens, most_cost(limit), buffers, data, &mut out[..limit - 1]);
+        body = exact.filter(|(_, bytes)| *bytes < limit).or(body);
     }
     body.unwrap_or_else(|| {
         raw(size, plan.big_endian, data, &mut out[..raw_bytes]);
@@ -160,7 +135,7 @@ fn quantized<E: Multiple>(
         return (None, seen);
     }
     if closed_loop::is_for(plan)
-        && let Way::Interpolated(rule) = closed_loop::choose(p, lens, survey, closed)
+        && let Way::Interpolated(rule) = closed_loop::choose(p, lens, survey, closed, &mut buffers.short.places)
         && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, rule, buffers, out)
     {
         return (Some(body), seen);
@@ -169,9 +144,10 @@ fn quantized<E: Multiple>(
     if buffers.closed.patches.is_empty() {
         return bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), data, out);
     }
-    let filled = closed_loop::fill::<E>(data, &mut buffers.closed);
-    let body = bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), &filled[..data.len()], out);
-    buffers.closed.keep(filled);
+    let mut filled = std::mem::take(&mut buffers.elements);
+    closed_loop::fill(data, &buffers.closed, &mut filled[..n]);
+    let body = bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), filled.bytes(n), out);
+    buffers.elements = filled;
     body
 }
 
@@ -204,8 +180,8 @@ fn interpolated<E: Multiple>(
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let Buffers { closed, interpolated, side, .. } = &mut *buffers;
-    if !closed_loop::encode(p, lens, survey, rule, closed, interpolated)
+    let Buffers { closed, short, side, .. } = &mut *buffers;
+    if !closed_loop::encode(p, lens, survey, rule, closed, &mut short.places)
         || closed_loop::collides::<E>(p, plan, lens, survey, closed)
     {
         return None;
@@ -213,7 +189,7 @@ fn interpolated<E: Multiple>(
     side.clear();
     closed.patches.write_if_any(size_of::<E::Word>(), side);
     let mut prefix = Prefix::new(survey.base as u32, Meaning::Multiples(rule), rule.set, true);
-    if interpolated[..n].iter().all(|c| *c == 0) {
+    if short.places[..n].iter().all(|c| *c == 0) {
         return Some((Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out)));
     }
     let side = std::mem::take(&mut buffers.side);
@@ -231,15 +207,15 @@ fn codes_of_tile<E: Multiple>(
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let Buffers { interpolated, short, counts, codes, group, stream, sparse, .. } = buffers;
-    let all = &interpolated[..n];
-    short.places[..n].copy_from_slice(all);
+    let Buffers { short, counts, words: codes, group, sparse, .. } = buffers;
+    short.clear_behind(n);
     if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
         let table = if has_table { &counts.bytes[..] } else { &[] };
-        let words = &short.stream[at..];
+        let (all, words) = (&short.places[..n], &short.stream[at..]);
         return (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words, out));
     }
-    let mut words = Words::new(stream);
+    let all = &short.places[..n];
+    let mut words = Words::new(&mut short.stream);
     let of_words = all.iter().map(|c| E::Word::from_u64((*c).into()));
     let (state, has_table) = code(of_words, Tables::Counted(counts), codes, &mut group[0], &mut words);
     let table = if has_table { &counts.bytes[..] } else { &[] };
@@ -257,7 +233,7 @@ fn in_bins<E: Multiple>(
     out: &mut [u8],
 ) -> (Option<(Kind, usize)>, Bits<E::Word>) {
     let n = data.len() / size_of::<E::Word>();
-    if let Some(short_bins) = p.shorten_bins::<E>(plan, bins, data, &mut buffers.numbers) {
+    if let Some(short_bins) = p.shorten_bins::<E>(plan, bins, data, &mut buffers.closed.multiples.numbers) {
         if short_bins.collides {
             return (None, short_bins.seen);
         }
@@ -322,27 +298,36 @@ fn lossless_tile<E: Multiple>(
     let elements = &mut buffers.elements[..n];
     p.load(plan.big_endian, data, elements);
     if elements.iter().all(|w| *w == elements[0]) {
-        return by_bits::<E>(p, plan, None, lens, buffers, data, out);
+        let mut body = [0; FLAT];
+        let (kind, bytes) = by_bits::<E>(p, plan, None, lens, buffers, data, &mut body)?;
+        out.get_mut(..bytes)?.copy_from_slice(&body[..bytes]);
+        return Some((kind, bytes));
     }
-    let (elements, forms) = (&buffers.elements[..n], &mut buffers.lossless);
-    let choice = lossless::choose::<E>(p, plan, lens, elements, forms);
+    let Buffers { elements, words, group, short, closed, side, lossless: buffers, .. } = buffers;
+    let [trial, codes, best] = closed.lend(&plan.grid);
+    let words = &mut words[..];
+    let mut forms = lossless::Forms { words, trial, codes, best, buffers };
+    let choice = lossless::choose::<E>(p, plan, lens, &elements[..n], &mut forms);
     if choice.cost > most_cost.min(BIT * n as u64 * u64::from(E::Word::BITS)) {
         return None;
     }
-    choice.write_side(n, forms);
-    let (own, codes, side) = forms.written(&choice, n);
+    choice.write_side(n, &mut forms, side);
+    let lossless::Forms { best, trial, buffers, .. } = forms;
+    let (own, codes) = (buffers.own(&choice), &best[..n]);
     let mut prefix = Prefix::of_form(choice.base, choice.form, choice.set, plan.bins.is_some());
     prefix.head.has_table = choice.own_table;
-    if place_codes(p, codes, &mut buffers.short)
-        && let Some((state, at)) = p.encode_placed(n, own, &mut buffers.short)
+    if place_codes(p, codes, short)
+        && let Some((state, at)) = p.encode_placed(n, own, short)
     {
-        return Some((Kind::Packed, prefix.write([&[], side], &state, &buffers.short.stream[at..], out)));
+        return Some((Kind::Packed, prefix.write([&[], side], &state, &short.stream[at..], out)));
     }
-    let mut stream = Words::new(&mut buffers.stream);
-    let group = &mut buffers.group[0];
-    let (state, _) = code(codes.iter().copied(), Tables::Given(own), &mut buffers.codes, group, &mut stream);
+    let mut stream = Words::new(&mut short.stream);
+    let (state, _) = code(codes.iter().copied(), Tables::Given(own), trial, &mut group[0], &mut stream);
     Some((Kind::Packed, prefix.write([&[], side], &state, stream.all(), out)))
 }
+
+/// More bytes than a tile takes whose elements are all the same.
+const FLAT: usize = 64;
 
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
     plan.collisions().iter().any(|x| words.iter().fold(false, |any, w| any | (w.to_u64() == *x)))
@@ -394,7 +379,7 @@ fn pack<E: Multiple>(
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
     if (matches!(meaning, Meaning::Bits(_)) || !p.has_vectors())
-        && p.shorten(words, &mut buffers.numbers)
+        && p.shorten(words, &mut buffers.closed.multiples.numbers)
         && let Some(body) = short_numbers::<E>(p, plan, meaning, (lens, n), base, buffers, out)
     {
         return body;
@@ -412,25 +397,21 @@ fn short_numbers<E: Multiple>(
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    if closed_loop::is_for(plan) {
-        let numbers = &buffers.numbers[MARGIN..MARGIN + n];
-        if let Way::Interpolated(rule) = closed_loop::choose_exact(p, lens, numbers, &mut buffers.closed) {
-            let Buffers { closed, interpolated, numbers, .. } = &mut *buffers;
-            let numbers = &numbers[MARGIN..MARGIN + n];
-            if closed_loop::encode_exact(p, lens, numbers, rule, closed, interpolated)
-                && interpolated[..n].iter().any(|c| *c != 0)
-            {
-                let side = std::mem::take(&mut buffers.side);
-                let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
-                prefix.head.predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };
-                let body = codes_of_tile::<E>(p, &mut prefix, n, patches(meaning, &side), buffers, out);
-                buffers.side = side;
-                return Some(body);
-            }
-        }
+    let Buffers { closed, short: coder, .. } = &mut *buffers;
+    if closed_loop::is_for(plan)
+        && let Way::Interpolated(rule) = closed_loop::choose_exact(p, lens, closed, &mut coder.places)
+        && closed_loop::encode_exact(p, lens, rule, closed, &mut coder.places)
+        && coder.places[..n].iter().any(|c| *c != 0)
+    {
+        let side = std::mem::take(&mut buffers.side);
+        let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
+        prefix.head.predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };
+        let body = codes_of_tile::<E>(p, &mut prefix, n, patches(meaning, &side), buffers, out);
+        buffers.side = side;
+        return Some(body);
     }
-    let Buffers { numbers, short: coder, counts, .. } = &mut *buffers;
-    let (choice, differ) = p.differ(&plan.grid, lens, numbers, &mut coder.places)?;
+    let Buffers { closed, short: coder, counts, .. } = &mut *buffers;
+    let (choice, differ) = p.differ(&plan.grid, lens, &mut closed.multiples.numbers, &mut coder.places)?;
     let coded = if differ { Some(p.encode_codes(n, counts, coder)?) } else { None };
     Some(short(plan, meaning, base, (&choice, coded), (n, buffers), element::<E>, out))
 }
@@ -447,28 +428,28 @@ fn pack_words<W: Word>(
     element: ElementOf<W>,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let words = &mut buffers.words[..n];
-    let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
+    let Buffers { words, group, counts, short, closed, side, sparse, .. } = buffers;
+    let [trial, differences, all_codes] = closed.lend(&plan.grid);
+    let (words, trial, differences) = (&mut words[..n], &mut trial[..n], &mut differences[..n]);
     let choice = axes::choose_by_some(&plan.grid, lens, words, trial, differences);
     base = base.add(W::from_u64(choice.middle));
     let mut prefix = Prefix::new(base, meaning, choice.set, plan.bins.is_some());
     if differences.iter().all(|d| *d == W::ZERO) {
-        return flat(plan, meaning, base, &mut prefix, element, patches(meaning, &buffers.side), out);
+        return flat(plan, meaning, base, &mut prefix, element, patches(meaning, side), out);
     }
-    let mut words = Words::new(&mut buffers.stream);
+    let mut words = Words::new(&mut short.stream);
     let codes = differences.iter().map(|d| d.zigzag());
-    let by = Tables::Counted(&mut buffers.counts);
-    let (state, has_table) = code(codes, by, &mut buffers.codes, &mut buffers.group[0], &mut words);
-    let table = if has_table { &buffers.counts.bytes[..] } else { &[] };
-    let side = patches(meaning, &buffers.side);
-    let most = buffers.codes[..n].iter().fold(W::ZERO, |m, c| m.max(*c)).to_u64();
+    let (state, has_table) = code(codes, Tables::Counted(counts), all_codes, &mut group[0], &mut words);
+    let table = if has_table { &counts.bytes[..] } else { &[] };
+    let side = patches(meaning, side);
+    let most = all_codes[..n].iter().fold(W::ZERO, |m, c| m.max(*c)).to_u64();
     if most > u32::MAX.into() {
         prefix.head.has_table = has_table;
         return (Kind::Packed, prefix.write([side, table], &state, words.all(), out));
     }
-    let codes = buffers.short.places[..n].iter_mut().zip(&buffers.codes[..n]);
+    let codes = short.places[..n].iter_mut().zip(&all_codes[..n]);
     codes.for_each(|(place, code)| *place = code.to_u64() as u32);
-    let codes = (&buffers.short.places[..n], &mut buffers.sparse);
+    let codes = (&short.places[..n], sparse);
     (Kind::Packed, prefix.write_least(side, table, codes, &state, words.all(), out))
 }
 

@@ -105,9 +105,11 @@ impl Encoder {
     #[inline(never)]
     pub fn new(plan: &Plan, isa: Isa) -> Result<Encoder> {
         let room = Room::of(plan, isa);
-        let buffers = match ENCODERS.take() {
-            Some((kept, buffers)) if kept == room => buffers,
-            _ => for_words!(room.size, of_encoder(plan)),
+        let kept = ENCODERS.take().filter(|(kept, _)| *kept == room);
+        // Those of other tiles are gone by now.
+        let buffers = match kept {
+            Some((_, buffers)) => buffers,
+            None => for_words!(room.size, of_encoder(plan)),
         };
         Ok(Encoder { _fpu: fpu::Guard::standard(), room, buffers })
     }
@@ -126,9 +128,10 @@ impl Decoder {
     #[inline(never)]
     pub fn new(plan: &Plan, isa: Isa) -> Result<Decoder> {
         let room = Room::of(plan, isa);
-        let buffers = match DECODERS.take() {
-            Some((kept, buffers)) if kept == room => buffers,
-            _ => for_words!(room.size, of_decoder(plan)),
+        let kept = DECODERS.take().filter(|(kept, _)| *kept == room);
+        let buffers = match kept {
+            Some((_, buffers)) => buffers,
+            None => for_words!(room.size, of_decoder(plan)),
         };
         Ok(Decoder { _fpu: fpu::Guard::standard(), room, buffers })
     }

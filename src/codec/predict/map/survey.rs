@@ -6,10 +6,10 @@
 use super::lattice::{Lattice, Multiple};
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
+use crate::codec::predict::simd::lanes::Lanes;
+use crate::codec::predict::simd::{MARGIN, Task};
 use crate::error::Result;
-use crate::host::memory::{Aligned, boxed, filled};
+use crate::host::memory::{Aligned, boxed};
 use crate::primitives::word::Word;
 
 /// Elements that are taken at once: a word of a mask has a bit for each.
@@ -18,14 +18,14 @@ pub const BLOCK: usize = 64;
 const MASK_WORDS: usize = (1 << TILE_LOG2) / BLOCK;
 
 /// A bit for each element of a tile.
-type Mask = Box<[u64; MASK_WORDS]>;
+pub type Mask = Box<[u64; MASK_WORDS]>;
 
 /// The multiples of a tile.
 pub struct Multiples {
-    /// Less the base.
+    /// Less the base. Short numbers are made here, too, where nobody needs these any more.
     pub numbers: Aligned<u32>,
-    /// All bits of those that count.
-    pub counts: Vec<u32>,
+    /// Elements that do not count.
+    pub absent: Mask,
     /// Elements that are multiples.
     pub on: Mask,
     /// Elements that have none.
@@ -38,12 +38,17 @@ impl Multiples {
     /// Those of tiles of up to `n` elements.
     pub fn new(n: usize) -> Result<Multiples> {
         Ok(Multiples {
-            numbers: Aligned::filled(n + BLOCK, 0)?,
-            counts: filled(n + 2 * LONGEST, 0)?,
+            numbers: Aligned::zeros(MARGIN + n + MARGIN + BLOCK)?,
+            absent: boxed(0)?,
             on: boxed(0)?,
             wide: boxed(0)?,
             border: boxed(0)?,
         })
+    }
+
+    /// The first `n` short numbers.
+    pub fn short(&self, n: usize) -> &[u32] {
+        &self.numbers[MARGIN..MARGIN + n]
     }
 }
 
@@ -213,10 +218,51 @@ pub fn mark(n: usize, survey: Survey, missing: &[u64], multiples: &mut Multiples
     if !survey.is_masked() {
         return;
     }
-    for (k, counts) in multiples.counts[..n].chunks_mut(BLOCK).enumerate() {
-        let not = missing.get(k).copied().unwrap_or(0) | multiples.wide[k];
-        counts.iter_mut().enumerate().for_each(|(i, counts)| *counts = ((not >> i & 1) as u32).wrapping_sub(1));
+    let Multiples { absent, wide, .. } = multiples;
+    for (k, absent) in absent.iter_mut().enumerate().take(n.div_ceil(BLOCK)) {
+        *absent = missing.get(k).copied().unwrap_or(0) | wide[k];
     }
+}
+
+/// Has another number stand for the elements that do not count.
+pub struct LeaveOut<'a> {
+    /// The elements' numbers.
+    pub numbers: &'a mut [u32],
+    /// A bit for each.
+    pub absent: &'a Mask,
+    /// The other number.
+    pub by: u32,
+}
+
+impl Task for LeaveOut<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        for (k, numbers) in self.numbers.chunks_mut(BLOCK).enumerate() {
+            leave_out(numbers, self.absent[k], self.by);
+        }
+    }
+}
+
+/// The same of no more than a block, by these bits.
+#[inline(always)]
+pub fn leave_out(numbers: &mut [u32], absent: u64, by: u32) {
+    if absent == 0 {
+        return;
+    }
+    for i in 0..numbers.len() {
+        let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
+        numbers[i] = numbers[i] & !is_absent | by & is_absent;
+    }
+}
+
+/// The bits of a mask from one on.
+#[inline(always)]
+pub fn bits_from(mask: &Mask, at: usize) -> u64 {
+    let (word, shift) = (at / BLOCK, at % BLOCK);
+    let next = mask.get(word + 1).copied().unwrap_or(0);
+    mask[word] >> shift | next << 1 << (BLOCK - 1 - shift)
 }
 
 /// The places of the bits of masks that are 1.

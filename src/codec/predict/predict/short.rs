@@ -295,9 +295,9 @@ impl<W: Word> Sums<W> {
         let [x, y, z] = grid.sides;
         let plane = if z > 1 { x.next_multiple_of(STEP) * y } else { 0 };
         Ok(Sums {
-            row: Aligned::filled(x + MARGIN, W::ZERO)?,
-            plane: Aligned::filled(plane, W::ZERO)?,
-            face: Aligned::filled(grid.capacity() + MARGIN, W::ZERO)?,
+            row: Aligned::zeros(x + MARGIN)?,
+            plane: Aligned::zeros(plane)?,
+            face: Aligned::zeros(grid.capacity() + MARGIN)?,
         })
     }
 }

@@ -29,20 +29,29 @@ const FASTER: u64 = 256;
 
 /// Buffers that an encoder reuses from tile to tile.
 pub struct Buffers<W> {
-    /// The words of one order, less the first.
-    words: Vec<W>,
-    trial: Vec<W>,
-    codes: Vec<W>,
-    /// The codes of the choice.
-    best: Vec<W>,
     tokens: Vec<u8>,
-    /// What stands between base and states.
-    side: Vec<u8>,
     odd: decimals::Odd<W>,
     list: Vec<W>,
     lags: Box<lags::Lags>,
     seen: lags::Seen,
     tables: Tables,
+}
+
+/// What forms are tried with: these, and room for the words of a tile, four times.
+pub struct Forms<'a, W> {
+    /// The words of one order, less the first.
+    pub words: &'a mut [W],
+    pub trial: &'a mut [W],
+    pub codes: &'a mut [W],
+    /// The codes of the choice.
+    pub best: &'a mut [W],
+    pub buffers: &'a mut Buffers<W>,
+}
+
+/// Bytes that stand between base and states, at most: low bits of each code, elements apart or lags, a table.
+pub fn most_side<W: Word>(n: usize) -> usize {
+    let apart = (decimals::most_odd(n) + ranks::MOST) * (size_of::<W>() + 2);
+    n * size_of::<W>() + apart + n / 4 + 4 * SYMBOLS + 64
 }
 
 /// What tables are found in: none of it on the stack.
@@ -111,21 +120,12 @@ impl<W: Word> Buffers<W> {
     /// Allocates them for the tiles of a grid.
     pub fn new(grid: &Grid) -> Result<Buffers<W>> {
         let n = grid.capacity();
-        let words = || filled(n, W::ZERO);
         let mut odd = decimals::Odd::new();
         reserve(&mut odd, decimals::most_odd(n))?;
         let mut list = Vec::new();
         reserve(&mut list, ranks::MOST)?;
-        let mut side = Vec::new();
-        // More than any form takes, so that it never grows.
-        reserve(&mut side, n * (size_of::<W>() + 2) + 4096)?;
         Ok(Buffers {
-            words: words()?,
-            trial: words()?,
-            codes: words()?,
-            best: words()?,
             tokens: filled(n, 0)?,
-            side,
             odd,
             list,
             lags: boxed(0)?,
@@ -159,8 +159,8 @@ impl<W: Word> Choice<W> {
     }
 
     /// Writes what stands between base and states; the codes become what the coder gets of them.
-    pub fn write_side(&self, n: usize, buffers: &mut Buffers<W>) {
-        let Buffers { side, odd, list, lags, best, tables, .. } = buffers;
+    pub fn write_side(&self, n: usize, forms: &mut Forms<W>, side: &mut Vec<u8>) {
+        let Forms { best, buffers: Buffers { odd, list, lags, tables, .. }, .. } = forms;
         side.clear();
         if self.form.order == Order::Ranks {
             ranks::write(list, side);
@@ -249,13 +249,13 @@ struct Tile<'a, E: Element> {
     base: E::Word,
 }
 
-/// Chooses for the tile with these elements and lengths; its codes are left in the buffers.
+/// Chooses for the tile with these elements and lengths; its codes are left in `best`.
 pub fn choose<E: Element>(
     p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
     elements: &[E::Word],
-    buffers: &mut Buffers<E::Word>,
+    forms: &mut Forms<E::Word>,
 ) -> Choice<E::Word> {
     let n = elements.len();
     let any = p.run(AnyBits { elements });
@@ -263,30 +263,30 @@ pub fn choose<E: Element>(
     let numbers = Form::plain(zeros_below(any));
     let magnitudes = Form { order: Order::Magnitudes, ..Form::plain(zeros_below(any.rotl(1))) };
     let base = ordered::<E>(elements[0], numbers.shift);
-    p.run(Ordered::<E> { elements, shift: numbers.shift, base, words: &mut buffers.words[..n] });
+    p.run(Ordered::<E> { elements, shift: numbers.shift, base, words: &mut forms.words[..n] });
     let allowed = plan.grid.set();
-    let set = buffers.axes(p, allowed, lens, n);
+    let set = forms.axes(p, allowed, lens, n);
     let tile = Tile::<E> { elements, lens, allowed, set, numbers, magnitudes, base };
     let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
     match sample::share(n) {
         Some(share) => {
-            let (costs, low) = buffers.look(p, &tile, share as u64);
-            let special = buffers.special(p, &tile, &costs);
+            let (costs, low) = forms.look(p, &tile, share as u64);
+            let special = forms.special(p, &tile, &costs);
             let tried = sample::tried(costs, special.is_none());
-            (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| buffers.plain(p, &tile, f, low, &mut best));
+            (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| forms.plain(p, &tile, f, low, &mut best));
             if let Some(special) = special {
-                buffers.try_special(p, &tile, special, &mut best);
+                forms.try_special(p, &tile, special, &mut best);
             }
         }
         None => {
             let of_floats = if E::EXPONENT_BITS > 0 { PLAIN_FORMS } else { MAGNITUDES };
-            (0..of_floats).for_each(|f| buffers.plain(p, &tile, f, LowBits::Open, &mut best));
-            buffers.try_special(p, &tile, Special::Lags, &mut best);
-            if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
-                buffers.try_special(p, &tile, Special::Ranks, &mut best);
+            (0..of_floats).for_each(|f| forms.plain(p, &tile, f, LowBits::Open, &mut best));
+            forms.try_special(p, &tile, Special::Lags, &mut best);
+            if E::Word::BITS > 8 && ranks::list(elements, &mut forms.buffers.list) {
+                forms.try_special(p, &tile, Special::Ranks, &mut best);
             }
             if let Some(digits) = decimals::digits::<E>(elements) {
-                buffers.try_special(p, &tile, Special::Decimals(digits), &mut best);
+                forms.try_special(p, &tile, Special::Decimals(digits), &mut best);
             }
         }
     }
@@ -294,17 +294,10 @@ pub fn choose<E: Element>(
 }
 
 impl<W: Word> Buffers<W> {
-    /// The codes at hand are the best, and their table.
-    fn keep(&mut self) {
-        std::mem::swap(&mut self.best, &mut self.codes);
-        std::mem::swap(&mut self.tables.best, &mut self.tables.own);
-    }
-
-    /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before
-    /// them.
-    pub fn written(&mut self, choice: &Choice<W>, n: usize) -> (Option<Own<'_>>, &[W], &[u8]) {
+    /// The table of the choice, where it has one.
+    pub fn own(&mut self, choice: &Choice<W>) -> Option<Own<'_>> {
         let Tables { best, costs, symbols, .. } = &mut self.tables;
-        let own = choice.own_table.then(|| {
+        choice.own_table.then(|| {
             best[0].costs(costs);
             best[0].symbols(symbols);
             let of = match choice.form {
@@ -312,9 +305,17 @@ impl<W: Word> Buffers<W> {
                 Form { low: true, .. } => Of::Every,
                 _ => Of::Cheaper(costs),
             };
-            Own { frequencies: best[0].frequencies(), symbols, of }
-        });
-        (own, &self.best[..n], &self.side)
+            Own { frequencies: best[0].frequencies(), symbols: &*symbols, of }
+        })
+    }
+}
+
+impl<W: Word> Forms<'_, W> {
+    /// The codes at hand are the best, and their table.
+    fn keep(&mut self) {
+        std::mem::swap(&mut self.best, &mut self.codes);
+        let tables = &mut self.buffers.tables;
+        std::mem::swap(&mut tables.best, &mut tables.own);
     }
 
     /// The choice that is less, of the two; the codes at hand and their table are kept if it is the other one.
@@ -343,7 +344,7 @@ impl<W: Word> Buffers<W> {
     ) -> Option<Special> {
         let Tile { elements, lens, set, .. } = *tile;
         let words = &self.words[..elements.len()];
-        if W::BITS > 8 && ranks::may_be_few(elements) && ranks::list(elements, &mut self.list) {
+        if W::BITS > 8 && ranks::may_be_few(elements) && ranks::list(elements, &mut self.buffers.list) {
             return Some(Special::Ranks);
         }
         if let Some(digits) = decimals::digits::<E>(elements)
@@ -351,7 +352,7 @@ impl<W: Word> Buffers<W> {
         {
             return Some(Special::Decimals(digits));
         }
-        let [far, along] = p.run(lags::Ask { words, set, lens, seen: &mut self.seen }).map(u64::from);
+        let [far, along] = p.run(lags::Ask { words, set, lens, seen: &mut self.buffers.seen }).map(u64::from);
         // Differences at distances are as much shorter than those along axes as their bits are fewer.
         let least = costs.iter().fold(u64::MAX, |least, cost| least.min(*cost));
         (far * costs[AXES_FORM] < along * least).then_some(Special::Lags)
@@ -431,9 +432,9 @@ impl<W: Word> Buffers<W> {
         let n = elements.len();
         let choice = match special {
             Special::Ranks => {
-                ranks::words(elements, &self.list, &mut self.codes[..n]);
+                ranks::words(elements, &self.buffers.list, &mut self.codes[..n]);
                 let mut choice = self.symbols(p, Form { order: Order::Ranks, ..Form::plain(0) }, Part::all(n), false);
-                choice.cost += BIT * ranks::cost(&self.list);
+                choice.cost += BIT * ranks::cost(&self.buffers.list);
                 Some(choice)
             }
             Special::Decimals(digits) => self.decimals::<E>(p, elements, digits, lens, allowed),
@@ -454,7 +455,7 @@ impl<W: Word> Buffers<W> {
         allowed: u8,
     ) -> Option<Choice<W>> {
         let n = elements.len();
-        let (words, odd) = (&mut self.words[..n], &mut self.odd);
+        let (words, odd) = (&mut self.words[..n], &mut self.buffers.odd);
         if !p.run(decimals::Integers::<E> { elements, digits, words, odd }) {
             return None;
         }
@@ -464,7 +465,7 @@ impl<W: Word> Buffers<W> {
         let set = self.axes(p, allowed, lens, n);
         let choice = Choice { set, digits, ..Choice::new(form, base) };
         let mut choice = self.differences(p, lens, choice, n, LowBits::Open);
-        choice.cost += BIT * decimals::cost(&self.odd);
+        choice.cost += BIT * decimals::cost(&self.buffers.odd);
         Some(choice)
     }
 
@@ -484,15 +485,15 @@ impl<W: Word> Buffers<W> {
     /// The same words by their distances from earlier ones.
     fn lags(&mut self, p: impl Level, choice: Choice<W>, n: usize) -> Option<Choice<W>> {
         let words = &self.words[..n];
-        if !p.run(lags::Choose { words, seen: &mut self.seen, lags: &mut self.lags }) {
+        if !p.run(lags::Choose { words, seen: &mut self.buffers.seen, lags: &mut self.buffers.lags }) {
             return None;
         }
         let codes = &mut self.codes[..n];
-        p.run(lags::Forward { words, lags: &self.lags, differences: codes });
+        p.run(lags::Forward { words, lags: &self.buffers.lags, differences: codes });
         p.run(Zigzag { codes });
         let form = Form { prediction: Prediction::Lags, ..choice.form };
         let mut choice = self.tokens(p, Choice { form, ..choice }, Part::all(n), LowBits::Open);
-        choice.cost += BIT * lags::cost(n, &self.lags);
+        choice.cost += BIT * lags::cost(n, &self.buffers.lags);
         Some(choice)
     }
 
@@ -514,9 +515,9 @@ impl<W: Word> Buffers<W> {
         {
             return self.tokens_with_low(p, choice, part, bits);
         }
-        let (codes, tokens) = (&self.codes[..part.n], &mut self.tokens[..part.n]);
+        let (codes, tokens) = (&self.codes[..part.n], &mut self.buffers.tokens[..part.n]);
         let raw = BIT * p.run(Tokens { codes, low: 0, tokens });
-        let tables = &mut self.tables;
+        let tables = &mut self.buffers.tables;
         let plain = raw + p.run(ByFixed { codes, tokens, fixed: &mut tables.fixed });
         let plain = Choice { own_table: false, cost: part.cost(plain, 0), ..choice };
         let (symbols, bytes) = tables.fit(p, tokens);
@@ -530,7 +531,7 @@ impl<W: Word> Buffers<W> {
         std::mem::swap(&mut tables.own, &mut tables.trial);
         let with_low = self.tokens_with_low(p, choice, part, bits);
         if with_low.cost > best.cost + best.cost / FASTER {
-            std::mem::swap(&mut self.tables.own, &mut self.tables.trial);
+            std::mem::swap(&mut self.buffers.tables.own, &mut self.buffers.tables.trial);
             return best;
         }
         with_low
@@ -538,10 +539,10 @@ impl<W: Word> Buffers<W> {
 
     /// What the codes cost with so many low bits of each beside the coder, and a table for all groups.
     fn tokens_with_low(&mut self, p: impl Level, choice: Choice<W>, part: Part, bits: u32) -> Choice<W> {
-        let tokens = &mut self.tokens[..part.n];
+        let tokens = &mut self.buffers.tokens[..part.n];
         let low = Low { bits, ..Low::default() };
         let raw = BIT * (p.run(Tokens { codes: &self.codes[..part.n], low: bits, tokens }) + low.cost(part.n));
-        let (symbols, bytes) = self.tables.fit_all(p, tokens);
+        let (symbols, bytes) = self.buffers.tables.fit_all(p, tokens);
         let form = Form { low: true, ..choice.form };
         Choice { form, own_table: true, low, cost: part.cost(symbols + raw, bytes), ..choice }
     }
@@ -559,9 +560,9 @@ impl<W: Word> Buffers<W> {
             bits += 1;
         }
         let first = first(bits);
-        let Tables { own: table, trial, costs, counts, best_counts, parts, .. } = &mut self.tables;
-        p.run(CountSymbols { codes, first, bits, symbols: &mut self.tokens[..part.n] });
-        p.run(Count { tokens: &self.tokens[..part.n], counts, parts });
+        let Tables { own: table, trial, costs, counts, best_counts, parts, .. } = &mut self.buffers.tables;
+        p.run(CountSymbols { codes, first, bits, symbols: &mut self.buffers.tokens[..part.n] });
+        p.run(Count { tokens: &self.buffers.tokens[..part.n], counts, parts });
         let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
             p.run(Fit { counts, table, costs });
             let low = Low { bits, bare: 0, bare_codes: bare(p, codes, bits, counts).1 };

@@ -16,15 +16,14 @@ use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
 
 /// Comparisons of tokens that take as long as counting them one by one.
 const FEW: u32 = 60;
-/// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes, and these bits of the four.
-/// Vectors of it lie in one line of the cache each.
+/// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes. Vectors of it lie in one
+/// line of the cache each.
 #[derive(Clone)]
 #[repr(align(64))]
 pub struct Group {
     /// Of each lane four bytes.
     pub tokens: [u32; LANES],
     lens: [u32; LANES],
-    bits: [[u32; LANES]; QUAD],
     /// 0 if all codes are 0.
     pub class: usize,
     /// The greatest code.
@@ -85,8 +84,7 @@ fn cost_in_table<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], class: us
 
 impl Group {
     /// One in which all codes are 0.
-    pub const ZERO: Group =
-        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, most: 0, longest: (0, 0) };
+    pub const ZERO: Group = Group { tokens: [0; LANES], lens: [0; LANES], class: 0, most: 0, longest: (0, 0) };
 
     /// Takes codes apart.
     #[inline(always)]
@@ -163,8 +161,6 @@ impl Group {
                 let len = p.select(is_direct, zero, p.sub(octave, one));
                 let token = p.add(p.add(octave, octave), p.add(p.right_by(code, len), p.splat(50)));
                 let token = p.select(is_direct, code, token);
-                let bits = p.and(code, p.sub(p.left_by(one, len), one));
-                p.store(bits, &mut self.bits[j][k * n..(k + 1) * n]);
                 tokens = p.or(p.left::<8>(tokens), token);
                 lens = p.or(p.left::<8>(lens), len);
                 total = p.add(total, len);
@@ -213,6 +209,7 @@ impl Group {
     pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
         &self,
         p: P,
+        codes: &[u32; GROUP],
         table: Encoding,
         has: &[P::V; M],
         x: &mut [P::V; M],
@@ -224,7 +221,7 @@ impl Group {
             tokens[k] = p.load(&self.tokens[k * n..]);
         }
         if self.longest.0 > 0 {
-            self.encode_raw(p, x, words);
+            self.encode_raw(p, codes, x, words);
             encode_tokens::<P, M, WHOLE, ANY>(p, table, has, &tokens, x, words);
         } else if self.most >= DIRECT {
             encode_tokens::<P, M, WHOLE, ANY>(p, table, has, &tokens, x, words);
@@ -236,19 +233,28 @@ impl Group {
     }
 
     #[inline(always)]
-    fn encode_raw<P: Simd<M>, const M: usize>(&self, p: P, x: &mut [P::V; M], words: &mut Words) {
+    fn encode_raw<P: Simd<M>, const M: usize>(
+        &self,
+        p: P,
+        codes: &[u32; GROUP],
+        x: &mut [P::V; M],
+        words: &mut Words,
+    ) {
         let n = LANES / M;
-        let (zero, byte) = (p.splat(0), p.splat(255));
-        let mut lens = [zero; M];
+        let (zero, one, byte) = (p.splat(0), p.splat(1), p.splat(255));
+        let (mut lens, mut quads) = ([zero; M], [[zero; QUAD]; M]);
         for k in 0..M {
             lens[k] = p.load(&self.lens[k * n..]);
+            quads[k] = p.load_quads(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
         }
         let (mut bits, mut len) = ([zero; M], [zero; M]);
         if self.longest.1 <= RAW_BITS {
             for k in 0..M {
                 for j in 0..QUAD {
-                    bits[k] = p.or(bits[k], p.left_by(p.load(&self.bits[j][k * n..]), len[k]));
-                    len[k] = p.add(len[k], p.and(p.right_by(lens[k], p.splat(8 * j as u32)), byte));
+                    let own = p.and(p.right_by(lens[k], p.splat(8 * j as u32)), byte);
+                    let raw = p.and(quads[k][j], p.sub(p.left_by(one, own), one));
+                    bits[k] = p.or(bits[k], p.left_by(raw, len[k]));
+                    len[k] = p.add(len[k], own);
                 }
             }
             return put_raw(p, x, &bits, &len, words);
@@ -259,8 +265,8 @@ impl Group {
                 for k in 0..M {
                     let own = p.and(p.right_by(lens[k], p.splat(8 * j as u32)), byte);
                     len[k] = p.min(p.sub(p.max(own, from), from), p.splat(RAW_BITS));
-                    let all = p.right_by(p.load(&self.bits[j][k * n..]), from);
-                    bits[k] = p.and(all, p.sub(p.left_by(p.splat(1), len[k]), p.splat(1)));
+                    let all = p.right_by(quads[k][j], from);
+                    bits[k] = p.and(all, p.sub(p.left_by(one, len[k]), one));
                 }
                 put_raw(p, x, &bits, &len, words);
             }

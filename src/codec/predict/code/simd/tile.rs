@@ -32,15 +32,15 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// For the tiles of a grid.
-    pub fn new(grid: &Grid) -> Result<Buffers> {
+    /// For the tiles of a grid, with room for the words of codes of so many bits.
+    pub fn new(grid: &Grid, bits: usize) -> Result<Buffers> {
         let n = grid.capacity();
         Ok(Buffers {
-            places: Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?,
+            places: Aligned::zeros(grid.groups() * GROUP + MARGIN)?,
             groups: filled(grid.groups(), Group::ZERO)?,
             own: OwnEncoding::new()?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
-            stream: Aligned::filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
+            stream: Aligned::zeros(n * (bits.max(32) + 10) / 16 + 4 * LANES + MARGIN)?,
         })
     }
 
@@ -65,7 +65,7 @@ pub fn encode_codes<P: Simd<M>, const M: usize>(
     take::<P, M>(p, places.as_chunks().0, n, all, counts);
     let own = own_table(counts, own);
     let mut words = Words::new(stream);
-    let state = encode::<P, M>(p, all, n, own, &mut words);
+    let state = encode::<P, M>(p, (places.as_chunks().0, all), n, own, &mut words);
     (state, words.at, own.is_some())
 }
 
@@ -141,7 +141,7 @@ pub fn encode_placed<P: Simd<M>, const M: usize>(
     }
     let own = given.map(|given| (&SAME, own.fill(given.frequencies)));
     let mut words = Words::new(stream);
-    let state = encode::<P, M>(p, all, n, own, &mut words);
+    let state = encode::<P, M>(p, (places.as_chunks().0, all), n, own, &mut words);
     (state, words.at)
 }
 
@@ -155,13 +155,13 @@ pub struct Codes {
 impl Codes {
     /// For the tiles of a grid, once there is room.
     pub fn new() -> Result<Codes> {
-        Ok(Codes { places: Aligned::filled(0, 0)?, tail: boxed([0; 2])? })
+        Ok(Codes { places: Aligned::zeros(0)?, tail: boxed([0; 2])? })
     }
 
     /// Makes room for the tiles of a grid.
     pub fn make_room(&mut self, grid: &Grid) -> Result<()> {
         if self.places.is_empty() {
-            self.places = Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?;
+            self.places = Aligned::zeros(grid.groups() * GROUP + MARGIN)?;
         }
         Ok(())
     }
@@ -224,11 +224,17 @@ fn own_table<'a>(counts: &'a mut TokenCounts, own: &'a mut OwnEncoding) -> Own<'
 
 /// Encodes all groups of `n` codes; see `encode`.
 #[inline(always)]
-fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own, words: &mut Words) -> State {
+fn encode<P: Simd<M>, const M: usize>(
+    p: P,
+    (codes, groups): (&[[u32; GROUP]], &[Group]),
+    n: usize,
+    own: Own,
+    words: &mut Words,
+) -> State {
     let mut state = State::new();
     let mut x = [p.splat(1); M];
     let mut classes = [0u8; GROUPS];
-    for (g, group) in groups.iter().enumerate().rev() {
+    for (g, (codes, group)) in codes.iter().zip(groups).enumerate().rev() {
         let (class, table) = match own {
             Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
             Some((classes, _)) => (classes[group.class].into(), Encoding::of(classes[group.class].into())),
@@ -239,7 +245,7 @@ fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own
             continue;
         }
         let before = (x, words.at);
-        encode_group(p, group, table, (n, g), &mut x, words);
+        encode_group(p, (group, codes), table, (n, g), &mut x, words);
         if state.is_small() {
             let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
             state.lanes = lanes[1];
@@ -247,7 +253,7 @@ fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own
                 for k in 0..M {
                     x[k] = p.load(&state.lanes[k * (LANES / M)..]);
                 }
-                encode_group(p, group, table, (n, g), &mut x, words);
+                encode_group(p, (group, codes), table, (n, g), &mut x, words);
             }
         }
     }
@@ -260,16 +266,16 @@ fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own
 #[inline(always)]
 fn encode_group<P: Simd<M>, const M: usize>(
     p: P,
-    group: &Group,
+    (group, codes): (&Group, &[u32; GROUP]),
     table: Encoding,
     (n, g): (usize, usize),
     x: &mut [P::V; M],
     words: &mut Words,
 ) {
     if absent(n, g) == 0 {
-        group.encode::<P, M, true>(p, table, &[p.splat(0); M], x, words);
+        group.encode::<P, M, true>(p, codes, table, &[p.splat(0); M], x, words);
     } else {
-        group.encode::<P, M, false>(p, table, &quads_of(p, &present_in(n, g)), x, words);
+        group.encode::<P, M, false>(p, codes, table, &quads_of(p, &present_in(n, g)), x, words);
     }
 }
 

@@ -10,8 +10,12 @@ use crate::primitives::lorenzo::AXES;
 
 /// The new axes of the classes of a level, in their order.
 pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
+/// Those whose errors others look at. They lie before the other ones.
+const WITH_ERRORS: [u8; 4] = [0b010, 0b100, 0b101, 0b110];
 /// The class of nodes that are coarse along all axes.
 pub const COARSE: u8 = 0;
+/// What stands for a number that does not count. Where some do not, the others are below 2^30.
+pub const ABSENT: u32 = 1 << 31;
 /// Levels whose codes may be differences, from the finest on.
 pub const DIFFERENCE_LEVELS: usize = 2;
 
@@ -19,10 +23,10 @@ pub const DIFFERENCE_LEVELS: usize = 2;
 const STEPS: [&[u32]; AXES + 1] =
     [&[15, 15, 15, 13, 13, 11], &[15, 15, 15, 13, 13, 11], &[15, 15, 13, 11], &[15, 13, 11]];
 
-/// Vectors at the ends of a row.
+/// Vectors at the ends of a row, at most.
 const ENDS: usize = 3;
-/// None of them.
-pub const MIDDLE: usize = ENDS;
+/// Numbers of the shortest vector.
+const SHORTEST: usize = 4;
 
 /// A level of a tile.
 #[derive(Clone, Copy)]
@@ -37,24 +41,49 @@ pub struct NodeLevel {
     pub step: u32,
     /// Whether classes with one new axis may have differences.
     pub has_differences: bool,
-    /// How new nodes along x are made that are in the first vector and the last two, smooth and rough.
-    pub ends: [[End; ENDS]; 2],
+    /// Where errors of the level would begin, if there were any of other ones, and where they end.
+    pub errors: usize,
+    pub end_of_errors: usize,
+    /// Where the last of its classes ends.
+    pub end: usize,
+    /// Where the ends of its rows are, smooth and rough, and how many of each: they are those of the first vector, the
+    /// last one, and the one before that, as far as there are as many.
+    ends: usize,
+    ends_of_each: usize,
 }
 
-/// How the nodes of a vector at an end of a row are made.
+/// How new nodes along x of a vector at an end of a row are made.
 #[derive(Clone, Copy)]
 pub struct End {
     /// That of all, or `Any`.
     pub kind: WeightKind,
-    /// The weights of each.
-    pub weights: [[u32; LONGEST]; 4],
+    /// The weights of each, of its coarse nodes but the second.
+    pub weights: [[u32; LONGEST]; 3],
     /// All bits of those that are made by weights.
     pub any: [u32; LONGEST],
 }
 
 impl End {
-    /// Of a vector without nodes.
-    const NONE: End = End { kind: WeightKind::Any, weights: [[0; LONGEST]; 4], any: [0; LONGEST] };
+    /// That of new nodes from `v` on, of vectors of so many lanes.
+    fn new(nodes: &Nodes, rough: bool, v: usize, lanes: usize) -> End {
+        let there = nodes.new.saturating_sub(v).min(lanes);
+        let of = |i: usize| nodes.weights(rough, v + i);
+        // A smooth one is the mean of two only where it is alone.
+        let first = if there > 0 { WeightKind::of(of(0)) } else { WeightKind::Any };
+        let kind = if (1..there).all(|i| WeightKind::of(of(i)) == first) { first } else { WeightKind::Any };
+        let mut end = End { kind, weights: [[0; LONGEST]; 3], any: [0; LONGEST] };
+        for i in 0..there {
+            let [a, _, c, d] = of(i);
+            (end.weights[0][i], end.weights[1][i], end.weights[2][i]) = (a, c, d);
+            end.any[i] = if WeightKind::of(of(i)) == WeightKind::Any { u32::MAX } else { 0 };
+        }
+        end
+    }
+}
+
+/// Vectors that the new nodes of a row take which are told apart.
+fn ends_of(new: usize, lanes: usize) -> usize {
+    new.div_ceil(lanes).clamp(1, ENDS)
 }
 
 /// Whether the nodes of a class are new along an axis.
@@ -71,7 +100,11 @@ impl NodeLevel {
         codes: [0; 1 << AXES],
         step: 1,
         has_differences: false,
-        ends: [[End::NONE; ENDS]; 2],
+        errors: 0,
+        end_of_errors: 0,
+        end: 0,
+        ends: 0,
+        ends_of_each: 0,
     };
 
     /// How many nodes of a class there are along each axis.
@@ -100,55 +133,48 @@ impl NodeLevel {
         self.codes[usize::from(class)] + (z * ny + y) * nx
     }
 
-    /// Which of the ends the vector at `v` of new nodes is, or `MIDDLE`.
+    /// Which of the ends the vector at `v` of new nodes is, if any.
     #[inline(always)]
-    pub fn end(&self, v: usize, lanes: usize) -> usize {
+    pub fn end<'a>(&self, ends: &'a [End], rough: bool, v: usize, lanes: usize) -> Option<&'a End> {
         let last = self.nodes[0].new.saturating_sub(1) / lanes * lanes;
-        match v {
+        let which = match v {
             0 => 0,
-            _ if v == last => 2,
-            _ if v + lanes == last => 1,
-            _ => MIDDLE,
-        }
+            _ if v == last => 1,
+            _ if v + lanes == last => 2,
+            _ => return None,
+        };
+        Some(&ends[self.ends + usize::from(rough) * self.ends_of_each + which])
     }
 
-    /// Makes `ends` for vectors of so many lanes. Never inlined, for the sake of the stack.
+    /// Adds its ends to the others, for vectors of so many lanes. Never inlined, for the sake of the stack.
     #[inline(never)]
-    fn make_ends(&mut self, lanes: usize) {
-        let nodes = self.nodes[0];
+    fn make_ends(&mut self, lanes: usize, ends: &mut Vec<End>) {
+        let nodes = &self.nodes[0];
+        (self.ends, self.ends_of_each) = (ends.len(), ends_of(nodes.new, lanes));
         let last = nodes.new.saturating_sub(1) / lanes * lanes;
-        for (rough, ends) in self.ends.iter_mut().enumerate() {
-            for (end, v) in ends.iter_mut().zip([0, last.saturating_sub(lanes), last]) {
-                let there = nodes.new.saturating_sub(v).min(lanes);
-                let of = |i: usize| nodes.weights(rough == 1, v + i);
-                for i in 0..LONGEST {
-                    let weights = if i < there { of(i) } else { [0; 4] };
-                    (0..4).for_each(|k| end.weights[k][i] = weights[k]);
-                    end.any[i] = if i < there && WeightKind::of(weights) == WeightKind::Any { u32::MAX } else { 0 };
-                }
-                // A smooth one is the mean of two only where it is alone.
-                let first = if there > 0 { WeightKind::of(of(0)) } else { WeightKind::Any };
-                end.kind = if (1..there).all(|i| WeightKind::of(of(i)) == first) { first } else { WeightKind::Any };
-            }
+        let all = [0, last, last.saturating_sub(lanes)];
+        for rough in [false, true] {
+            ends.extend(all[..self.ends_of_each].iter().map(|v| End::new(nodes, rough, *v, lanes)));
         }
     }
 
-    /// The classes of the rows at these places along y and z, coarse and new along x, and where their numbers begin.
+    /// Where the rows at place `z` along z begin that are coarse and new along y, each coarse and new along x.
     #[inline(always)]
-    fn places(&self, y: usize, z: usize) -> [usize; 2] {
-        let ((new_y, y), (new_z, z)) = (self.nodes[1].kind(y), self.nodes[2].kind(z));
-        let class = u8::from(new_y) << 1 | u8::from(new_z) << 2;
-        [self.row(class, y, z), self.row(class | 1, y, z)]
+    fn plane_places(&self, z: usize) -> [[usize; 2]; 2] {
+        let (new_z, z) = self.nodes[2].kind(z);
+        let class = u8::from(new_z) << 2;
+        [class, class | 2].map(|class| [class, class | 1].map(|class| self.row(class, 0, z)))
     }
 
     /// Takes the nodes of the level, row after row, apart into its classes.
     #[inline(always)]
     fn split<L: Lanes>(&self, l: L, rows: &[u32], classes: &mut [u32]) {
         let [x, y, z] = self.nodes.map(|nodes| nodes.len);
-        let rows = &rows[..(x * y * z + 2 * LONGEST).min(rows.len())];
+        let (rows, lens) = (&rows[..(x * y * z + 2 * LONGEST).min(rows.len())], self.row_lens());
         for k in 0..z {
+            let places = self.plane_places(k);
             for j in 0..y {
-                split(l, rows, (k * y + j) * x, x, classes, self.places(j, k));
+                split(l, rows, (k * y + j) * x, x, classes, place(&self.nodes[1], places, lens, j));
             }
         }
     }
@@ -157,12 +183,28 @@ impl NodeLevel {
     #[inline(always)]
     fn join<L: Lanes>(&self, l: L, classes: &[u32], rows: &mut [u32]) {
         let [x, y, z] = self.nodes.map(|nodes| nodes.len);
+        let lens = self.row_lens();
         for k in 0..z {
+            let places = self.plane_places(k);
             for j in 0..y {
-                join(l, classes, self.places(j, k), rows, (k * y + j) * x, x);
+                join(l, classes, place(&self.nodes[1], places, lens, j), rows, (k * y + j) * x, x);
             }
         }
     }
+
+    /// How long rows are, coarse and new along x.
+    #[inline(always)]
+    fn row_lens(&self) -> [usize; 2] {
+        [self.nodes[0].coarse, self.nodes[0].new]
+    }
+}
+
+/// Where the rows at place `y` along y begin, coarse and new along x, of a plane.
+#[inline(always)]
+fn place(nodes: &Nodes, places: [[usize; 2]; 2], lens: [usize; 2], y: usize) -> [usize; 2] {
+    let (is_new, y) = nodes.kind(y);
+    let [a, b] = if is_new { places[1] } else { places[0] };
+    [a + y * lens[0], b + y * lens[1]]
 }
 
 /// Takes a row of so many nodes apart into coarse ones, those with an even place and the last one, and new ones. What
@@ -222,6 +264,19 @@ pub struct LevelLayout {
     pub lens: [usize; AXES],
     /// The levels.
     pub levels: Vec<NodeLevel>,
+    /// The ends of their rows.
+    pub ends: Vec<End>,
+}
+
+/// As many numbers as a tile's levels need.
+#[derive(Clone, Copy, Default)]
+pub struct Room {
+    /// In the places of all classes.
+    pub numbers: usize,
+    /// In those of a level's classes whose errors others look at.
+    pub errors: usize,
+    /// In those of a class.
+    pub class: usize,
 }
 
 /// Numbers before the first class, and behind the last one.
@@ -229,57 +284,100 @@ const MARGIN: usize = 2 * LONGEST;
 /// Those behind each class: a vector, from the second coarse node behind the last one on.
 const GAP: usize = LONGEST + 2;
 
+/// The lengths of the levels of a tile, the finest one first.
+fn all_levels(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
+    let next = |lens: &[usize; AXES]| {
+        let coarse = lens.map(coarse);
+        coarse.iter().any(|n| *n > 2).then_some(coarse)
+    };
+    std::iter::successors(Some(lens), next)
+}
+
 impl LevelLayout {
     /// Of no tile, with room for those of tiles that are no longer than these sides.
     pub fn empty(sides: [usize; AXES]) -> Result<LevelLayout> {
-        let mut levels = Vec::new();
-        let longest = sides.into_iter().fold(2, usize::max);
-        // Each has half the nodes of the one before along an axis, and one more at most.
-        reserve(&mut levels, longest.ilog2() as usize + 2)?;
-        Ok(LevelLayout { lens: [0; AXES], levels })
+        let (mut levels, mut ends) = (Vec::new(), Vec::new());
+        reserve(&mut levels, all_levels(sides).count())?;
+        let of_level = |lens: [usize; AXES]| 2 * ends_of(lens[0] - coarse(lens[0]).min(lens[0]), SHORTEST);
+        reserve(&mut ends, all_levels(sides).map(of_level).sum())?;
+        Ok(LevelLayout { lens: [0; AXES], levels, ends })
     }
 
-    /// Becomes that of a tile with these lengths, for vectors of so many lanes; how many numbers its levels have.
-    pub fn lay_out(&mut self, lens: [usize; AXES], lanes: usize) -> usize {
+    /// Becomes that of a tile with these lengths, for vectors of so many lanes; the room that its levels need.
+    pub fn lay_out(&mut self, lens: [usize; AXES], lanes: usize) -> Room {
         self.lens = lens;
         self.levels.clear();
+        self.ends.clear();
         let steps = STEPS[lens.iter().filter(|n| **n > 2).count()];
-        let mut here = lens;
-        while self.levels.is_empty() || here.iter().any(|n| *n > 2) {
-            let l = self.levels.len();
-            let nodes: [Nodes; AXES] = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
-            here = nodes.map(|nodes| nodes.coarse);
+        for (l, here) in all_levels(lens).enumerate() {
             self.levels.push(NodeLevel::EMPTY);
             let level = &mut self.levels[l];
-            (level.nodes, level.step) = (nodes, steps[l.min(steps.len() - 1)]);
+            level.nodes = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
+            level.step = steps[l.min(steps.len() - 1)];
             level.has_differences = l < DIFFERENCE_LEVELS;
-            level.make_ends(lanes);
+            level.make_ends(lanes, &mut self.ends);
         }
         self.place()
     }
 
-    /// Gives all classes their places; where the last one ends.
-    fn place(&mut self) -> usize {
-        let (mut at, mut code) = (MARGIN, 0);
+    /// Gives all classes their places; the room that they take.
+    fn place(&mut self) -> Room {
+        let mut room = Room { numbers: MARGIN, ..Room::default() };
         let mut put = |level: &mut NodeLevel, class: u8| {
+            level.starts[usize::from(class)] = room.numbers;
             let counts = level.counts(class);
-            level.starts[usize::from(class)] = at;
-            level.codes[usize::from(class)] = code;
-            let count = counts.iter().product::<usize>();
-            at += if count > 0 { counts[2] * level.plane(class) + GAP } else { 0 };
-            code += count;
+            let own = if counts.contains(&0) { 0 } else { counts[2] * level.plane(class) + GAP };
+            room.numbers += own;
+            if class != COARSE {
+                room.class = room.class.max(own);
+            }
+            room.numbers
+        };
+        let mut errors = 0;
+        let mut put_all = |level: &mut NodeLevel, put: &mut dyn FnMut(&mut NodeLevel, u8) -> usize| {
+            let (mut first, mut end) = (0, 0);
+            for class in WITH_ERRORS {
+                end = put(level, class);
+                if class == WITH_ERRORS[0] {
+                    first = level.starts[usize::from(class)];
+                }
+            }
+            // Nodes before the first one are read, but not looked at.
+            (level.errors, level.end_of_errors) = (first - LONGEST, end);
+            errors = errors.max(end - level.errors);
+            for class in CLASSES.into_iter().filter(|class| !WITH_ERRORS.contains(class)) {
+                end = put(level, class);
+            }
+            level.end = level.end.max(end);
         };
         let (top, finer) = self.levels.split_last_mut().expect("a tile has a level");
-        for class in [COARSE].into_iter().chain(CLASSES) {
-            put(top, class);
+        top.end = put(top, COARSE);
+        put_all(top, &mut put);
+        for level in finer.iter_mut().rev() {
+            put_all(level, &mut put);
         }
         for level in finer.iter_mut().rev() {
+            level.end = put(level, COARSE);
+        }
+        room.numbers += MARGIN;
+        room.errors = errors;
+        self.number_codes();
+        room
+    }
+
+    /// Gives all codes their places: those of the coarsest level first.
+    fn number_codes(&mut self) {
+        let mut code = 0;
+        let mut put = |level: &mut NodeLevel, class: u8| {
+            level.codes[usize::from(class)] = code;
+            code += level.counts(class).iter().product::<usize>();
+        };
+        for (l, level) in self.levels.iter_mut().rev().enumerate() {
+            if l == 0 {
+                put(level, COARSE);
+            }
             CLASSES.into_iter().for_each(|class| put(level, class));
         }
-        for level in finer.iter_mut().rev() {
-            put(level, COARSE);
-        }
-        at + MARGIN
     }
 
     /// Takes the numbers of a tile, row after row, apart into the classes of all levels.

@@ -13,10 +13,10 @@ use crate::codec::predict::format::Rule;
 use crate::codec::predict::simd::Task;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
-use crate::host::memory::Aligned;
+use crate::host::memory::{Aligned, Integer};
 use crate::primitives::lorenzo::AXES;
-use levels::LevelLayout;
-pub use levels::{DIFFERENCE_LEVELS, single_classes, with_differences};
+use levels::{LevelLayout, Room};
+pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
 use pass::Pass;
 pub use pass::difference;
 pub use weights::WEIGHT_BITS;
@@ -38,13 +38,12 @@ pub struct Buffers {
     next: usize,
     /// Of an encoder the numbers that are to be coded.
     numbers: Aligned<u32>,
-    /// All bits of those that count, where some do not.
-    mask: Aligned<u32>,
+    /// Some of them are `ABSENT`.
     is_masked: bool,
     restored: Aligned<u32>,
-    /// What was restored less what was predicted.
+    /// What was restored less what was predicted, of the classes of a level that others look at.
     errors: Aligned<u32>,
-    /// Of an encoder the codes, signed.
+    /// Of an encoder the codes of a class, signed.
     signed: Aligned<u32>,
 }
 
@@ -59,29 +58,35 @@ pub fn is_for(sides: [usize; AXES]) -> bool {
 }
 
 impl Buffers {
-    /// For tiles of a grid with these sides; an encoder's, or a decoder's. Never inlined, for the sake of the stack.
+    /// For tiles of a grid with these sides; an encoder's, with room for so many bytes in each of those that it lends,
+    /// or a decoder's. Never inlined, for the sake of the stack.
     #[inline(never)]
-    pub fn new(sides: [usize; AXES], encodes: bool) -> Result<Buffers> {
+    pub fn new(sides: [usize; AXES], lent: Option<usize>) -> Result<Buffers> {
         let mut layouts = [
             LevelLayout::empty(sides)?,
             LevelLayout::empty(sides)?,
             LevelLayout::empty(sides)?,
             LevelLayout::empty(sides)?,
         ];
-        let n = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { 0 };
+        let room = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { Room::default() };
         layouts[0].lens = [0; AXES];
-        let of_encoder = if encodes { n } else { 0 };
+        let of_encoder = |n: usize| if lent.is_some() { n } else { 0 };
+        let lent = lent.unwrap_or(0);
         Ok(Buffers {
             layouts,
             layout: 0,
             next: 0,
-            numbers: Aligned::filled(of_encoder, 0)?,
-            mask: Aligned::filled(of_encoder, 0)?,
+            numbers: Aligned::zeros_in(of_encoder(room.numbers), lent)?,
             is_masked: false,
-            restored: Aligned::filled(n, 0)?,
-            errors: Aligned::filled(n, 0)?,
-            signed: Aligned::filled(of_encoder, 0)?,
+            restored: Aligned::zeros_in(room.numbers, lent)?,
+            errors: Aligned::zeros(room.errors)?,
+            signed: Aligned::zeros(of_encoder(room.class))?,
         })
+    }
+
+    /// The room of two of an encoder's, as `n` words: for whatever comes when no tile is interpolated.
+    pub fn lend<W: Integer>(&mut self, n: usize) -> [&mut [W]; 2] {
+        [self.numbers.room(n), self.restored.room(n)]
     }
 
     /// Makes them those of a tile with these lengths, none longer than the sides of the grid.
@@ -92,8 +97,8 @@ impl Buffers {
         }
         self.layout = self.next;
         self.next = (self.next + 1) % LAYOUTS;
-        let n = self.layouts[self.layout].lay_out(lens, lanes);
-        debug_assert!(n <= self.restored.len());
+        let room = self.layouts[self.layout].lay_out(lens, lanes);
+        debug_assert!(room.numbers <= self.restored.len() && room.errors <= self.errors.len());
     }
 }
 
@@ -103,8 +108,8 @@ pub struct Load<'a> {
     pub lens: [usize; AXES],
     /// The numbers.
     pub numbers: &'a [u32],
-    /// All bits of those that count, where some do not: of the others whatever costs least is encoded.
-    pub mask: Option<&'a [u32]>,
+    /// Some are `ABSENT`: of these whatever costs least is encoded.
+    pub is_masked: bool,
     /// Where they go.
     pub buffers: &'a mut Buffers,
 }
@@ -114,14 +119,10 @@ impl Task for Load<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
-        let Load { lens, numbers, mask, buffers } = self;
+        let Load { lens, numbers, is_masked, buffers } = self;
         buffers.fit(lens, L::N);
-        buffers.is_masked = mask.is_some();
-        let layout = &buffers.layouts[buffers.layout];
-        layout.split(l, numbers, &mut buffers.numbers);
-        if let Some(mask) = mask {
-            layout.split(l, mask, &mut buffers.mask);
-        }
+        buffers.is_masked = is_masked;
+        buffers.layouts[buffers.layout].split(l, numbers, &mut buffers.numbers);
     }
 }
 
@@ -141,9 +142,9 @@ impl Task for Encode<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> bool {
         let Encode { rule, buffers, codes } = self;
-        let Buffers { layouts, layout, numbers, mask, is_masked, restored, errors, signed, .. } = buffers;
-        let mask = is_masked.then_some(&mask[..]);
-        let mut pass = Pass { l, rule, numbers, mask, restored, errors, signed, codes, any: l.splat(0) };
+        let Buffers { layouts, layout, numbers, is_masked, restored, errors, signed, .. } = buffers;
+        let is_masked = *is_masked;
+        let mut pass = Pass { l, rule, numbers, is_masked, restored, errors, signed, codes, any: l.splat(0) };
         pass.run::<true>(&layouts[*layout]);
         l.any(pass.any) < if rule.coarse { MOST } else { CODE_LIMIT }
     }
@@ -172,7 +173,7 @@ impl Task for Decode<'_> {
         buffers.fit(lens, L::N);
         let Buffers { layouts, layout, restored, errors, .. } = buffers;
         let (none, signed, any) = (&[], &mut [], l.splat(0));
-        let mut pass = Pass { l, rule, numbers: none, mask: None, restored, errors, signed, codes, any };
+        let mut pass = Pass { l, rule, numbers: none, is_masked: false, restored, errors, signed, codes, any };
         pass.run::<false>(&layouts[*layout]);
         layouts[*layout].rows(l, restored, numbers);
     }
@@ -250,19 +251,20 @@ mod tests {
             let (numbers, mask) = field(lens);
             let n = numbers.len();
             for (rule, masked) in rules().flat_map(|rule| [(rule, false), (rule, true)]) {
-                let mut buffers = Buffers::new(lens, true).unwrap();
+                let mut buffers = Buffers::new(lens, Some(0)).unwrap();
                 let (mut codes, mut restored, mut decoded) = (vec![0; n + LONGEST], vec![0; n], vec![0; n]);
-                let mask = masked.then_some(&mask[..]);
-                Scalar.run(Load { lens, numbers: &numbers, mask, buffers: &mut buffers });
+                let marked = |(number, mask): (&u32, &u32)| if masked && *mask == 0 { ABSENT } else { *number };
+                let marked: Vec<u32> = numbers.iter().zip(&mask).map(marked).collect();
+                Scalar.run(Load { lens, numbers: &marked, is_masked: masked, buffers: &mut buffers });
                 assert!(Scalar.run(Encode { rule, buffers: &mut buffers, codes: &mut codes }));
                 Scalar.run(Restored { buffers: &buffers, numbers: &mut restored });
                 let mut signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
-                let mut of_decoder = Buffers::new(lens, false).unwrap();
+                let mut of_decoder = Buffers::new(lens, None).unwrap();
 
                 Scalar.run(Decode { rule, lens, buffers: &mut of_decoder, codes: &mut signed, numbers: &mut decoded });
                 assert_eq!(restored, decoded, "{lens:?} {rule:?} {masked}");
                 let most = if rule.coarse { LATTICE_STEP / 2 } else { 0 };
-                let counts = |i: &usize| mask.is_none_or(|mask| mask[*i] != 0);
+                let counts = |i: &usize| !masked || mask[*i] != 0;
                 let off = |i: usize| (numbers[i].wrapping_sub(restored[i]) as i32).unsigned_abs();
                 let worst = (0..n).filter(counts).map(off).max().unwrap();
                 assert!(worst <= most, "{lens:?} {rule:?} {masked}: {worst}");

@@ -1,7 +1,7 @@
 //! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
 //! restored.
 
-use super::levels::{CLASSES, COARSE, End, LevelLayout, MIDDLE, NodeLevel, is_new};
+use super::levels::{ABSENT, CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
 use crate::codec::predict::format::Rule;
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
@@ -10,20 +10,20 @@ use crate::primitives::lorenzo::AXES;
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;
 
-/// What goes through a tile. All slices but `codes` have the places of a [`LevelLayout`]: rows are written to a vector
-/// behind their ends.
+/// What goes through a tile. Numbers and what is restored have the places of a [`LevelLayout`]: rows are written to a
+/// vector behind their ends.
 pub struct Pass<'a, L: Lanes> {
     pub l: L,
     pub rule: Rule,
     /// Of an encoder the numbers that are encoded.
     pub numbers: &'a [u32],
-    /// All bits of those that count, where some do not.
-    pub mask: Option<&'a [u32]>,
+    /// Some of them are `ABSENT`.
+    pub is_masked: bool,
     /// What is restored.
     pub restored: &'a mut [u32],
-    /// What was restored less what was predicted.
+    /// What was restored less what was predicted: of a level at a time, from its `errors` on.
     pub errors: &'a mut [u32],
-    /// Of an encoder the codes, signed.
+    /// Of an encoder the codes, signed: of a class at a time.
     pub signed: &'a mut [u32],
     /// The codes, in their order, with room for a vector behind them: of a decoder signed.
     pub codes: &'a mut [u32],
@@ -32,14 +32,15 @@ pub struct Pass<'a, L: Lanes> {
 }
 
 /// Rows of some planes of a class that are predicted alike.
-struct Rows {
+struct Rows<'a> {
     /// Planes.
     planes: usize,
     /// Rows of each, one behind the other, and their length.
     count: usize,
     len: usize,
-    /// Where the first row begins, and its codes; from plane to plane.
+    /// Where the first row begins, and the first one of the class, and its codes; from plane to plane.
     at: usize,
+    first: usize,
     code: usize,
     plane: usize,
     code_plane: usize,
@@ -47,13 +48,41 @@ struct Rows {
     x: usize,
     x_row: usize,
     x_plane: usize,
-    /// The rows that make the first one along y and z; from plane to plane.
-    y: Across,
+    /// The rows that make the first one of a plane along y, and how far behind them those are that make the first one
+    /// here; from plane to plane.
+    y: &'a Across,
+    y_first: usize,
     y_plane: usize,
-    z: Across,
+    /// The same along z, of the first one of all planes.
+    z: &'a Across,
+    z_first: usize,
     z_plane: usize,
     /// How far before them, if any, the rows of the same class are that codes are differences to: along y and z.
     before: [usize; 2],
+}
+
+/// Rows, or planes, of a class that are predicted alike: the first one, and the one behind the last.
+#[derive(Clone, Copy)]
+struct Part {
+    first: usize,
+    end: usize,
+    across: Across,
+}
+
+/// Parts that the new nodes of an axis have, at most: all but the first one and the last two are alike.
+const PARTS: usize = 4;
+
+/// The parts of the new nodes of an axis, and how many there are.
+#[inline(always)]
+fn parts(nodes: &super::weights::Nodes, rough: bool, start: usize, stride: usize) -> ([Part; PARTS], usize) {
+    let mut parts = [Part { first: 0, end: 0, across: Across::NONE }; PARTS];
+    let (mut count, mut j) = (0, 0);
+    while j < nodes.new && count < PARTS {
+        let end = nodes.alike(j);
+        parts[count] = Part { first: j, end, across: nodes.across(rough, j, start, stride) };
+        (count, j) = (count + 1, end);
+    }
+    (parts, count)
 }
 
 impl<L: Lanes> Pass<'_, L> {
@@ -61,19 +90,19 @@ impl<L: Lanes> Pass<'_, L> {
     #[inline(always)]
     pub fn run<const ENCODE: bool>(&mut self, layout: &LevelLayout) {
         for l in (0..layout.levels.len()).rev() {
-            let level = &layout.levels[l];
+            let (level, ends) = (&layout.levels[l], &layout.ends[..]);
             if l + 1 == layout.levels.len() {
                 self.anchors::<ENCODE>(level);
             }
             for class in CLASSES {
                 match class {
-                    0b001 => self.class::<ENCODE, 0b001>(level),
-                    0b010 => self.class::<ENCODE, 0b010>(level),
-                    0b100 => self.class::<ENCODE, 0b100>(level),
-                    0b011 => self.class::<ENCODE, 0b011>(level),
-                    0b101 => self.class::<ENCODE, 0b101>(level),
-                    0b110 => self.class::<ENCODE, 0b110>(level),
-                    _ => self.class::<ENCODE, 0b111>(level),
+                    0b001 => self.class::<ENCODE, 0b001>(level, ends),
+                    0b010 => self.class::<ENCODE, 0b010>(level, ends),
+                    0b100 => self.class::<ENCODE, 0b100>(level, ends),
+                    0b011 => self.class::<ENCODE, 0b011>(level, ends),
+                    0b101 => self.class::<ENCODE, 0b101>(level, ends),
+                    0b110 => self.class::<ENCODE, 0b110>(level, ends),
+                    _ => self.class::<ENCODE, 0b111>(level, ends),
                 }
             }
             if l > 0 {
@@ -109,7 +138,8 @@ impl<L: Lanes> Pass<'_, L> {
     fn anchor<const ENCODE: bool>(&mut self, at: usize, code: usize, p: u32, step: u32) {
         let code = &mut self.codes[code];
         let own = if ENCODE {
-            let d = self.numbers[at].wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[at]);
+            let number = self.numbers[at];
+            let d = if self.is_masked && number == ABSENT { 0 } else { number.wrapping_sub(p) };
             self.any = self.l.or(self.any, self.l.splat(d ^ (d as i32 >> 31) as u32));
             let own =
                 if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
@@ -123,7 +153,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// All nodes of a class.
     #[inline(always)]
-    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel) {
+    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End]) {
         let [nx, ny, nz] = level.counts(NEW);
         if nx * ny * nz == 0 {
             return;
@@ -136,53 +166,62 @@ impl<L: Lanes> Pass<'_, L> {
             sum_up(&mut self.codes[codes..codes + nx * ny * nz], differences, [nx, ny, nz]);
         }
         // Where not all count, differences are to what the rows before have become.
-        let one_by_one = if self.mask.is_some() { differences } else { 0 };
-        let mut k = 0;
-        while k < nz {
-            let next_k = alike(z, is_new(NEW, 2), k, nz, one_by_one & 4 != 0);
-            let mut j = 0;
-            while j < ny {
-                let next_j = match one_by_one & 2 != 0 {
-                    true => j + 1,
-                    false => alike(y, is_new(NEW, 1), j, ny, false),
-                };
-                let mut rows = Rows {
-                    planes: next_k - k,
-                    count: next_j - j,
-                    len: nx,
-                    at: level.row(NEW, j, k),
-                    code: level.code(NEW, j, k),
-                    plane: level.plane(NEW),
-                    code_plane: nx * ny,
-                    x: level.row(NEW & !1, j, k),
-                    x_row: x.coarse,
-                    x_plane: level.plane(NEW & !1),
-                    y: Across::NONE,
-                    z: Across::NONE,
-                    y_plane: level.plane(NEW & !2),
-                    z_plane: level.plane(NEW & !4),
-                    before: [0; 2],
-                };
-                if !is_new(NEW, 0) {
-                    // Rows that need nothing along x are as one.
-                    (rows.count, rows.len) = (1, rows.count * nx);
+        let one_by_one = if self.is_masked { differences } else { 0 };
+        assert!(self.holds::<ENCODE>(level, codes + nx * ny * nz, nz * level.plane(NEW)));
+        let plane_z = level.plane(NEW & !4);
+        let (y_parts, y_count) = match is_new(NEW, 1) {
+            true => parts(y, rough, level.row(NEW & !2, 0, 0), nx),
+            false => ([Part { first: 0, end: ny, across: Across::NONE }; PARTS], 1),
+        };
+        let (z_parts, z_count) = match is_new(NEW, 2) {
+            true => parts(z, rough, level.row(NEW & !4, 0, 0), plane_z),
+            false => ([Part { first: 0, end: nz, across: Across::NONE }; PARTS], 1),
+        };
+        for z in &z_parts[..z_count] {
+            let mut k = z.first;
+            while k < z.end {
+                // Only the first plane has none before it.
+                let next_k = if one_by_one & 4 != 0 && k == 0 { 1 } else { z.end };
+                for y in &y_parts[..y_count] {
+                    let mut j = y.first;
+                    while j < y.end {
+                        let next_j = if one_by_one & 2 != 0 { j + 1 } else { y.end };
+                        let mut rows = Rows {
+                            planes: next_k - k,
+                            count: next_j - j,
+                            len: nx,
+                            at: level.row(NEW, j, k),
+                            first: level.row(NEW, 0, 0),
+                            code: level.code(NEW, j, k),
+                            plane: level.plane(NEW),
+                            code_plane: nx * ny,
+                            x: level.row(NEW & !1, j, k),
+                            x_row: x.coarse,
+                            x_plane: level.plane(NEW & !1),
+                            y: &y.across,
+                            y_first: k * level.plane(NEW & !2),
+                            y_plane: level.plane(NEW & !2),
+                            z: &z.across,
+                            z_first: j * nx,
+                            z_plane: plane_z,
+                            before: [0; 2],
+                        };
+                        if !is_new(NEW, 0) {
+                            // Rows that need nothing along x are as one.
+                            (rows.count, rows.len) = (1, rows.count * nx);
+                        }
+                        if one_by_one & 2 != 0 && j > 0 {
+                            rows.before[0] = nx;
+                        }
+                        if one_by_one & 4 != 0 && k > 0 {
+                            rows.before[1] = level.plane(NEW);
+                        }
+                        self.rows::<ENCODE, NEW>(level, ends, &rows);
+                        j = next_j;
+                    }
                 }
-                if is_new(NEW, 1) {
-                    rows.y = y.across(rough, j, level.row(NEW & !2, 0, k), nx);
-                }
-                if is_new(NEW, 2) {
-                    rows.z = z.across(rough, k, level.row(NEW & !4, j, 0), level.plane(NEW & !4));
-                }
-                if one_by_one & 2 != 0 && j > 0 {
-                    rows.before[0] = nx;
-                }
-                if one_by_one & 4 != 0 && k > 0 {
-                    rows.before[1] = level.plane(NEW);
-                }
-                self.rows::<ENCODE, NEW>(level, &rows);
-                j = next_j;
+                k = next_k;
             }
-            k = next_k;
         }
         if ENCODE {
             self.put_codes::<NEW>(level, differences);
@@ -195,7 +234,7 @@ impl<L: Lanes> Pass<'_, L> {
         let l = self.l;
         let [nx, ny, nz] = level.counts(NEW);
         for k in 0..nz {
-            let (from, to) = (level.row(NEW, 0, k), level.code(NEW, 0, k));
+            let (from, to) = (k * level.plane(NEW), level.code(NEW, 0, k));
             let mut i = 0;
             while i < nx * ny {
                 let code = l.load_at(self.signed, from + i);
@@ -209,35 +248,48 @@ impl<L: Lanes> Pass<'_, L> {
         }
     }
 
-    /// Whether all that is read and written for some rows is there.
+    /// Whether all that is read and written for a class of the level is there: numbers of its classes, errors of those
+    /// that have some, codes up to this one, and signed ones of all of its planes.
     #[inline(always)]
-    fn holds<const ENCODE: bool>(&self, rows: &Rows) -> bool {
+    fn holds<const ENCODE: bool>(&self, level: &NodeLevel, codes: usize, planes: usize) -> bool {
+        level.end <= self.restored.len()
+            && level.end_of_errors - level.errors <= self.errors.len()
+            && (!ENCODE || level.end <= self.numbers.len() && planes + LONGEST <= self.signed.len())
+            && (ENCODE || codes + LONGEST <= self.codes.len())
+    }
+
+    /// Whether what is read and written for some rows is what `holds` looks at.
+    fn are_there<const NEW: u8>(level: &NodeLevel, rows: &Rows) -> bool {
         let (planes, span) = (rows.planes - 1, rows.count * rows.len + LONGEST);
-        let greatest = |[a, b, c, d]: [usize; 4]| a.max(b).max(c.max(d));
-        let last = (rows.at + planes * rows.plane)
-            .max(greatest(rows.y.at) + planes * rows.y_plane)
-            .max(greatest(rows.z.at) + planes * rows.z_plane);
-        let end_x = rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2;
-        let end = (last + span).max(end_x);
-        rows.x > 0
-            && end <= self.restored.len()
-            && end <= self.errors.len()
-            && (!ENCODE || end <= self.numbers.len() && end <= self.signed.len())
-            && (ENCODE || rows.code + planes * rows.code_plane + span <= self.codes.len())
-            && self.mask.is_none_or(|mask| end <= mask.len())
+        let of = |at: &Across, first: usize, plane: usize| {
+            at.at.map(|at| [at + first, at + first + planes * plane + span])
+        };
+        let own = [rows.at, rows.at + planes * rows.plane + span];
+        let x = [rows.x - 1, rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2];
+        let (y, z) = (of(rows.y, rows.y_first, rows.y_plane), of(rows.z, rows.z_first, rows.z_plane));
+        let is_there = |[_, end]: [usize; 2]| end <= level.end;
+        let has_error = |[first, end]: [usize; 2]| first >= level.errors && end <= level.end_of_errors;
+        let (errors_of_x, errors_of_y) = (matches!(NEW, 0b011 | 0b101 | 0b111), matches!(NEW, 0b110 | 0b111));
+        is_there(own)
+            && (!is_new(NEW, 0) || is_there(x))
+            && (!is_new(NEW, 1) || y.into_iter().all(is_there))
+            && (!is_new(NEW, 2) || z.into_iter().all(is_there))
+            && (!matches!(NEW, 0b010 | 0b100 | 0b101 | 0b110) || has_error(own))
+            && (!errors_of_x || has_error(x))
+            && (!errors_of_y || y.into_iter().all(has_error))
     }
 
     /// Rows that are predicted alike.
     #[inline(always)]
-    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, rows: &Rows) {
-        assert!(self.holds::<ENCODE>(rows));
+    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
+        debug_assert!(Self::are_there::<NEW>(level, rows));
         let (l, rough) = (self.l, self.rule.rough);
         let step = if self.rule.coarse { level.step } else { 1 };
         let (step_v, inverse, half) = (l.splat(step), 1.0 / step as f32, l.splat(1 << (POINT - 1)));
         let tail = rows.len % L::N;
         let (tail_at, tail) = (rows.len - tail, l.load_at(&THERE, LONGEST - tail));
         let (restored, errors, signed) = (&mut *self.restored, &mut *self.errors, &mut *self.signed);
-        let (numbers, mask, codes) = (self.numbers, self.mask, &*self.codes);
+        let (numbers, is_masked, codes) = (self.numbers, self.is_masked, &*self.codes);
         let mut any = self.any;
         for k in 0..rows.planes {
             for r in 0..rows.count {
@@ -246,29 +298,34 @@ impl<L: Lanes> Pass<'_, L> {
                 let mut v = 0;
                 while v < rows.len {
                     let at = rows.at + k * rows.plane + row + v;
-                    let [y, z, x] = [k * rows.y_plane + row + v, k * rows.z_plane + row + v, row_x + v];
-                    let nodes = Nodes { l, level, rows, rough, restored, errors, y, z, x, v };
+                    let y = rows.y_first + k * rows.y_plane + row + v;
+                    let (z, x) = (rows.z_first + k * rows.z_plane + row + v, row_x + v);
+                    let nodes = Nodes { l, level, ends, rows, rough, restored, errors, y, z, x, v };
                     let (p16, apart) = nodes.predict::<NEW>();
                     let p = l.right::<POINT>(l.add(p16, half));
-                    // SAFETY: the slices hold the rows of all planes, and a vector behind them, as was asserted; v is
-                    // less than the length of a row.
+                    // SAFETY: the slices hold all rows of the class, and a vector behind them, as was asserted, and these
+                    // are some of them; v is less than the length of a row.
                     unsafe {
                         let code = if ENCODE {
-                            let mut d = l.sub(l.load_in(numbers, at), p);
+                            let number = l.load_in(numbers, at);
+                            let mut d = l.sub(number, p);
                             if v == tail_at {
                                 d = l.and(d, tail);
                             }
-                            if let Some(mask) = mask {
-                                d = l.and(d, l.load_in(mask, at));
+                            // Of numbers that count the upper two bits are alike.
+                            let absent = match is_masked {
+                                true => l.right::<31>(l.xor(number, l.left::<1>(number))),
+                                false => l.splat(0),
+                            };
+                            if is_masked {
+                                d = l.select(absent, l.splat(0), d);
                             }
                             any = l.or(any, l.xor(d, l.right::<31>(d)));
                             let mut code = if step == 1 { d } else { l.nearest(d, inverse) };
-                            if let Some(mask) = mask
-                                && rows.before != [0; 2]
-                            {
-                                code = l.select(l.load_in(mask, at), code, before(l, signed, rows, at));
+                            if is_masked && rows.before != [0; 2] {
+                                code = l.select(absent, before(l, signed, rows, at - rows.first), code);
                             }
-                            l.store_in(code, signed, at);
+                            l.store_in(code, signed, at - rows.first);
                             code
                         } else {
                             l.load_in(codes, rows.code + k * rows.code_plane + row + v)
@@ -277,9 +334,10 @@ impl<L: Lanes> Pass<'_, L> {
                         let sum = l.add(p, error);
                         l.store_in(sum, restored, at);
                         if NEW == 0b101 {
-                            l.store_in(l.sub(sum, l.right::<POINT>(l.add(apart, half))), errors, at);
+                            let alone = l.right::<POINT>(l.add(apart, half));
+                            l.store_in(l.sub(sum, alone), errors, at - level.errors);
                         } else if NEW == 0b010 || NEW == 0b100 || NEW == 0b110 {
-                            l.store_in(error, errors, at);
+                            l.store_in(error, errors, at - level.errors);
                         }
                     }
                     v += L::N;
@@ -287,17 +345,6 @@ impl<L: Lanes> Pass<'_, L> {
             }
         }
         self.any = any;
-    }
-}
-
-/// Where nodes of an axis end, behind `j`, that are predicted as it is: of so many that are new or coarse, the first
-/// one apart from the others if asked.
-#[inline(always)]
-fn alike(nodes: &super::weights::Nodes, is_new: bool, j: usize, count: usize, first_apart: bool) -> usize {
-    match () {
-        () if is_new => nodes.alike(j),
-        () if first_apart && j == 0 => 1,
-        () => count,
     }
 }
 
@@ -384,7 +431,8 @@ fn sum_rows(codes: &mut [u32], len: usize) {
 struct Nodes<'a, L> {
     l: L,
     level: &'a NodeLevel,
-    rows: &'a Rows,
+    ends: &'a [End],
+    rows: &'a Rows<'a>,
     rough: bool,
     restored: &'a [u32],
     errors: &'a [u32],
@@ -402,29 +450,31 @@ impl<L: Lanes> Nodes<'_, L> {
     #[inline(always)]
     fn predict<const NEW: u8>(&self) -> (L::V, L::V) {
         let (l, r, e, rough) = (self.l, self.restored, self.errors, self.rough);
+        let first_error = self.level.errors;
         let Rows { y, z, .. } = self.rows;
         let first = match NEW {
-            0b001 => self.along_x(r),
-            0b010 | 0b011 => self.across(r, y, self.y),
-            _ => self.across(r, z, self.z),
+            0b001 => self.along_x(r, 0),
+            0b010 | 0b011 => self.across(r, y, self.y, 0),
+            _ => self.across(r, z, self.z, 0),
         };
         let p16 = match NEW {
             0b011 | 0b101 => {
-                let of_errors = self.along_x(e);
-                if rough { half_boolean(l, first, self.along_x(r), of_errors) } else { l.add(first, of_errors) }
+                let of_errors = self.along_x(e, first_error);
+                if rough { half_boolean(l, first, self.along_x(r, 0), of_errors) } else { l.add(first, of_errors) }
             }
             0b110 => {
-                let of_errors = self.across(e, y, self.y);
+                let of_errors = self.across(e, y, self.y, first_error);
                 if rough {
-                    half_boolean(l, first, self.across(r, y, self.y), of_errors)
+                    half_boolean(l, first, self.across(r, y, self.y, 0), of_errors)
                 } else {
                     l.add(first, of_errors)
                 }
             }
             0b111 => {
-                let boolean = l.add(first, l.add(self.across(e, y, self.y), self.along_x(e)));
+                let of_errors = l.add(self.across(e, y, self.y, first_error), self.along_x(e, first_error));
+                let boolean = l.add(first, of_errors);
                 if rough {
-                    let others = l.add(self.across(r, y, self.y), self.along_x(r));
+                    let others = l.add(self.across(r, y, self.y, 0), self.along_x(r, 0));
                     let mean = l.right::<2>(l.add(l.left::<1>(first), others));
                     l.right::<1>(l.add(mean, boolean))
                 } else {
@@ -436,42 +486,34 @@ impl<L: Lanes> Nodes<'_, L> {
         (p16, first)
     }
 
-    /// 16 times what coarse nodes of a row make of the new ones between them.
+    /// 16 times what coarse nodes of a row make of the new ones between them; `numbers` are those from `first` on.
     #[inline(always)]
-    fn along_x(&self, numbers: &[u32]) -> L::V {
-        let (l, rough) = (self.l, usize::from(self.rough));
+    fn along_x(&self, numbers: &[u32], first: usize) -> L::V {
+        let (l, rough) = (self.l, self.rough);
         // SAFETY: the pass holds the rows of coarse nodes, one before them and a vector from the second one behind.
-        let node = |k: usize| unsafe { l.load_in(numbers, self.x + k - 1) };
+        let node = |k: usize| unsafe { l.load_in(numbers, self.x + k - 1 - first) };
         let (b, c) = (node(1), node(2));
-        let end = self.level.end(self.v, L::N);
-        if end == MIDDLE && rough == 0 {
-            return even(l, node(0), b, c, node(3));
-        }
-        if end == MIDDLE {
-            return l.left::<3>(l.add(b, c));
-        }
-        let End { kind, weights, any } = &self.level.ends[rough][end];
+        let Some(End { kind, weights, any }) = self.level.end(self.ends, rough, self.v, L::N) else {
+            return if rough { l.left::<3>(l.add(b, c)) } else { even(l, node(0), b, c, node(3)) };
+        };
         if *kind == WeightKind::Mean {
             return l.left::<3>(l.add(b, c));
         }
         let (a, d) = (node(0), node(3));
-        let middle = match rough {
-            0 => even(l, a, b, c, d),
-            _ => l.left::<3>(l.add(b, c)),
-        };
+        let middle = if rough { l.left::<3>(l.add(b, c)) } else { even(l, a, b, c, d) };
         if *kind == WeightKind::Even {
             return middle;
         }
-        let by_weights = weighted(l, [a, b, c, d], [l.load(&weights[0]), l.load(&weights[2]), l.load(&weights[3])]);
+        let by_weights = weighted(l, [a, b, c, d], weights.each_ref().map(|weights| l.load(weights)));
         l.select(l.load(any), by_weights, middle)
     }
 
-    /// 16 times what the nodes of four rows make.
+    /// 16 times what the nodes of four rows make; `numbers` are those from `first` on.
     #[inline(always)]
-    fn across(&self, numbers: &[u32], rows: &Across, shift: usize) -> L::V {
+    fn across(&self, numbers: &[u32], rows: &Across, shift: usize, first: usize) -> L::V {
         let l = self.l;
         // SAFETY: the pass holds as many numbers from where each of these rows begins.
-        let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift) };
+        let node = |k: usize| unsafe { l.load_in(numbers, rows.at[k] + shift - first) };
         let (b, c) = (node(1), node(2));
         match rows.kind {
             WeightKind::Even => even(l, node(0), b, c, node(3)),
