@@ -15,7 +15,6 @@ use modules::Row;
 use sleek::bound::step_range;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
 use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
-use sleek::codec::sleek::FEW_MISSING;
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
@@ -392,7 +391,7 @@ fn numbers_are_the_same_in_kernels() {
     let said: BTreeMap<String, String> = files.into_iter().flat_map(of_file).collect();
     let known = BTreeMap::from([("ENTRY_BYTES".to_owned(), ENTRY_BYTES as u64)]);
     for (name, ours) in numbers {
-        let theirs = said[name].trim_matches(['(', ')']).trim_end_matches(".0");
+        let theirs = said[name].trim_matches(['(', ')']).trim_end_matches(".0").trim_end_matches('u');
         assert_eq!(value(theirs, &known), Some(ours), "{name} is {} in kernels", said[name]);
     }
 }

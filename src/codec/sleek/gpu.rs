@@ -1,7 +1,7 @@
 //! SLEEK on GPUs: which of `kernels/sleek` does what is asked for, and with which arguments.
 
 use super::Sleek;
-use super::constants::CODEC_SLEEK;
+use super::constants::{CODEC_SLEEK, FEW_MISSING};
 use crate::codec::promise::{self, mantissa_bits_to_drop};
 use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part};
@@ -24,9 +24,6 @@ const AHEAD_BLOCKS: u64 = 128;
 /// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at
 /// one time lies further apart in memory.
 const FAST_BLOCKS: u32 = 5;
-
-/// Missing values, at most, that an adaptive encoder of their own takes: as in `kernels/sleek/gaps.cuh`.
-pub const FEW_MISSING: usize = 2;
 
 /// The kernels for an element type in a context, but for the long encoders, which are modules of their own.
 #[derive(Clone, Copy)]

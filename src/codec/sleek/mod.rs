@@ -20,9 +20,6 @@ mod parts;
 mod plan;
 pub mod simd;
 
-#[cfg(feature = "cuda")]
-#[doc(hidden)]
-pub use gpu::FEW_MISSING;
 pub use plan::Plan;
 
 use std::cell::Cell;
