@@ -103,12 +103,7 @@ pub fn choose(p: impl Level, tile: Tile, desk: &mut Desk) -> Way {
 }
 
 /// Chooses for a tile of numbers that must not change how it is predicted.
-pub fn choose_exact(
-    p: impl Level,
-    lens: [usize; AXES],
-    numbers: &[u32],
-    desk: &mut Desk,
-) -> Way {
+pub fn choose_exact(p: impl Level, lens: [usize; AXES], numbers: &[u32], desk: &mut Desk) -> Way {
     if numbers.len() < FEWEST {
         return Way::Bins;
     }
@@ -191,13 +186,7 @@ impl Task for LeaveOut<'_> {
 
 /// The way to predict the part with these sides in the middle of a tile that costs least, and what it costs;
 /// differences of codes are along `set`, where that is known.
-fn with_part(
-    p: impl Level,
-    tile: Tile,
-    sides: [usize; AXES],
-    desk: &mut Desk,
-    set: Option<u8>,
-) -> (Way, u64) {
+fn with_part(p: impl Level, tile: Tile, sides: [usize; AXES], desk: &mut Desk, set: Option<u8>) -> (Way, u64) {
     let Tile { lens, survey, multiples } = tile;
     let n: usize = lens.iter().product();
     let corrected = survey.on > n / 64;

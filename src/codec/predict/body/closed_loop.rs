@@ -50,13 +50,7 @@ pub fn is_for(plan: &Plan) -> bool {
 }
 
 /// Chooses for a tile of multiples how it is predicted; `codes` is room for this.
-pub fn choose(
-    p: impl Level,
-    lens: [usize; AXES],
-    survey: Survey,
-    buffers: &mut Buffers,
-    codes: &mut [u32],
-) -> Way {
+pub fn choose(p: impl Level, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers, codes: &mut [u32]) -> Way {
     let Buffers { multiples, trial, levels, .. } = buffers;
     choice::choose(p, Tile { lens, survey, multiples }, &mut Desk { trial, levels, codes })
 }
@@ -107,13 +101,7 @@ pub fn encode(
 }
 
 /// Encodes short numbers that must not change by a rule into codes; `false` where it cannot be.
-pub fn encode_exact(
-    p: impl Level,
-    lens: [usize; AXES],
-    rule: Rule,
-    buffers: &mut Buffers,
-    codes: &mut [u32],
-) -> bool {
+pub fn encode_exact(p: impl Level, lens: [usize; AXES], rule: Rule, buffers: &mut Buffers, codes: &mut [u32]) -> bool {
     let Buffers { multiples, levels, .. } = buffers;
     let numbers = multiples.short(lens.iter().product());
     p.run(interpolation::Load { lens, numbers, is_masked: false, buffers: levels });

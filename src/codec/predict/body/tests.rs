@@ -63,7 +63,7 @@ fn bytes(dtype: DType, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
     numbers.flat_map(of).collect()
 }
 
-const SHAPES: [&[u64]; 12] = [
+const SHAPES: [&[u64]; 13] = [
     &[1],
     &[40],
     &[512],
@@ -75,6 +75,7 @@ const SHAPES: [&[u64]; 12] = [
     &[33, 17, 40],
     &[5, 38, 76, 38],
     &[2000, 3],
+    &[4, 53, 6, 21, 2],
     &[3, 3, 2000],
 ];
 

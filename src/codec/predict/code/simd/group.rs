@@ -233,13 +233,7 @@ impl Group {
     }
 
     #[inline(always)]
-    fn encode_raw<P: Simd<M>, const M: usize>(
-        &self,
-        p: P,
-        codes: &[u32; GROUP],
-        x: &mut [P::V; M],
-        words: &mut Words,
-    ) {
+    fn encode_raw<P: Simd<M>, const M: usize>(&self, p: P, codes: &[u32; GROUP], x: &mut [P::V; M], words: &mut Words) {
         let n = LANES / M;
         let (zero, one, byte) = (p.splat(0), p.splat(1), p.splat(255));
         let (mut lens, mut quads) = ([zero; M], [[zero; QUAD]; M]);

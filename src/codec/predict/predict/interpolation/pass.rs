@@ -261,9 +261,8 @@ impl<L: Lanes> Pass<'_, L> {
     /// Whether what is read and written for some rows is what `holds` looks at.
     fn are_there<const NEW: u8>(level: &NodeLevel, rows: &Rows) -> bool {
         let (planes, span) = (rows.planes - 1, rows.count * rows.len + LONGEST);
-        let of = |at: &Across, first: usize, plane: usize| {
-            at.at.map(|at| [at + first, at + first + planes * plane + span])
-        };
+        let of =
+            |at: &Across, first: usize, plane: usize| at.at.map(|at| [at + first, at + first + planes * plane + span]);
         let own = [rows.at, rows.at + planes * rows.plane + span];
         let x = [rows.x - 1, rows.x + planes * rows.x_plane + rows.count * rows.x_row + LONGEST + 2];
         let (y, z) = (of(rows.y, rows.y_first, rows.y_plane), of(rows.z, rows.z_first, rows.z_plane));
@@ -303,8 +302,8 @@ impl<L: Lanes> Pass<'_, L> {
                     let nodes = Nodes { l, level, ends, rows, rough, restored, errors, y, z, x, v };
                     let (p16, apart) = nodes.predict::<NEW>();
                     let p = l.right::<POINT>(l.add(p16, half));
-                    // SAFETY: the slices hold all rows of the class, and a vector behind them, as was asserted, and these
-                    // are some of them; v is less than the length of a row.
+                    // SAFETY: the slices hold all rows of the class, and a vector behind them, as was asserted; these
+                    // are some of them, and v is less than the length of a row.
                     unsafe {
                         let code = if ENCODE {
                             let number = l.load_in(numbers, at);
