@@ -22,12 +22,17 @@ pub struct Field {
 
 /// Every `*.f32` and `*.f64` of the data directory, by name.
 pub fn load() -> Vec<Field> {
+    load_types(&[DType::F32, DType::F64])
+}
+
+/// Every file of the data directory whose extension is one of these types, by name.
+pub fn load_types(types: &[DType]) -> Vec<Field> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let dir = std::env::var_os("SLEEK_DATA").map_or(home, PathBuf::from);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(&dir)
         .unwrap_or_else(|e| panic!("{}: {e}; set SLEEK_DATA to a directory of *.f32 and *.f64", dir.display()))
         .filter_map(|e| e.ok().map(|e| e.path()))
-        .filter(|p| p.extension().is_some_and(|x| x == "f32" || x == "f64"))
+        .filter(|p| p.extension().is_some_and(|x| types.iter().any(|t| x == t.name())))
         .collect();
     paths.sort();
     paths.iter().map(|p| field(p)).collect()
@@ -35,7 +40,7 @@ pub fn load() -> Vec<Field> {
 
 fn field(path: &Path) -> Field {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let dtype = if name.ends_with("f64") { DType::F64 } else { DType::F32 };
+    let dtype = name.rsplit_once('.').and_then(|(_, end)| DType::from_name(end)).unwrap_or(DType::F32);
     // The one field here with a fill value inside (land, 45 % of it).
     let fill = name.starts_with("levitus").then_some(-1e10);
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -43,6 +43,8 @@ template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high
     return top_bit(low) + (top_bit(high) << 16);
 }
 
+DEV u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
+
 // Half of the exponent map's code; of words that are no numbers nobody asks for it.
 template <class T> DEV typename T::Word half_code(typename T::Word x) {
     if constexpr (T::EXPONENT > 0) return to_exponent_code<T>(x) >> 1;
@@ -140,6 +142,45 @@ DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word fir
     return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16),
                           min_of(delta_special & 0xffff, delta_special >> 16)) &
                    3);
+}
+
+// What the samples say of the widths of the tile's codes in a mode that is not special: the largest of each subchunk,
+// summed up.
+template <class T>
+DEV u32 sampled_widths(u32 mode, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least) {
+    typedef typename T::Word Word;
+    enum { UNSEEN = SUBCHUNK_VALUES(T) == 2 * MODE_SAMPLE ? 12 : 0, APART = WARP_TILE / ModeSample<T>::COUNT };
+    const ModeSample<T> sample(self);
+    u32 sum = 0;
+#pragma unroll
+    for (int j = 0; j < ModeSample<T>::COUNT; j++) {
+        const u32 s = sample.from + j;
+        Word x[T::VALUES];
+        split(tile.at(s, sample.lane), x);
+        const int i = sample.place(j);
+        const Word base = __shfl_sync(FULL, mode == SUBMODE_OFFSET ? least : first, 4 * s);
+        Word code = wrap<T>(x[i] - (mode == SUBMODE_DELTA ? x[i - 1] : base));
+        if (mode != SUBMODE_OFFSET) code = magnitude<T>(code);
+        u32 width = sample.has ? width_of(code) : 0;
+#pragma unroll
+        for (u32 of_same = APART; of_same < 32; of_same *= 2)
+            width = max_of(width, __shfl_xor_sync(FULL, width, of_same));
+        sum += width;
+    }
+    sum = __reduce_add_sync(FULL, self < APART ? sum : 0);
+    return sum + (mode != SUBMODE_OFFSET ? WARP_TILE : 0) + UNSEEN;
+}
+
+// Whether the exponent map takes the place of `mode` in a tile of lossless floats.
+template <class T> DEV bool by_exponents(const Survey<T>& s, u32 mode, const Tile<T>& tile, u32 self) {
+    if (mode == SUBMODE_SPECIAL) return false;
+    const typename T::Word most = wrap<T>(s.least + s.spread);
+    const u32 by_map = width_of((typename T::Word)(to_exponent_code<T>(s.least) | to_exponent_code<T>(most)));
+    // Each subchunk's four lanes say the same.
+    const u32 sums = __reduce_add_sync(FULL, by_map | s.plain() << 16) / 4;
+    const u32 least = BYTES_A_BIT(T) * (sums & 0xffff), bases = T::BITS;
+    if (least >= BYTES_A_BIT(T) * (sums >> 16) + bases) return false;
+    return least < BYTES_A_BIT(T) * sampled_widths<T>(mode, tile, self, s.first, s.least) + bases;
 }
 
 // Least and largest of the lanes' words, as signed numbers: the upper halves tell, and among equal ones the lower.

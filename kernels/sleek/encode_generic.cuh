@@ -673,12 +673,18 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             if (!uniform(alone()))
                 mode = uniform(
                     ::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
+            // Whether words are lossless floats and all modes are tried.
+            bool lossless = false;
+            if constexpr (T::EXPONENT > 0 && USE != BINS && W::BITS == T::BITS) {
+                lossless = uniform(shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop);
+                if (uniform(lossless && special == SPECIAL_EXPONENT))
+                    if (uniform(by_exponents<T>(s, mode, integers<T>(), lane))) mode = SUBMODE_SPECIAL;
+            }
             s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first), fitting, kept);
             c = choose_widths<W>(s, mode, fitting, kept);
             if constexpr (T::EXPONENT > 0 && USE != BINS && W::BITS == T::BITS) {
-                const bool asked = shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop;
                 u32 excess = NO_EXCESS;
-                if (uniform(asked)) {
+                if (uniform(lossless && shift)) {
                     // Each subchunk's four lanes say the same.
                     static_assert(LANES == 4, "their sum by two is twice the warp's");
                     const i32 sum = (i32)__reduce_add_sync(FULL, (u32)excess_of<T>(s, c, shift));

@@ -2,6 +2,7 @@
 // may_be_smaller in src/codec/sleek/doubt.rs. Of most chunks samples say that they do not; of few others a block looks
 // at all words, and where these say that they may it tries both.
 #pragma once
+#include "choose.cuh"
 #include "compress.cuh"
 
 // What a block tries at a chunk: what the plan says, which is kept where nothing else can take less; elements' bits, or
@@ -21,8 +22,6 @@ template <class T> struct WordSurvey {
     u32 exponent[COMPRESS_WARPS];            // the largest
     typename T::Word any[COMPRESS_WARPS];    // their OR
 };
-
-DEV u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
 
 // The largest exponent of a lane's words, and of a subchunk's.
 template <class T> DEV u32 own_exponent_of(const typename T::Word (&v)[T::VALUES]) {

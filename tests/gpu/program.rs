@@ -514,6 +514,20 @@ fn bench(mib: usize, reps: usize, bounds: &[f64]) {
     println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
 }
 
+/// Arrays of all float types bit for bit.
+fn lossless(mib: usize, reps: usize) {
+    println!("{HEADING}");
+    let bench = Bench::new(mib, reps);
+    let mut rows = Vec::new();
+    for field in fields::load_types(&[DType::F32, DType::F64, DType::F16, DType::BF16]) {
+        bench.fill(&field);
+        rows.extend(settings(&field, &[]).iter().map(|p| bench.row(Some(&field.name), p)));
+    }
+    means::heading();
+    means::print(mib, &rows);
+    println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
+}
+
 /// What arrays of several sizes take, means only.
 fn sizes(reps: usize) {
     means::heading();
@@ -769,6 +783,7 @@ fn main() {
     match args.get(1).map(String::as_str) {
         Some("check") => check(),
         Some("bench") => bench(number(2, 512), number(3, 11), &BOUNDS),
+        Some("lossless") => lossless(number(2, 512), number(3, 7)),
         Some("sizes") => sizes(number(2, 11)),
         Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
         Some("batches") => batches(number(2, 512), number(3, 11)),
@@ -791,7 +806,8 @@ fn main() {
         }
         Some("gaps") => gaps(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] \
+             | lossless [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
              | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] | check-zfp \

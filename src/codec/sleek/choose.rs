@@ -6,6 +6,12 @@
 //!    first value, of the difference and of the second difference, or of half the exponent map's code (sign and
 //!    magnitude have one bit more than these). On a tie the first of offset, zigzag, delta, special.
 //!
+//!    But codes take the largest width, not the mean, and bases take bytes that the exponent map does not need. So in a
+//!    tile of lossless floats the map replaces another mode where the codes of each subchunk's least and greatest value
+//!    speak for it: where the sum of their widths is below that of the offsets from the least values, and below that of
+//!    the largest sampled width of each subchunk (with the sign; of 64-bit words, which have two samples each, and 12),
+//!    or above it by less than the bases take: a word of each subchunk.
+//!
 //! Then, for each subchunk:
 //!
 //! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest
@@ -16,17 +22,15 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
-//! Lossless floats may take fewer bytes by the exponent map alone, which is all that the profile `fast` knows: a mode
-//! is chosen by the mean of widths, but codes take the largest one, and bases take bytes that the map does not need.
-//! Where the least that it may take is less than what was chosen takes, the whole chunk is encoded once more (`alone`):
-//! by the map in every subchunk, with exceptions, without step 3 and with common zeros in place. The smaller one is
-//! kept, so none is larger than what `fast` makes of it.
+//! Words that all end in zeros are coded without these, and so without the map. Where the least that the map may take
+//! of the words with their zeros is less than what was chosen takes, the whole chunk is encoded once more (`alone`): by
+//! the map in every subchunk, with exceptions and without step 3. The smaller one is kept.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
 //! 1–6 % in all.
 
-use super::plan::Plan;
-use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
+use super::plan::{Exponents, Plan};
+use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
@@ -244,6 +248,47 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, ful
     best
 }
 
+/// Whether the exponent map takes the place of `mode` in a warp tile of lossless floats.
+#[inline(always)]
+fn by_exponents<E: Element, const S: usize>(
+    x: &[[E::Word; S]; WARP_TILE],
+    least: &[E::Word; WARP_TILE],
+    most: &[E::Word; WARP_TILE],
+    mode: SubMode,
+) -> bool {
+    let (mut by_map, mut plain) = (0, 0);
+    for s in 0..WARP_TILE {
+        let code = |x: E::Word| exponent::encode(x, E::EXPONENT_BITS);
+        by_map += (code(least[s]) | code(most[s])).width();
+        plain += most[s].sub(least[s]).width();
+    }
+    // Bases take a word of each subchunk.
+    let below = |own: u32| S as u32 / 8 * by_map < S as u32 / 8 * own + E::Word::BITS;
+    mode != SubMode::Special && below(plain) && below(sampled_widths(x, least, mode))
+}
+
+/// What the samples say of the widths of a warp tile's codes in `mode`, which is not special.
+#[inline(always)]
+fn sampled_widths<W: Word, const S: usize>(x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], mode: SubMode) -> u32 {
+    let sign = u32::from(mode != SubMode::Offset);
+    let unseen = if S == 2 * MODE_SAMPLE { 12 } else { 0 };
+    let mut sum = WARP_TILE as u32 * sign + unseen;
+    for s in 0..WARP_TILE {
+        let mut any = W::ZERO;
+        for of_each in (0..S).step_by(MODE_SAMPLE) {
+            let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / WARP_TILE);
+            any = any
+                | match mode {
+                    SubMode::Offset => x[s][at].sub(least[s]),
+                    SubMode::ZigZag => x[s][at].sub(x[s][0]).magnitude(),
+                    _ => x[s][at].sub(x[s][at - 1]).magnitude(),
+                };
+        }
+        sum += any.width();
+    }
+    sum
+}
+
 /// A subchunk of padding, then the subchunks of the chunk.
 pub type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
 
@@ -253,23 +298,27 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
     Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S])
 }
 
-/// The codes of the subchunks of warp tile `q` of a chunk, in the mode that is chosen for them; special if it is that
-/// `alone`.
+/// The codes of the subchunks of warp tile `q` of a chunk, in the mode that is chosen for them.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "those of `adaptive`")]
 fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    alone: bool,
+    exponents: Exponents,
     words: &Words<E::Word, S>,
     q: usize,
-    least: &[E::Word; WARP_TILE],
+    (least, most): (&[E::Word; WARP_TILE], &[E::Word; WARP_TILE]),
     codes: &mut [[E::Word; S]],
     prefetch: &mut PrefetchQueue,
 ) -> SubMode {
     let own = words[1 + q * WARP_TILE..].first_chunk().expect("a warp tile");
     let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
-    let mode = if alone { SubMode::Special } else { mode_of(p.totals(own, least, exponent_bits)) };
+    let mode = match exponents {
+        Exponents::Alone => SubMode::Special,
+        _ => mode_of(p.totals(own, least, exponent_bits)),
+    };
+    let lossless = exponents == Exponents::Doubted && special == Special::Exponent;
+    let mode = if lossless && by_exponents::<E, S>(own, least, most, mode) { SubMode::Special } else { mode };
     // The mode is asked for once, not for each subchunk: nobody could predict it.
     macro_rules! each {
         ($mode:expr) => {
@@ -297,7 +346,7 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    alone: bool,
+    exponents: Exponents,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
@@ -306,9 +355,9 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) -> Choices<E::Word> {
     // Loops, since closures as long as these are compiled on their own, without the level's instructions.
     let mut c = Choices::NONE;
-    let tiles = codes.chunks_exact_mut(WARP_TILE).zip(least.as_chunks().0).enumerate();
-    for (q, (codes, least)) in tiles {
-        let mode = encode_warp_tile::<E, S, P>(p, special, alone, words, q, least, codes, prefetch);
+    let extremes = least.as_chunks().0.iter().zip(most.as_chunks().0);
+    for (q, (codes, extremes)) in codes.chunks_exact_mut(WARP_TILE).zip(extremes).enumerate() {
+        let mode = encode_warp_tile::<E, S, P>(p, special, exponents, words, q, extremes, codes, prefetch);
         c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
@@ -330,7 +379,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
             lists.masks[s] = masks;
         }
     }
-    for s in c.settle::<S>(alone, least, most) {
+    for s in c.settle::<S>(exponents == Exponents::Alone, least, most) {
         encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
     c.find_bases(special, least, words);

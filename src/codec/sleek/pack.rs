@@ -30,10 +30,10 @@ pub fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     let adaptive = extremes.is_some();
     let mut choices = match extremes {
         Some(extremes) => {
-            let (prefetch, alone) = (&mut queues.prefetch, plan.exponents == Exponents::Alone);
+            let prefetch = &mut queues.prefetch;
             let choices =
-                choose::adaptive::<X, S, P>(p, domain.special, alone, words, extremes, codes, lists, prefetch);
-            if X::EXPONENT_BITS > 0 && plan.exponents == Exponents::Doubted {
+                choose::adaptive::<X, S, P>(p, domain.special, plan.exponents, words, extremes, codes, lists, prefetch);
+            if X::EXPONENT_BITS > 0 && domain.shift > 0 && plan.exponents == Exponents::Doubted {
                 *doubt = choices.may_exceed_exponents::<X, S>(extremes, domain.shift);
             }
             choices
