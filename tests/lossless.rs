@@ -143,9 +143,9 @@ fn bytes(params: &Params, profile: Profile, data: &[u8]) -> usize {
     sleek::compress(&Params { profile, ..params.clone() }, data).unwrap().len()
 }
 
-/// Lossless, no profile takes more than the elements, 1 in 256 of them and a header. Floats take at most 1 in 100 more by
-/// `adaptive` than by `fast`; integers, whose bases may be further apart, 1 in 256 of the elements and a word for each
-/// subchunk of the last chunk; by `small` both no more than 1 in 256.
+/// Lossless, no profile takes more than the elements, 1 in 256 of them and a header. Floats take at most 1 in 100 more
+/// by `adaptive` than by `fast`; integers, whose bases may be further apart, 1 in 256 of the elements and a word for
+/// each subchunk of the last chunk; by `small` both no more than 1 in 256.
 #[test]
 fn lossless_is_never_much_worse() {
     for dtype in DType::ALL {

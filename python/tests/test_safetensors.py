@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import pathlib
 import struct
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import sleek
 from sleek import safetensors
 
+PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/checkpoint.md"
 TYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "c8"]
 
 
@@ -89,3 +91,20 @@ def test_damage_is_refused(tmp_path):
         bad.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
         with pytest.raises(sleek.SleekError):
             safetensors.load(bad)
+
+
+def test_checkpoints_by_the_page(tmp_path):
+    """The functions of docs/guide/checkpoint.md, as they are printed."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("ml_dtypes")
+    page = {}
+    exec(PAGE.read_text().split("```python\n")[1].split("```")[0], page)
+    model = torch.nn.Sequential(torch.nn.Linear(70, 90), torch.nn.BatchNorm1d(90))
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        made = model.to(dtype).state_dict()
+        page["save"](made, tmp_path / "model.slk")
+        loaded = page["load"](tmp_path / "model.slk")
+        model.load_state_dict(loaded)
+        for name, tensor in made.items():
+            assert loaded[name].dtype == tensor.dtype and loaded[name].shape == tensor.shape
+            assert torch.equal(*(t.flatten().view(torch.uint8) for t in (loaded[name], tensor))), name

@@ -70,8 +70,9 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
     }
 }
 
-/// Lossless chunks with tiles that the exponent map takes, and chunks that are tried once more by it alone, or nearly are,
-/// in both byte orders, with missing values or without; among them some that are smaller for it, and some that are not.
+/// Lossless chunks with tiles that the exponent map takes, and chunks that are tried once more by it alone, or nearly
+/// are, in both byte orders, with missing values or without; among them some that are smaller for it, and some that are
+/// not.
 #[test]
 fn chunks_by_the_exponent_map_alone() {
     let (shim, _turn) = Shim::get();
