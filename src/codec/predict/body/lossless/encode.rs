@@ -368,20 +368,20 @@ impl<W: Word> Forms<'_, W> {
         let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
         let n = elements.len();
         let mut costs = [u64::MAX; PLAIN_FORMS];
-        let count = p.run(sample::Differences { set, lens, words: &self.words[..n], sample: &mut self.codes });
+        let count = p.run(sample::Differences { set, lens, words: &self.words[..n], sample: self.codes });
         let part = Part { n: count, share };
         p.run(Zigzag { codes: &mut self.codes[..count] });
         let choice = Choice::new(numbers, base);
         let along = self.tokens(p, choice, part, LowBits::Open);
         costs[AXES_FORM] = along.cost;
-        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        sample::words(|i| self.words[i].add(base), n, self.codes);
         if let Some(choice) = self.numbers(p, choice, part) {
             costs[NUMBERS] = choice.cost;
         }
-        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        sample::words(|i| self.words[i].add(base), n, self.codes);
         costs[SYMBOLS_FORM] = self.symbols(p, numbers, part, true).cost;
         if E::EXPONENT_BITS > 0 {
-            sample::words(|i| magnitude(elements[i], magnitudes.shift), n, &mut self.codes);
+            sample::words(|i| magnitude(elements[i], magnitudes.shift), n, self.codes);
             costs[MAGNITUDES] = self.symbols(p, magnitudes, part, false).cost;
         }
         (costs, LowBits::Known(along.low.bits))
