@@ -354,7 +354,7 @@ template <class T> DEV Way choose(Desk<T>& d, Shelf shelf) {
     const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
     const Way way = least_way(d, shelf, part_of(d, shelf, sides, false, d.numbers()), SETS);
     const u32 samples = sides.count();
-    if (samples == d.n || way.cost >= (u64)LOW_COST * samples) return way;
+    if (samples == d.n || way.cost >= (u64)LITTLE_COST * samples) return way;
     return least_way(d, shelf, part_of(d, shelf, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
 }
 

@@ -47,6 +47,7 @@ enum : u32 {
     LOW_COST = 32,
     TABLE_COST = 2560,
     FEWEST = 8,
+    LITTLE_COST = 16,
     SAMPLE_ELEMENTS = 4096,
     CORRECTION_COST = 4096,
     FAR = 256,

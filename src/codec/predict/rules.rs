@@ -50,6 +50,8 @@ rules! {
 
     /// Tiles of fewer elements are not interpolated.
     FEWEST: usize = 8;
+    /// Codes of a part that cost less than this each say little of their tile, which is tried whole then.
+    LITTLE_COST: u64 = BIT / 16;
     /// Elements of the part that a predictor is tried on, at most.
     SAMPLE_ELEMENTS: usize = 1 << 12;
     /// What a correction costs.

@@ -10,7 +10,7 @@ use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey};
 use crate::codec::predict::predict::axes;
 use crate::codec::predict::predict::costs_of_sets::{CostOfSets, MARGIN, SETS};
 use crate::codec::predict::predict::interpolation;
-use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LOW_COST, MOST_BIN, SAMPLE_ELEMENTS};
+use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LITTLE_COST, MOST_BIN, SAMPLE_ELEMENTS};
 use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::codec::predict::simd::{Level, Task};
 use crate::error::Result;
@@ -92,7 +92,7 @@ pub fn choose(p: impl Level, tile: Tile, desk: &mut Desk) -> Way {
     let sides = if survey.is_restored { lens } else { sample(lens) };
     let (way, cost) = with_part(p, tile, sides, desk, None);
     let samples: usize = sides.iter().product();
-    if samples == n || cost >= LOW_COST * samples as u64 {
+    if samples == n || cost >= LITTLE_COST * samples as u64 {
         return way;
     }
     let set = match way {
