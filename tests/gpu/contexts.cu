@@ -129,7 +129,8 @@ static void graphs(int profile) {
         CHECK(told[0].bytes == wanted.size() && same(packed, wanted));
         Bytes restored(4 * COUNT);
         size_t bytes = 0;
-        CHECK(sleek_decompress(wanted.data(), wanted.size(), restored.data(), restored.size(), &bytes, NULL) == SLEEK_OK);
+        CHECK(sleek_decompress(wanted.data(), wanted.size(), restored.data(), restored.size(), &bytes, NULL) ==
+              SLEEK_OK);
         CHECK(same(back, restored));
         for (size_t i = 0; i < ARRAYS; i += 7)
             CHECK(same(many + i * stride, of_cpu(small_cpu, array.data() + i * shift, SMALL)));
