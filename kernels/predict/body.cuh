@@ -67,11 +67,13 @@ template <class T> DEV void make_empty(Desk<T>& d, Body& body, const Said& said)
 template <class T, class Word>
 SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word* codes) {
     const u32 which = (u32)(&body - d.body);    // words of both bodies of a tile are kept apart
-    Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
+    Bench_of_block& bench = *(Bench_of_block*)shelf.v;
+    Bench_of_coder& b = bench.coder;
     const u32 n = d.n;
-    for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
-    take_groups<true>(b, codes, n);
-    const bool own = choose_table(b, d.part);
+    const OfBlock team = d.team();
+    bench.bring(d.symbols());
+    take_groups<true>(team, b, codes, n);
+    const bool own = choose_table(team, b);
     // A warp makes words of the codes, another one writes the table, and a third one tries to make a sparse tile.
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, halves = Desk<T>::STREAM_HALVES;
     u16* const stream = d.stream(which);
@@ -358,9 +360,9 @@ template <class T> SELDOM bool correct_bins(Desk<T>& d, const typename T::Word* 
     });
 }
 
-// Encodes within the bound by bins or multiples; false where that cannot be. For a whole block; a barrier before and
-// behind.
-template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
+// Encodes within the bound by bins or multiples, in the way that is known, if there is one; false where that cannot be.
+// For a whole block; a barrier before and behind.
+template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body, const Way* known) {
     typedef typename T::Word Word;
     if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
     __syncthreads();
@@ -371,7 +373,7 @@ template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
     }
     if (!find_exceptions(d)) return false;
     if (d.head.grid.is_smooth()) {
-        const Way way = choose(d, shelf);
+        const Way way = known ? *known : choose(d, shelf);
         if (way.interpolated && interpolated(d, shelf, body, way.rule)) return true;
     }
     if (threadIdx.x == 0) d.corrections = 0;

@@ -144,52 +144,57 @@ SELDOM bool cost_of_rule(Desk<T>& d, Shelf shelf, Part p, Rule rule, u32* codes,
         for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) count += shelf.v[i] != p.numbers[i] && p.is_on(d.on(), i);
         corrections = (u64)CORRECTION_COST * block_sum(count, d.part);
     }
-    cost = corrections + fixed_cost(d, codes, p.n);
+    cost = corrections + fixed_cost(d.team(), codes, p.n);
     return true;
 }
 
-// The set that costs least, out of those of axes that are longer than one element, and its cost. For a whole block; a
+// The set that costs least, out of those of axes that are longer than one element, and its cost. For a whole team; a
 // barrier behind.
-template <class T> DEV u32 least_of_sets(Desk<T>& d, const Places& box, u64& cost) {
-    __syncthreads();
+template <class Team> DEV u32 least_of_sets(const Team& team, const Places& box, u64& cost) {
+    team.sync();
     const u32 allowed = (box.lx > 1) | (box.ly > 1) << 1 | (box.lz > 1) << 2;
     u32 best = 0;
 #pragma unroll 1
     for (u32 s = 1; s < SETS; s++)
-        if (!(s & ~allowed) && d.costs[s] < d.costs[best]) best = s;
-    cost = d.costs[best];
-    __syncthreads();    // all have seen them
+        if (!(s & ~allowed) && team.costs[s] < team.costs[best]) best = s;
+    cost = team.costs[best];
+    team.sync();    // all have seen them
     return best;
+}
+template <class Team> DEV void clear_costs(const Team& team) {
+    if (team.rank() < SETS) team.costs[team.rank()] = 0;
+    team.sync();
 }
 
 // The axes along which differences of a box of numbers are shortest, out of those that are longer than one element, and
-// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole block; a barrier before and
+// what these cost about. `Sum` holds the sum of the magnitudes of a group. For a whole team; a barrier before and
 // behind.
-template <class Sum, class T, class Word, class At> DEV u32 shortest_set(Desk<T>& d, Places box, At value, u64& cost) {
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-    __syncthreads();
-    add_costs_of_sets<true, Sum, T, Word>(d, box, 0, value);
-    return least_of_sets(d, box, cost);
+template <class Sum, class Team, class At>
+DEV u32 shortest_set(const Team& team, Places box, At value, u64& cost) {
+    clear_costs(team);
+    add_costs_of_sets<true, Sum, u32>(team, box, 0, value);
+    return least_of_sets(team, box, cost);
 }
-// The same as `shortest_set` of u32, of numbers in shared memory. For a whole block; a barrier before and behind.
-template <class T> SELDOM u32 shortest_by_quads(Desk<T>& d, Places box, const u32* numbers, u64& cost) {
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-    __syncthreads();
-    add_costs_by_quads(d, box, numbers);
-    return least_of_sets(d, box, cost);
+// The same as `shortest_set` of u32, of numbers by their places. For a whole team; a barrier before and behind.
+template <class Team> SELDOM u32 shortest_by_quads(Team team, Places box, const u32* numbers, u64& cost) {
+    clear_costs(team);
+    add_costs_by_quads(team, box, numbers);
+    return least_of_sets(team, box, cost);
 }
 
-// Bins of a part at `v`, less the first one. For a whole block; a barrier before and behind.
-template <class T> DEV u32 make_bins(Desk<T>& d, Shelf shelf, Part p) {
+// Bins of a part, less the first one. For a whole team; a barrier before and behind.
+template <class Team> DEV u32 make_bins(const Team& team, const Part& p, u32* to) {
     const u32 first = bin_of_number(p.numbers[0], p.base, p.step);
     u32 any = 0;
 #pragma unroll 2
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) {
+    for (u32 i = team.rank(); i < p.n; i += team.size()) {
         const u32 bin = bin_of_number(p.numbers[i], p.base, p.step) - first;
-        shelf.v[i] = bin;
+        to[i] = bin;
         any |= bin ^ (u32)((i32)bin >> 31);
     }
-    return block_or(any, d.part);
+    any = team.any(any);
+    team.sync();
+    return any;
 }
 
 // What corrections of multiples cost that bins do not restore. For a whole block; a barrier behind.
@@ -205,43 +210,67 @@ template <class T> DEV u64 cost_of_corrections(Desk<T>& d, const Part& p) {
     return (u64)CORRECTION_COST * count;
 }
 
-// What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole block; a
-// barrier before and behind.
-template <class T> SELDOM u64 cost_of_bins(Desk<T>& d, Shelf shelf, Part p, u32 set, u32* codes) {
-    make_bins(d, shelf, p);
-    const u32* const v = shelf.v;
-    i32 least = 0x7fffffff, most = -0x7fffffff - 1;
-    if (has_quads(p.box) && set) {
-        codes_by_quads(p.box, set, v, codes);
-        __syncthreads();
-        const u64 cost = code_cost(d, codes, p.n, p.share, shelf.e);
-        return cost + cost_of_corrections(d, p);
+// A part of a tile that is tried by a block. What it tells is for a whole block; a barrier before and behind.
+template <class T> struct CaseOfBlock {
+    Desk<T>& d;
+    Shelf shelf;
+    OfBlock team;
+
+    enum : bool { KEEPS_BINS = false };    // numbers that are encoded take their place
+    DEV CaseOfBlock(Desk<T>& d, Shelf shelf) : d(d), shelf(shelf), team(d.team()) {}
+    // Room for bins, and for counts of symbols in shared memory.
+    DEV u32* bins() const { return shelf.v; }
+    DEV u32* counts() const { return shelf.e; }
+    DEV bool cost_of(const Part& p, Rule rule, u32* codes, u64& cost, u64& corrections) const {
+        return cost_of_rule(d, shelf, p, rule, codes, cost, corrections);
     }
-    Walk w(p.box, threadIdx.x, blockDim.x);
+    DEV u64 corrections_of_bins(const Part& p) const { return cost_of_corrections(d, p); }
+    DEV void mask(const Part& p) const {
+        const u32 whole = (p.n + 31) / 32 * 32;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < p.n; i += blockDim.x, w.next()) {
+        for (u32 i = threadIdx.x; i < whole; i += blockDim.x)
+            put_bit(d.part_not_counted(), i, i < p.n && p.is_on(d.not_counted(), i));
+    }
+};
+
+// What differences of bins along a set of axes cost, and corrections of what they do not restore. For a whole team; a
+// barrier before and behind.
+template <class Case> SELDOM u64 cost_of_bins(Case c, Part p, u32 set, u32* codes) {
+    const auto team = c.team;
+    u32* const v = c.bins();
+    if (!Case::KEEPS_BINS) make_bins(team, p, v);
+    if (has_quads(p.box) && set) {
+        codes_by_quads(team, p.box, set, v, codes);
+        team.sync();
+        const u64 cost = code_cost(team, codes, p.n, p.share, c.counts());
+        return cost + c.corrections_of_bins(p);
+    }
+    i32 least = 0x7fffffff, most = -0x7fffffff - 1;
+    Walk w(p.box, team.rank(), team.size());
+#pragma unroll 1
+    for (u32 i = team.rank(); i < p.n; i += team.size(), w.next()) {
         codes[i] = code_of(set ? lorenzo<u32>(p.box, set, i, w.x, w.y, w.z, [=](u32 k) { return v[k]; }) : v[i]);
         least = (i32)v[i] < least ? (i32)v[i] : least;
         most = (i32)v[i] > most ? (i32)v[i] : most;
     }
-    __syncthreads();
-    u64 cost = code_cost(d, codes, p.n, p.share, shelf.e);
+    team.sync();
+    u64 cost = code_cost(team, codes, p.n, p.share, c.counts());
     if (set == 0) {
-        least = block_min(least, d.part);
-        most = block_max(most, d.part);
+        least = team.least(least);
+        most = team.most(most);
         const u32 middle = (u32)least + (u32)((i32)((u32)most - (u32)least) / 2);
-        for (u32 i = threadIdx.x; i < p.n; i += blockDim.x) codes[i] = code_of(v[i] - middle);
-        __syncthreads();
-        const u64 other = code_cost(d, codes, p.n, p.share, shelf.e);
+        team.sync();
+        for (u32 i = team.rank(); i < p.n; i += team.size()) codes[i] = code_of(v[i] - middle);
+        team.sync();
+        const u64 other = code_cost(team, codes, p.n, p.share, c.counts());
         cost = other < cost ? other : cost;
     }
-    return cost + cost_of_corrections(d, p);
+    return cost + c.corrections_of_bins(p);
 }
 
-// The axes along which codes of classes with one new axis differ least. For a whole block; a barrier before and behind.
-template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* codes) {
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
-    __syncthreads();
+// The axes along which codes of classes with one new axis differ least. For a whole team; a barrier before and behind.
+template <class Team> SELDOM u32 axes_of_codes(Team team, Places box, const u32* codes) {
+    clear_costs(team);
     const u32 len[3] = {box.lx, box.ly, box.lz};
     u32 coarse[3];
     for (u32 a = 0; a < 3; a++) coarse[a] = nodes_of(len[a], 1);
@@ -251,27 +280,27 @@ template <class T> SELDOM u32 axes_of_codes(Desk<T>& d, Places box, const u32* c
         const Places cls = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
                             a == 2 ? len[2] - coarse[2] : coarse[2]};
         if (cls.count() == 0) continue;
-        add_costs_of_class(d, cls, a, codes + at);
+        add_costs_of_class(team, cls, a, codes + at);
         at += cls.count();
     }
-    __syncthreads();
+    team.sync();
     u32 best = 0;
     for (u32 s = 1; s < SETS; s++)
-        if (d.costs[s] < d.costs[best]) best = s;
-    __syncthreads();
+        if (team.costs[s] < team.costs[best]) best = s;
+    team.sync();
     return best;
 }
 
-// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole block;
+// The codes with those of classes of one new axis, on the finest levels, as differences along axes. For a whole team;
 // a barrier before and behind.
-template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32* codes, u32* to) {
+template <class Team> SELDOM void differ(Team team, Places box, u32 set, const u32* codes, u32* to) {
     const u32 n = box.count();
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) to[i] = codes[i];
+    for (u32 i = team.rank(); i < n; i += team.size()) to[i] = codes[i];
     u32 len[3] = {box.lx, box.ly, box.lz};
 #pragma unroll 1
     for (u32 level = 0; level < DIFFERENCE_LEVELS; level++) {
-        __syncthreads();
+        team.sync();
         u32 coarse[3];
         for (u32 a = 0; a < 3; a++) coarse[a] = nodes_of(len[a], 1);
         u32 at = coarse[0] * coarse[1] * coarse[2];
@@ -283,7 +312,7 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
             const u32* const from = codes + at;
             if (along)
 #pragma unroll 1
-                for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+                for (u32 i = team.rank(); i < count; i += team.size()) {
                     u32 x, y, z;
                     cls.of(i, x, y, z);
                     // Two axes at most.
@@ -298,43 +327,39 @@ template <class T> SELDOM void differ(Desk<T>& d, Places box, u32 set, const u32
         if (coarse[0] <= 2 && coarse[1] <= 2 && coarse[2] <= 2) break;
         for (u32 a = 0; a < 3; a++) len[a] = coarse[a];
     }
-    __syncthreads();
+    team.sync();
 }
 
 // The way that costs least; differences of codes are along `set`, where that is known, that is, below SETS. For a whole
-// block; a barrier before and behind.
-template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set) {
+// team; a barrier before and behind.
+template <class Case> SELDOM Way least_way(Case c, Part p, u32 set) {
+    const auto team = c.team;
     const bool known = set < SETS;
     u32 *const codes = p.codes, *const other = p.other;
-    if (p.is_masked) {
-        const u32 whole = (p.n + 31) / 32 * 32;
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < whole; i += blockDim.x)
-            put_bit(d.part_not_counted(), i, i < p.n && p.is_on(d.not_counted(), i));
-    }
-    const u32 any = make_bins(d, shelf, p);
-    const u32* const v = shelf.v;
+    if (p.is_masked) c.mask(p);
+    const u32 any = make_bins(team, p, c.bins());
+    const u32* const v = c.bins();
     u64 about_bins;
     const auto bin = [=](u32 i) { return v[i]; };
-    const u32 of_bins = any < MOST_BIN && has_quads(p.box) ? shortest_by_quads(d, p.box, v, about_bins)
-                        : any < MOST_BIN                   ? shortest_set<u32, T, u32>(d, p.box, bin, about_bins)
-                                                           : shortest_set<u64, T, u32>(d, p.box, bin, about_bins);
+    const u32 of_bins = any < MOST_BIN && has_quads(p.box) ? shortest_by_quads(team, p.box, v, about_bins)
+                        : any < MOST_BIN                   ? shortest_set<u32>(team, p.box, bin, about_bins)
+                                                           : shortest_set<u64>(team, p.box, bin, about_bins);
     if (any >= MOST_BIN) about_bins = ~0ull / 2;
     Rule rule = {0, p.step > 1, known ? set : 0};
     u64 plain, corrections;
-    if (!cost_of_rule(d, shelf, p, rule, codes, plain, corrections))
-        return {0, {}, cost_of_bins(d, shelf, p, of_bins, other)};
+    if (!c.cost_of(p, rule, codes, plain, corrections))
+        return {0, {}, cost_of_bins(c, p, of_bins, other)};
     Way best = {1, rule, plain};
-    const u64 far = (u64)FAR * (p.n / GROUP), about_codes = cost_of_sums(d, codes, p.n),
-              bins = cost_of_bins(d, shelf, p, of_bins, other);
+    const u64 far = (u64)FAR * (p.n / GROUP), about_codes = cost_of_sums(team, codes, p.n),
+              bins = cost_of_bins(c, p, of_bins, other);
     if (bins <= plain) {
         best = {0, {}, bins};
         if (!known && about_bins + far < about_codes) return best;
     }
-    if (!known) set = axes_of_codes(d, p.box, codes);
+    if (!known) set = axes_of_codes(team, p.box, codes);
     if (set != rule.set) {
-        differ(d, p.box, set, codes, other);
-        const u64 cost = corrections + fixed_cost(d, other, p.n);
+        differ(team, p.box, set, codes, other);
+        const u64 cost = corrections + fixed_cost(team, other, p.n);
         rule.set = set;
         if (cost < best.cost) best = {1, rule, cost};
     }
@@ -343,25 +368,32 @@ template <class T> SELDOM Way least_way(Desk<T>& d, Shelf shelf, Part p, u32 set
     for (u32 k = 0; k < (p.corrected ? 2 : 1); k++) {
         const Rule one = {k == 0, k == 0 ? rule.coarse : 0, set};
         u64 cost;
-        if (cost_of_rule(d, shelf, p, one, codes, cost, corrections) && cost < best.cost) best = {1, one, cost};
+        if (c.cost_of(p, one, codes, cost, corrections) && cost < best.cost) best = {1, one, cost};
     }
     return best;
+}
+
+// The way that costs least of a tile of which a part costs too little to tell. For a whole block; a barrier before and
+// behind.
+template <class T> DEV Way choose_by_all(Desk<T>& d, Shelf shelf, const Way& of_part) {
+    const u32 set = of_part.interpolated ? of_part.rule.set : 0;
+    return least_way(CaseOfBlock<T>(d, shelf), part_of(d, shelf, d.box, false, d.numbers()), set);
 }
 
 // Chooses for a tile of multiples how it is predicted. For a whole block; a barrier before and behind.
 template <class T> DEV Way choose(Desk<T>& d, Shelf shelf) {
     if (d.n < FEWEST || !d.survey.near || !has_few_wide(d)) return {0, {}, 0};
     const Places sides = d.survey.is_restored ? d.box : sample_of(d.box);
-    const Way way = least_way(d, shelf, part_of(d, shelf, sides, false, d.numbers()), SETS);
+    const Way way = least_way(CaseOfBlock<T>(d, shelf), part_of(d, shelf, sides, false, d.numbers()), SETS);
     const u32 samples = sides.count();
     if (samples == d.n || way.cost >= (u64)LOW_COST * samples) return way;
-    return least_way(d, shelf, part_of(d, shelf, d.box, false, d.numbers()), way.interpolated ? way.rule.set : 0);
+    return choose_by_all(d, shelf, way);
 }
 
 // The same for numbers that must not change.
 template <class T> DEV Way choose_exact(Desk<T>& d, Shelf shelf, const u32* numbers) {
     if (d.n < FEWEST) return {0, {}, 0};
-    return least_way(d, shelf, part_of(d, shelf, sample_of(d.box), true, numbers), SETS);
+    return least_way(CaseOfBlock<T>(d, shelf), part_of(d, shelf, sample_of(d.box), true, numbers), SETS);
 }
 
 }    // namespace predict

@@ -1,5 +1,6 @@
 // From codes to words, by a warp: src/codec/predict/code in CUDA
-// (docs/reference/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile.
+// (docs/reference/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile. Who works together on a
+// tile is its team: a block, or a warp.
 #pragma once
 #include "costs.cuh"
 
@@ -18,7 +19,6 @@ enum : u32 { IS_DIRECT = 1u << 31 };
 
 // What a warp that codes has in shared memory.
 struct Bench_of_coder {
-    uint4 symbols[ALL_SYMBOLS];    // of the tables that are always there, then those of classes
     uint4 own[SYMBOLS];            // of the tile's own table
     u32 frequency[SYMBOLS], cost[SYMBOLS], count[SYMBOLS];
     u32 sums[STATIC_SYMBOLS];          // how often tokens occur in groups of each class, as FREQUENCIES stand
@@ -30,11 +30,23 @@ struct Bench_of_coder {
     u32 listed[ELEMENTS / GROUP], list_length;
     u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
     u64 own_classes;                   // the class that groups of each class get, four bits each
+    const uint4* symbols;              // of the tables that are always there, then those of classes
     // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
     u32 own_cost[TABLES], other_cost[TABLES], table_bytes;
     u32 table_halves, sparse, sparse_head_bytes;    // what was written of the table, and as a sparse tile
 };
-static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
+// That of a block, with the symbols.
+struct Bench_of_block {
+    Bench_of_coder coder;
+    uint4 symbols[ALL_SYMBOLS];
+
+    // For a whole block; a barrier has to follow.
+    DEV void bring(const uint4* from) {
+        for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) symbols[i] = from[i];
+        if (threadIdx.x == 0) coder.symbols = symbols;
+    }
+};
+static_assert(sizeof(Bench_of_block) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
 
 // What encodes a symbol: the state from which on it takes a word, where its slots start, the reciprocal of its
 // frequency, and how far that is shifted, with what the frequency lacks of all slots from bit 8 on.
@@ -176,19 +188,19 @@ DEV void make_own_symbols(Bench_of_coder& b) {
 }
 
 // Fits the table to the tokens of the classes `chosen`, and finds what those cost in it and how long it is; what all
-// cost then, if the class of table OWN gives way where that is not chosen. For a whole block; a barrier before and
+// cost then, if the class of table OWN gives way where that is not chosen. For a whole team; a barrier before and
 // behind.
-DEV u64 fit_to_classes(Bench_of_coder& b, u32 used, u32 chosen) {
-    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) {
+template <class Team> DEV u64 fit_to_classes(const Team& team, Bench_of_coder& b, u32 used, u32 chosen) {
+    const u32 lane = threadIdx.x & 31, warp = team.warp(), warps = team.warps();
+    for (u32 s = team.rank(); s < SYMBOLS; s += team.size()) {
         u32 count = 0;
         for (u32 cls = 1; cls < TABLES; cls++)
             if (chosen >> cls & 1 && s < (u32)FIRSTS[cls + 1] - FIRSTS[cls]) count += b.sums[FIRSTS[cls] + s];
         b.count[s] = count;
     }
-    __syncthreads();
+    team.sync();
     if (warp == 0) fit(b);
-    __syncthreads();
+    team.sync();
 #pragma unroll 1
     for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += warps) {
         if (!(chosen >> cls & 1)) continue;
@@ -202,23 +214,23 @@ DEV u64 fit_to_classes(Bench_of_coder& b, u32 used, u32 chosen) {
         const u32 bytes = table_bytes(b);
         if (lane == 0) b.table_bytes = bytes;
     }
-    __syncthreads();
+    team.sync();
     u64 cost = 8 * BIT * (u64)b.table_bytes;
 #pragma unroll 1
     for (u32 cls = 1; cls < TABLES; cls++)
         if (used >> cls & 1) cost += chosen >> cls & 1 ? b.own_cost[cls] : b.other_cost[cls];
-    __syncthreads();
+    team.sync();
     return cost;
 }
 
 // Finds the tile's own table by what tokens occur, and which classes it is for; false if it is better without one. For
-// a whole block; a barrier before and behind.
-SELDOM bool choose_table(Bench_of_coder& b, u64* part) {
-    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, used = b.used;
+// a whole team; a barrier before and behind.
+template <class Team> SELDOM bool choose_table(Team team, Bench_of_coder& b) {
+    const u32 lane = threadIdx.x & 31, warp = team.warp(), used = b.used;
     if (used == 0) return false;
     u32 all = 0, without = 0;
 #pragma unroll 1
-    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += blockDim.x / 32) {
+    for (u32 cls = 1 + warp; uniform(cls < TABLES); cls += team.warps()) {
         if (!(used >> cls & 1)) continue;
         const u32 first = FIRSTS[cls], tokens = FIRSTS[cls + 1] - first;
         u32 cost = 0, other = 0;
@@ -232,39 +244,44 @@ SELDOM bool choose_table(Bench_of_coder& b, u64* part) {
         cost = __reduce_add_sync(FULL, cls == OWN ? other : cost);
         if (lane == 0) b.other_cost[cls] = cost;
     }
-    all = block_sum(all, part);
-    const u64 plain = block_sum((u64)without, part);
-    const u64 for_all = fit_to_classes(b, used, used);
+    all = team.sum(all);
+    const u64 plain = team.sum((u64)without);
+    const u64 for_all = fit_to_classes(team, b, used, used);
     u32 chosen = 0;
 #pragma unroll 1
     for (u32 cls = 1; cls < TABLES; cls++)
         if (used >> cls & 1 && b.own_cost[cls] < b.other_cost[cls]) chosen |= 1 << cls;
     u64 cost = for_all;
-    __syncthreads();    // all have seen them
+    team.sync();    // all have seen them
     if (chosen != used) {
-        cost = fit_to_classes(b, used, chosen);
+        cost = fit_to_classes(team, b, used, chosen);
         // Groups that all have one class say nothing of it.
         if (for_all <= cost + BIT * (u64)(all / GROUP)) {
             chosen = used;
-            cost = fit_to_classes(b, used, used);
+            cost = fit_to_classes(team, b, used, used);
         }
     }
     if (cost >= plain) return false;
-    if (threadIdx.x == 0) {
+    if (team.rank() == 0) {
         u64 classes = 0;
         for (u32 cls = 1; cls < TABLES; cls++)
             classes |= (u64)(chosen >> cls & 1 ? OWN : cls == OWN ? OWN - 1 : cls) << (4 * cls);
         b.own_classes = classes;
     }
+    if constexpr (Team::IS_WARP) {
+        make_own_symbols(b);
+        return true;
+    }
     // The symbols, one for each thread.
     static_assert(SYMBOLS == PREDICT_THREADS, "one for each thread");
+    u32* const part = (u32*)team.part;
     const u32 f = b.frequency[threadIdx.x], up_to = warp_running_sum(f);
-    if (lane == 31) ((u32*)part)[warp] = up_to;
-    __syncthreads();
+    if (lane == 31) part[warp] = up_to;
+    team.sync();
     u32 start = up_to - f;
-    for (u32 w = 0; w < warp; w++) start += ((u32*)part)[w];
+    for (u32 w = 0; w < warp; w++) start += part[w];
     b.own[threadIdx.x] = symbol_of(start, f);
-    __syncthreads();
+    team.sync();
     return true;
 }
 
@@ -389,18 +406,19 @@ template <class Word> DEV u32 own_class(const Bench_of_coder& b, u32 of, u32 cls
     return cls == OWN || own < other ? (u32)OWN : cls;
 }
 
-// Finds the classes of groups, and counts their tokens where that is asked for. For a whole block, with barriers before
-// and behind.
-template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n) {
+// Finds the classes of groups, and counts their tokens where that is asked for; of a warp the costs of direct tokens
+// are there. For a whole team, with barriers before and behind.
+template <bool COUNTS, class Team, class Code>
+DEV void take_groups(const Team& team, Bench_of_coder& b, const Code* codes, u32 n) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
-    for (u32 s = threadIdx.x; s < STATIC_SYMBOLS; s += blockDim.x) b.sums[s] = 0;
-    if (threadIdx.x < sizeof(b.direct) / 4) b.direct[threadIdx.x] = 0;
-    if (COUNTS) make_direct_costs();
-    if (threadIdx.x == 0) b.used = b.coded = 0;
-    __syncthreads();
+    for (u32 s = team.rank(); s < STATIC_SYMBOLS; s += team.size()) b.sums[s] = 0;
+    if (team.rank() < sizeof(b.direct) / 4) b.direct[team.rank()] = 0;
+    if (COUNTS && !Team::IS_WARP) make_direct_costs();
+    if (team.rank() == 0) b.used = b.coded = 0;
+    team.sync();
 #pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
-        Word code[QUAD];
+    for (u32 g = team.warp(); uniform(g < groups); g += team.warps()) {
+        typename Held<Code>::Word code[QUAD];
         const u32 has = take_codes(codes, n, g, lane, code);
         bool are_direct = false;
         const u32 cls = COUNTS ? class_of(code, are_direct) : class_of(code);
@@ -421,7 +439,7 @@ template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const
         }
         __syncwarp();
     }
-    __syncthreads();
+    team.sync();
 }
 
 // Encodes the classes that groups are coded by. For a whole warp.
@@ -459,7 +477,9 @@ DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
 }
 
 // Encodes n codes of which the groups are listed. For a whole warp.
-template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, Writer& w) {
+template <class Code> DEV void encode_listed(Bench_of_coder& b, const Code* codes, u32 n, Writer& w) {
+    typedef typename Held<Code>::Word Word;
+    const uint4* const symbols = b.symbols;
     const u32 lane = threadIdx.x & 31, length = b.list_length;
     // Codes are asked for two groups before they are needed.
     Word next[QUAD] = {0, 0, 0, 0}, later[QUAD] = {0, 0, 0, 0};
@@ -480,7 +500,8 @@ template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* code
             later_item = b.listed[k + 2];
             take_codes(codes, n, later_item & 255, lane, later);
         }
-        const uint4* const table = b.symbols + (item >> 8 & 0xffff);
+        const u32 of = item >> 8 & 0xffff;
+        const uint4* const table = of == ALL_SYMBOLS ? b.own : symbols + of;
         if (uniform(w.change != NEVER && item & IS_DIRECT)) {
             uint4 s[QUAD];
 #pragma unroll

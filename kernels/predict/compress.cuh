@@ -1,8 +1,9 @@
-// Array → stream. Blocks take tiles by ticket, and each makes the body of its own from end to end: all threads look for
-// the way to predict it and make its codes, a warp makes words of these. A body's size is published as soon as it is
-// known, and it goes to its place when the sizes of all before it are. Until then it is staged, and the block goes on
-// with the next tile. Tickets are in the order of the bodies, so that a block waits for such alone as have begun before
-// it.
+// Array → stream. Blocks take tiles by ticket, and each makes the bodies of its own from end to end: all threads look
+// for the way to predict a tile and make its codes, a warp makes words of these. Where there are many tiles a block
+// takes as many as it has warps, and these look for the way of one each, and make its body (compress_by_warp.cuh).
+// A body's size is published as soon as it is known, and it goes to its place when the sizes of all before it are.
+// Until then it is staged, and the block goes on with the next tiles. Tickets are in the order of the bodies, so that a block
+// waits for such alone as have begun before it.
 //
 // A block shares PREDICT_NUMBER_BYTES and 4 · PREDICT_ERRORS bytes, as long as the host says:
 //
@@ -12,6 +13,7 @@
 // and besides the desk, with what is known of array and tile. Functions say for whom they are and where barriers are.
 #pragma once
 #include "../common/range.cuh"
+#include "compress_by_warp.cuh"
 #include "lossless.cuh"
 #include "missing.cuh"
 
@@ -169,11 +171,12 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
     }
 }
 
-// The body of a tile, of those that a desk has. For a whole block; a barrier before and behind.
-template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
+// The body of a tile, of those that a desk has; `known`: the way, if it is. For a whole block; a barrier before and
+// behind.
+template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf, const Way* known) {
     const u32 raw_bytes = d.raw_bytes();
     bool within = d.lossless      ? code_exactly(d, shelf, d.body[0], ~0ull)
-                  : d.head.step_w ? quantized(d, shelf, d.body[0])
+                  : d.head.step_w ? quantized(d, shelf, d.body[0], known)
                                   : by_bits(d, shelf, d.body[0], d.drop);
     within = within && d.body[0].bytes < raw_bytes;
     const u32 limit = within ? d.body[0].bytes : raw_bytes;
@@ -198,14 +201,14 @@ struct Made {
 };
 
 // The body of a tile with what missing values add to it. For a whole block; a barrier before and behind.
-template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
+template <class T> DEV Made make(Desk<T>& d, Shelf shelf, const Way* known) {
     const u32 all = d.head.values ? take_out(d) : ~0u;
     if (all != ~0u) {
         if (threadIdx.x == 0) d.body[0].constant = d.head.missing[all];
         __syncthreads();
         return {d.body, KIND_CONSTANT, 0, d.head.element_bytes / UNIT};
     }
-    const Body& body = d.body[encode(d, shelf)];
+    const Body& body = d.body[encode(d, shelf, known)];
     const u32 units = body.bytes / UNIT;
     if (!d.masked) return {&body, body.kind, 0, units};
     if (threadIdx.x < 32) {
@@ -339,9 +342,81 @@ template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
     while (d.first != d.behind && place<false>(d, known)) {}
 }
 
+// Takes a tile's elements. For a whole block; a barrier before and behind.
+template <class T> DEV void take(Desk<T>& d, u64 chunk) {
+    if (threadIdx.x == 0) {
+        d.chunk = chunk;
+        d.t = tile_of(d.head.grid, chunk);
+        d.box = {d.t.lx, d.t.ly, d.t.lz};
+        d.n = d.t.count();
+        d.masked = d.which = 0;
+    }
+    __syncthreads();
+    gather(d);
+    __syncthreads();
+}
+
+// Chooses how a tile is predicted of which a part told too little. For a whole block; a barrier before and behind.
+template <class T> SELDOM void choose_again(Desk<T>& d, Shelf shelf, Looked_at<T>& job) {
+    take(d, job.chunk);
+    survey_whole(d);
+    const Way way = choose_by_all(d, shelf, job.way);
+    if (threadIdx.x == 0) {
+        job.way = way;
+        job.is_for_warp = way.interpolated;
+    }
+    __syncthreads();
+}
+
+// Makes the bodies of tiles that are one behind the other, and enters them. For a whole block; a barrier before and
+// behind.
+template <class T>
+DEV void compress_together(Desk<T>& d, Shelf shelf, Looked_at<T>* jobs, u64 first, u32 count, Mark& known) {
+    const u32 warp = uniform(threadIdx.x / 32);
+    make_direct_costs();
+    __syncthreads();
+    if (uniform(warp < count)) look_by_warp(d, jobs[warp], first + warp, warp);
+    __syncthreads();
+#pragma unroll 1
+    for (u32 k = 0; k < count; k++)
+        if (jobs[k].asks_all) choose_again(d, shelf, jobs[k]);
+#pragma unroll 1
+    for (u32 k = 0; k < count;) {
+        if (jobs[k].is_for_warp) {
+            u32 end = k;
+            while (end < count && jobs[end].is_for_warp) end++;
+            make_direct_costs();
+            __syncthreads();
+            if (uniform(k <= warp && warp < end)) {
+                const bool done = encode_by_warp(d, jobs[warp], warp);
+                if ((threadIdx.x & 31) == 0) jobs[warp].is_for_warp = jobs[warp].done = done;
+            }
+            __syncthreads();
+            // The block needs what the warps have of its memory: bodies behind one that is for it are made again.
+            for (; k < end && jobs[k].done; k++) {
+                if (threadIdx.x == 0) d.chunk = first + k;
+                const Body& body = body_of_warp(k);
+                enter(d, {&body, KIND_PACKED, 0, body.bytes / UNIT}, known);
+            }
+            continue;
+        }
+        take(d, first + k);
+        enter(d, make(d, shelf, jobs[k].is_known ? &jobs[k].way : nullptr), known);
+        k++;
+    }
+}
+
+// How many tiles a block takes: fewer towards the end. By one thread.
+template <class T> DEV u32 together(const Desk<T>& d) {
+    const u64 chunks = d.head.grid.chunks, taken = load_relaxed(&d.control->ticket);
+    const u64 each = taken < chunks ? (chunks - taken) / gridDim.x : 0;
+    return each < FEWEST_TOGETHER ? 1 : (u32)min_of(each, (u64)WARPS);
+}
+
 template <class T> DEV void compress(const PredictCompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Desk<T> d;
+    SHARED Looked_at<T> jobs[WARPS];
     const Shelf shelf = {(u32*)shared, (u32*)shared + PREDICT_NUMBER_BYTES / 4};
     const Batch& batch = a.common.batch;
     const u32 lane = threadIdx.x & 31;
@@ -352,6 +427,7 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
     }
     __syncthreads();
     make_symbols(d.symbols());
+    bool has_weights = false;
     for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {
@@ -362,22 +438,29 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
         // Without room for the index there is nothing to do, and the outcome says so.
         if (d.item.bytes < d.head.bodies_at) continue;
         Mark known = {0, 0};
+        const u64 chunks = d.head.grid.chunks;
+        const bool by_warps = is_for_warps(d) && chunks / gridDim.x >= FEWEST_TOGETHER;
+        if (by_warps && !has_weights) {
+            lay_out_rows(d.row_weights());
+            has_weights = true;
+        }
         for (;;) {
             __syncthreads();    // everyone is done with the tile before
             if (threadIdx.x == 0) {
-                d.chunk = count_if(true, &d.control->ticket);
-                if (d.chunk < d.head.grid.chunks) {
-                    d.t = tile_of(d.head.grid, d.chunk);
-                    d.box = {d.t.lx, d.t.ly, d.t.lz};
-                    d.n = d.t.count();
-                    d.masked = d.which = 0;
-                }
+                d.together = by_warps ? together(d) : 1;
+                d.chunk = atomicAdd(&d.control->ticket, (u64)d.together);
             }
             __syncthreads();
-            if (d.chunk >= d.head.grid.chunks) break;
-            gather(d);
-            __syncthreads();
-            enter(d, make(d, shelf), known);
+            const u64 first = d.chunk;
+            const u32 count = d.together;
+            __syncthreads();    // all have seen them
+            if (first >= chunks) break;
+            if (count > 1) {
+                compress_together(d, shelf, jobs, first, (u32)min_of((u64)count, chunks - first), known);
+            } else {
+                take(d, first);
+                enter(d, make(d, shelf, nullptr), known);
+            }
         }
         while (d.first != d.behind) place<true>(d, known);
     }

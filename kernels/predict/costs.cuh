@@ -143,6 +143,14 @@ DEV u32 cost_in_classes(const u32 (&code)[QUAD], u32 has, bool whole, u32 first,
     return __reduce_add_sync(FULL, cost);
 }
 
+// What codes of a type are in registers.
+template <class Code> struct Held {
+    typedef Code Word;
+};
+template <> struct Held<u16> {
+    typedef u32 Word;
+};
+
 // A lane's codes of a group of n; those that there are not are 0. Codes begin at a multiple of 16 bytes.
 DEV u32 take_codes(const u32* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUAD]) {
     const u32 first = group * GROUP + lane * QUAD, has = codes_there(n, group, lane);
@@ -158,6 +166,21 @@ DEV u32 take_codes(const u32* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUA
     for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
     return has;
 }
+// The same of codes of 16 bits.
+DEV u32 take_codes(const u16* codes, u32 n, u32 group, u32 lane, u32 (&code)[QUAD]) {
+    const u32 first = group * GROUP + lane * QUAD, has = codes_there(n, group, lane);
+    if (has == low_ones(QUAD)) {
+        const uint2 q = *(const uint2*)(codes + first);
+        code[0] = q.x & 0xffff;
+        code[1] = q.x >> 16;
+        code[2] = q.y & 0xffff;
+        code[3] = q.y >> 16;
+        return has;
+    }
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
+    return has;
+}
 template <class Word> DEV u32 take_codes(const Word* codes, u32 n, u32 group, u32 lane, Word (&code)[QUAD]) {
     const u32 has = codes_there(n, group, lane), first = group * GROUP + lane * QUAD;
 #pragma unroll
@@ -165,13 +188,13 @@ template <class Word> DEV u32 take_codes(const Word* codes, u32 n, u32 group, u3
     return has;
 }
 
-// What n codes cost in the tables that are always there. For a whole block; a barrier before.
-template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
-    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP, warps = blockDim.x / 32;
+// What n codes cost in the tables that are always there. For a whole team; a barrier before.
+template <class Team> SELDOM u64 fixed_cost(Team team, const u32* codes, u32 n) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP, warps = team.warps();
     u64 cost = 0;
     // Each lane knows of one of up to 32 groups, while all look at each.
 #pragma unroll 1
-    for (u32 first = threadIdx.x / 32; uniform(first < groups); first += 32 * warps) {
+    for (u32 first = team.warp(); uniform(first < groups); first += 32 * warps) {
         GroupSums own = {0, 0, 0};
         u32 of = 0;
 #pragma unroll 1
@@ -193,65 +216,71 @@ template <class T> SELDOM u64 fixed_cost(Desk<T>& d, const u32* codes, u32 n) {
             cost += CLASS_COST + cost_in_classes(code, has, (g + 1) * GROUP <= n, both & 15, both >> 4 & 15, both >> 8);
         }
     }
-    return block_sum(lane ? 0 : cost, d.part);
+    return team.sum(lane ? 0 : cost);
 }
 
 // What n codes cost, of which each stands for `share`: in these tables, or in one of their own. `counts`: room for as
-// many as there are symbols, in shared memory. For a whole block; a barrier before.
-template <class T> SELDOM u64 code_cost(Desk<T>& d, const u32* codes, u32 n, u64 share, u32* counts) {
-    const u64 fixed = fixed_cost(d, codes, n);
+// many as there are symbols, in shared memory. For a whole team; a barrier before.
+template <class Team> SELDOM u64 code_cost(Team team, const u32* codes, u32 n, u64 share, u32* counts) {
+    const u64 fixed = fixed_cost(team, codes, n);
     if (fixed < (u64)LOW_COST * n) return fixed;
-    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) counts[s] = 0;
-    __syncthreads();
+    for (u32 s = team.rank(); s < SYMBOLS; s += team.size()) counts[s] = 0;
+    team.sync();
     u64 own = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+    for (u32 i = team.rank(); i < n; i += team.size()) {
         u32 raw;
         atomicAdd(counts + token_of_code(codes[i], raw), 1u);
         own += BIT * raw;
     }
-    __syncthreads();
-    const u32 total = log2_of(n), s = threadIdx.x, count = s < SYMBOLS ? counts[s] : 0;
-    if (count) own += (u64)count * (total - log2_of(count));
-    own = block_sum(own, d.part);
-    const u64 symbols = block_sum((u64)(count != 0), d.part);
-    const u64 cost = own + own / 32 + symbols * TABLE_COST / share;
+    team.sync();
+    const u32 total = log2_of(n);
+    u32 symbols = 0;
+#pragma unroll 1
+    for (u32 s = team.rank(); s < SYMBOLS; s += team.size()) {
+        const u32 count = counts[s];
+        if (count) own += (u64)count * (total - log2_of(count));
+        symbols += count != 0;
+    }
+    own = team.sum(own);
+    symbols = team.sum(symbols);
+    const u64 cost = own + own / 32 + (u64)symbols * TABLE_COST / share;
     return cost < fixed ? cost : fixed;
 }
 
-// Of n codes the sum of the logarithms of what the magnitudes of groups add up to. For a whole block; a barrier before.
-template <class T> SELDOM u64 cost_of_sums(Desk<T>& d, const u32* codes, u32 n) {
+// Of n codes the sum of the logarithms of what the magnitudes of groups add up to. For a whole team; a barrier before.
+template <class Team> SELDOM u64 cost_of_sums(Team team, const u32* codes, u32 n) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     u64 cost = 0;
 #pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+    for (u32 g = team.warp(); uniform(g < groups); g += team.warps()) {
         u32 code[QUAD], sum = 0;
         take_codes(codes, n, g, lane, code);
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) sum += (code[j] >> 1) + (code[j] & 1);
         cost += logarithm(__reduce_add_sync(FULL, sum));
     }
-    return block_sum(lane ? 0 : cost, d.part);
+    return team.sum(lane ? 0 : cost);
 }
 
 // Adds to the costs of sets of axes what the differences along each cost about: the sum of the logarithms of what the
 // magnitudes of groups of a box add up to. FACES: those of a face are along all axes. `without`: axes that mean
-// nothing. `group_of`: which groups are looked at. `Sum` holds the sum of the magnitudes of a group. For a whole block,
+// nothing. `group_of`: which groups are looked at. `Sum` holds the sum of the magnitudes of a group. For a whole team,
 // which finds the costs behind the next barrier.
 DEV u64 sum_of_warp(u32 x) { return __reduce_add_sync(FULL, x); }
 DEV u64 sum_of_warp(u64 x) { return warp_sum(x); }
 struct AllGroups {
     DEV u32 operator()(u32 k) const { return k; }
 };
-template <bool FACES, class Sum, class T, class Word, class At, class GroupOf = AllGroups>
-DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 looked_at = ~0u,
+template <bool FACES, class Sum, class Word, class Team, class At, class GroupOf = AllGroups>
+DEV void add_costs_of_sets(const Team& team, Places box, u32 without, At value, u32 looked_at = ~0u,
                            GroupOf group_of = GroupOf()) {
     const u32 lane = threadIdx.x & 31, n = box.count(), groups = min_of((n + GROUP - 1) / GROUP, looked_at);
     u64 costs[SETS];
 #pragma unroll
     for (u32 s = 0; s < SETS; s++) costs[s] = 0;
 #pragma unroll 1
-    for (u32 k = threadIdx.x / 32; uniform(k < groups); k += blockDim.x / 32) {
+    for (u32 k = team.warp(); uniform(k < groups); k += team.warps()) {
         const u32 g = group_of(k);
         Sum sums[SETS];
 #pragma unroll
@@ -272,12 +301,12 @@ DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 lo
 #pragma unroll
         for (u32 s = 0; s < SETS; s++) costs[s] += logarithm(sum_of_warp(sums[s]));
     }
-    __syncthreads();
+    team.sync();
     if (lane == 0)
 #pragma unroll
         for (u32 s = 0; s < SETS; s++)
             for (u32 of = 0; of < SETS; of++)
-                if ((of & ~without) == s) atomicAdd(&d.costs[of], costs[s]);
+                if ((of & ~without) == s) atomicAdd(&team.costs[of], costs[s]);
 }
 
 // The class that a group gets among the tables that are always there, with costs of direct tokens in shared memory, and
@@ -331,11 +360,12 @@ struct Quads {
 };
 
 // The codes of differences of numbers along a set of axes that is not empty, of a box that has quads. For a whole
-// block.
-DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* codes) {
+// team.
+template <class Team>
+DEV void codes_by_quads(const Team& team, const Places& box, u32 set, const u32* numbers, u32* codes) {
     const u32 n = box.count();
 #pragma unroll 1
-    for (u32 i = QUAD * threadIdx.x; i < n; i += QUAD * blockDim.x) {
+    for (u32 i = QUAD * team.rank(); i < n; i += QUAD * team.size()) {
         const Quads q(box, i, numbers);
         const bool on_faces = !(set & 2 && q.y) && !(set & 4 && q.z);
         u32 code[QUAD];
@@ -353,11 +383,11 @@ DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* cod
 }
 
 // The same as `add_costs_of_sets<true>` of u32, for a box that has quads.
-template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32* numbers) {
+template <class Team> DEV void add_costs_by_quads(const Team& team, Places box, const u32* numbers) {
     const u32 lane = threadIdx.x & 31, groups = box.count() / GROUP;
     u32 cost = 0;    // of the set of this lane's number
 #pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+    for (u32 g = team.warp(); uniform(g < groups); g += team.warps()) {
         const Quads q(box, g * GROUP + lane * QUAD, numbers);
         u32 sums[SETS] = {0, 0, 0, 0, 0, 0, 0, 0};
 #pragma unroll
@@ -381,16 +411,16 @@ template <class T> DEV void add_costs_by_quads(Desk<T>& d, Places box, const u32
         }
         cost += (u32)logarithm(sum);
     }
-    if (lane < SETS) atomicAdd(&d.costs[lane], (u64)cost);
+    if (lane < SETS) atomicAdd(&team.costs[lane], (u64)cost);
 }
 
 // The same as `add_costs_of_sets<false>` of the codes of a class of one new axis, along the two other axes.
-template <class T> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis, const u32* codes) {
+template <class Team> DEV void add_costs_of_class(const Team& team, Places cls, u32 axis, const u32* codes) {
     const u32 lane = threadIdx.x & 31, n = cls.count(), groups = (n + GROUP - 1) / GROUP,
               by_one = axis == 0 ? cls.lx : 1, by_other = axis == 2 ? cls.lx : cls.lx * cls.ly;
     u32 cost = 0;    // of the set of this lane's number: bit 0 the first one of these axes, bit 1 the second
 #pragma unroll 1
-    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+    for (u32 g = team.warp(); uniform(g < groups); g += team.warps()) {
         u32 sums[4] = {0, 0, 0, 0};
 #pragma unroll 1
         for (u32 i = g * GROUP + lane; i < min_of(n, (g + 1) * GROUP); i += 32) {
@@ -417,8 +447,8 @@ template <class T> DEV void add_costs_of_class(Desk<T>& d, Places cls, u32 axis,
     if (lane < 4) {
         const u32 one = axis == 0 ? 2 : 1, other = axis == 2 ? 2 : 4,
                   set = (lane & 1 ? one : 0) | (lane & 2 ? other : 0);
-        atomicAdd(&d.costs[set], (u64)cost);
-        atomicAdd(&d.costs[set | 1u << axis], (u64)cost);
+        atomicAdd(&team.costs[set], (u64)cost);
+        atomicAdd(&team.costs[set | 1u << axis], (u64)cost);
     }
 }
 

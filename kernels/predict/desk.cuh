@@ -58,6 +58,36 @@ template <class V> DEV V block_max(V v, u64* part) {
     return block_fold(warp_greatest(v), part, [](V a, V b) { return a > b ? a : b; });
 }
 
+// Who works together on a tile.
+struct OfBlock {
+    u64 *part, *costs;    // room for one number of each warp, and for the costs of sets
+
+    enum : bool { IS_WARP = false };
+    DEV u32 rank() const { return threadIdx.x; }
+    DEV u32 size() const { return blockDim.x; }
+    DEV u32 warp() const { return threadIdx.x / 32; }
+    DEV u32 warps() const { return blockDim.x / 32; }
+    DEV void sync() const { __syncthreads(); }
+    template <class V> DEV V sum(V v) const { return block_sum(v, part); }
+    template <class V> DEV V any(V v) const { return block_or(v, part); }
+    template <class V> DEV V least(V v) const { return block_min(v, part); }
+    template <class V> DEV V most(V v) const { return block_max(v, part); }
+};
+struct OfWarp {
+    u64 *part, *costs;    // nothing, and room for the costs of sets
+
+    enum : bool { IS_WARP = true };
+    DEV u32 rank() const { return threadIdx.x & 31; }
+    DEV u32 size() const { return 32; }
+    DEV u32 warp() const { return 0; }
+    DEV u32 warps() const { return 1; }
+    DEV void sync() const { __syncwarp(); }
+    template <class V> DEV V sum(V v) const { return warp_total(v); }
+    template <class V> DEV V any(V v) const { return warp_or(v); }
+    template <class V> DEV V least(V v) const { return warp_least(v); }
+    template <class V> DEV V most(V v) const { return warp_greatest(v); }
+};
+
 // Copies words, whose places are multiples of 16 bytes. By a whole block.
 DEV void copy_words(u32* to, const u32* from, u32 n) {
 #pragma unroll 4
@@ -283,7 +313,7 @@ template <class T> struct Desk {
     u64 part[MOST_WARPS];
     u64 costs[SETS];
     u64 found;
-    u32 count, flag, has_codes;
+    u32 count, flag, has_codes, together;
     Levels levels;
     // Bodies that are to go to their places, from number `first` on; where the next one is staged.
     Waiting waiting[WAITING];
@@ -303,7 +333,8 @@ template <class T> struct Desk {
     DEV Word* wide_differences() const { return words<Word>(6); }
     DEV u16* stream(u32 k) const { return words<u16>(7 + 2 * k); }
     DEV u8* side() const { return words<u8>(11); }
-    DEV u32* staging() const { return words<u32>(13); }
+    enum : u32 { STAGED_AT = 13 };
+    DEV u32* staging() const { return words<u32>(STAGED_AT); }
     enum : u32 { STAGING = 4 * WORD_BYTES / UNIT };
     enum : u32 { STREAM_HALVES = WORD_BYTES };    // two places, in halves of words
     // And others.
@@ -326,8 +357,10 @@ template <class T> struct Desk {
     DEV u32* kept_table() const { return (u32*)(others() + (98 << 10)); }
     DEV u8* plane() const { return others() + (100 << 10); }
     DEV Levels& levels_of_parts() const { return *(Levels*)(others() + (120 << 10)); }
+    DEV uint4* row_weights() const { return (uint4*)(others() + (128 << 10)); }
     DEV u32* value_mask(u32 k) const { return (u32*)(others() + (112 << 10)) + k * MASK_WORDS; }
 
+    DEV OfBlock team() { return {part, costs}; }
     // Bytes of the elements as they are.
     DEV u32 raw_bytes() const { return head.raw_bytes(n); }
 };

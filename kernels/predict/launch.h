@@ -16,7 +16,7 @@
 #define BY_WARP_WEIGHTS 16384u
 #define LIST_BYTES 16u
 #define PREDICT_DESK_WORDS 17u
-#define PREDICT_DESK_BYTES 131072u
+#define PREDICT_DESK_BYTES 147456u
 
 // Of the kernels that compress.
 struct PredictCompressArgs {

@@ -341,7 +341,7 @@ template <class T> struct Forms {
         const u32 allowed = d.head.grid.set(), every = sample_share();
         if (threadIdx.x < SETS) d.costs[threadIdx.x] = 0;
         __syncthreads();
-        add_costs_of_sets<true, u64, T, Word>(d, d.box, 0, value, every ? n / (every * GROUP) : ~0u,
+        add_costs_of_sets<true, u64, Word>(d.team(), d.box, 0, value, every ? n / (every * GROUP) : ~0u,
                                               [=](u32 k) { return every ? sampled_group(k, every) : k; });
         __syncthreads();
         u32 best = 0;
@@ -926,14 +926,14 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
     __syncthreads();
     const u32 side = forms.write_side(choice);
     Bench_of_coder& b = forms.b;
-    for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
+    ((Bench_of_block*)shelf.v)->bring(d.symbols());
     if (choice.own_table)
         for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) {
             b.frequency[s] = d.kept_table()[s];
             b.cost[s] = cost_of(b.frequency[s]);
         }
     const Word* const codes = d.best();
-    take_groups<false>(b, codes, d.n);
+    take_groups<false>(d.team(), b, codes, d.n);
     if (threadIdx.x < 32) {
         const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES, prediction = choice.form >> 8 & 3;
         u16* const stream = d.stream((u32)(&body - d.body));
@@ -959,15 +959,18 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
 }
 
 // Whether a tile within the bound, of so many bytes, may take fewer bit for bit: body/lossless/bounded.rs.
-template <class T> struct Probe {
+template <class T, class Elements = const typename T::Word*> struct Probe {
     typedef typename T::Word Word;
     enum : u32 { SET = 32, MOST_SETS = 8, RUN = 8, STEP_BITS = 2 };
     const Desk<T>& d;
-    const Word* elements;
+    Elements elements;
     u32 n, row, lane;
+    Word any, largest;    // all bits of the elements, and the largest magnitude
 
     DEV explicit Probe(const Desk<T>& d)
-        : d(d), elements(d.elements()), n(d.n), row(d.box.lx), lane(threadIdx.x & 31) {}
+        : Probe(d, d.elements(), d.n, d.box.lx, d.any, d.largest) {}
+    DEV Probe(const Desk<T>& d, const Elements& elements, u32 n, u32 row, Word any, Word largest)
+        : d(d), elements(elements), n(n), row(row), lane(threadIdx.x & 31), any(any), largest(largest) {}
 
     static DEV u32 mixed(u32 i, u32 part) {
         u32 x = i * KEY32;
@@ -987,8 +990,8 @@ template <class T> struct Probe {
     DEV bool are_as_far_apart_as_bins(Word own, bool there) const {
         if (!d.head.step_w) return false;
         const i32 none = -(i32)T::BIAS - (i32)T::MANTISSA - d.head.step_j;
-        const u32 largest = exponent_of(d.largest);
-        if ((i32)(largest ? largest : 1) + (i32)zeros_of(d.any) + none <= 0) return false;
+        const u32 exponent = exponent_of(largest);
+        if ((i32)(exponent ? exponent : 1) + (i32)zeros_of(any) + none <= 0) return false;
         const Word magnitude = own & ~((Word)1 << (T::BITS - 1));
         const bool tells = there && magnitude && (i32)exponent_of(own) <= 2 * (i32)T::BIAS;
         i32 above = 0;

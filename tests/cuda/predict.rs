@@ -368,6 +368,46 @@ fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
     }
 }
 
+/// Arrays of so many tiles that warps make bodies, beside tiles that they leave to their block: edges, elements that
+/// have no multiple, restored ones, constant ones, and such as little is known of by a part.
+#[test]
+fn arrays_of_many_tiles_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let shapes: [&[u64]; 5] = [&[70, 66, 50], &[33, 40, 96], &[48, 17, 130], &[4, 30, 31, 40], &[90, 16, 64]];
+    let mut met = BTreeSet::new();
+    for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
+        for (k, shape) in shapes.into_iter().enumerate() {
+            for i in 0..if common::short() { 2 } else { 6 } {
+                let round = 11 * d + 3 * k + i;
+                let bound = [0.01, 0.3, 1e-3, 1.0, 1e-4, 3e-5][(k + i) % 6];
+                let p = params(dtype, Mode::Abs, bound, shape);
+                let mut bytes = field(&p, [0.0, 0.02, 1e-3][round % 3], 0, round as u64);
+                let (size, all) = (dtype.size(), bytes.len());
+                match round % 4 {
+                    1 => {
+                        let back = sleek::decompress(&sleek::compress(&p, &bytes).unwrap()).unwrap();
+                        bytes[..all / 24 * 8].copy_from_slice(&back[..all / 24 * 8]);
+                    }
+                    2 => {
+                        let odd = dtype.nearest(1e30).to_le_bytes();
+                        for at in (0..all / size).step_by(20011) {
+                            bytes[at * size..][..size].copy_from_slice(&odd[..size]);
+                        }
+                    }
+                    3 => bytes[all / 24 * 8..all / 16 * 8].fill(0),
+                    _ => {}
+                }
+                shim.set(1 + (round as u32 % 2), round as u32 % 5);
+                compresses(shim, &p, &bytes, 0, "many tiles");
+                met.extend(features(&sleek::compress(&p, &bytes).unwrap()));
+            }
+        }
+    }
+    for feature in ["lattice", "smooth", "rough", "bins", "multiples", "table", "patches", "sparse"] {
+        assert!(met.contains(&format!("predict: {feature}")), "no {feature} among {met:?}");
+    }
+}
+
 /// What was restored is compressed again, alone and with new data beside it: multiples, corrections and exceptions.
 #[test]
 fn arrays_that_are_written_again_give_the_bytes_of_the_cpu() {

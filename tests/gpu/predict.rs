@@ -124,6 +124,9 @@ pub fn check(small: bool) -> usize {
             n += 1;
         }
     }
+    if !small {
+        n += of_many_tiles(&mut r);
+    }
     n += parts(&mut r, if small { 10 } else { 200 });
     damaged(&mut r, if small { 20 } else { 300 });
     n
@@ -140,6 +143,22 @@ fn smooth(lens: &[u64], r: &mut Random) -> Vec<u8> {
         v
     };
     (0..lens.iter().product()).flat_map(|n| value(n, r).to_le_bytes()).collect()
+}
+
+/// Arrays of so many tiles that warps make bodies.
+fn of_many_tiles(r: &mut Random) -> usize {
+    let shapes = [[200, 263, 300], [16, 900, 1100], [1000, 17, 900]];
+    let bounds = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
+    for (lens, bound) in shapes.iter().flat_map(|lens| bounds.map(|bound| (lens, bound))) {
+        let bytes = smooth(lens, r);
+        let p = profile(Params::new(DType::F32).with_bound(Mode::Noa, bound), lens);
+        restores(&p, &bytes, 0, "many tiles");
+        let wide = |e: &[u8]| f64::from(f32::from_le_bytes([e[0], e[1], e[2], e[3]])).to_le_bytes();
+        let wide: Vec<u8> = bytes.chunks_exact(4).flat_map(wide).collect();
+        let p = profile(Params::new(DType::F64).with_bound(Mode::Noa, bound), lens);
+        restores(&p, &wide, 0, "many tiles");
+    }
+    2 * shapes.len() * bounds.len()
 }
 
 /// Ranges and boxes.

@@ -382,7 +382,7 @@ pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
 /// What a block that compresses keeps of its tile: so many times its words, and other things of so many bytes.
 pub const PREDICT_DESK_WORDS: usize = 17;
 /// See there.
-pub const PREDICT_DESK_BYTES: usize = 128 << 10;
+pub const PREDICT_DESK_BYTES: usize = 144 << 10;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
