@@ -248,9 +248,9 @@ fn arrays_at_even_distances_are_told_in_few_launches() {
     assert_eq!(shim.number("shim_launches") - before, 3 + 2);
     let told = |i: usize| u64::from_le_bytes(results.read(16 * i, 8).try_into().unwrap()) as usize;
     let streams: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
-    for i in 0..n {
+    for (i, stream) in streams.iter().enumerate() {
         // SAFETY: so many bytes were allocated there.
-        assert!(unsafe { std::slice::from_raw_parts(place(i), told(i)) } == streams[i], "{i}");
+        assert!(unsafe { std::slice::from_raw_parts(place(i), told(i)) } == stream, "{i}");
     }
     let back = shim.allocate(0, 4 * COUNT * n);
     let items: Vec<Item> =
