@@ -277,6 +277,9 @@ template <class T> T __shfl_up_sync(u32, T v, u32 d, AT_LINE) {
     const u32 l = shim::fiber->thread & 31;
     return shim::shuffle(v, l >= d ? l - d : l, place);
 }
+template <class T> T __shfl_xor_sync(u32, T v, u32 mask, AT_LINE) {
+    return shim::shuffle(v, (shim::fiber->thread & 31) ^ mask, place);
+}
 inline u32 __reduce_or_sync(u32, u32 v, AT_LINE) {
     return shim::reduce(v, place, [](u32 a, u32 b) { return a | b; });
 }
