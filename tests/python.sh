@@ -40,8 +40,9 @@ print(", h5py", h5py.__version__, "with HDF5", h5py.version.hdf5_version)' 2> /d
     PYTHONPATH=$site "$venvs/$1/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python "${@:2}" python/tests
 }
 tested venv-python --tb=short -rs | tee "$work/all"
-# Zarr 3 needs Python 3.11; from there on nothing may be missing.
-if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' && grep -q skipped "$work/all"; then
+# Zarr 3 needs Python 3.11; from there on nothing may be missing but PyTorch, which is too large to be fetched for a test.
+if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' &&
+    grep '^SKIPPED' "$work/all" | grep -qv "could not import 'torch'"; then
     echo "python: a test was skipped where everything is there" >&2
     exit 1
 fi
