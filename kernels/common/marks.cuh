@@ -105,7 +105,8 @@ DEV Marks marks_after(const CompressArgs& a, const Slot& slot, u32 rounds) {
     m.values = a.values;
     m.found = 0;
     m.low = m.high = 0.0;
-    m.any = range[0] != 0;
+    // Nobody measures the range, nor zeroes its place, where it is not asked for.
+    m.any = (a.search || (a.mode == MODE_NOA && !a.has_range)) && range[0] != 0;
     m.few = m.open = false;
 #pragma unroll
     for (u32 k = 0; k < MAX_MISSING; k++) m.known[k] = k < a.values ? number_of(a.missing[k], a.dtype) : 0.0;
