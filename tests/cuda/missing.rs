@@ -337,8 +337,8 @@ fn numbers_next_to_missing_values() {
     assert!(with_next > 25, "{with_next} of {round}");
 }
 
-/// The same under relative bounds: numbers that are rounded to a missing value, and chunks that stay exact since one is
-/// too far from the next one, a mark's next number is a mark, or a zero is one.
+/// The same under relative bounds, of numbers that are rounded to a missing value. Chunks stay exact where a number is
+/// too far from the next one, where that is a missing value too, or where a zero is one.
 #[test]
 fn numbers_that_are_rounded_to_missing_values() {
     let (shim, _turn) = Shim::get();

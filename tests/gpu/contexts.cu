@@ -1,29 +1,10 @@
 /* Graphs and contexts on one GPU: what is captured once and replayed on other data, and calls in contexts that a
  * program made itself, give the bytes of the CPU. contexts */
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 #include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <sleek.h>
-
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, sleek_last_error()); \
-            exit(1);                                                                         \
-        }                                                                                    \
-    } while (0)
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const int e = (int)(call);                                               \
-        if (e != 0) {                                                            \
-            fprintf(stderr, "line %d: %s: CUDA error %d\n", __LINE__, #call, e); \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
+#include "must.h"
 
 typedef std::vector<float> Array;
 typedef std::vector<unsigned char> Bytes;
@@ -142,6 +123,17 @@ static void graphs(int profile) {
         CUDA(cudaFree(at));
 }
 
+/* A context of the program's own, which is current then. */
+static CUcontext new_context() {
+    CUcontext context;
+#if CUDA_VERSION >= 13000
+    CUDA(cuCtxCreate(&context, NULL, 0, 0));
+#else
+    CUDA(cuCtxCreate(&context, 0, 0));
+#endif
+    return context;
+}
+
 /* Calls in a context of the program's own: by its stream from wherever, or where it is current. */
 static void contexts(const Array& array, const Bytes& wanted) {
     const sleek_params p = params(SLEEK_SMALL, SLEEK_AUTO);
@@ -151,11 +143,7 @@ static void contexts(const Array& array, const Bytes& wanted) {
     CUdeviceptr sources[2], packed[2];
     CUDA(cuCtxGetCurrent(&before));
     for (int k = 0; k < 2; k++) {
-#if CUDA_VERSION >= 13000
-        CUDA(cuCtxCreate(&own[k], NULL, 0, 0));
-#else
-        CUDA(cuCtxCreate(&own[k], 0, 0));
-#endif
+        own[k] = new_context();
         CUDA(cuStreamCreate(&streams[k], CU_STREAM_NON_BLOCKING));
         CUDA(cuMemAlloc(&sources[k], 4 * COUNT));
         CUDA(cuMemAlloc(&packed[k], room));
@@ -180,11 +168,7 @@ static void contexts(const Array& array, const Bytes& wanted) {
         }
     for (int k = 0; k < 2; k++) CUDA(cuCtxDestroy(own[k]));
     // Another one, when kernels were loaded in one that is gone.
-#if CUDA_VERSION >= 13000
-    CUDA(cuCtxCreate(&own[0], NULL, 0, 0));
-#else
-    CUDA(cuCtxCreate(&own[0], 0, 0));
-#endif
+    own[0] = new_context();
     CUDA(cuMemAlloc(&packed[0], room));
     size_t bytes = 0;
     CHECK(sleek_compress(&p, array.data(), COUNT, (void*)packed[0], room, &bytes, NULL) == SLEEK_OK);

@@ -2,31 +2,12 @@
  * stays so. devices With one GPU it checks what there is to check with one. */
 #include <atomic>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
-#include <sleek.h>
-
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, sleek_last_error()); \
-            exit(1);                                                                         \
-        }                                                                                    \
-    } while (0)
-#define CUDA(call)                                                                        \
-    do {                                                                                  \
-        const cudaError_t e = (call);                                                     \
-        if (e != cudaSuccess) {                                                           \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(e)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "must.h"
 
 static const size_t COUNT = 3000001, BYTES = COUNT * sizeof(float);
 static std::vector<float> field(COUNT), expected(COUNT);

@@ -7,10 +7,10 @@
 //!    magnitude have one bit more than these). On a tie the first of offset, zigzag, delta, special.
 //!
 //!    But codes take the largest width, not the mean, and bases take bytes that the exponent map does not need. So in a
-//!    tile of lossless floats the map replaces another mode where the codes of each subchunk's least and greatest value
-//!    speak for it: where the sum of their widths is below that of the offsets from the least values, and below that of
-//!    the largest sampled width of each subchunk (with the sign; of 64-bit words, which have two samples each, and 12),
-//!    or above it by less than the bases take: a word of each subchunk.
+//!    tile of lossless floats the map may replace another mode. The codes of each subchunk's least and greatest value
+//!    decide. The sum of their widths must be below that of the offsets from the least values. It must also be below
+//!    that of the largest sampled width of each subchunk, or above it by less than the bases take, a word of each.
+//!    Sampled widths count with their signs. Of 64-bit words, which have two samples each, 12 are added to their sum.
 //!
 //! Then, for each subchunk:
 //!
@@ -22,9 +22,9 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
-//! Words that all end in zeros are coded without these, and so without the map. Where the least that the map may take
-//! of the words with their zeros is less than what was chosen takes, the whole chunk is encoded once more (`alone`): by
-//! the map in every subchunk, with exceptions and without step 3. The smaller one is kept.
+//! Words that all end in zeros are coded without these, and so without the map. With their zeros the map may take less
+//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the map in every subchunk, with
+//! exceptions and without step 3. The smaller one is kept.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
 //! 1–6 % in all.

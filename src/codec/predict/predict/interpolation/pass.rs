@@ -248,8 +248,8 @@ impl<L: Lanes> Pass<'_, L> {
         }
     }
 
-    /// Whether all that is read and written for a class of the level is there: numbers of its classes, errors of those
-    /// that have some, codes up to this one, and signed ones of all of its planes.
+    /// Whether all that is read and written for a class of the level is there. These are numbers of its classes, errors
+    /// of those that have some, codes up to this one, and signed ones of all of its planes.
     #[inline(always)]
     fn holds<const ENCODE: bool>(&self, level: &NodeLevel, codes: usize, planes: usize) -> bool {
         level.end <= self.restored.len()
