@@ -133,7 +133,7 @@ template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body,
     __syncthreads();
     if (rule.coarse && d.survey.on && !find_corrections(d, [=](u32 i) { return v[i]; })) return false;
 #pragma unroll 1
-    for (u32 k = 0; k < d.head.values; k++) {
+    for (u32 k = 0; k < d.head.values && !d.beside; k++) {
         i32 number;
         if (!multiple_of(d, (typename T::Word)d.head.missing[k], number)) continue;
         const u32 same = (u32)number - (u32)d.survey.base;
@@ -320,11 +320,11 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     __syncthreads();
 }
 
-// Whether a word is a bin, or rounded bits, of a missing value.
+// Whether a word is a bin, or rounded bits, of a missing value, which it may not be.
 template <class T> DEV bool collides(const Desk<T>& d, typename T::Word word) {
     bool any = false;
 #pragma unroll 1
-    for (u32 k = 0; k < d.collisions; k++) any |= word == d.colliding[k];
+    for (u32 k = 0; k < d.collisions && !d.beside; k++) any |= word == d.colliding[k];
     return any;
 }
 

@@ -13,16 +13,17 @@
 #pragma once
 #include "../common/range.cuh"
 #include "lossless.cuh"
+#include "beside.cuh"
 #include "missing.cuh"
 
 namespace predict {
 
 // How arrays are cut, and what follows for a stream; by one thread.
-DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count) {
+DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count, const Known& known) {
     const CompressArgs& c = a.common;
     head.dtype = c.dtype;
     head.big_endian = c.big_endian;
-    head.values = c.values;
+    head.values = known.values;
     Grid& g = head.grid;
     g.rank = a.rank;
     for (u32 k = 0; k < g.rank; k++) {
@@ -34,7 +35,7 @@ DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count) {
         g.side[0] = (u8)(count < 2 ? 0 : min_of(top_bit(min_of(count, 1ull << 20) - 1) + 1, (u32)TILE_LOG2));
     }
     g.make();
-    for (u32 k = 0; k < head.values; k++) head.missing[k] = c.missing[k];
+    for (u32 k = 0; k < head.values; k++) head.missing[k] = known.missing[k];
     const u32 extension = EXTENSION_BYTES + 8 * ((g.rank > 1 ? g.rank : 0) + head.values) + g.rank;
     head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
     head.layout();
@@ -53,18 +54,20 @@ DEV u32 multiplier_of(const Plan& plan, u32 dtype) {
     return multiplier >= LEAST_MULTIPLIER && multiplier <= MOST_MULTIPLIER ? multiplier : 0;
 }
 
-// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
-DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
+// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; `next`: whether numbers next to
+// missing values take elements' places. By one thread.
+DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 status, bool next, Outcome* outcome) {
     report(outcome, bytes, status);
     if (status) return;
     u64* w = (u64*)dst;
     w[3] = bytes;
+    if (next) w[HEADER_BYTES / 8 + 1] |= 1 << 16;
     for (u32 i = 0; i < head.bytes / 8; i++)
         if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
     w[7] = mix(sum + KEY64 * head.bodies_at);
 }
 
-DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan, u64 count, u8* dst) {
+DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan, u32 found, u64 count, u8* dst) {
     const Grid& g = head.grid;
     u64* w = (u64*)dst;
     for (u32 i = 0; i < head.bytes / 8; i++) w[i] = 0;
@@ -78,7 +81,7 @@ DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan,
     w[6] = bits_of(plan.abs_bound);
     w += HEADER_BYTES / 8;
     w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
-    w[1] = head.values;
+    w[1] = head.values | found << 8;
     w += 2;
     for (u32 k = 0; g.rank > 1 && k < g.rank; k++) *w++ = g.len[k];
     for (u32 k = 0; k < head.values; k++) *w++ = head.missing[k];
@@ -88,10 +91,16 @@ DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan,
 // Before the tiles: what follows from the bound, an empty index, the header but for its length and checksum.
 DEV void begin_compress(const PredictCompressArgs& args) {
     SHARED Header head;
+    SHARED Known known;
     const CompressArgs& a = args.common;
     const Share share(a.batch);
     const Item item = item_of(a.batch, share.item);
-    if (threadIdx.x == 0) lay_out(head, args, item.count);
+    Slot& slot = a.batch.slots[share.item];
+    const Marks marks = marks_after(a, slot, SEEN_ROUNDS);
+    if (threadIdx.x == 0) {
+        known = missing_of(a, marks);
+        lay_out(head, args, item.count, known);
+    }
     __syncthreads();
     const bool room = item.bytes >= head.bodies_at;
     if (room)
@@ -99,18 +108,18 @@ DEV void begin_compress(const PredictCompressArgs& args) {
              at += (u64)share.of * blockDim.x)
             ((uint4*)item.dst)[at] = make_uint4(0, 0, 0, 0);
     if (share.rank || threadIdx.x) return;
-    Slot& slot = a.batch.slots[share.item];
-    const Plan plan = resolve(a, item.count, marks_after(a, slot, 0), Known());
+    const Plan plan = resolve(a, item.count, marks, known);
     slot.plan = plan;
+    slot.known = known;
     Control& control = slot.control;
     control.ticket = control.slots = 0;
     control.end = head.bodies_at;
-    control.index_sum = 0;
+    control.index_sum = control.disagreement = 0;
     control.closed = 0;
     control.status = room ? 0 : STATUS_BUFFER_TOO_SMALL;
-    if (room) write_head(a, head, plan, item.count, item.dst);
+    if (room) write_head(a, head, plan, known.found, item.count, item.dst);
     if (!room || head.grid.chunks == 0)
-        close_stream(item.dst, head, head.bodies_at, 0, control.status, a.batch.outcomes + share.item);
+        close_stream(item.dst, head, head.bodies_at, 0, control.status, false, a.batch.outcomes + share.item);
 }
 
 // The array of a desk, as those who count the sizes of bodies know it.
@@ -152,14 +161,15 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
     d.item = item_of(a.batch, i);
     d.control = &slot.control;
     d.outcome = a.batch.outcomes + i;
-    lay_out(d.head, args, d.item.count);
+    lay_out(d.head, args, d.item.count, slot.known);
     d.head.step_w = plan.step_w;
     d.head.step_j = plan.step_j;
     d.head.multiplier = multiplier_of(plan, a.dtype);
     d.meaning.set(d.head);
     d.meaning.quantizer.set_bound(plan.abs_bound);
     d.border = T::BITS == 32 ? (typename T::Float)BORDER_F32 : (typename T::Float)BORDER_F64;
-    d.drop = a.rounded ? a.drop : 0;
+    d.drop = plan.rounded ? plan.drop : 0;
+    d.abs_bound = plan.abs_bound;
     d.lossless = !plan.step_w && !d.drop;
     d.aligned = (u64)d.item.src % (T::BITS / 8) == 0;
     d.collisions = 0;
@@ -205,7 +215,10 @@ template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
         __syncthreads();
         return {d.body, KIND_CONSTANT, 0, d.head.element_bytes / UNIT};
     }
-    const Body& body = d.body[encode(d, shelf)];
+    if (d.head.values && d.head.step_w) look_beside(d);
+    Body& body = d.body[encode(d, shelf)];
+    if (threadIdx.x == 0 && d.beside && body.kind == KIND_CONSTANT) body.constant = d.head.beside_missing(body.constant);
+    __syncthreads();
     const u32 units = body.bytes / UNIT;
     if (!d.masked) return {&body, body.kind, 0, units};
     if (threadIdx.x < 32) {
@@ -288,7 +301,7 @@ template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
         all = block_sum(all, d.part);
         if (threadIdx.x == 0)
             close_stream(d.item.dst, d.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
-                         load_relaxed(&control.status), d.outcome);
+                         load_relaxed(&control.status), load_relaxed(&control.disagreement) != 0, d.outcome);
     }
     __syncthreads();
     return true;
@@ -370,7 +383,7 @@ template <class T> DEV void compress(const PredictCompressArgs& a) {
                     d.t = tile_of(d.head.grid, d.chunk);
                     d.box = {d.t.lx, d.t.ly, d.t.lz};
                     d.n = d.t.count();
-                    d.masked = d.which = 0;
+                    d.masked = d.which = d.beside = 0;
                 }
             }
             __syncthreads();

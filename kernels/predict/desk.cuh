@@ -265,6 +265,7 @@ template <class T> struct Desk {
     Meaning<T> meaning;
     typename T::Float border;
     u32 drop;    // mantissa bits that mode rel rounds off
+    double abs_bound;
     u32 lossless;
     Word colliding[MAX_MISSING];    // bins, or rounded bits, of missing values
     u32 collisions;
@@ -274,6 +275,7 @@ template <class T> struct Desk {
     Tile t;
     Places box;
     u32 n, masked, which;    // whether there are missing values among the elements, and which ones
+    u32 beside;              // whether elements that come back as one become the next larger number
     u32 plane_bytes;
     Survey survey;
     Word any, largest;    // all bits of the elements, and the largest magnitude

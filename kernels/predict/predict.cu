@@ -22,7 +22,8 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
     GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) {                   \
         predict::begin_compress(a);                                                                          \
     }                                                                                                        \
-    GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
+    GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); } \
+    GRID_KERNEL(predict_look_##name, PredictCompressArgs, RANGE_THREADS) { look_for_marks<type>(a.common); }
 #else
 #define ENCODER(name, type)
 #endif

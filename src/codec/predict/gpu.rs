@@ -10,6 +10,7 @@ use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params};
+use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
@@ -53,6 +54,7 @@ struct Encoder {
     compress: Kernel,
     begin: Kernel,
     range: Kernel,
+    look: Kernel,
 }
 
 impl Encoder {
@@ -63,6 +65,7 @@ impl Encoder {
                 compress: module.kernel_sharing("compress", SHARED_BYTES)?,
                 begin: module.kernel("begin_compress")?,
                 range: module.kernel("range")?,
+                look: module.kernel("look")?,
             })
         })
     }
@@ -81,16 +84,11 @@ impl GpuCodec for Predict {
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
+    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
         if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
             return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
         }
-        if search::is_wanted(params.mode.has_bound(), params).unwrap_or(true) {
-            return Some("codec predict has no kernels that search for missing values; 'no-fill' needs none".into());
-        }
-        let has_bins = matches!(params.mode, Mode::Abs | Mode::Noa) && params.bound > 0.0;
-        let comes_beside = has_bins && !layout.shape.missing.is_empty();
-        comes_beside.then(|| "codec predict has no kernels that keep numbers apart from missing values".into())
+        None
     }
 
     /// There are kernels to restore all that the codec has.
@@ -103,7 +101,7 @@ impl GpuCodec for Predict {
             return fail!(Internal, "codec predict is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, begin, range } = Encoder::load(session, params.dtype)?;
+        let Encoder { compress, begin, range, look } = Encoder::load(session, params.dtype)?;
         let list = Base::load(session, params.dtype)?.list;
         let dims = layout.shape.dims.lens();
         // Of an array alone all tiles are known, however the array's edges cut them.
@@ -114,13 +112,23 @@ impl GpuCodec for Predict {
             let blocks = compress.blocks(batch.work_slots);
             let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
-            let common = CompressArgs { fast: 0, ..promise::arguments(batch, params, layout) };
+            let searches = search::is_wanted(params.mode.has_bound(), params)?;
+            let common = CompressArgs {
+                fast: 0,
+                usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
+                search: searches.into(),
+                ..promise::arguments(batch, params, layout)
+            };
             let (lens, rank) = (padded(dims), dims.len() as u32);
-            let args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
-            if params.mode == Mode::Noa && params.range.is_none() {
+            let mut args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
+            if searches || params.mode == Mode::Noa && params.range.is_none() {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
+                for turn in 0..if searches { ROUNDS } else { 0 } {
+                    args.common.turn = turn;
+                    look.launch(session, look.blocks_each(batch.count, pieces), &args)?;
+                }
             }
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
             begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
