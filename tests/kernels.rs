@@ -250,6 +250,8 @@ fn headers_are_fresh() {
     let common = [
         ("LIST_WORDS", LIST_WORDS as u64),
         ("PIECE_BYTES", PIECE_BYTES),
+        ("SEARCH_BEFORE", SEARCH_BEFORE.into()),
+        ("SEARCH_WHILE", SEARCH_WHILE.into()),
         ("EXTENSION_WORDS", EXTENSION_WORDS as u64),
         ("SEEN", SEEN as u64),
         ("USUAL", USUAL as u64),

@@ -5,8 +5,10 @@
 
 #define LIST_WORDS 480u
 #define PIECE_BYTES 16384u
+#define SEARCH_BEFORE 1u
+#define SEARCH_WHILE 2u
 #define EXTENSION_WORDS 38u
-#define SEEN 10u
+#define SEEN 14u
 #define USUAL 103u
 
 // One array to be compressed, or one stream to be restored.
@@ -177,7 +179,7 @@ struct Slot {
     // What the search for marks saw, see marks.cuh; all zero before.
     u64 seen[SEEN];
 };
-static_assert(sizeof(Slot) == 280, "Slot");
+static_assert(sizeof(Slot) == 312, "Slot");
 static_assert(OFFSET_OF(Slot, control) == 0, "Slot.control");
 static_assert(OFFSET_OF(Slot, plan) == 64, "Slot.plan");
 static_assert(OFFSET_OF(Slot, known) == 160, "Slot.known");
@@ -241,7 +243,7 @@ struct CompressArgs {
     u32 drop;
     // Bytes of the extension.
     u32 extension_bytes;
-    // Whether missing values that nobody named are searched for.
+    // 0, or how missing values that nobody named are searched for.
     u32 search;
     // Which round of that it is; of two encoders the one for arrays where something was found.
     u32 turn;

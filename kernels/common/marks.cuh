@@ -9,6 +9,7 @@
 #define SEEN_ROUNDS 2u
 #define SEEN_NEAR 0           // in Slot::seen: the keys next to those of the range
 #define SEEN_LOOK 2           // from there on four numbers of each round, see below
+#define SEEN_WHILE 10         // what a codec sees while it compresses: four numbers of its own
 #define SEEN_OTHERS 0         // keys as of the range, of all values but the known ones and the ends
 #define SEEN_COUNTS 2         // how often the smallest and the largest value are there
 #define SEEN_LOOKED 4
@@ -32,6 +33,26 @@ DEV double value_of_inverted(u64 key, bool is_double) {
     return value_of_order((is_double ? ~0ull : 0xffffffffull) - key, is_double);
 }
 
+// Two keys of several: the largest one and the next one, 0 where there is none.
+struct Two {
+    u64 top, next;
+    DEV void take(u64 key) {
+        if (key > top) {
+            next = top;
+            top = key;
+        } else if (key < top && key > next) {
+            next = key;
+        }
+    }
+    // To those of an array, of which `near` may be null.
+    DEV void keep(u64* largest, u64* near) const {
+        // Of two keys that met there the smaller one is not the largest of all.
+        const u64 before = atomicMax(largest, top);
+        const u64 second = before > top ? top : before < top && before > next ? before : next;
+        if (near && second) atomicMax(near, second);
+    }
+};
+
 // The number that the bits of a float are.
 DEV double number_of(u64 bits, u32 dtype) {
     if (dtype == DTYPE_F64) return float_of(bits);
@@ -52,6 +73,18 @@ struct Marks {
     u32 values, found;             // how many there are; how many of them were found
     bool any, few, open;           // whether there are numbers; two at most, beside what is known; whether another look
                                    // is wanted
+
+    // Nothing but what was named.
+    static DEV Marks none(const CompressArgs& a) {
+        Marks m;
+        m.values = a.values;
+        m.found = 0;
+        m.low = m.high = 0.0;
+        m.any = m.few = m.open = false;
+#pragma unroll
+        for (u32 k = 0; k < MAX_MISSING; k++) m.known[k] = k < a.values ? number_of(a.missing[k], a.dtype) : 0.0;
+        return m;
+    }
 };
 
 // For a whole warp, of which each lane compares some.
@@ -101,15 +134,9 @@ DEV void settle(const CompressArgs& a, Marks& m, const u64* look, bool is_double
 DEV Marks marks_after(const CompressArgs& a, const Slot& slot, u32 rounds) {
     const bool is_double = a.dtype == DTYPE_F64;
     const u64* range = slot.control.range;
-    Marks m;
-    m.values = a.values;
-    m.found = 0;
-    m.low = m.high = 0.0;
+    Marks m = Marks::none(a);
     // Nobody measures the range, nor zeroes its place, where it is not asked for.
     m.any = (a.search || (a.mode == MODE_NOA && !a.has_range)) && range[0] != 0;
-    m.few = m.open = false;
-#pragma unroll
-    for (u32 k = 0; k < MAX_MISSING; k++) m.known[k] = k < a.values ? number_of(a.missing[k], a.dtype) : 0.0;
     if (!m.any) return m;
     m.high = value_of_order(range[0], is_double);
     m.low = value_of_inverted(range[1], is_double);

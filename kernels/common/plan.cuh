@@ -136,8 +136,11 @@ DEV void begin_compress(const CompressArgs& a) {
     const u64 ahead = ((u64)share.rank * blockDim.x + threadIdx.x) * LINE_BYTES;
     if (!a.batch.items && ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
     Slot& slot = a.batch.slots[share.item];
-    const Marks marks = marks_after(a, slot, SEEN_ROUNDS);
-    if (a.search && (marks.found != 0) != (a.turn != 0)) {
+    // Before an array is compressed for the first time it may be that nobody has looked at it.
+    const bool looked = a.search != SEARCH_WHILE || a.turn;
+    const Marks marks = looked ? marks_after(a, slot, SEEN_ROUNDS) : Marks::none(a);
+    const bool again = marks.found || (a.search == SEARCH_WHILE && marks.few);
+    if (a.search && again != (a.turn != 0)) {
         // The other one of the two encoders has this array.
         if (share.rank == 0 && threadIdx.x == 0) {
             slot.plan.chunks = 0;
@@ -162,6 +165,10 @@ DEV void begin_compress(const CompressArgs& a) {
     slot.control.end = plan.bodies_at;
     slot.control.index_sum = slot.control.disagreement = 0;
     slot.control.closed = slot.control.status = 0;
+    if (!looked) {
+        slot.control.range[0] = slot.control.range[1] = 0;
+        for (u32 i = 0; i < SEEN; i++) slot.seen[i] = 0;
+    }
     if (room) {
         u64* w = (u64*)item.dst;
         const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) |

@@ -125,19 +125,6 @@ DEV void look_at(Seen& extremes, const Item& item, const Share& share, bool big_
 
 DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
-// Two keys of several: the largest one and the next one, 0 where there is none.
-struct Two {
-    u64 top, next;
-    DEV void take(u64 key) {
-        if (key > top) {
-            next = top;
-            top = key;
-        } else if (key < top && key > next) {
-            next = key;
-        }
-    }
-};
-
 // The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one;
 // and to `near` the next ones, unless that is null. −0 counts as 0.
 template <class Float> DEV void keep_range(Float low, Float high, u64* range, u64* near) {
@@ -161,10 +148,7 @@ template <class Float> DEV void keep_range(Float low, Float high, u64* range, u6
         both.take(keys[i].next);
     }
     if (!both.top) return;
-    // Of two keys that met there the smaller one is not the largest of all.
-    const u64 before = atomicMax(&range[threadIdx.x], both.top);
-    const u64 next = before > both.top ? both.top : before < both.top && before > both.next ? before : both.next;
-    if (near && next) atomicMax(&near[threadIdx.x], next);
+    both.keep(range + threadIdx.x, near ? near + threadIdx.x : nullptr);
 }
 
 template <class T, u32 MISSING> DEV void measure_without(const CompressArgs& a) {

@@ -17,7 +17,7 @@
 #define FLOAT_KERNELS(name, type)                                                                     \
     KERNELS(name, type)                                                                               \
     KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \
-    GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range<type>(a); }          \
+    GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range_in_doubt<type>(a); } \
     GRID_KERNEL(sleek_look_##name, CompressArgs, RANGE_THREADS) { look_for_marks<type>(a); }
 GRID_KERNEL(sleek_begin_compress, CompressArgs, BEGIN_THREADS) { begin_compress(a); }
 GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }

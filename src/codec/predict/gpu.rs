@@ -116,7 +116,7 @@ impl GpuCodec for Predict {
             let common = CompressArgs {
                 fast: 0,
                 usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
-                search: searches.into(),
+                search: if searches { SEARCH_BEFORE } else { 0 },
                 ..promise::arguments(batch, params, layout)
             };
             let (lens, rank) = (padded(dims), dims.len() as u32);

@@ -19,7 +19,11 @@ pub const PIECE_BYTES: u64 = 16384;
 pub const EXTENSION_WORDS: usize = EXTENSION_BYTES / 8 + MAX_RANK + MAX_MISSING;
 
 /// Numbers of what the search for marks sees of an array.
-pub const SEEN: usize = 10;
+pub const SEEN: usize = 14;
+/// How arrays are searched for marks: before they are compressed, or while they are, where there may be one once more.
+pub const SEARCH_BEFORE: u32 = 1;
+/// See there.
+pub const SEARCH_WHILE: u32 = 2;
 pub use crate::primitives::marks::USUAL;
 
 /// Dimensions that the hyperslab kernels take.
@@ -254,7 +258,7 @@ launch_structs! {
         drop: u32,
         /// Bytes of the extension.
         extension_bytes: u32,
-        /// Whether missing values that nobody named are searched for.
+        /// 0, or how missing values that nobody named are searched for.
         search: u32,
         /// Which round of that it is; of two encoders the one for arrays where something was found.
         turn: u32,
