@@ -116,7 +116,7 @@ template <class T, u32 MISSING> struct FastEncoder {
             if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
         }
         if constexpr (QUANTIZED && T::BITS > 16 && MISSING == 0)
-            if (uniform(block.a.search == SEARCH_WHILE)) watch(q);
+            if (uniform(block.a.search == SEARCH_WHILE)) state.watch.template see<T>(q);
         if (QUANTIZED && warp == 0) {
             const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
             if (lane == 0) shared.sample = sample;
@@ -301,23 +301,6 @@ template <class T, u32 MISSING> struct FastEncoder {
                 if (lane == 0) shared.far[warp] = wide;
             }
         }
-    }
-
-    // The warp's words, for the search for marks.
-    DEV void watch(const uint4 (&q)[PER_WARP]) const {
-        Extremes<T, 0> floats(block.a);
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES];
-            split(q[k], v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) {
-                const auto x = Quantizer<T>::number_of_element(v[i]);
-                floats.low = floats.least_of(x, floats.low);
-                floats.high = floats.most_of(x, floats.high);
-            }
-        }
-        state.watch.see_floats(shared.quantizer, floats);
     }
 
     DEV void load(uint4 (&q)[PER_WARP], const u8* start) const {

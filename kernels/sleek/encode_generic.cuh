@@ -644,10 +644,6 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         Survey<T> s;
         if (!survey(q, source, s, size, way)) return false;
         __syncwarp();
-        if (T::EXPONENT > 0 && MISSING == 0 && together(quantized()) && uniform(block.a.search == SEARCH_WHILE)) {
-            const Word least = wrap<T>(s.least + s.origin), most = wrap<T>(least + s.spread);
-            state.watch.see(Watch::narrowed(0 - signed_of(least)), Watch::narrowed(signed_of(most)));
-        }
         if constexpr (MISSING > 0 && !(ADAPTIVE && USE == INTEGERS))
             of_size(size, [&](auto words) { tell_collisions<typename decltype(words)::Type>(s); });
         if ((USE == BINS || T::BITS == 64) && lane == 0) shared.size[warp] = size;
@@ -699,7 +695,6 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         }
         if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES, s.origin);
     }
-    static DEV i64 signed_of(Word x) { return T::BITS == 64 ? (i64)x : T::BITS == 32 ? (i64)(i32)x : (i64)(short)x; }
     static DEV Word first_of(const Tile<Small64>& tile, u32 subchunk) { return extended(tile.at(subchunk, 0).x); }
     template <class W> static DEV Word first_of(const Tile<W>& tile, u32 subchunk) {
         typename W::Word x[W::VALUES];
@@ -780,6 +775,8 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if constexpr (MISSING > 0) take_gaps(q, source, way == NARROWEST);
+        if constexpr (USE == BINS && MISSING == 0)
+            if (uniform(block.a.search == SEARCH_WHILE && way == NARROWEST)) state.watch.template see<T>(q);
         if (T::EXPONENT > 0 && USE != INTEGERS && uniform(quantized() && shared.attempt == BY_PLAN)) {
             const u32 sample = sample_of<T>(q[0], plan.step_j, lane);
             if (lane == 0) tell_sample(shared.samples, warp, sample);

@@ -491,7 +491,8 @@ fn marks_at_the_edge_of_doubt_are_found() {
                     0 => Params { range: Some(range), ..p.with_bound(Mode::Noa, bound) },
                     _ => p.with_bound(Mode::Abs, bound * range),
                 };
-                found += usize::from(sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found() > 0);
+                found +=
+                    usize::from(sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found() > 0);
                 shim.set(1 + rounds as u32 % 4, rounds as u32 % 5);
                 compare(shim, &p, &bytes, 0, &format!("{mark} beside {low} and {range} more"));
                 rounds += 1;

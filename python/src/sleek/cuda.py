@@ -65,7 +65,6 @@ def compress_batch(
         raise ValueError(f"arrays have the shapes {sorted(shapes)}; one shape is needed where the codec works along dimensions")
     if gains_by_dims(p):
         shaped(p, *shapes)
-        p.no_fill = 1  # there are no kernels that search
     _enqueue(
         lib.sleek_compress_batch_async, p, (sources, [a.size for a in sources]), (targets, [o.nbytes for o in targets]), results, workspace, stream
     )

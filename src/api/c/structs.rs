@@ -33,7 +33,7 @@ impl sleek_params {
         rank: 0,
         missing_count: 0,
         missing: [0; 4],
-        no_fill: 1,
+        no_fill: 0,
         reserved: [0; 3],
     };
 

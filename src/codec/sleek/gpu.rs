@@ -90,8 +90,9 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
     find(CODEC_SLEEK, dtype, part).map(|row| encoder(session, row)).transpose()
 }
 
-/// The kernel that compresses, where all sources are aligned to 16 or some are not.
-fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<Kernel> {
+/// The kernel that compresses, where all sources are aligned to 16 or some are not; and whether it watches arrays for
+/// marks.
+fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<(Kernel, bool)> {
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let missing = layout.shape.missing.bits().len();
@@ -100,22 +101,17 @@ fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) ->
             true => masking_special(arrays.session, params.dtype, params.profile)?,
             false => None,
         };
-        return special.map_or_else(|| masking(arrays.session, params.dtype), Ok);
+        return Ok((special.map_or_else(|| masking(arrays.session, params.dtype), Ok)?, false));
     }
     let special = match params.profile {
         Profile::Adaptive if plain => adaptive(arrays.session, params.dtype)?,
         Profile::Fast if plain && params.dtype.is_float() => base.compress_fast,
         _ => None,
     };
-    special.map_or_else(|| general(arrays.session, params.dtype), Ok)
-}
-
-/// Whether the kernel that compresses sees to it that marks are searched for where there may be one: it looks at bins,
-/// beside nothing that is missing, but at none of 16 bits by profile `fast`.
-fn watches(params: &Params, layout: &Layout) -> bool {
-    let has_bins = params.mode == Mode::Abs || params.mode == Mode::Noa && params.range.is_some();
-    let sees = params.profile != Profile::Fast || params.dtype.size() > 2;
-    has_bins && sees && layout.shape.missing.is_empty()
+    match special {
+        Some(kernel) => Ok((kernel, params.dtype.size() > 2)),
+        None => Ok((general(arrays.session, params.dtype)?, false)),
+    }
 }
 
 /// Chunks of an array of `count` elements.
@@ -180,9 +176,10 @@ impl GpuCodec for Sleek {
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
-        let compress = compressor(arrays, &base, params, layout)?;
+        let (compress, watches) = compressor(arrays, &base, params, layout)?;
         let (extension, extension_bytes) = extension_of(layout);
         let searches = search::is_wanted(params.mode.has_bound(), params)?;
+        let measures = params.mode == Mode::Noa && params.range.is_none();
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
@@ -190,15 +187,14 @@ impl GpuCodec for Sleek {
                 extension,
                 extension_bytes,
                 usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
-                search: match searches {
-                    false => 0,
-                    true if watches(params, layout) => SEARCH_WHILE,
-                    true => SEARCH_BEFORE,
+                search: match (searches, watches && !measures) {
+                    (false, _) => 0,
+                    (true, false) => SEARCH_BEFORE,
+                    (true, true) => SEARCH_WHILE,
                 },
                 ..promise::arguments(batch, params, layout)
             };
             let look = |args: &CompressArgs| look(session, &base, args, layout.raw_bytes, searches);
-            let measures = params.mode == Mode::Noa && params.range.is_none();
             if measures || args.search == SEARCH_BEFORE {
                 batch.clear_slots(session)?;
                 look(&args)?;
