@@ -5,7 +5,6 @@
 // A number's **rank** is a word of 32 bits whose order is that of the numbers: of f64 the upper half of one. Both zeros
 // have rank 0, and so have numbers of f64 that differ from these in the lower half.
 #pragma once
-#include "../common/machine.cuh"
 #include "../common/range.cuh"
 
 #define NO_RANK ((i32)0x80000000)    // below all others
@@ -56,7 +55,7 @@ struct Watch {
         const bool news = (high > most[1] && high != most[0]) || (low > least[1] && low != least[0]);
         if (__any_sync(FULL, news)) take(low, high);
     }
-    SELDOM void take(i32 low, i32 high) {
+    DEV void take(i32 low, i32 high) {
         // What is next to the largest rank may be the largest of another lane, or the least of this one.
         const i32 all_high = __reduce_max_sync(FULL, high), all_low = __reduce_max_sync(FULL, low),
                   next_high = __reduce_max_sync(FULL, high < all_high ? high : ~low < all_high ? ~low : NO_RANK),
