@@ -171,6 +171,8 @@ template <class T> DEV void measure_range(const CompressArgs& a) {
 template <class T> DEV void look_for_marks(const CompressArgs& a) {
     const Share share(a.batch);
     Slot& slot = a.batch.slots[share.item];
+    // Nothing is found where nobody has measured the range, or had to look in the round before.
+    if (a.turn ? !slot.seen[SEEN_LOOK + SEEN_COUNTS] : !slot.control.range[0]) return;
     const Marks marks = marks_after(a, slot, a.turn);
     if (!marks.open) return;
     const double nothing = (double)float_of(0x7fffffffu);
