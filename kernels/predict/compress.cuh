@@ -54,8 +54,8 @@ DEV u32 multiplier_of(const Plan& plan, u32 dtype) {
     return multiplier >= LEAST_MULTIPLIER && multiplier <= MOST_MULTIPLIER ? multiplier : 0;
 }
 
-// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; `next`: whether numbers next to
-// missing values take elements' places. By one thread.
+// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; `next`: whether numbers next
+// to missing values take elements' places. By one thread.
 DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 status, bool next, Outcome* outcome) {
     report(outcome, bytes, status);
     if (status) return;
@@ -217,7 +217,8 @@ template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
     }
     if (d.head.values && d.head.step_w) look_beside(d);
     Body& body = d.body[encode(d, shelf)];
-    if (threadIdx.x == 0 && d.beside && body.kind == KIND_CONSTANT) body.constant = d.head.beside_missing(body.constant);
+    const bool changes = d.beside && body.kind == KIND_CONSTANT;
+    if (threadIdx.x == 0 && changes) body.constant = d.head.beside_missing(body.constant);
     __syncthreads();
     const u32 units = body.bytes / UNIT;
     if (!d.masked) return {&body, body.kind, 0, units};

@@ -50,8 +50,8 @@ template <class T, u32 MISSING> struct FastShared {
 static_assert(6 * (sizeof(FastShared<F64, 0>) + 1024) <= 228 * 1024,
               "six blocks on a multiprocessor of compute capability 9.0");
 
-// MISSING: of how many missing values it knows.
-template <class T, u32 MISSING> struct FastEncoder {
+// MISSING: of how many missing values it knows. WATCHES: whether it watches the array for some.
+template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
     typedef typename T::Word Word;
     typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     enum {
@@ -115,8 +115,7 @@ template <class T, u32 MISSING> struct FastEncoder {
             finder().tell(q);
             if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
         }
-        if constexpr (QUANTIZED && T::BITS > 16 && MISSING == 0)
-            if (uniform(block.a.search == SEARCH_WHILE)) state.watch.template see<T>(q);
+        if constexpr (QUANTIZED && WATCHES) state.watch.template see<T>(q);
         if (QUANTIZED && warp == 0) {
             const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
             if (lane == 0) shared.sample = sample;
@@ -524,8 +523,8 @@ template <class T, u32 MISSING> struct FastEncoder {
     }
 };
 
-template <class T, u32 MISSING = 0> DEV void compress_fast(const CompressArgs& a) {
+template <class T, u32 MISSING = 0, bool WATCHES = false> DEV void compress_fast(const CompressArgs& a) {
     SHARED FastShared<T, MISSING> shared;
-    FastEncoder<T, MISSING> encoder(a, shared);
+    FastEncoder<T, MISSING, WATCHES> encoder(a, shared);
     encoder.run();
 }

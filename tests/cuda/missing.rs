@@ -464,8 +464,8 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     assert!(found[..3].iter().all(|n| *n > 3), "{found:?}");
 }
 
-/// Values about as far from all others as these are apart, once and twice, under coarse and fine bounds; usual ones that
-/// are nearer. Encoders that see bins alone are in doubt as often as it takes.
+/// Values about as far from all others as these are apart, once and twice, under coarse and fine bounds; usual ones
+/// that are nearer. Encoders that see bins alone are in doubt as often as it takes.
 #[test]
 fn marks_at_the_edge_of_doubt_are_found() {
     let (shim, _turn) = Shim::get();

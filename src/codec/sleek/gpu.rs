@@ -35,6 +35,8 @@ struct Base {
     list: Kernel,
     /// Where there is a float of this width: profile `fast`, and the value range.
     compress_fast: Option<Kernel>,
+    /// The former where arrays are watched for marks.
+    watch_fast: Option<Kernel>,
     range: Option<Kernel>,
     look: Option<Kernel>,
 }
@@ -52,6 +54,7 @@ impl Base {
                 begin_compress: module.kernel("begin_compress")?,
                 list: module.kernel("list")?,
                 compress_fast: optional("compress_fast", FAST_BLOCKS)?,
+                watch_fast: optional("watch_fast", FAST_BLOCKS)?,
                 range: optional("range", u32::MAX)?,
                 look: optional("look", u32::MAX)?,
             })
@@ -91,8 +94,8 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
 }
 
 /// The kernel that compresses, where all sources are aligned to 16 or some are not; and whether it watches arrays for
-/// marks.
-fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<(Kernel, bool)> {
+/// marks, as far as that is `wanted`.
+fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout, wanted: bool) -> Result<(Kernel, bool)> {
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let missing = layout.shape.missing.bits().len();
@@ -103,14 +106,19 @@ fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) ->
         };
         return Ok((special.map_or_else(|| masking(arrays.session, params.dtype), Ok)?, false));
     }
-    let special = match params.profile {
-        Profile::Adaptive if plain => adaptive(arrays.session, params.dtype)?,
-        Profile::Fast if plain && params.dtype.is_float() => base.compress_fast,
-        _ => None,
+    let (special, watching) = match params.profile {
+        // It does where it is asked.
+        Profile::Adaptive if plain => {
+            let kernel = adaptive(arrays.session, params.dtype)?;
+            (kernel, kernel)
+        }
+        Profile::Fast if plain && params.dtype.is_float() => (base.compress_fast, base.watch_fast),
+        _ => (None, None),
     };
-    match special {
-        Some(kernel) => Ok((kernel, params.dtype.size() > 2)),
-        None => Ok((general(arrays.session, params.dtype)?, false)),
+    match (watching.filter(|_| wanted && params.dtype.is_float()), special) {
+        (Some(kernel), _) => Ok((kernel, true)),
+        (None, Some(kernel)) => Ok((kernel, false)),
+        (None, None) => Ok((general(arrays.session, params.dtype)?, false)),
     }
 }
 
@@ -176,10 +184,10 @@ impl GpuCodec for Sleek {
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
-        let (compress, watches) = compressor(arrays, &base, params, layout)?;
         let (extension, extension_bytes) = extension_of(layout);
         let searches = search::is_wanted(params.mode.has_bound(), params)?;
         let measures = params.mode == Mode::Noa && params.range.is_none();
+        let (compress, watches) = compressor(arrays, &base, params, layout, searches && !measures)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
@@ -187,7 +195,7 @@ impl GpuCodec for Sleek {
                 extension,
                 extension_bytes,
                 usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
-                search: match (searches, watches && !measures) {
+                search: match (searches, watches) {
                     (false, _) => 0,
                     (true, false) => SEARCH_BEFORE,
                     (true, true) => SEARCH_WHILE,
