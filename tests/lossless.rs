@@ -46,6 +46,9 @@ fn forms_come_back() {
         "numbers lags",
         "decimals axes",
         "decimals axes table low",
+        "numbers axes   slope 2",
+        "numbers axes table  slope 4",
+        "numbers axes table low slope 8",
         "ranks symbols table",
     ] {
         assert!(seen.contains(form), "no {form:?} among {seen:?}");
@@ -63,6 +66,9 @@ fn hostile_forms_do_no_harm() {
         (DType::BF16, "pruned"),
         (DType::U8, "few"),
         (DType::F32, "smooth"),
+        (DType::F64, "even"),
+        (DType::I32, "late"),
+        (DType::F32, "rising"),
     ];
     for (dtype, kind) in cases {
         let params = params(dtype, &[1500]);
