@@ -47,7 +47,7 @@ fn forms_come_back() {
         "decimals axes",
         "decimals axes table low",
         "numbers axes   slope 2",
-        "numbers axes table  slope 4",
+        "numbers axes table  slope 8",
         "numbers axes table low slope 8",
         "ranks symbols table",
     ] {
@@ -108,6 +108,9 @@ fn golden_forms() {
         (DType::U16, "few", "symbols table"),
         (DType::F32, "smooth", "table"),
         (DType::F32, "levels", "ranks symbols table"),
+        (DType::I64, "even", "numbers axes   slope 2"),
+        (DType::U32, "late", "slope 2"),
+        (DType::F64, "rising", "slope"),
     ];
     for (dtype, kind, form) in cases {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors", "lossless"].iter().collect();

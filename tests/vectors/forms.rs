@@ -68,6 +68,15 @@ pub const KINDS: [&str; 17] = [
     "falling", "noise", "specials", "walk", "signed",
 ];
 
+/// Those of them that grow along a row, so that a slope is taken from them.
+pub const ROWS: [&str; 4] = ["even", "late", "rising", "falling"];
+
+/// Lengths of arrays of such kinds, and of others.
+pub fn lens<'a>(kind: &str, at: usize, shapes: &[&'a [u64]]) -> &'a [u64] {
+    let rows: [&[u64]; 3] = [&[20_000], &[3000], &[1300]];
+    if ROWS.contains(&kind) { rows[at % 3] } else { shapes[at % shapes.len()] }
+}
+
 /// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take
 /// more than they save, and where many or few low bits are zero in all words.
 pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {

@@ -592,8 +592,6 @@ impl<W: Word> Forms<'_, W> {
         let best = if own.cost < plain.cost { own } else { plain };
         std::mem::swap(&mut tables.own, &mut tables.other);
         let bits = if low == LowBits::Open { p.run(LowBitsOf { codes }) } else { 0 };
-        // Without signs high bits tell more.
-        let bits = bits.saturating_sub(u32::from(choice.form.slope > 0));
         if bits < FEWEST_LOW {
             return best;
         }

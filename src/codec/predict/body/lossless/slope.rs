@@ -83,9 +83,7 @@ pub fn steps<W: Word>((least, most): (W, W), all: impl FnOnce() -> W) -> Option<
 
 /// The least of all steps, unless it is farther below the least of some than that is from the greatest of them.
 fn bounded<W: Word>(all: W, least: W, most: W) -> W {
-    let (all, least, most) = (all.extend() as i64, least.extend() as i64, most.extend() as i64);
-    let is_near = i128::from(all) >= 2 * i128::from(least) - i128::from(most);
-    W::from_u64(if is_near { all } else { least } as u64)
+    if least.sub(all) <= most.sub(least) { all } else { least }
 }
 
 /// The least and the greatest of signed words.
@@ -224,7 +222,8 @@ mod tests {
 
     #[test]
     fn slopes_take_the_bytes_that_they_need() {
-        for (slope, bytes) in [(0, 2), (32767, 2), (-32768, 2), (32768, 4), (1 << 31, 8), (i64::MIN, 8), (-1 << 31, 4)] {
+        for (slope, bytes) in [(0, 2), (32767, 2), (-32768, 2), (32768, 4), (1 << 31, 8), (i64::MIN, 8), (-1 << 31, 4)]
+        {
             let (length, mut out) = (length(slope as u64), Vec::new());
             write(slope as u64, length, &mut out);
             assert_eq!((out.len(), cost(length)), (bytes, 8 * bytes as u64));
