@@ -251,8 +251,8 @@ template <class T> struct Forms {
         }
         return block_or(low, d.part) ? 0 : most;
     }
-    // What the words that stand as codes cost as symbols.
-    SELDOM Choice<Word> symbols(u32 form, const Share_of& part, bool is_signed) {
+    // What the words that stand as codes cost as symbols, of which one may be without low bits.
+    SELDOM Choice<Word> symbols(u32 form, const Share_of& part, bool is_signed, bool has_bare) {
         const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
         Word least = ~(Word)0, most = 0;
         __syncthreads();
@@ -279,7 +279,7 @@ template <class T> struct Forms {
         u32 symbol;
         const auto cost = [&](u32 bits) {
             const u32 bytes = fit_all();
-            const u32 bare = bare_codes_of(b.count, part.n, bits, symbol);
+            const u32 bare = has_bare ? bare_codes_of(b.count, part.n, bits, symbol) : 0;
             const u64 low = bits ? cost_of_low(part.n, bits, bare) : 0;
             return part.cost(cost_of_counts() + BIT * low, bytes);
         };
@@ -762,14 +762,32 @@ template <class T> struct Forms {
             if (!numbers(choice, {n, 1})) return;
         } else if (form == FORM_SYMBOLS) {
             take_words(known.plain.base);
-            choice = symbols(known.plain.form, {n, 1}, true);
+            choice = symbols(known.plain.form, {n, 1}, true, true);
         } else {
             __syncthreads();
             for (u32 i = threadIdx.x; i < n; i += blockDim.x)
                 codes()[i] = magnitude_word(elements[i], known.magnitudes & 63);
-            choice = symbols(known.magnitudes, {n, 1}, false);
+            choice = symbols(known.magnitudes, {n, 1}, false, true);
         }
         keep_if_less(least, choice);
+    }
+    // What words cost as symbols, by samples. Codes without low bits are none where any of the tile has some.
+    template <class Of> DEV u64 look_at_symbols(u32 form, const Share_of& part, bool is_signed, Of word) {
+        const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
+        take_sample(word);
+        const Choice<Word> choice = symbols(form, part, is_signed, true);
+        if (!choice.bare_codes) return choice.cost;
+        const u32 bits = choice.low;
+        const Word symbol = ((choice.base ^ sign) >> bits) + choice.bare, bare = symbol << bits;
+        u32 low = 0;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+            const Word code = word(i) ^ sign;
+            low |= code >> bits == symbol && code != bare;
+        }
+        if (!block_or(low, d.part)) return choice.cost;
+        take_sample(word);
+        return symbols(form, part, is_signed, false).cost;
     }
     // What the plain forms cost, by samples, and the low bits of differences.
     SELDOM u32 look(const Known& known, u64 (&costs)[PLAIN_FORMS]) {
@@ -785,13 +803,12 @@ template <class T> struct Forms {
         take_sample([=](u32 i) { return (Word)(w[i] + base); });
         Choice<Word> as_numbers = known.plain;
         costs[FORM_NUMBERS] = numbers(as_numbers, part) ? as_numbers.cost : ~0ull;
-        take_sample([=](u32 i) { return (Word)(w[i] + base); });
-        costs[FORM_SYMBOLS] = symbols(known.plain.form, part, true).cost;
+        costs[FORM_SYMBOLS] =
+            look_at_symbols(known.plain.form, part, true, [=](u32 i) { return (Word)(w[i] + base); });
         costs[FORM_MAGNITUDES] = ~0ull;
-        if (d.head.is_float) {
-            take_sample([=](u32 i) { return magnitude_word(elements[i], turned); });
-            costs[FORM_MAGNITUDES] = symbols(known.magnitudes, part, false).cost;
-        }
+        if (d.head.is_float)
+            costs[FORM_MAGNITUDES] = look_at_symbols(known.magnitudes, part, false,
+                                                     [=](u32 i) { return magnitude_word(elements[i], turned); });
         return along.form >> 10 & 1 ? along.low : 0;
     }
     // Of the forms that cost so much the first of the least, and as bits this and the next one, where it costs little
@@ -809,7 +826,7 @@ template <class T> struct Forms {
     SELDOM void try_ranks(Choice<Word>& least) {
         __syncthreads();
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = find(d.elements()[i]);
-        Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false);
+        Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false, true);
         choice.cost += BIT * (16 + 8 * (u64)(f.listed * (T::BITS / 8)));
         keep_if_less(least, choice);
     }

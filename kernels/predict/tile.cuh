@@ -323,7 +323,8 @@ template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slo
     }
     const Words words = {at, longest, masked, change, has_table};
     // Of 64 bits differences along axes add up to words of as many.
-    const bool may_be_narrow = uniform(!form.low && !form.slope && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
+    const bool may_be_narrow =
+        uniform(!(form.low | form.slope) && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
     Verdict verdict = AGAIN;
     if (may_be_narrow) verdict = read_codes<T, true>(s, own, &own.side, form, words, slots, ring, codes);
     if (uniform(verdict == AGAIN)) verdict = read_codes<T, false>(s, own, &own.side, form, words, slots, ring, codes);
