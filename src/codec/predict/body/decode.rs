@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::closed_loop;
 use super::level::Level;
-use super::lossless::decode::{self as lossless, Restore, Side};
+use super::lossless::decode::{self as lossless, Flatten, Restore, Side};
 use super::lossless::slope::{self, AsCodes};
 use super::lossless::{Form, Prediction};
 use super::patches::Patches;
@@ -278,7 +278,12 @@ fn packed<E: Multiple, P: Level>(
                 let words = &mut buffers.words[..n];
                 let is_turned = side.has_slope() && side.sloped_shift().is_some();
                 p.run(Widen { differences: &short[0].places[..n], is_turned, codes: words });
-                p.run(Restore::<E> { side, set, base, lens, words })?;
+                if side.has_slope() {
+                    let side = &p.run(Flatten { side, set, lens, words: &mut *words })?;
+                    p.run(Restore::<E> { side, set: 0, base, lens, words: &mut *words })?;
+                } else {
+                    p.run(Restore::<E> { side, set, base, lens, words: &mut *words })?;
+                }
                 store(plan.big_endian, words, out, |w| w);
             }
         }
@@ -447,7 +452,13 @@ fn by_portable_code<E: Multiple>(
         }
         Meaning::Bits(side) => {
             words.iter_mut().zip(places).for_each(|(w, code)| *w = *code);
-            Restore::<E> { side, set: prefix.head.set, base, lens, words }.run(Portable)?;
+            let set = prefix.head.set;
+            if side.has_slope() {
+                let side = &Flatten { side, set, lens, words: &mut *words }.run(Portable)?;
+                Restore::<E> { side, set: 0, base, lens, words: &mut *words }.run(Portable)?;
+            } else {
+                Restore::<E> { side, set, base, lens, words: &mut *words }.run(Portable)?;
+            }
             store(plan.big_endian, words, out, |w| w);
         }
         Meaning::Multiples(..) => return fail!(Internal, "multiples were given to the code of bins"),

@@ -1,5 +1,6 @@
 //! What a tile's form says, read and undone.
 
+use super::passes::Zigzag;
 use super::slope::{self, Add};
 use super::{Form, Order, Prediction};
 use crate::codec::predict::code::decode::Own;
@@ -91,6 +92,12 @@ impl<'a, W: Word> Side<'a, W> {
         (self.form == Form { slope, ..Form::plain(shift) }).then_some((shift, self.slope))
     }
 
+    /// What is left to say of words whose slope is undone.
+    fn without_slope(&self) -> Side<'a, W> {
+        let form = Form { slope: 0, low: false, ..self.form };
+        Side { form, slope: W::ZERO, has_table: false, low: None, ..*self }
+    }
+
     /// Whether codes have no sign.
     pub fn has_slope(&self) -> bool {
         self.form.slope > 0
@@ -100,6 +107,31 @@ impl<'a, W: Word> Side<'a, W> {
     pub fn own(&self) -> Option<Own<'a>> {
         let direct = self.form.prediction == Prediction::Symbols;
         self.has_table.then_some(Own { slots: &self.buffers.slots, direct })
+    }
+}
+
+/// Codes of a tile with a slope become codes of one without, and without differences. Apart from `Restore`, so that the
+/// code of other tiles stays one piece.
+pub struct Flatten<'a, 's, W> {
+    pub side: &'a Side<'s, W>,
+    pub set: u8,
+    pub lens: [usize; AXES],
+    pub words: &'a mut [W],
+}
+
+impl<'s, W: Word> Task for Flatten<'_, 's, W> {
+    type Done = Result<Side<'s, W>>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> Result<Side<'s, W>> {
+        let Flatten { side, set, lens, words } = self;
+        if let Some((low, plane)) = &side.low {
+            low.complete(plane, words)?;
+        }
+        lorenzo::inverse(set, lens, words);
+        Add { slope: side.slope, words: &mut *words }.run(l);
+        Zigzag { codes: words }.run(l);
+        Ok(side.without_slope())
     }
 }
 
@@ -116,12 +148,12 @@ impl<E: Element> Task for Restore<'_, E> {
     type Done = Result<()>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> Result<()> {
+    fn run<L: Lanes>(self, _: L) -> Result<()> {
         let Restore { side, set, base, lens, words } = self;
         if let Some((low, plane)) = &side.low {
             low.complete(plane, words)?;
         }
-        if side.form.prediction != Prediction::Symbols && !side.has_slope() {
+        if side.form.prediction != Prediction::Symbols {
             for w in &mut *words {
                 *w = w.unzigzag();
             }
@@ -130,9 +162,6 @@ impl<E: Element> Task for Restore<'_, E> {
             Prediction::Axes => lorenzo::inverse(set, lens, words),
             Prediction::Lags => lags::inverse(&side.buffers.lags, words),
             Prediction::Symbols => {}
-        }
-        if side.has_slope() {
-            Add { slope: side.slope, words: &mut *words }.run(l);
         }
         let shift = side.form.shift;
         for w in &mut *words {
