@@ -251,8 +251,8 @@ template <class T> struct Forms {
         }
         return block_or(low, d.part) ? 0 : most;
     }
-    // What the words that stand as codes cost as symbols, of which one may be without low bits.
-    SELDOM Choice<Word> symbols(u32 form, const Share_of& part, bool is_signed, bool has_bare) {
+    // What the words that stand as codes cost as symbols.
+    SELDOM Choice<Word> symbols(u32 form, const Share_of& part, bool is_signed) {
         const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
         Word least = ~(Word)0, most = 0;
         __syncthreads();
@@ -279,7 +279,7 @@ template <class T> struct Forms {
         u32 symbol;
         const auto cost = [&](u32 bits) {
             const u32 bytes = fit_all();
-            const u32 bare = has_bare ? bare_codes_of(b.count, part.n, bits, symbol) : 0;
+            const u32 bare = bare_codes_of(b.count, part.n, bits, symbol);
             const u64 low = bits ? cost_of_low(part.n, bits, bare) : 0;
             return part.cost(cost_of_counts() + BIT * low, bytes);
         };
@@ -762,20 +762,21 @@ template <class T> struct Forms {
             if (!numbers(choice, {n, 1})) return;
         } else if (form == FORM_SYMBOLS) {
             take_words(known.plain.base);
-            choice = symbols(known.plain.form, {n, 1}, true, true);
+            choice = symbols(known.plain.form, {n, 1}, true);
         } else {
             __syncthreads();
             for (u32 i = threadIdx.x; i < n; i += blockDim.x)
                 codes()[i] = magnitude_word(elements[i], known.magnitudes & 63);
-            choice = symbols(known.magnitudes, {n, 1}, false, true);
+            choice = symbols(known.magnitudes, {n, 1}, false);
         }
         keep_if_less(least, choice);
     }
-    // What words cost as symbols, by samples. Codes without low bits are none where any of the tile has some.
+    // What words cost as symbols, by samples. Codes without low bits take them where any other element has their
+    // symbol.
     template <class Of> DEV u64 look_at_symbols(u32 form, const Share_of& part, bool is_signed, Of word) {
         const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
         take_sample(word);
-        const Choice<Word> choice = symbols(form, part, is_signed, true);
+        const Choice<Word> choice = symbols(form, part, is_signed);
         if (!choice.bare_codes) return choice.cost;
         const u32 bits = choice.low;
         const Word symbol = ((choice.base ^ sign) >> bits) + choice.bare, bare = symbol << bits;
@@ -785,9 +786,8 @@ template <class T> struct Forms {
             const Word code = word(i) ^ sign;
             low |= code >> bits == symbol && code != bare;
         }
-        if (!block_or(low, d.part)) return choice.cost;
-        take_sample(word);
-        return symbols(form, part, is_signed, false).cost;
+        const u64 more = part.share * BIT * choice.bare_codes * bits;
+        return choice.cost + (block_or(low, d.part) ? more : 0);
     }
     // What the plain forms cost, by samples, and the low bits of differences.
     SELDOM u32 look(const Known& known, u64 (&costs)[PLAIN_FORMS]) {
@@ -826,7 +826,7 @@ template <class T> struct Forms {
     SELDOM void try_ranks(Choice<Word>& least) {
         __syncthreads();
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = find(d.elements()[i]);
-        Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false, true);
+        Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false);
         choice.cost += BIT * (16 + 8 * (u64)(f.listed * (T::BITS / 8)));
         keep_if_less(least, choice);
     }

@@ -394,32 +394,34 @@ impl<W: Word> Forms<'_, W> {
         if let Some(choice) = self.numbers(p, choice, part) {
             costs[NUMBERS] = choice.cost;
         }
+        sample::words(|i| self.words[i].add(base), n, self.codes);
         costs[SYMBOLS_FORM] = self.look_at_symbols(p, tile, numbers, part);
         if E::EXPONENT_BITS > 0 {
+            sample::words(|i| magnitude(elements[i], magnitudes.shift), n, self.codes);
             costs[MAGNITUDES] = self.look_at_symbols(p, tile, magnitudes, part);
         }
         (costs, LowBits::Known(along.low.bits))
     }
 
-    /// What the words of an order cost as symbols. Codes without low bits are none where any of the tile has some.
+    /// What samples cost as symbols in an order, which stand as codes. Codes without low bits take them where any other
+    /// element of the tile has their symbol.
     fn look_at_symbols<E: Element<Word = W>>(&mut self, p: impl Level, tile: &Tile<E>, form: Form, part: Part) -> u64 {
-        let n = tile.elements.len();
-        let (signed, sign) = if form.order == Order::Numbers { (true, W::SIGN) } else { (false, W::ZERO) };
-        let word = |words: &[W], i: usize| {
-            if signed { words[i].add(tile.base) } else { magnitude(tile.elements[i], form.shift) }
-        };
-        sample::words(|i| word(self.words, i), n, self.codes);
-        let choice = self.symbols(p, form, part, signed, true);
-        if choice.low.bare_codes > 0 {
-            self.codes[..n].iter_mut().enumerate().for_each(|(i, code)| *code = word(self.words, i) ^ sign);
-            let bits = choice.low.bits;
-            let symbol = ((choice.base ^ sign) >> bits).add(W::from_u64(choice.low.bare.into()));
-            if p.run(LowOf { codes: &self.codes[..n], bits, symbol }) != W::ZERO {
-                sample::words(|i| word(self.words, i), n, self.codes);
-                return self.symbols(p, form, part, signed, false).cost;
-            }
+        let is_signed = form.order == Order::Numbers;
+        let choice = self.symbols(p, form, part, is_signed);
+        let Low { bits, bare, bare_codes } = choice.low;
+        if bare_codes == 0 {
+            return choice.cost;
         }
-        choice.cost
+        let sign = if is_signed { W::SIGN } else { W::ZERO };
+        let codes = &mut self.codes[..tile.elements.len()];
+        if is_signed {
+            codes.iter_mut().zip(&*self.words).for_each(|(code, w)| *code = w.add(tile.base) ^ sign);
+        } else {
+            codes.iter_mut().zip(tile.elements).for_each(|(code, bits)| *code = magnitude(*bits, form.shift));
+        }
+        let symbol = ((choice.base ^ sign) >> bits).add(W::from_u64(bare.into()));
+        let is_bare = p.run(LowOf { codes, bits, symbol }) == W::ZERO;
+        choice.cost + if is_bare { 0 } else { part.share * BIT * bare_codes as u64 * u64::from(bits) }
     }
 
     /// Tries a plain form.
@@ -441,7 +443,7 @@ impl<W: Word> Forms<'_, W> {
             MAGNITUDES => {
                 let codes = self.codes[..n].iter_mut().zip(elements);
                 codes.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
-                Some(self.symbols(p, magnitudes, Part::all(n), false, true))
+                Some(self.symbols(p, magnitudes, Part::all(n), false))
             }
             _ => {
                 let codes = self.codes[..n].iter_mut().zip(&self.words[..n]);
@@ -449,7 +451,7 @@ impl<W: Word> Forms<'_, W> {
                 if form == NUMBERS {
                     self.numbers(p, Choice::new(numbers, W::ZERO), Part::all(n))
                 } else {
-                    Some(self.symbols(p, numbers, Part::all(n), true, true))
+                    Some(self.symbols(p, numbers, Part::all(n), true))
                 }
             }
         };
@@ -472,7 +474,7 @@ impl<W: Word> Forms<'_, W> {
             Special::Ranks => {
                 ranks::words(elements, &self.buffers.list, &mut self.codes[..n]);
                 let form = Form { order: Order::Ranks, ..Form::plain(0) };
-                let mut choice = self.symbols(p, form, Part::all(n), false, true);
+                let mut choice = self.symbols(p, form, Part::all(n), false);
                 choice.cost += BIT * ranks::cost(&self.buffers.list);
                 Some(choice)
             }
@@ -634,8 +636,8 @@ impl<W: Word> Forms<'_, W> {
         Choice { form, own_table: true, low, cost: part.cost(symbols + raw, bytes), ..choice }
     }
 
-    /// What the words that stand as codes cost as symbols, of which one may be without low bits.
-    fn symbols(&mut self, p: impl Level, form: Form, part: Part, signed: bool, has_bare: bool) -> Choice<W> {
+    /// What the words that stand as codes cost as symbols.
+    fn symbols(&mut self, p: impl Level, form: Form, part: Part, signed: bool) -> Choice<W> {
         let codes = &mut self.codes[..part.n];
         // In an order of numbers from 0 on.
         let sign = if signed { W::SIGN } else { W::ZERO };
@@ -652,7 +654,7 @@ impl<W: Word> Forms<'_, W> {
         p.run(Count { tokens: &self.buffers.tokens[..part.n], counts, parts });
         let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
             p.run(Fit { counts, table, costs });
-            let low = Low { bits, bare: 0, bare_codes: if has_bare { bare(p, codes, bits, counts).1 } else { 0 } };
+            let low = Low { bits, bare: 0, bare_codes: bare(p, codes, bits, counts).1 };
             let low = if bits > 0 { low.cost(part.n) } else { 0 };
             let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
             let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum();
