@@ -518,7 +518,7 @@ impl<'a, W: Word> Prefix<'a, W> {
         }
         let (meaning, own) = match (&plan.bins, plan.lattice(), form) {
             (_, _, Some(form)) => {
-                let side = Side::read::<E>(form, head.has_table, rest, n, buffers)?;
+                let side = Side::read(form, head.has_table, rest, n, buffers)?;
                 let own = side.own();
                 (Meaning::Bits(side), own)
             }

@@ -58,7 +58,7 @@ pub struct Side<'a, W> {
 impl<'a, W: Word> Side<'a, W> {
     /// Reads it for a tile of `n` elements, with a table if it `has_table`.
     #[inline(never)]
-    pub fn read<E: Element<Word = W>>(
+    pub fn read(
         form: Form,
         has_table: bool,
         rest: &mut &'a [u8],
