@@ -46,6 +46,9 @@ fn forms_come_back() {
         "numbers lags",
         "decimals axes",
         "decimals axes table low",
+        "numbers axes   slope 2",
+        "numbers axes table  slope 8",
+        "numbers axes table low slope 8",
         "ranks symbols table",
     ] {
         assert!(seen.contains(form), "no {form:?} among {seen:?}");
@@ -63,6 +66,9 @@ fn hostile_forms_do_no_harm() {
         (DType::BF16, "pruned"),
         (DType::U8, "few"),
         (DType::F32, "smooth"),
+        (DType::F64, "even"),
+        (DType::I32, "late"),
+        (DType::F32, "rising"),
     ];
     for (dtype, kind) in cases {
         let params = params(dtype, &[1500]);
@@ -90,6 +96,35 @@ fn hostile_forms_do_no_harm() {
     assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
 }
 
+/// A slope may be any number, and its codes are no signed ones; beside another prediction, a sparse tile and reserved
+/// bits it is damage.
+#[test]
+fn a_slope_may_be_any_number() {
+    let params = params(DType::I64, &[2500]);
+    let words = words("even", DType::I64, 2500);
+    let stream = sleek::compress(&params, &vectors::to_bytes(DType::I64, &words, false)).unwrap();
+    let body = reference::container(&stream).unwrap().bodies_at as usize;
+    assert_eq!(forms(&stream), [(1 << 11, false)], "no codes but 0");
+    let slope_at = body + 6 + 2 * [0, 1, 2, 4][usize::from(stream[body + 3] & 3)];
+    for slope in [0, 1, -1, 725, i16::MIN, i16::MAX] {
+        let mut other = stream.clone();
+        other[slope_at..slope_at + 2].copy_from_slice(&slope.to_le_bytes());
+        seal(&mut other);
+        let expected: Vec<u64> = (0..2500).map(|n| words[0].wrapping_add((n * i64::from(slope)) as u64)).collect();
+        let expected = vectors::to_bytes(DType::I64, &expected, false);
+        assert!(sleek::decompress(&other).unwrap() == expected, "slope {slope}");
+        assert!(reference::decode(&other).unwrap() == expected, "slope {slope}");
+    }
+    // Form: symbols, lags, reserved bits. Head: sparse.
+    for (at, bit) in [(5, 0), (5, 1), (5, 5), (5, 6), (5, 7), (1, 1)] {
+        let mut other = stream.clone();
+        other[body + at] ^= 1 << bit;
+        seal(&mut other);
+        assert!(sleek::decompress(&other).is_err(), "byte {at}, bit {bit}");
+        assert!(reference::decode(&other).is_err(), "byte {at}, bit {bit}");
+    }
+}
+
 /// Our encoder writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a format that was
 /// released.
 #[test]
@@ -102,6 +137,9 @@ fn golden_forms() {
         (DType::U16, "few", "symbols table"),
         (DType::F32, "smooth", "table"),
         (DType::F32, "levels", "ranks symbols table"),
+        (DType::I64, "even", "numbers axes   slope 2"),
+        (DType::U32, "late", "slope 2"),
+        (DType::F64, "rising", "slope"),
     ];
     for (dtype, kind, form) in cases {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors", "lossless"].iter().collect();

@@ -28,13 +28,24 @@ def decimals(random: np.random.Generator) -> dict[str, np.ndarray]:
 
 def stamps(random: np.random.Generator) -> dict[str, np.ndarray]:
     seconds = 1.7e9 + np.cumsum(random.exponential(size=COUNT))
-    regular = 1_700_000_000_000 + 1000 * np.arange(COUNT) + random.integers(-3, 4, COUNT)
+    places = np.arange(COUNT)
+    regular = 1_700_000_000_000 + 1000 * places + random.integers(-3, 4, COUNT)
+    numbers = np.cumsum(random.integers(1, 9, COUNT)).astype("i4")
+    start = 1_700_000_000_000_000_000
+    gaps = np.cumsum(np.where(random.random(COUNT) < 1e-3, 60, 1))
     return {
         "seconds": seconds,
         "milliseconds": np.round(seconds, 3),
         "microseconds": (1e6 * seconds).astype("i8"),
         "regular": regular.astype("i8"),
-        "numbers": np.cumsum(random.integers(1, 9, COUNT)).astype("i4"),
+        "numbers": numbers,
+        "even": start + 1_000_000_000 * places,
+        "gaps": start + 1_000_000_000 * gaps,
+        "late": start + 1_000_000_000 * places + (1e6 * random.standard_gamma(2, COUNT)).astype("i8"),
+        "audio": start + 1_000_000_000 * places // 44_100,
+        "axis": np.linspace(-10, 30, COUNT),
+        "rows": np.cumsum(random.poisson(27, COUNT)),
+        "ids": np.sort(random.integers(0, 1 << 40, COUNT)),
     }
 
 

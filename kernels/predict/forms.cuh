@@ -16,20 +16,20 @@ enum : u32 {
 
 // The number behind a tile's head.
 struct TileForm {
-    u32 shift, order, prediction, low;
+    u32 shift, order, prediction, low, slope;
 
-    DEV u32 bits() const { return shift | order << 6 | prediction << 8 | low << 10; }
+    DEV u32 bits() const { return shift | order << 6 | prediction << 8 | low << 10 | slope << 11; }
     DEV static TileForm of(u32 bits) {
-        const TileForm form = {bits & 63, bits >> 6 & 3, bits >> 8 & 3, bits >> 10 & 1};
+        const TileForm form = {bits & 63, bits >> 6 & 3, bits >> 8 & 3, bits >> 10 & 1, bits >> 11 & 3};
         return form;
     }
     // Whether elements may have it: of T::BITS bits, floats or not, in a tile that takes differences along these axes
     // and has a table or not.
     template <class T> DEV static bool is_legal(u32 bits, bool is_float, u32 set, bool has_table) {
         const TileForm form = of(bits);
-        return bits >> 11 == 0 && form.prediction <= BY_LAGS && form.shift < T::BITS &&
+        return bits >> 13 == 0 && form.prediction <= BY_LAGS && form.shift < T::BITS &&
                (form.order != DECIMALS || (is_float && T::BITS >= 32)) && (form.order < DECIMALS || form.shift == 0) &&
-               (form.prediction != BY_SYMBOLS || has_table) && (form.prediction == BY_AXES || set == 0);
+               (form.prediction != BY_SYMBOLS || has_table) && (form.prediction == BY_AXES || (set | form.slope) == 0);
     }
 };
 

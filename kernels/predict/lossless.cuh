@@ -24,13 +24,24 @@ enum : u32 {
     ASKED = 16,
     ASKED_CHANGE = 8,
     ENTERED = 4,
+    SLOPE_FEWEST = 128,    // a slope is for as many elements, and where codes take less by one part in so many
+    SLOPE_WORTH = 64,
 };
 
 // How a tile is to be coded.
 template <class Word> struct Choice {
     u32 form, set, own_table;
-    Word base;
+    Word base, slope;
     u32 low, bare, bare_codes, digits;
+    u64 cost;
+};
+
+// What is taken from words that grow along a row, so that codes need no sign, as codec/predict/body/lossless/slope.rs
+// has it.
+template <class Word> struct Rise {
+    bool there, is_line;
+    Word slope, first;    // times the number of each; from all, if codes are no differences
+    u32 low;              // low bits of codes that stand beside the coder
     u64 cost;
 };
 
@@ -325,7 +336,7 @@ template <class T> struct Forms {
     static DEV u32 sampled_group(u32 k, u32 every) { return every * k + 5 * k % every; }
     // Copies what `word` says of the elements that are looked at; how many these are.
     template <class Of> DEV u32 take_sample(Of word) {
-        const u32 every = sample_share(), count = n / (every * GROUP) * GROUP;
+        const u32 share = sample_share(), every = share ? share : 1, count = n / (every * GROUP) * GROUP;
         __syncthreads();
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < count; i += blockDim.x)
@@ -351,10 +362,101 @@ template <class T> struct Forms {
         return best;
     }
 
-    // Words, from which the base is taken, by their differences along the axes of a choice.
-    DEV Choice<Word> differences(const Choice<Word>& choice, u32 low) {
+    // The least and the greatest, signed, of what `value` says of some numbers. For a whole block.
+    template <class Of> DEV void ends(u32 from, u32 to, Of value, Word& least, Word& most) {
+        const Word sign = (Word)1 << (T::BITS - 1);
+        least = ~(Word)0;
+        most = 0;
+#pragma unroll 1
+        for (u32 i = from + threadIdx.x; i < to; i += blockDim.x) {
+            const Word v = value(i) ^ sign;
+            least = v < least ? v : least;
+            most = v > most ? v : most;
+        }
+        least = block_min(least, d.part) ^ sign;
+        most = block_max(most, d.part) ^ sign;
+    }
+    // The bits of what stands as codes, less one of these.
+    DEV u64 widths(u32 from, u32 to, Word least) {
+        u64 bits = 0;
+#pragma unroll 1
+        for (u32 i = from + threadIdx.x; i < to; i += blockDim.x) {
+            const Word v = codes()[i] - least;
+            bits += v ? width_of(v) : 0;
+        }
+        return block_sum(bits, d.part);
+    }
+    // The step from the first word, which is 0, to the last one, rounded.
+    DEV Word step_of_row() const {
+        const i64 steps = n - 1, last = (i64)(extended_word<T>(words()[n - 1]) + (u64)(steps / 2)), step = last / steps;
+        return (Word)(step - (last % steps < 0));
+    }
+    // The slope of words that rise along a row, or fall, where samples take less with one.
+    SELDOM Rise<Word> rise(const Choice<Word>& choice) {
+        const Word* const w = words();
+        const Word sign = (Word)1 << (T::BITS - 1);
+        Rise<Word> rise = {};
+        if (choice.set != 1 || d.box.lx != n || n < SLOPE_FEWEST) return rise;
+        const auto along = [=](u32 i) { return (Word)(i ? w[i] - w[i - 1] : w[i]); };
+        Share_of part = {0, sample_share()};
+        if (part.share == 0) part.share = 1;
+        part.n = take_sample(along);
+        const Word* const sample = codes();
+        Word least, most, all, unused;
+        ends(1, part.n, [=](u32 i) { return sample[i]; }, least, most);
+        if ((least ^ most) & sign || (code_of(least) < DIRECT && code_of(most) < DIRECT)) return rise;
+        ends(1, n, along, all, unused);
+        const Word steps = (Word)(least - all) <= (Word)(most - least) ? all : least;
+        const u64 of_steps = widths(1, part.n, least);
+        take_sample([=](u32 i) { return code_of(along(i)); });
+        const u64 as_signed = tokens(choice, part, OPEN).cost;
+        const Word step = step_of_row();
+        const auto beside = [=](u32 i) { return (Word)(w[i] - step * i); };
+        take_sample(beside);
+        ends(0, part.n, [=](u32 i) { return sample[i]; }, least, unused);
+        rise.is_line = widths(0, part.n, least) < of_steps;
+        if (rise.is_line) {
+            rise.slope = step;
+            ends(0, n, beside, rise.first, unused);
+        } else {
+            rise.slope = steps;
+        }
+        take_sample([=](u32 i) { return code_with(rise, i); });
+        const Choice<Word> with = sloped(choice, rise, part, OPEN);
+        rise.there = with.cost + with.cost / SLOPE_WORTH < as_signed;
+        rise.low = with.form >> 10 & 1 ? with.low : 0;
+        rise.cost = with.cost;
+        return rise;
+    }
+    // The code of a word of a row with a slope.
+    DEV Word code_with(const Rise<Word>& rise, u32 i) const {
+        const Word* const w = words();
+        if (rise.is_line) return w[i] - rise.slope * i - rise.first;
+        return i ? w[i] - w[i - 1] - rise.slope : w[i];
+    }
+    // What such codes cost as tokens.
+    SELDOM Choice<Word> sloped(Choice<Word> choice, const Rise<Word>& rise, const Share_of& part, u32 low) {
+        const u64 slope = extended_word<T>(rise.slope);
+        const u32 length = (slope + (1ull << 15)) >> 16 == 0 ? 1 : (slope + (1ull << 31)) >> 32 == 0 ? 2 : 3;
+        choice.form |= length << 11;
+        choice.set = !rise.is_line;
+        choice.base += rise.first;
+        choice.slope = rise.slope;
+        choice = tokens(choice, part, low);
+        choice.cost += BIT * (u64)(8u << length);
+        return choice;
+    }
+
+    // Words, from which the base is taken, by their differences along the axes of a choice, or with a slope.
+    DEV Choice<Word> differences(const Choice<Word>& choice, const Rise<Word>& rise, u32 low) {
         const Word* const w = words();
         __syncthreads();
+        if (rise.there) {
+#pragma unroll 1
+            for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = code_with(rise, i);
+            __syncthreads();
+            return sloped(choice, rise, {n, 1}, rise.low);
+        }
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < n; i += blockDim.x)
             codes()[i] = code_of(lorenzo<Word>(d.box, choice.set, i, [=](u32 k) { return w[k]; }));
@@ -639,6 +741,7 @@ template <class T> struct Forms {
     struct Known {
         Choice<Word> plain;     // its shift, and the base that is taken from its words
         u32 set, magnitudes;    // the axes along which differences look shortest; the form of magnitudes
+        Rise<Word> rise;
     };
     // Words as they are, as codes. Barriers before and behind.
     DEV void take_words(Word base) {
@@ -652,7 +755,7 @@ template <class T> struct Forms {
         Choice<Word> choice = known.plain;
         if (form == FORM_AXES) {
             choice.set = known.set;
-            choice = differences(choice, low);
+            choice = differences(choice, known.rise, low);
         } else if (form == FORM_NUMBERS) {
             take_words(known.plain.base);
             choice.base = 0;
@@ -668,6 +771,24 @@ template <class T> struct Forms {
         }
         keep_if_less(least, choice);
     }
+    // What words cost as symbols, by samples. Codes without low bits take them where any other element has their
+    // symbol.
+    template <class Of> DEV u64 look_at_symbols(u32 form, const Share_of& part, bool is_signed, Of word) {
+        const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
+        take_sample(word);
+        const Choice<Word> choice = symbols(form, part, is_signed);
+        if (!choice.bare_codes) return choice.cost;
+        const u32 bits = choice.low;
+        const Word symbol = ((choice.base ^ sign) >> bits) + choice.bare, bare = symbol << bits;
+        u32 low = 0;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+            const Word code = word(i) ^ sign;
+            low |= code >> bits == symbol && code != bare;
+        }
+        const u64 more = part.share * BIT * choice.bare_codes * bits;
+        return choice.cost + (block_or(low, d.part) ? more : 0);
+    }
     // What the plain forms cost, by samples, and the low bits of differences.
     SELDOM u32 look(const Known& known, u64 (&costs)[PLAIN_FORMS]) {
         const Word* const elements = d.elements();
@@ -682,13 +803,12 @@ template <class T> struct Forms {
         take_sample([=](u32 i) { return (Word)(w[i] + base); });
         Choice<Word> as_numbers = known.plain;
         costs[FORM_NUMBERS] = numbers(as_numbers, part) ? as_numbers.cost : ~0ull;
-        take_sample([=](u32 i) { return (Word)(w[i] + base); });
-        costs[FORM_SYMBOLS] = symbols(known.plain.form, part, true).cost;
+        costs[FORM_SYMBOLS] =
+            look_at_symbols(known.plain.form, part, true, [=](u32 i) { return (Word)(w[i] + base); });
         costs[FORM_MAGNITUDES] = ~0ull;
-        if (d.head.is_float) {
-            take_sample([=](u32 i) { return magnitude_word(elements[i], turned); });
-            costs[FORM_MAGNITUDES] = symbols(known.magnitudes, part, false).cost;
-        }
+        if (d.head.is_float)
+            costs[FORM_MAGNITUDES] = look_at_symbols(known.magnitudes, part, false,
+                                                     [=](u32 i) { return magnitude_word(elements[i], turned); });
         return along.form >> 10 & 1 ? along.low : 0;
     }
     // Of the forms that cost so much the first of the least, and as bits this and the next one, where it costs little
@@ -740,12 +860,14 @@ template <class T> struct Forms {
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] -= choice.base;
         __syncthreads();
         choice.set = axes();
-        choice = differences(choice, OPEN);
+        const Rise<Word> risen = rise(choice);
+        choice = differences(choice, risen, OPEN);
         choice.cost += BIT * (32 + (u64)odd * (16 + T::BITS));
         keep_if_less(least, choice);
     }
-    SELDOM bool may_take_lags(u32 set, const u64 (&costs)[PLAIN_FORMS]) {
-        u64 least = costs[0];
+    SELDOM bool may_take_lags(const Known& known, const u64 (&costs)[PLAIN_FORMS]) {
+        const u32 set = known.set;
+        u64 least = known.rise.there ? min_of(known.rise.cost, costs[0]) : costs[0];
         for (u32 f = 1; f < PLAIN_FORMS; f++) least = min_of(least, costs[f]);
         __syncthreads();
         if (threadIdx.x < 32) {
@@ -772,6 +894,9 @@ template <class T> struct Forms {
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] = ordered(elements[i], shift) - known.plain.base;
         __syncthreads();
         known.set = axes();
+        Choice<Word> along = known.plain;
+        along.set = known.set;
+        known.rise = rise(along);
         Choice<Word> least = known.plain;
         least.cost = ~0ull;
         if (sample_share() == 0) {
@@ -787,7 +912,8 @@ template <class T> struct Forms {
         const u32 low = look(known, costs);
         const bool are_few = may_be_few() && make_list();
         const u32 digits = are_few ? ~0u : find_digits(true);
-        const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known.set, costs);
+        const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known, costs);
+        if (known.rise.there) costs[FORM_AXES] = known.rise.cost;
         const u32 forms = tried(costs, !are_few && !has_digits && !by_lags);
         for (u32 form = 0; form < PLAIN_FORMS; form++)
             if (forms >> form & 1) try_plain(known, form, low, least);
@@ -800,8 +926,10 @@ template <class T> struct Forms {
     // Writes what stands between base and states; the codes become what the coder gets of them. How many bytes.
     SELDOM u32 write_side(const Choice<Word>& choice) {
         u8* const side = d.side();
-        const u32 order = choice.form >> 6 & 3;
-        u32 at = 0;
+        const u32 order = choice.form >> 6 & 3, halves = (1u << (choice.form >> 11 & 3)) / 2;
+        if (threadIdx.x < halves)
+            ((u16*)side)[threadIdx.x] = (u16)(extended_word<T>(choice.slope) >> (16 * threadIdx.x));
+        u32 at = 2 * halves;
         if (order == RANKS) {
             if (threadIdx.x == 0) *(u16*)side = (u16)f.listed;
             for (u32 i = threadIdx.x; i < f.listed; i += blockDim.x) put_word(side + 2 + i * (T::BITS / 8), f.list[i]);
@@ -815,19 +943,20 @@ template <class T> struct Forms {
             __syncthreads();
             if (threadIdx.x < 32) {
                 const u32 count = each_bit(odd, n, [](u32, u32) {});
+                u8* const to = side + at;
                 each_bit(odd, n, [&](u32 k, u32 i) {
-                    *(u16*)(side + 4 + 2 * k) = (u16)i;
-                    put_word(side + 4 + 2 * count + k * (T::BITS / 8), d.elements()[i]);
+                    *(u16*)(to + 4 + 2 * k) = (u16)i;
+                    put_word(to + 4 + 2 * count + k * (T::BITS / 8), d.elements()[i]);
                 });
                 if (threadIdx.x == 0) {
-                    side[0] = (u8)choice.digits;
-                    side[1] = 0;
-                    ((u16*)side)[1] = (u16)count;
+                    to[0] = (u8)choice.digits;
+                    to[1] = 0;
+                    ((u16*)to)[1] = (u16)count;
                     d.count = count;
                 }
             }
             __syncthreads();
-            at = 4 + d.count * (2 + T::BITS / 8);
+            at += 4 + d.count * (2 + T::BITS / 8);
         }
         if ((choice.form >> 8 & 3) == BY_LAGS) {
             const u32 segments = (n + SEGMENT - 1) / SEGMENT;

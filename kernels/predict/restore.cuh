@@ -238,8 +238,9 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
             return meaning.bin((T::BITS == 64 && in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base);
         });
     } else {
-        put_numbers(s, own, good, [&, v, base, in_codes](u32 i, bool& good) {
-            Word element = (T::BITS == 64 && in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base;
+        const Word slope = (Word)own.side.slope;
+        put_numbers(s, own, good, [&, v, base, slope, in_codes](u32 i, bool& good) {
+            Word element = (T::BITS == 64 && in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base + slope * i;
             good &= from_word<T>(form, own.side, own.body, s.head.is_float, element);
             return element;
         });

@@ -8,6 +8,7 @@ namespace predict {
 // Where it stands: bytes from the body's first on. In the shared memory of a warp.
 struct Side {
     u32 form;             // its number; 0 where there is none
+    u64 slope;            // extended; 0 where there is none
     u32 digits, odd;      // decimals: and how many elements are none
     u32 list_at, list;    // the places of these, and their bits; or ranks, and how many
     u32 lags_at;
@@ -45,9 +46,17 @@ template <class T>
 SELDOM bool read_side(u32 bits, bool has_table, u32 n, const u8* body, u32 bytes, u32& at, u32 table, Side& told) {
     enum { SIZE = T::BITS / 8 };
     const u32 lane = threadIdx.x & 31;
-    Side side = {bits, 0, 0, 0, 0, 0, 0, 0, 256, 0};
+    Side side = {bits, 0, 0, 0, 0, 0, 0, 0, 0, 256, 0};
     const TileForm form = TileForm::of(side.form);
     bool good = true;
+    if (uniform(form.slope)) {
+        const u32 halves = 1u << (form.slope - 1);
+        if (!has_bytes(at, bytes, 2 * halves)) return false;
+#pragma unroll 1
+        for (u32 k = 0; k < halves; k++) side.slope |= (u64)read16(body + at + 2 * k) << (16 * k);
+        side.slope = (u64)((i64)(side.slope << (64 - 16 * halves)) >> (64 - 16 * halves));
+        at += 2 * halves;
+    }
     if (uniform(form.order == DECIMALS)) {
         if (!has_bytes(at, bytes, 4)) return false;
         side.digits = read16(body + at);

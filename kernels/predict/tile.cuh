@@ -220,12 +220,14 @@ DEV Verdict decode_codes(const Stream<T>& s, Found<T>& own, const Side* side, co
                 else
                     decode_group<T, false>(c, table, codes_there(n, i, lane), lane, d);
             }
-            if (!NARROW && FORMS && uniform(form.low)) {
+            if (!NARROW && FORMS && uniform(form.low | form.slope)) {
 #pragma unroll
                 for (u32 j = 0; j < QUAD; j++) d[j] = wrap<T>(code_of(d[j]));
-                low.complete(d, codes_there(n, i, lane));
+                if (uniform(form.low)) low.complete(d, codes_there(n, i, lane));
+                if (!uniform(form.slope)) {
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++) d[j] = extended_difference<T>(d[j]);
+                    for (u32 j = 0; j < QUAD; j++) d[j] = extended_difference<T>(d[j]);
+                }
             }
         }
         if (NARROW) {
@@ -321,7 +323,8 @@ template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, u32 slo
     }
     const Words words = {at, longest, masked, change, has_table};
     // Of 64 bits differences along axes add up to words of as many.
-    const bool may_be_narrow = uniform(!form.low && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
+    const bool may_be_narrow =
+        uniform(!(form.low | form.slope) && form.prediction == BY_AXES && (T::BITS <= 32 || predictor));
     Verdict verdict = AGAIN;
     if (may_be_narrow) verdict = read_codes<T, true>(s, own, &own.side, form, words, slots, ring, codes);
     if (uniform(verdict == AGAIN)) verdict = read_codes<T, false>(s, own, &own.side, form, words, slots, ring, codes);

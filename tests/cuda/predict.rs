@@ -218,7 +218,7 @@ fn every_form_comes_back() {
             forms::KINDS.into_iter().enumerate().filter(|(_, kind)| dtype.is_float() || *kind != "decimals")
         {
             let at = 5 * d + k;
-            let p = Params { big_endian: at % 3 == 0, ..forms::params(dtype, SHAPES[at % SHAPES.len()]) };
+            let p = Params { big_endian: at % 3 == 0, ..forms::params(dtype, forms::lens(kind, at, &SHAPES)) };
             let words = forms::words(kind, dtype, p.dims.count() as usize);
             let stream = sleek::compress(&p, &vectors::to_bytes(dtype, &words, p.big_endian)).unwrap();
             shim.set([2, 1, 3][at % 3], at as u32 % 5);
@@ -226,7 +226,7 @@ fn every_form_comes_back() {
             met.extend(features(&stream));
         }
     }
-    for form in ["symbols", "lags", "decimals", "ranks", "magnitudes", "low", "table"] {
+    for form in ["symbols", "lags", "decimals", "ranks", "magnitudes", "low", "table", "slope"] {
         assert!(met.iter().any(|name| name.starts_with("form") && name.contains(form)), "no {form} among {met:?}");
     }
 }
@@ -456,7 +456,7 @@ fn every_form_gives_the_bytes_of_the_cpu() {
     for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
         for (k, kind) in forms::KINDS.into_iter().enumerate() {
             let at = 5 * d + k;
-            let p = Params { big_endian: at % 3 == 0, ..forms::params(dtype, SHAPES[at % SHAPES.len()]) };
+            let p = Params { big_endian: at % 3 == 0, ..forms::params(dtype, forms::lens(kind, at, &SHAPES)) };
             let words = forms::words(kind, dtype, p.dims.count() as usize);
             let bytes = vectors::to_bytes(dtype, &words, p.big_endian);
             shim.set([2, 1, 3][at % 3], at as u32 % 5);
@@ -464,7 +464,7 @@ fn every_form_gives_the_bytes_of_the_cpu() {
             met.extend(features(&sleek::compress(&p, &bytes).unwrap()));
         }
     }
-    for form in ["symbols", "lags", "decimals", "ranks", "magnitudes", "low", "table"] {
+    for form in ["symbols", "lags", "decimals", "ranks", "magnitudes", "low", "table", "slope"] {
         assert!(met.iter().any(|name| name.starts_with("form") && name.contains(form)), "no {form} among {met:?}");
     }
 }

@@ -122,9 +122,38 @@ pub fn check(small: bool) -> usize {
             n += 1;
         }
     }
+    n += rows(&mut r, if small { 24 } else { 240 });
     n += parts(&mut r, if small { 10 } else { 200 });
     damaged(&mut r, if small { 20 } else { 300 });
     n
+}
+
+/// Elements whose bits grow along a row, or fall: by one step, by one and a little, by any, by any with some the other
+/// way.
+fn rows(r: &mut Random, rounds: usize) -> usize {
+    for round in 0..rounds {
+        let dtype = DType::ALL[round % DType::ALL.len()];
+        let (kind, width) = (round / DType::ALL.len() % 4, 8 * dtype.size() as u32);
+        let count = 1 + r.next() % 50_000;
+        let step = (r.next() >> (64 - width / 2)) as i64 * if round % 5 == 4 { -1 } else { 1 };
+        let mut at = r.next() as i64 >> (67 - width);
+        let bytes = (0..count).flat_map(|i| {
+            let some = (r.next() >> 1) as i64 % (2 * step.abs() + 1) * step.signum();
+            at = at.wrapping_add(if kind < 2 {
+                step
+            } else {
+                some - if kind == 3 && i % 300 == 0 { step * 9 } else { 0 }
+            });
+            let bits = at.wrapping_add(if kind == 1 { some / 3 } else { 0 }) as u64;
+            (if round % 7 == 3 { bits.swap_bytes() >> (64 - width) } else { bits })
+                .to_le_bytes()
+                .into_iter()
+                .take(dtype.size())
+        });
+        let p = profile(Params { big_endian: round % 7 == 3, ..Params::new(dtype) }, &[count]);
+        restores(&p, &bytes.collect::<Vec<u8>>(), if round % 4 == 1 { dtype.size() } else { 0 }, "rows");
+    }
+    rounds
 }
 
 /// A smooth field and a little noise.

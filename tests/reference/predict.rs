@@ -268,7 +268,7 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     ensure([true, lattice && predictor > 0, lattice && predictor > 0, s.step_w > 0][map as usize], || "map".into())?;
     let of_bits = map == 3 || s.step_w == 0;
     let form = Form::read(s, if of_bits { rest.next(2)? } else { 0 }, set, has_table)?;
-    let is_plain = form.order == 0 && form.prediction == 0 && !form.low;
+    let is_plain = form.order == 0 && form.prediction == 0 && !form.low && form.slope == 0;
     let words = [0, 1, 2, 4][field(24, 2) as usize];
     let base = rest.list(words, 2)?.iter().rev().fold(0, |base, word| base << 16 | u128::from(*word));
     let base = base << 6 | u128::from(field(26, 6));
@@ -284,7 +284,8 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
         let coder = Coder { x, words: rest, threshold: if switch == 255 { 0 } else { 4096 } };
         let codes = coder.codes(n, switch, side.table.as_ref(), form.prediction == 1)?;
         let codes = side.complete(codes.into_iter().map(|code| code & mask(bits)).collect(), bits)?;
-        codes.into_iter().map(|code| if form.prediction == 1 { code } else { extend(zz(code), bits) }).collect()
+        let is_number = form.prediction == 1 || form.slope > 0;
+        codes.into_iter().map(|code| if is_number { code } else { extend(zz(code), bits) }).collect()
     };
 
     // §7.
@@ -302,6 +303,7 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     // §9.
     let shift = form.shift;
     let element = |(n, a): (usize, u64)| {
+        let a = a.wrapping_add(side.slope.wrapping_mul(n as u64));
         let w = a.wrapping_add(base) & mask(bits);
         if form.order == 3 {
             let element = side.list.get(w as usize).copied();
@@ -553,14 +555,16 @@ struct Form {
     prediction: u64,
     table: bool,
     low: bool,
+    slope: u64,
 }
 
 impl Form {
     fn read(s: &Header, bits: u64, axes: u64, table: bool) -> Outcome<Form> {
         let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
-        let form =
-            Form { shift: field(0, 6), order: field(6, 2), prediction: field(8, 2), table, low: field(10, 1) == 1 };
-        ensure(field(11, 5) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
+        let [shift, order, prediction, slope] = [field(0, 6), field(6, 2), field(8, 2), field(11, 2)];
+        let form = Form { shift, order, prediction, table, low: field(10, 1) == 1, slope };
+        ensure(slope == 0 || prediction == 0, || format!("a slope with prediction {prediction}"))?;
+        ensure(field(13, 3) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
         ensure(form.shift < 8 * s.elem_bytes as u64, || format!("shift {}", form.shift))?;
         ensure(form.order != 2 || s.float.is_some() && s.elem_bytes >= 4, || "decimals".into())?;
         ensure(form.order < 2 || form.shift == 0, || format!("order and shift {}", form.shift))?;
@@ -573,6 +577,7 @@ impl Form {
 /// What stands between base and states (§10 to §13).
 #[derive(Default)]
 struct Side {
+    slope: u64,
     digits: u64,
     odd: Vec<(u64, u64)>,
     list: Vec<u64>,
@@ -587,6 +592,10 @@ struct Side {
 impl Side {
     fn read(s: &Header, form: &Form, n: u64, rest: &mut Bytes) -> Outcome<Side> {
         let (mut side, size) = (Side::default(), s.elem_bytes as u64);
+        if form.slope > 0 {
+            let bytes = 1 << form.slope;
+            side.slope = extend(rest.next(bytes)?, 8 * bytes as u32);
+        }
         if form.order == 2 {
             side.digits = rest.next(2)?;
             ensure(side.digits < 16, || format!("{} digits", side.digits))?;

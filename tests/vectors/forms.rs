@@ -48,6 +48,14 @@ pub fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
             let rows: Vec<f64> = (0..n / 17 + 1).map(|_| 9.0 * bell(random)).collect();
             (0..n).map(|i| nearest(90.0 + rows[i / 17] + columns[i % 17] + bell(random) * 1e-2)).collect()
         }
+        // Of an even step, more or less; and of any steps, all of which go up.
+        "even" => (0..n).map(|i| nearest(-300.0 + 7.25 * i as f64)).collect(),
+        "late" => (0..n).map(|i| nearest(9e3 + 8.0 * i as f64 + 5.0 * bell(random))).collect(),
+        "rising" | "falling" => {
+            let mut at = 1e5;
+            let sign = if kind == "rising" { 1.0 } else { -1.0 };
+            (0..n).map(|_| (at += sign * 60.0 * bell(random).powi(2), nearest(at)).1).collect()
+        }
         "levels" => (0..n).map(|_| nearest(5.3 * (bell(random) * 50.0).round())).collect(),
         "flat" => (0..n).map(|i| nearest(f64::from((i / 300) as u32))).collect(),
         _ => vectors::words(kind, dtype, n as u64, n),
@@ -55,10 +63,19 @@ pub fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
 }
 
 /// All of these.
-pub const KINDS: [&str; 13] = [
-    "decimals", "repeats", "weights", "pruned", "few", "levels", "smooth", "table", "flat", "noise", "specials",
-    "walk", "signed",
+pub const KINDS: [&str; 17] = [
+    "decimals", "repeats", "weights", "pruned", "few", "levels", "smooth", "table", "flat", "even", "late", "rising",
+    "falling", "noise", "specials", "walk", "signed",
 ];
+
+/// Those of them that grow along a row, so that a slope is taken from them.
+pub const ROWS: [&str; 4] = ["even", "late", "rising", "falling"];
+
+/// Lengths of arrays of such kinds, and of others.
+pub fn lens<'a>(kind: &str, at: usize, shapes: &[&'a [u64]]) -> &'a [u64] {
+    let rows: [&[u64]; 3] = [&[20_000], &[3000], &[1300]];
+    if ROWS.contains(&kind) { rows[at % 3] } else { shapes[at % shapes.len()] }
+}
 
 /// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take
 /// more than they save, and where many or few low bits are zero in all words.
@@ -128,5 +145,7 @@ pub fn form_name((form, has_table): (u16, bool)) -> String {
     let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
     let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
     let table = if has_table { "table" } else { "" };
-    format!("{order} {prediction} {table} {}", if form >> 10 & 1 == 1 { "low" } else { "" }).trim_end().into()
+    let low = if form >> 10 & 1 == 1 { "low" } else { "" };
+    let slope = ["", " slope 2", " slope 4", " slope 8"][usize::from(form >> 11 & 3)];
+    format!("{order} {prediction} {table} {low}{slope}").trim_end().into()
 }

@@ -132,6 +132,15 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
             let smooth = walk(random, reach >> 3, 1, count);
             smooth.into_iter().map(|n| if random.below(97) == 0 { number(n ^ reach) } else { number(n) }).collect()
         }
+        "lost" => {
+            let specials = specials(dtype);
+            let smooth = walk(random, reach, 3, count);
+            let mut pick = |n| match random.below(80) {
+                0 => specials[random.below(specials.len() as u64) as usize],
+                _ => number(n),
+            };
+            smooth.into_iter().map(&mut pick).collect()
+        }
         "steps" => steps(random, reach, count).into_iter().map(number).collect(),
         "specials" => {
             let specials = specials(dtype);

@@ -24,6 +24,8 @@ class Form:
     prediction: int = AXES
     own_table: bool = False
     has_low: bool = False
+    slope_length: int = 0
+    slope: int = 0
     digits: int = 0
     places: Any = None
     listed: Any = None
@@ -37,20 +39,23 @@ class Form:
 
     @property
     def plain(self) -> bool:
-        return self.order == NUMBERS and self.prediction == AXES and not self.has_low
+        return self.order == NUMBERS and self.prediction == AXES and not self.has_low and not self.slope_length
 
     @staticmethod
     def read(bits: int, own_table: bool, element: Element, axes: int) -> Form:
-        form = Form(bits & 63, bits >> 6 & 3, bits >> 8 & 3, own_table, bool(bits >> 10 & 1))
-        expect(bits >> 11 == 0 and form.shift < element.bits and form.prediction <= LAGS, "a tile's form")
+        form = Form(bits & 63, bits >> 6 & 3, bits >> 8 & 3, own_table, bool(bits >> 10 & 1), bits >> 11 & 3)
+        expect(bits >> 13 == 0 and form.shift < element.bits and form.prediction <= LAGS, "a tile's form")
         expect(form.order in (NUMBERS, MAGNITUDES) or form.shift == 0, "a tile's form has a shift")
         expect(form.order != DECIMALS or element.name in ("f32", "f64"), f"decimals of {element.name}")
         expect(form.prediction == AXES or axes == 0, "a tile has two predictions")
+        expect(form.prediction == AXES or not form.slope_length, "a tile with a slope has another prediction")
         expect(form.prediction != SYMBOLS or form.own_table, "a tile of symbols has no table")
         return form
 
     def parts(self, reader: Reader, count: int, element: Element) -> None:
         """What form and head say that there is, for a tile of `count` elements."""
+        if self.slope_length:
+            self.slope = int.from_bytes(bytes(reader.take(1 << self.slope_length)), "little", signed=True)
         if self.order == DECIMALS:
             self.digits, zero = reader.number(1), reader.number(1)
             listed = reader.number(2)

@@ -302,8 +302,13 @@ def _restore(tile: Tile, codes: Words, element: Element, step: Step, lattice: La
     elif form.lags is not None:
         numbers = _lossless.follow(form.lags, zigzag(form.complete(codes.astype(unsigned))))
     else:
-        short = zigzag(form.complete(codes.astype(unsigned))) if form.has_low else short
+        if form.slope_length:
+            short = form.complete(codes.astype(unsigned))
+        elif form.has_low:
+            short = zigzag(form.complete(codes.astype(unsigned)))
         numbers = _sum(short.reshape(tile.lengths), tile.axes)
+        if form.slope_length:
+            numbers = numbers + np.arange(tile.count).astype(unsigned) * unsigned.type(form.slope % (1 << element.bits))
     words = numbers + base
     if not tile.bins:
         return form.elements(words, element)

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use super::closed_loop;
 use super::level::Level;
-use super::lossless::decode::{self as lossless, Restore, Side};
+use super::lossless::decode::{self as lossless, Flatten, Restore, Side};
+use super::lossless::slope::{self, AsCodes};
 use super::lossless::{Form, Prediction};
 use super::patches::Patches;
 use crate::codec::predict::code::decode::{self as code, Own};
@@ -183,6 +184,30 @@ fn bins<E: Multiple, P: Level>(
     });
 }
 
+/// Writes the elements of numbers that codes below 2^31 lead to, with a slope.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // What a tile has at hand.
+fn sloped<E: Multiple, P: Level>(
+    p: P,
+    plan: &Plan,
+    (shift, slope): (u32, E::Word),
+    (set, base): (u8, E::Word),
+    lens: [usize; AXES],
+    codes: &[u32],
+    sums: &mut Sums<E::Word>,
+    out: &mut [u8],
+) {
+    let mut steps = [E::Word::ZERO; STEP];
+    (0..STEP).for_each(|i| steps[i] = base.add(slope::times(slope, i)));
+    p.restore(set, lens, codes, sums, |at, words, count| {
+        let (mut words, at_first) = (*words, slope::times(slope, at));
+        for i in 0..STEP {
+            words[i] = words[i].add(steps[i]).add(at_first);
+        }
+        store_step(plan.big_endian, &words, count, at, out, |w| from_bits::<E>(w, shift));
+    });
+}
+
 fn packed<E: Multiple, P: Level>(
     p: P,
     plan: &Plan,
@@ -244,10 +269,21 @@ fn packed<E: Multiple, P: Level>(
                 p.restore(set, lens, &short[0].places, sums, |at, words, count| {
                     store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
                 });
+            } else if side.has_slope()
+                && let Some((shift, slope)) = side.sloped_shift()
+                && p.run(AsCodes { differences: &mut short[0].places[..n] })
+            {
+                sloped::<E, _>(p, plan, (shift, slope), (set, base), lens, &short[0].places, sums, out);
             } else {
                 let words = &mut buffers.words[..n];
-                p.run(Widen { differences: &short[0].places[..n], codes: words });
-                p.run(Restore::<E> { side, set, base, lens, words })?;
+                let is_turned = side.has_slope() && side.sloped_shift().is_some();
+                p.run(Widen { differences: &short[0].places[..n], is_turned, codes: words });
+                if side.has_slope() {
+                    let side = &p.run(Flatten { side, set, lens, words: &mut *words })?;
+                    p.run(Restore::<E> { side, set: 0, base, lens, words: &mut *words })?;
+                } else {
+                    p.run(Restore::<E> { side, set, base, lens, words: &mut *words })?;
+                }
                 store(plan.big_endian, words, out, |w| w);
             }
         }
@@ -305,6 +341,8 @@ fn last_token<W: Word>() -> u32 {
 /// Short differences as codes of words.
 struct Widen<'a, W> {
     differences: &'a [u32],
+    /// They are codes already.
+    is_turned: bool,
     codes: &'a mut [W],
 }
 
@@ -314,6 +352,12 @@ impl<W: Word> Task for Widen<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
         let n = self.codes.len().min(self.differences.len());
+        if self.is_turned {
+            for i in 0..n {
+                self.codes[i] = W::from_u64(self.differences[i].into());
+            }
+            return;
+        }
         for i in 0..n {
             self.codes[i] = W::from_u64(self.differences[i].zigzag().into());
         }
@@ -322,7 +366,7 @@ impl<W: Word> Task for Widen<'_, W> {
 
 /// Writes the elements of interpolated numbers.
 struct Store<'a, E: Multiple> {
-    meaning: &'a Meaning<'a>,
+    meaning: &'a Meaning<'a, E::Word>,
     base: E::Word,
     numbers: &'a [u32],
     big_endian: bool,
@@ -408,7 +452,13 @@ fn by_portable_code<E: Multiple>(
         }
         Meaning::Bits(side) => {
             words.iter_mut().zip(places).for_each(|(w, code)| *w = *code);
-            Restore::<E> { side, set: prefix.head.set, base, lens, words }.run(Portable)?;
+            let set = prefix.head.set;
+            if side.has_slope() {
+                let side = &Flatten { side, set, lens, words: &mut *words }.run(Portable)?;
+                Restore::<E> { side, set: 0, base, lens, words: &mut *words }.run(Portable)?;
+            } else {
+                Restore::<E> { side, set, base, lens, words: &mut *words }.run(Portable)?;
+            }
             store(plan.big_endian, words, out, |w| w);
         }
         Meaning::Multiples(..) => return fail!(Internal, "multiples were given to the code of bins"),
@@ -417,10 +467,10 @@ fn by_portable_code<E: Multiple>(
 }
 
 /// What the words of a tile stand for.
-enum Meaning<'a> {
+enum Meaning<'a, W> {
     Bins(&'a Bins),
     /// Elements' bits.
-    Bits(Side<'a>),
+    Bits(Side<'a, W>),
     /// Interpolated multiples of the fine lattice.
     Multiples(&'a Lattice),
 }
@@ -428,7 +478,7 @@ enum Meaning<'a> {
 /// What stands before the words of a packed body, and these.
 struct Prefix<'a, W> {
     head: Head,
-    meaning: Meaning<'a>,
+    meaning: Meaning<'a, W>,
     base: W,
     own: Option<Own<'a>>,
     lanes: [u32; LANES],
@@ -468,7 +518,7 @@ impl<'a, W: Word> Prefix<'a, W> {
         }
         let (meaning, own) = match (&plan.bins, plan.lattice(), form) {
             (_, _, Some(form)) => {
-                let side = Side::read::<E>(form, head.has_table, rest, n, buffers)?;
+                let side = Side::read(form, head.has_table, rest, n, buffers)?;
                 let own = side.own();
                 (Meaning::Bits(side), own)
             }

@@ -35,7 +35,8 @@ impl Random {
     }
 }
 
-/// Smooth along all axes, along one of them, rough, sparse, with far values between, or almost flat.
+/// Smooth along all axes, along one of them, rough, sparse, with far values between, almost flat, or growing from
+/// one to the next.
 fn number(kind: u64, i: u64, row: u64, plane: u64, random: &mut Random) -> f64 {
     let (x, y, z) = ((i % row) as f64, (i / row % plane.max(1)) as f64, (i / row / plane.max(1)) as f64);
     let noise = random.below(1 << 20) as f64 / f64::from(1 << 20) - 0.5;
@@ -47,7 +48,9 @@ fn number(kind: u64, i: u64, row: u64, plane: u64, random: &mut Random) -> f64 {
         4 if random.below(2000) == 0 => noise * 1e30,
         4 => 0.01 * x + 1e-4 * noise,
         5 => noise * 40.0 + (0.3 * x).sin() * 2e4,
-        _ => f64::from(u8::from(i == 77)),
+        6 => f64::from(u8::from(i == 77)),
+        7 => 70.0 * i as f64 + (noise * 6.0).round(),
+        _ => 1e4 - 40.0 * i as f64 + 39.0 * noise,
     }
 }
 
@@ -164,7 +167,7 @@ fn check<E: Multiple, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
             let params = params.with_bound(*mode, *bound);
             let shape = Predict.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();
-            for kind in (0..7).filter(|kind| !is_short || (kind + k as u64).is_multiple_of(2)) {
+            for kind in (0..9).filter(|kind| !is_short || (kind + k as u64).is_multiple_of(2)) {
                 let (row, plane) = (lens[lens.len() - 1], lens.len().checked_sub(2).map_or(1, |i| lens[i]));
                 let numbers = (0..dims.count()).map(|i| number(kind, i, row, plane, &mut random));
                 let mut data = bytes(dtype, numbers.collect::<Vec<_>>().into_iter());

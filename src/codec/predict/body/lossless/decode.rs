@@ -1,5 +1,7 @@
 //! What a tile's form says, read and undone.
 
+use super::passes::Zigzag;
+use super::slope::{self, Add};
 use super::{Form, Order, Prediction};
 use crate::codec::predict::code::decode::Own;
 use crate::codec::predict::code::low::Low;
@@ -43,8 +45,9 @@ impl Buffers {
 }
 
 /// What stands between base and states.
-pub struct Side<'a> {
+pub struct Side<'a, W> {
     form: Form,
+    slope: W,
     has_table: bool,
     buffers: &'a Buffers,
     decimals: Option<Decimals<'a>>,
@@ -52,34 +55,52 @@ pub struct Side<'a> {
     low: Option<(Low, &'a [u8])>,
 }
 
-impl<'a> Side<'a> {
+impl<'a, W: Word> Side<'a, W> {
     /// Reads it for a tile of `n` elements, with a table if it `has_table`.
     #[inline(never)]
-    pub fn read<E: Element>(
+    pub fn read(
         form: Form,
         has_table: bool,
         rest: &mut &'a [u8],
         n: usize,
         buffers: &'a mut Buffers,
-    ) -> Result<Side<'a>> {
+    ) -> Result<Side<'a, W>> {
+        let slope = slope::read(form.slope, rest)?;
         let decimals = match form.order {
-            Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
+            Order::Decimals => Some(Decimals::read(rest, n, size_of::<W>())?),
             _ => None,
         };
-        let list = if form.order == Order::Ranks { ranks::read::<E::Word>(rest)? } else { &[] };
+        let list = if form.order == Order::Ranks { ranks::read::<W>(rest)? } else { &[] };
         if form.prediction == Prediction::Lags {
             lags::read(rest, n, &mut buffers.lags)?;
         }
         if has_table {
             buffers.read_table(rest, if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS })?;
         }
-        let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
-        Ok(Side { form, has_table, buffers, decimals, list, low })
+        let low = if form.low { Some(Low::read(rest, n, W::BITS)?) } else { None };
+        Ok(Side { form, slope, has_table, buffers, decimals, list, low })
     }
 
     /// The zero bits that words leave out, if that is all there is to them.
     pub fn plain_shift(&self) -> Option<u32> {
         (self.form == Form::plain(self.form.shift)).then_some(self.form.shift)
+    }
+
+    /// The same beside a slope; 0 where there is none.
+    pub fn sloped_shift(&self) -> Option<(u32, W)> {
+        let Form { shift, slope, .. } = self.form;
+        (self.form == Form { slope, ..Form::plain(shift) }).then_some((shift, self.slope))
+    }
+
+    /// What is left to say of words whose slope is undone.
+    fn without_slope(&self) -> Side<'a, W> {
+        let form = Form { slope: 0, low: false, ..self.form };
+        Side { form, slope: W::ZERO, has_table: false, low: None, ..*self }
+    }
+
+    /// Whether codes have no sign.
+    pub fn has_slope(&self) -> bool {
+        self.form.slope > 0
     }
 
     /// The tile's table.
@@ -89,9 +110,34 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Codes of a tile with a slope become codes of one without, and without differences. Apart from `Restore`, so that the
+/// code of other tiles stays one piece.
+pub struct Flatten<'a, 's, W> {
+    pub side: &'a Side<'s, W>,
+    pub set: u8,
+    pub lens: [usize; AXES],
+    pub words: &'a mut [W],
+}
+
+impl<'s, W: Word> Task for Flatten<'_, 's, W> {
+    type Done = Result<Side<'s, W>>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> Result<Side<'s, W>> {
+        let Flatten { side, set, lens, words } = self;
+        if let Some((low, plane)) = &side.low {
+            low.complete(plane, words)?;
+        }
+        lorenzo::inverse(set, lens, words);
+        Add { slope: side.slope, words: &mut *words }.run(l);
+        Zigzag { codes: words }.run(l);
+        Ok(side.without_slope())
+    }
+}
+
 /// Codes of a tile become its elements.
 pub struct Restore<'a, E: Element> {
-    pub side: &'a Side<'a>,
+    pub side: &'a Side<'a, E::Word>,
     pub set: u8,
     pub base: E::Word,
     pub lens: [usize; AXES],

@@ -1,6 +1,7 @@
 //! The form that a tile takes, by what codes are going to cost.
 
 use super::passes::*;
+use super::slope::{self, Ends, Least, Rise, Widths};
 use super::{Form, Order, Prediction, sample};
 use crate::codec::predict::code::encode::{Of, Own};
 use crate::codec::predict::code::low::Low;
@@ -146,6 +147,7 @@ pub struct Choice<W> {
     pub base: W,
     /// It brings a table.
     pub own_table: bool,
+    slope: W,
     low: Low,
     digits: u8,
     /// Parts of a bit that it costs.
@@ -155,13 +157,14 @@ pub struct Choice<W> {
 impl<W: Word> Choice<W> {
     /// One of which nothing but form and base is known.
     fn new(form: Form, base: W) -> Choice<W> {
-        Choice { form, set: 0, base, own_table: false, low: Low::default(), digits: 0, cost: 0 }
+        Choice { form, set: 0, base, own_table: false, slope: W::ZERO, low: Low::default(), digits: 0, cost: 0 }
     }
 
     /// Writes what stands between base and states; the codes become what the coder gets of them.
     pub fn write_side(&self, n: usize, forms: &mut Forms<W>, side: &mut Vec<u8>) {
         let Forms { best, buffers: Buffers { odd, list, lags, tables, .. }, .. } = forms;
         side.clear();
+        slope::write(self.slope, self.form.slope, side);
         if self.form.order == Order::Ranks {
             ranks::write(list, side);
         }
@@ -206,6 +209,14 @@ enum LowBits {
     Known(u32),
 }
 
+/// A slope that is worth while: which low bits of its codes stand beside the coder, and what these cost.
+#[derive(Clone, Copy)]
+struct Risen<W> {
+    rise: Rise<W>,
+    low: LowBits,
+    cost: u64,
+}
+
 /// All of a tile, or a part of it.
 #[derive(Clone, Copy)]
 struct Part {
@@ -247,6 +258,8 @@ struct Tile<'a, E: Element> {
     magnitudes: Form,
     /// Taken from its words.
     base: E::Word,
+    /// Their slope.
+    rise: Option<Risen<E::Word>>,
 }
 
 /// Chooses for the tile with these elements and lengths; its codes are left in `best`.
@@ -266,12 +279,14 @@ pub fn choose<E: Element>(
     p.run(Ordered::<E> { elements, shift: numbers.shift, base, words: &mut forms.words[..n] });
     let allowed = plan.grid.set();
     let set = forms.axes(p, allowed, lens, n);
-    let tile = Tile::<E> { elements, lens, allowed, set, numbers, magnitudes, base };
+    let rise = forms.rise(p, lens, Choice { set, ..Choice::new(numbers, base) }, n);
+    let tile = Tile::<E> { elements, lens, allowed, set, numbers, magnitudes, base, rise };
     let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
     match sample::share(n) {
         Some(share) => {
-            let (costs, low) = forms.look(p, &tile, share as u64);
+            let (mut costs, low) = forms.look(p, &tile, share as u64);
             let special = forms.special(p, &tile, &costs);
+            costs[AXES_FORM] = tile.rise.map_or(costs[AXES_FORM], |risen| risen.cost);
             let tried = sample::tried(costs, special.is_none());
             (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| forms.plain(p, &tile, f, low, &mut best));
             if let Some(special) = special {
@@ -354,7 +369,8 @@ impl<W: Word> Forms<'_, W> {
         }
         let [far, along] = p.run(lags::Ask { words, set, lens, seen: &mut self.buffers.seen }).map(u64::from);
         // Differences at distances are as much shorter than those along axes as their bits are fewer.
-        let least = costs.iter().fold(u64::MAX, |least, cost| least.min(*cost));
+        let risen = tile.rise.map_or(u64::MAX, |risen| risen.cost);
+        let least = costs.iter().fold(risen, |least, cost| least.min(*cost));
         (far * costs[AXES_FORM] < along * least).then_some(Special::Lags)
     }
 
@@ -379,12 +395,33 @@ impl<W: Word> Forms<'_, W> {
             costs[NUMBERS] = choice.cost;
         }
         sample::words(|i| self.words[i].add(base), n, self.codes);
-        costs[SYMBOLS_FORM] = self.symbols(p, numbers, part, true).cost;
+        costs[SYMBOLS_FORM] = self.look_at_symbols(p, tile, numbers, part);
         if E::EXPONENT_BITS > 0 {
             sample::words(|i| magnitude(elements[i], magnitudes.shift), n, self.codes);
-            costs[MAGNITUDES] = self.symbols(p, magnitudes, part, false).cost;
+            costs[MAGNITUDES] = self.look_at_symbols(p, tile, magnitudes, part);
         }
         (costs, LowBits::Known(along.low.bits))
+    }
+
+    /// What samples cost as symbols in an order, which stand as codes. Codes without low bits take them where any other
+    /// element of the tile has their symbol.
+    fn look_at_symbols<E: Element<Word = W>>(&mut self, p: impl Level, tile: &Tile<E>, form: Form, part: Part) -> u64 {
+        let is_signed = form.order == Order::Numbers;
+        let choice = self.symbols(p, form, part, is_signed);
+        let Low { bits, bare, bare_codes } = choice.low;
+        if bare_codes == 0 {
+            return choice.cost;
+        }
+        let sign = if is_signed { W::SIGN } else { W::ZERO };
+        let codes = &mut self.codes[..tile.elements.len()];
+        if is_signed {
+            codes.iter_mut().zip(&*self.words).for_each(|(code, w)| *code = w.add(tile.base) ^ sign);
+        } else {
+            codes.iter_mut().zip(tile.elements).for_each(|(code, bits)| *code = magnitude(*bits, form.shift));
+        }
+        let symbol = ((choice.base ^ sign) >> bits).add(W::from_u64(bare.into()));
+        let is_bare = p.run(LowOf { codes, bits, symbol }) == W::ZERO;
+        choice.cost + if is_bare { 0 } else { part.share * BIT * bare_codes as u64 * u64::from(bits) }
     }
 
     /// Tries a plain form.
@@ -399,7 +436,10 @@ impl<W: Word> Forms<'_, W> {
         let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
         let n = elements.len();
         let choice = match form {
-            AXES_FORM => Some(self.differences(p, lens, Choice { set, ..Choice::new(numbers, base) }, n, low)),
+            AXES_FORM => {
+                let choice = Choice { set, ..Choice::new(numbers, base) };
+                Some(self.differences(p, lens, choice, tile.rise, n, low))
+            }
             MAGNITUDES => {
                 let codes = self.codes[..n].iter_mut().zip(elements);
                 codes.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
@@ -433,7 +473,8 @@ impl<W: Word> Forms<'_, W> {
         let choice = match special {
             Special::Ranks => {
                 ranks::words(elements, &self.buffers.list, &mut self.codes[..n]);
-                let mut choice = self.symbols(p, Form { order: Order::Ranks, ..Form::plain(0) }, Part::all(n), false);
+                let form = Form { order: Order::Ranks, ..Form::plain(0) };
+                let mut choice = self.symbols(p, form, Part::all(n), false);
                 choice.cost += BIT * ranks::cost(&self.buffers.list);
                 Some(choice)
             }
@@ -464,22 +505,70 @@ impl<W: Word> Forms<'_, W> {
         let form = Form { order: Order::Decimals, ..Form::plain(0) };
         let set = self.axes(p, allowed, lens, n);
         let choice = Choice { set, digits, ..Choice::new(form, base) };
-        let mut choice = self.differences(p, lens, choice, n, LowBits::Open);
+        let rise = self.rise(p, lens, choice, n);
+        let mut choice = self.differences(p, lens, choice, rise, n, LowBits::Open);
         choice.cost += BIT * decimals::cost(&self.buffers.odd);
         Some(choice)
     }
 
-    /// Words, from which the base is taken, by their differences along the axes of a choice.
+    /// Words, from which the base is taken, by their differences along the axes of a choice, or with a slope.
     fn differences(
         &mut self,
         p: impl Level,
         lens: [usize; AXES],
         choice: Choice<W>,
+        risen: Option<Risen<W>>,
         n: usize,
         low: LowBits,
     ) -> Choice<W> {
+        if let Some(Risen { rise, low, .. }) = risen {
+            let (words, codes) = (&self.words[..n], &mut self.codes[..n]);
+            p.run(slope::Codes { rise, words, codes });
+            return self.sloped(p, choice, rise, Part::all(n), low);
+        }
         p.run(Differences { set: choice.set, lens, words: &self.words[..n], codes: &mut self.codes[..n] });
         self.tokens(p, choice, Part::all(n), low)
+    }
+
+    /// The slope of words that rise along a row, or fall, where samples take less with one.
+    fn rise(&mut self, p: impl Level, lens: [usize; AXES], choice: Choice<W>, n: usize) -> Option<Risen<W>> {
+        if choice.set != 1 || lens[0] != n || n < slope::FEWEST {
+            return None;
+        }
+        let share = sample::share(n).unwrap_or(1) as u64;
+        let words = &self.words[..n];
+        let part = Part { n: p.run(sample::Differences { set: 1, lens, words, sample: self.codes }), share };
+        let ends = p.run(Ends { words: &self.codes[1..part.n] });
+        let steps = slope::steps(ends, || p.run(Least { words, line: None }))?;
+        let of_steps = p.run(Widths { words: &self.codes[1..part.n], least: ends.0 });
+        p.run(Zigzag { codes: &mut self.codes[..part.n] });
+        let signed = self.tokens(p, choice, part, LowBits::Open).cost;
+        let words = &self.words[..n];
+        let step = slope::step(words);
+        sample::words(|i| words[i].sub(slope::times(step, i)), n, self.codes);
+        let least = p.run(Ends { words: &self.codes[..part.n] }).0;
+        let of_line = p.run(Widths { words: &self.codes[..part.n], least });
+        let rise = if of_line < of_steps {
+            let first = p.run(Least { words, line: Some(step) });
+            self.codes[..part.n].iter_mut().for_each(|code| *code = code.sub(first));
+            Rise { slope: step, line: Some(first) }
+        } else {
+            p.run(sample::Differences { set: 1, lens, words, sample: self.codes });
+            self.codes[1..part.n].iter_mut().for_each(|code| *code = code.sub(steps));
+            Rise { slope: steps, line: None }
+        };
+        let Choice { low, cost, .. } = self.sloped(p, choice, rise, part, LowBits::Open);
+        (cost + cost / slope::WORTH < signed).then_some(Risen { rise, low: LowBits::Known(low.bits), cost })
+    }
+
+    /// What the codes of a row with a slope cost as tokens.
+    fn sloped(&mut self, p: impl Level, choice: Choice<W>, rise: Rise<W>, part: Part, low: LowBits) -> Choice<W> {
+        let length = slope::length(rise.slope);
+        let form = Form { slope: length, ..choice.form };
+        let base = choice.base.add(rise.line.unwrap_or(W::ZERO));
+        let choice = Choice { form, set: rise.set(), base, slope: rise.slope, ..choice };
+        let choice = self.tokens(p, choice, part, low);
+        Choice { cost: choice.cost + BIT * slope::cost(length), ..choice }
     }
 
     /// The same words by their distances from earlier ones.
@@ -589,7 +678,7 @@ impl<W: Word> Forms<'_, W> {
         let low = Low { bits, bare: if bare_codes > 0 { symbol } else { 0 }, bare_codes };
         let form = Form { prediction: Prediction::Symbols, low: bits > 0, ..form };
         let base = first ^ sign;
-        Choice { form, set: 0, base, own_table: true, low, digits: 0, cost: least_cost }
+        Choice { set: 0, own_table: true, low, cost: least_cost, ..Choice::new(form, base) }
     }
 }
 

@@ -6,6 +6,7 @@ pub mod decode;
 pub mod encode;
 pub mod passes;
 pub mod sample;
+pub mod slope;
 
 use crate::codec::predict::map::decimals;
 use crate::error::{Result, fail};
@@ -49,6 +50,8 @@ pub struct Form {
     pub prediction: Prediction,
     /// Low bits of codes stand beside the coder.
     pub low: bool,
+    /// How long a slope is: 0 for none. With one codes stand for numbers that are not negative.
+    pub slope: u32,
 }
 
 impl Form {
@@ -59,23 +62,29 @@ impl Form {
 
     /// The number.
     pub fn to_bits(self) -> u16 {
-        let bits = self.shift | (self.order as u32) << 6 | (self.prediction as u32) << 8 | u32::from(self.low) << 10;
-        bits as u16
+        let bits = self.shift | (self.order as u32) << 6 | (self.prediction as u32) << 8;
+        (bits | u32::from(self.low) << 10 | self.slope << 11) as u16
     }
 
     /// Reads the number for elements of a type; `has_table`: the tile brings its own.
     pub fn read<E: Element>(bits: u16, has_table: bool) -> Result<Form> {
         let order = [Order::Numbers, Order::Magnitudes, Order::Decimals, Order::Ranks].get(usize::from(bits >> 6 & 3));
         let prediction = [Prediction::Axes, Prediction::Symbols, Prediction::Lags].get(usize::from(bits >> 8 & 3));
-        let (Some(order), Some(prediction), 0) = (order, prediction, bits >> 11) else {
+        let (Some(order), Some(prediction), 0) = (order, prediction, bits >> 13) else {
             return fail!(Corrupt, "a tile has form {bits:#x}");
         };
-        let form =
-            Form { shift: u32::from(bits & 63), order: *order, prediction: *prediction, low: bits >> 10 & 1 == 1 };
+        let form = Form {
+            shift: u32::from(bits & 63),
+            order: *order,
+            prediction: *prediction,
+            low: bits >> 10 & 1 == 1,
+            slope: u32::from(bits >> 11 & 3),
+        };
         let legal = form.shift < E::Word::BITS
             && (form.order != Order::Decimals || decimals::has::<E>())
             && (matches!(form.order, Order::Numbers | Order::Magnitudes) || form.shift == 0)
-            && (form.prediction != Prediction::Symbols || has_table);
+            && (form.prediction != Prediction::Symbols || has_table)
+            && (form.prediction == Prediction::Axes || form.slope == 0);
         if !legal {
             return fail!(Corrupt, "{form:?} is no form of elements of {} bits", E::Word::BITS);
         }
