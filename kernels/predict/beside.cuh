@@ -68,4 +68,38 @@ template <class T> SELDOM void look_beside(Desk<T>& d) {
     __syncthreads();
 }
 
+// The least number that is within the relative bound of the next one above missing value k, which then takes its place;
+// infinite where no number may do so. A zero that is not a missing value, but equal to one, must not become another.
+template <class T> DEV double least_beside(const Desk<T>& d, u32 k) {
+    const Header& head = d.head;
+    const u64 bits = head.missing[k], sign = 1ull << (T::BITS - 1), magnitude = bits & (sign - 1),
+              infinity = T::BITS == 64 ? 0x7ffull << 52 : 0xffull << 23, next = bits & sign ? bits - 1 : bits + 1;
+    bool there = magnitude < infinity && (next & (sign - 1)) < infinity && d.bound < 1.0;
+    for (u32 j = 0; j < head.values; j++) there &= next != head.missing[j] && (head.missing[j] & (sign - 1)) != 0;
+    if (!there) return float_of(0x7ffull << 52);
+    const double number = ::number_of(next, head.dtype);
+    return just_above(just_above(just_above(number / (number > 0.0 ? 1.0 + d.bound : 1.0 - d.bound))));
+}
+
+// Whether all elements whose rounded words are missing values are within the relative bound of the next larger numbers,
+// too; tells tile and array. For a whole block; a barrier before and behind.
+template <class T> SELDOM bool all_come_beside(Desk<T>& d, const typename T::Word* rounded) {
+    u32 too_far = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < d.head.values; k++) {
+        const double least = least_beside(d, k);
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < d.n; i += blockDim.x)
+            too_far |= rounded[i] == (typename T::Word)d.head.missing[k] &&
+                       (double)Quantizer<T>::number_of_element(d.elements()[i]) < least;
+    }
+    if (block_or(too_far, d.part)) return false;
+    if (threadIdx.x == 0) {
+        d.beside = 1;
+        add_relaxed(&d.control->disagreement, (u64)1);
+    }
+    __syncthreads();
+    return true;
+}
+
 }    // namespace predict

@@ -1,6 +1,7 @@
 // A tile within the bound to a body: src/codec/predict/body/encode.rs in CUDA.
 #pragma once
 #include "choose.cuh"
+#include "beside.cuh"
 #include "code.cuh"
 #include "tile.cuh"
 
@@ -397,7 +398,7 @@ template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 
     const Word* const elements = d.elements();
     Word* const words = d.numbers_of_bins();
     Word all = 0;
-    u32 bad = 0;
+    u32 bad = 0, collided = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
         Word w = elements[i];
@@ -406,13 +407,14 @@ template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 
             const bool special = a >= infinity;
             bad |= (special && (a & low)) || (!special && rounded >= infinity) || (a < (Word)1 << MANTISSA && a != 0);
             w = rounded | (w & sign);
-            bad |= collides(d, w);
+            collided |= collides(d, w);
         }
         words[i] = w;
         all |= w;
     }
     if (threadIdx.x == 0) d.patch_halves = 0;
-    if (block_or(bad, d.part)) return false;
+    const u32 both = block_or(bad | collided << 1, d.part);
+    if (both & 1 || (both && !all_come_beside(d, words))) return false;
     all = block_or(all, d.part);
     const u32 shift = all ? T::BITS == 64 ? top_bit((u64)all & (0 - (u64)all)) : top_bit((u32)all & (0 - (u32)all)) : 0;
     const auto ordered = [&](Word w) {

@@ -13,7 +13,6 @@
 #pragma once
 #include "../common/range.cuh"
 #include "lossless.cuh"
-#include "beside.cuh"
 #include "missing.cuh"
 
 namespace predict {
@@ -170,6 +169,7 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
     d.border = T::BITS == 32 ? (typename T::Float)BORDER_F32 : (typename T::Float)BORDER_F64;
     d.drop = plan.rounded ? plan.drop : 0;
     d.abs_bound = plan.abs_bound;
+    d.bound = a.bound;
     d.lossless = !plan.step_w && !d.drop;
     d.aligned = (u64)d.item.src % (T::BITS / 8) == 0;
     d.collisions = 0;

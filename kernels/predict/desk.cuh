@@ -265,7 +265,7 @@ template <class T> struct Desk {
     Meaning<T> meaning;
     typename T::Float border;
     u32 drop;    // mantissa bits that mode rel rounds off
-    double abs_bound;
+    double abs_bound, bound;    // the latter as it was asked for
     u32 lossless;
     Word colliding[MAX_MISSING];    // bins, or rounded bits, of missing values
     u32 collisions;

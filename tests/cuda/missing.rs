@@ -346,7 +346,7 @@ fn numbers_that_are_rounded_to_missing_values() {
     let (mut round, mut with_next, mut exact) = (0usize, 0, 0);
     for dtype in FLOATS {
         for (marks, bound) in [(&[2.5][..], 0.01), (&[-6.0, 1.0], 0.02), (&[-6.0, 4.0], 0.125), (&[3.0, 0.0], 0.01)] {
-            for profile in [Profile::Adaptive, Profile::Fast] {
+            for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
                 let per_chunk = 16384 / dtype.size();
                 // Chunks of numbers near, of one number alone, and of numbers here and there; a short one.
                 let number = |r: &mut Random, i: usize| match (i / per_chunk % 3, i % 7) {

@@ -231,6 +231,15 @@ impl ChunkCodec for Tiles<'_> {
         self.plan.bins.is_some()
     }
 
+    fn came_beside(&self, encoder: &Encoder) -> bool {
+        match &encoder.buffers {
+            ByWord::U8(_) => false,
+            ByWord::U16(one) => one.came_beside,
+            ByWord::U32(one) => one.came_beside,
+            ByWord::U64(one) => one.came_beside,
+        }
+    }
+
     fn encoder(&self) -> Result<Encoder> {
         Encoder::new(self.plan, self.isa)
     }

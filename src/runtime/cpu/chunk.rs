@@ -96,8 +96,9 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         data.watched = self.watcher.is_some();
         data.beside = self.besides.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
         let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
-        self.besides.note(self.codec.came_beside(&self.encoder));
-        if data.beside && kind == Kind::Constant {
+        let came = self.codec.came_beside(&self.encoder);
+        self.besides.note(came);
+        if (data.beside || came) && kind == Kind::Constant {
             besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
         }
         if let Some(watcher) = &mut self.watcher {
@@ -211,8 +212,9 @@ impl Masker {
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
         let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });
-        besides.note(codec.came_beside(encoder));
-        if rest.beside && kind == Kind::Constant {
+        let came = codec.came_beside(encoder);
+        besides.note(came);
+        if (rest.beside || came) && kind == Kind::Constant {
             let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
             besides::replace(self.isa, layout, false, &mut body[..self.size]);
         }

@@ -19,13 +19,13 @@ use crate::codec::predict::format::*;
 use crate::codec::predict::map::lattice::{Bins, Multiple};
 use crate::codec::predict::map::order::{from_bits, ordered};
 use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::{self, Bits, Survey};
+use crate::codec::predict::map::survey::{self, Bits, Survey, element_bits};
 use crate::codec::predict::predict::axes::{self, Choice};
 use crate::container::Kind;
 use crate::error::Result;
 use crate::host::memory::{Aligned, Integer, boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::quantize::{Plain, mantissa_and_bias};
+use crate::primitives::quantize::{Element, Plain, mantissa_and_bias};
 use crate::primitives::rans::Words;
 use crate::primitives::round;
 use crate::primitives::word::Word;
@@ -42,6 +42,8 @@ pub struct Buffers<W: Integer> {
     short: CodeBuffers,
     /// Those of multiples; ways that need none of these lend their room.
     closed: closed_loop::Buffers,
+    /// Whether an element of the tile comes back as the number next to a missing value.
+    pub came_beside: bool,
     /// What stands between base and states.
     side: Vec<u8>,
     /// What stands before the words of a sparse tile, and these.
@@ -69,6 +71,7 @@ impl<W: Word> Buffers<W> {
             counts: TokenCounts::new()?,
             short: CodeBuffers::new(grid, W::BITS as usize)?,
             closed: closed_loop::Buffers::new(plan)?,
+            came_beside: false,
             side,
             sparse: (head, filled(sparse::MOST_WORDS, 0)?),
             lossless: lossless::Buffers::new(grid)?,
@@ -88,6 +91,7 @@ pub fn tile<E: Multiple>(
     let size = size_of::<E::Word>();
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
+    buffers.came_beside = false;
     let within_bound = match &plan.bins {
         _ if plan.is_lossless() => lossless_tile::<E>(p, plan, lens, u64::MAX, buffers, data, out),
         Some(bins) => {
@@ -266,9 +270,14 @@ fn by_bits<E: Multiple>(
     let words = &mut buffers.words[..n];
     p.load(plan.big_endian, data, words);
     if let Some(keep) = keep_bits {
-        let is_rounded = round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
-        if !is_rounded || collides(plan, words) {
+        if !round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep) {
             return None;
+        }
+        if collides(plan, words) {
+            if !all_come_beside::<E>(plan, words, data) {
+                return None;
+            }
+            buffers.came_beside = true;
         }
     }
     let any = words.iter().fold(E::Word::ZERO, |any, w| any | *w);
@@ -331,6 +340,18 @@ const FLAT: usize = 64;
 
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
     plan.collisions().iter().any(|x| words.iter().fold(false, |any, w| any | (w.to_u64() == *x)))
+}
+
+/// Whether all elements that are rounded to missing values are within the bound of the next larger numbers, too, which
+/// then take their places.
+#[cold]
+#[inline(never)]
+fn all_come_beside<E: Element>(plan: &Plan, rounded: &[E::Word], data: &[u8]) -> bool {
+    let number = |i: usize| plan.layout.dtype.number(element_bits::<E::Word>(plan.big_endian, data, i).to_u64());
+    plan.collisions().iter().all(|missing| {
+        let least = plan.least_beside(*missing);
+        rounded.iter().enumerate().all(|(i, word)| word.to_u64() != *missing || number(i) >= least)
+    })
 }
 
 /// The patches of a tile, as they stand in its body.

@@ -1,10 +1,10 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::lattice::{Bins, Lattice, MULTIPLIERS};
-use crate::bound::Step;
+use crate::bound::{self, Step};
 use crate::codec::predict::format::{CODEC_PREDICT, Grid};
 use crate::codec::promise::{self, Promise};
-use crate::container::missing::MAX_MISSING;
+use crate::container::missing::{MAX_MISSING, next_above};
 use crate::container::{Header, Layout, Missing};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -27,6 +27,8 @@ pub struct Plan {
     pub keep_bits: Option<u32>,
     /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
     colliding: ([u64; MAX_MISSING], usize),
+    /// What was asked for.
+    bound: f64,
 }
 
 impl Plan {
@@ -46,6 +48,7 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
+            bound: params.bound,
         };
         for bits in layout.shape.missing.bits() {
             let collides = match &plan.bins {
@@ -63,6 +66,16 @@ impl Plan {
     /// The bins, or rounded bits, that no element may become: those of missing values.
     pub fn collisions(&self) -> &[u64] {
         &self.colliding.0[..self.colliding.1]
+    }
+
+    /// The least number that is within the relative bound of the next one above a missing value, which then takes its
+    /// place; infinite where no number may do so. A zero that is not a missing value, but equal to one, must not become
+    /// another number.
+    pub fn least_beside(&self, bits: u64) -> f64 {
+        let (dtype, missing) = (self.layout.dtype, self.layout.shape.missing.bits());
+        let has_zero = missing.iter().any(|bits| dtype.number(*bits) == 0.0);
+        let next = next_above(dtype, bits).filter(|next| !has_zero && !missing.contains(next));
+        next.map_or(f64::INFINITY, |next| bound::least_relative(dtype.number(next), self.bound))
     }
 
     /// The same where elements may be restored as a missing value.
@@ -109,6 +122,7 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: ([0; MAX_MISSING], 0),
+            bound: header.bound,
         })
     }
 }
