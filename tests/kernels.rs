@@ -58,6 +58,7 @@ fn constants_h() -> String {
         ("SUBMODE_SPECIAL", SubMode::Special as u64),
         ("SPECIAL_EXPONENT", Special::Exponent as u64),
         ("SPECIAL_DELTA2", Special::Delta2 as u64),
+        ("SPECIAL_COUNTDOWN", Special::Countdown as u64),
         ("MODE_LOSSLESS", Mode::Lossless as u64),
         ("MODE_ABS", Mode::Abs as u64),
         ("MODE_NOA", Mode::Noa as u64),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::constants::*;
+use super::countdown;
 use super::exponent_map as exponent;
 use super::parts::{Parts, zero};
 use super::plan::Plan;
@@ -245,6 +246,10 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         (SubMode::Special, Special::Exponent) => {
             finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
+        (SubMode::Special, Special::Countdown) if E::EXPONENT_BITS > 0 => {
+            let top = countdown::top(base, E::EXPONENT_BITS);
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| countdown::decode(c, top));
+        }
         (mode, _) => {
             p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
             finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
@@ -307,6 +312,10 @@ fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
             finish::<E, _, S, P>(plan, parts, codes, out, |c| {
                 exponent::decode(E::Word::from_u64(c.to_u64()), E::EXPONENT_BITS)
             });
+        }
+        (SubMode::Special, Special::Countdown) if E::EXPONENT_BITS > 0 => {
+            let top = countdown::top(base, E::EXPONENT_BITS);
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| countdown::decode(E::Word::from_u64(c.to_u64()), top));
         }
         (mode, _) => {
             let mut sums = [0; S];
