@@ -241,7 +241,7 @@ fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
             (Mode::Abs, 1e-42),
         ] {
             let bounded = of(mode, bound);
-            // Codec sleek tries the exponent map alone in mode lossless only, and has none where bits are rounded off.
+            // Codec sleek tries a countdown alone in mode lossless only, and has none where bits are rounded off.
             let most = match (profile, mode) {
                 (Profile::Small, _) => lossless,
                 (_, Mode::Rel) if dtype.size() == 2 => continue,

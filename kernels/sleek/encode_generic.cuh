@@ -618,8 +618,8 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     };
     template <class W> using KeptOf = typename Kept<W, is_narrow16<W>()>::Type;
 
-    // The integers in the tile to their codes; `most` is the largest one. The OR of a subchunk's codes, the width that they speak for, and what is
-    // kept of the strip.
+    // The integers in the tile to their codes; `most` is the largest one. The OR of a subchunk's codes, the width that
+    // they speak for, and what is kept of the strip.
     template <class W>
     DEV typename W::Word encode(u32 mode, typename W::Word base, typename W::Word most, u32& fitting,
                                 KeptOf<W>& kept) const {

@@ -24,17 +24,17 @@
 //!    equal, none.
 //!
 //! Words that all end in zeros are coded without these, and so without the countdown. With their zeros it may take less
-//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the countdown in every subchunk that has
-//! not zeros alone, with exceptions and without step 3. The smaller one is kept.
+//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the countdown in every subchunk that
+//! has not zeros alone, with exceptions and without step 3. The smaller one is kept.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
 //! 1–6 % in all.
 
 use super::plan::{Countdown, Plan};
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
+use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
@@ -408,8 +408,8 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 
 impl<W: Word> Choices<W> {
     /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
-    /// still to be coded: those of zeros alone where a mode stands `alone`, whose exceptions are to save more than bytes
-    /// at the payload's end that are none of a code (there are some in chunks of 64-bit words).
+    /// still to be coded: those of zeros alone where a mode stands `alone`, whose exceptions are to save more than
+    /// bytes at the payload's end that are none of a code (there are some in chunks of 64-bit words).
     #[inline(always)]
     fn settle<const S: usize>(&mut self, alone: bool, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];

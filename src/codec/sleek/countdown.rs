@@ -1,5 +1,6 @@
-//! Countdown: magnitudes of floats counted down from a top that all of a subchunk are below, the sign at the low end, so
-//! that the largest numbers get the shortest codes; zeros get shorter ones still (docs/reference/codecs/sleek.md §5).
+//! Countdown: magnitudes of floats counted down from a top that all of a subchunk are below, the sign at the low end,
+//! so that the largest numbers get the shortest codes; zeros get shorter ones still (docs/reference/codecs/sleek.md
+//! §5).
 
 use crate::primitives::word::Word;
 
