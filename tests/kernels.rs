@@ -34,7 +34,7 @@ fn kernels() -> PathBuf {
 /// `kernels/common/constants.h` as the constants of the crate make it.
 fn constants_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 48] = [
+    let numbers: [(&str, u64); 49] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),

@@ -285,10 +285,13 @@ fn by_countdown<W: Word, const S: usize>(
     by_countdown < own
 }
 
-/// The largest of the words rotated left by one bit: that of `most`, the largest one as signed numbers, or of the
-/// largest as unsigned ones.
+/// The largest of the words rotated left by one bit: that of `most`, the largest one as signed numbers, or, where both
+/// signs are there, of the largest as unsigned ones.
 #[inline(always)]
-fn largest<W: Word, const S: usize>(x: &[W; S], most: W) -> W {
+fn largest<W: Word, const S: usize>(x: &[W; S], least: W, most: W) -> W {
+    if (least ^ most) & W::SIGN == W::ZERO {
+        return most.rotl(1);
+    }
     let largest = x.iter().fold(W::ZERO, |largest, x| largest.max(*x));
     largest.rotl(1).max(most.rotl(1))
 }
@@ -339,7 +342,7 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
                 bases[i] = match $mode {
                     SubMode::Offset => least[i],
                     SubMode::Special if E::EXPONENT_BITS > 0 && special == Special::Countdown => {
-                        countdown::base(largest(&own[i], most[i]), E::EXPONENT_BITS)
+                        countdown::base(largest(&own[i], least[i], most[i]), E::EXPONENT_BITS)
                     }
                     _ => own[i][0],
                 };

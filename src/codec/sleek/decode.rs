@@ -250,13 +250,12 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         (SubMode::Special, Special::Exponent) => {
             finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
-        (mode, special) => {
-            if E::EXPONENT_BITS > 0 && special == Special::Countdown && mode == SubMode::Special {
-                let top = countdown::top(base, E::EXPONENT_BITS);
-                (0..S).for_each(|i| codes[i] = countdown::decode(codes[i], top));
-            } else {
-                p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
-            }
+        (SubMode::Special, Special::Countdown) if E::EXPONENT_BITS > 0 => {
+            let top = countdown::top(base, E::EXPONENT_BITS);
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| countdown::decode(c, top));
+        }
+        (mode, _) => {
+            p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
             finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
         }
     }
