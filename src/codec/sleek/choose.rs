@@ -451,10 +451,10 @@ impl<W: Word> Choices<W> {
     #[inline(always)]
     pub fn may_exceed_countdown<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
         let mut codes = [W::ZERO; SUBCHUNKS];
-        for s in 0..SUBCHUNKS {
-            let (least, most) = (all.least[s] << shift, all.most[s] << shift);
+        for (code, (least, most)) in codes.iter_mut().zip(all.least.iter().zip(&all.most)) {
+            let (least, most) = (*least << shift, *most << shift);
             let top = countdown::top_of(least, most, E::EXPONENT_BITS);
-            codes[s] = countdown::encode(least, top) | countdown::encode(most, top);
+            *code = countdown::encode(least, top) | countdown::encode(most, top);
         }
         let narrowest = codes.iter().fold(!W::ZERO, |least, code| least.min(*code));
         let bytes = self.bytes::<S>();
