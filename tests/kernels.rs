@@ -34,7 +34,7 @@ fn kernels() -> PathBuf {
 /// `kernels/common/constants.h` as the constants of the crate make it.
 fn constants_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 48] = [
+    let numbers: [(&str, u64); 49] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),
@@ -58,6 +58,7 @@ fn constants_h() -> String {
         ("SUBMODE_SPECIAL", SubMode::Special as u64),
         ("SPECIAL_EXPONENT", Special::Exponent as u64),
         ("SPECIAL_DELTA2", Special::Delta2 as u64),
+        ("SPECIAL_COUNTDOWN", Special::Countdown as u64),
         ("MODE_LOSSLESS", Mode::Lossless as u64),
         ("MODE_ABS", Mode::Abs as u64),
         ("MODE_NOA", Mode::Noa as u64),

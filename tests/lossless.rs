@@ -204,10 +204,10 @@ fn lossless_is_never_much_worse() {
     }
 }
 
-/// Weights take less by the exponent map with exceptions than without: those in bf16 by more than 1 in 25.
+/// Weights take less by a countdown than by the exponent map: those in bf16 by more than 1 in 6, in f32 by 1 in 13.
 #[test]
 fn adaptive_is_smaller_than_fast_on_weights() {
-    for (dtype, part) in [(DType::BF16, 25), (DType::F16, usize::MAX), (DType::F32, 1000), (DType::F64, 1000)] {
+    for (dtype, part) in [(DType::BF16, 6), (DType::F16, 12), (DType::F32, 13), (DType::F64, 27)] {
         let params = params(dtype, &[40_000]);
         let data = vectors::to_bytes(dtype, &compared("small gaussian", dtype, 40_000), false);
         let stream = sleek::compress(&Params { profile: Profile::Adaptive, ..params.clone() }, &data).unwrap();

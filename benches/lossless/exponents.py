@@ -1,5 +1,5 @@
-"""What codec sleek's lossless chunks would take with words that are rotated by a bit and counted down from the largest
-exponent, in place of the exponent map. A model of modes and widths for each subchunk, without headers of chunks.
+"""What codec sleek's lossless chunks take with the exponent map, and what with the countdown beside it. A model of modes
+and widths for each subchunk, without headers of chunks.
 
     python3 benches/lossless/exponents.py FILE...        # *.f32, *.f64, *.f16, *.bf16; needs numpy
     python3 benches/lossless/exponents.py --make FOLDER  # weights, a KV cache and Adam's moments, made up
@@ -46,7 +46,7 @@ def packed(codes: np.ndarray) -> np.ndarray:
 
 
 def ratios(path: pathlib.Path) -> tuple[float, float, float]:
-    """With today's modes, with the new one too, and that of exponents at their entropy with all other bits plain."""
+    """With the map, with the countdown too, and that of exponents at their entropy with all other bits plain."""
     exponent_bits = EXPONENT_BITS[path.suffix[1:]]
     size = {"f64": 8, "f32": 4}.get(path.suffix[1:], 2)
     word, bits = np.dtype(f"u{size}").type, 8 * size
@@ -63,9 +63,12 @@ def ratios(path: pathlib.Path) -> tuple[float, float, float]:
     mapped = np.where(middle, low - word(1) - doubled, doubled)
     plain = count // 8 * widths(most - least)
     tiles = lambda codes: np.minimum(packed(codes), plain).reshape(-1, TILE).sum(1)
+    below = word(bits - exponent_bits - 2)
+    top = (((rotated.max(1) >> below) + word(1)) << below) + word(1)
+    counted = np.where(rotated < 2, rotated, top[:, None] - rotated)
     today = np.minimum.reduce([tiles(c) for c in
                                (x - least[:, None], zigzag(x - x[:, :1]), zigzag(differences), mapped)])
-    both = np.minimum(today, tiles(rotated.max(1)[:, None] - rotated))
+    both = np.minimum(today, tiles(counted))
     raw = SUBCHUNKS * SUBCHUNK_BYTES
     chunks = lambda tiles: raw / np.minimum(tiles.reshape(-1, SUBCHUNKS // TILE).sum(1) + 64, raw).mean()
     p = np.unique(x >> word(bits - 1 - exponent_bits), return_counts=True)[1] / x.size
@@ -102,7 +105,7 @@ def make(folder: pathlib.Path) -> None:
 def main() -> None:
     if sys.argv[1] == "--make":
         return make(pathlib.Path(sys.argv[2]))
-    print("| file | today's modes | and the new one | exponents at their entropy |\n|---|---|---|---|")
+    print("| file | the exponent map | and the countdown | exponents at their entropy |\n|---|---|---|---|")
     for path in map(pathlib.Path, sys.argv[1:]):
         print(f"| {path.name} | " + " | ".join(f"{ratio:.3f}" for ratio in ratios(path)) + " |")
 

@@ -23,6 +23,7 @@
 #define SUBMODE_SPECIAL 0x3u
 #define SPECIAL_EXPONENT 0x0u
 #define SPECIAL_DELTA2 0x1u
+#define SPECIAL_COUNTDOWN 0x2u
 #define MODE_LOSSLESS 0x0u
 #define MODE_ABS 0x1u
 #define MODE_NOA 0x2u

@@ -189,6 +189,37 @@ template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
     return wrap<T>((x >> 2 | x << (T::BITS - 2 & 31)) + more);
 }
 
+// The countdown (docs/reference/codecs/sleek.md §5): words rotated left by one bit, counted down from a top that a base
+// tells.
+template <class T> DEV typename T::Word rotated(typename T::Word x) { return wrap<T>(x << 1 | x >> (T::BITS - 1)); }
+template <class T> struct Countdown {
+    typedef typename T::Word Word;
+    enum { BASE_BITS = T::EXPONENT + 2, BELOW = T::BITS - BASE_BITS };
+
+    // Of words of which `largest`, rotated, is the largest.
+    static DEV Word base(Word largest) { return largest >> BELOW; }
+    static DEV Word top(Word base) { return wrap<T>(((base + 1) << BELOW) + 1); }
+    // The top that is nearest above two words.
+    static DEV Word top_of(Word a, Word b) {
+        const Word x = rotated<T>(a), y = rotated<T>(b);
+        return top(base(x > y ? x : y));
+    }
+    // Of a word below the top.
+    static DEV Word code(Word x, Word top) {
+        const Word y = rotated<T>(x);
+        return y >> 1 ? wrap<T>(top - y) : y;
+    }
+    static DEV Word word(Word c, Word top) {
+        const Word y = c >> 1 ? wrap<T>(top - c) : c;
+        return wrap<T>(y >> 1 | y << (T::BITS - 1));
+    }
+    // Half of what a code may be, of a word that may lie above the top.
+    static DEV Word half_code(Word x, Word top) {
+        const Word distance = wrap<T>(top - rotated<T>(x));
+        return wrap<T>(x << 1) ? (negative<T>(distance) ? wrap<T>((Word)0 - distance) : distance) >> 1 : 0;
+    }
+};
+
 // Bits up to and with the highest one.
 DEV u32 width_of(u32 x) { return top_bit(x) + 1; }
 DEV u32 width_of(u64 x) { return top_bit(x) + 1; }

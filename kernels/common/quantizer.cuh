@@ -1,4 +1,4 @@
-// The quantizer, docs/reference/codecs/sleek.md §5. Every operation is one IEEE operation rounded to nearest: compile
+// The quantizer, docs/reference/codecs/sleek.md §6. Every operation is one IEEE operation rounded to nearest: compile
 // with -fmad=false.
 #pragma once
 #include "element.cuh"

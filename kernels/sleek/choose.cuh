@@ -13,7 +13,7 @@ template <class T> struct Choice {
     u32 width;     // bits in the payload
     u32 high;      // bits of an exception's high part
     u32 counts;    // see counts_of
-    u32 based;     // whether the base counts
+    u32 based;     // whether the base is a word
     typename T::Word base;
 };
 
@@ -24,7 +24,7 @@ template <class T> DEV u32 exception_bytes(u32 count, u32 mask_bytes, u32 high) 
 
 // What is known of a subchunk once its values were looked at; four lanes have that of a subchunk.
 template <class T> struct Survey {
-    typename T::Word first, least;
+    typename T::Word first, least;    // the first word may give way to another base
     typename T::Word spread;    // the largest value's offset from the least
     typename T::Word origin;    // what all are counted from
     typename T::Word any;       // OR of the codes
@@ -45,9 +45,9 @@ template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high
 
 DEV u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
 
-// Half of the exponent map's code; of words that are no numbers nobody asks for it.
-template <class T> DEV typename T::Word half_code(typename T::Word x) {
-    if constexpr (T::EXPONENT > 0) return to_exponent_code<T>(x) >> 1;
+// Half of a countdown's code; of words that are no numbers nobody asks for it.
+template <class T> DEV typename T::Word half_code(typename T::Word x, typename T::Word top) {
+    if constexpr (T::EXPONENT > 0) return Countdown<T>::half_code(x, top);
     return x;
 }
 
@@ -110,10 +110,15 @@ template <class T> struct ModeSample {
     static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
 };
 
-// Step 1 for the integers in the tile: the mode with the least total of widths over the samples. `first` and `least`
-// are on the lanes of each subchunk.
+// By how much the total of a countdown may exceed another mode's that it replaces.
+enum { NEAR_TOTALS = 48 };
+
+// Step 1 for the integers in the tile: the mode with the least total of widths over the samples, and whether the
+// special one's is so near that it may replace that. `first`, `least` and, for a countdown, `top` are on the lanes of
+// each subchunk.
 template <class T>
-DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least) {
+DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least,
+                typename T::Word top, bool& is_near) {
     typedef typename T::Word Word;
     const ModeSample<T> sample(self);
     u32 offset_zigzag = 0, delta_special = 0;    // totals; each sample adds one too little
@@ -127,8 +132,8 @@ DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word fir
         if (T::VALUES == 2) split(tile.at(s, sample.lane - 1), before);
         const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
         const Word d = wrap<T>(x[i] - x[i - 1]);
-        const Word other =
-            special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
+        const Word other = special == SPECIAL_COUNTDOWN ? half_code<T>(x[i], __shfl_sync(FULL, top, 4 * s))
+                                                        : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
         offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, 4 * s)),
                                       magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, 4 * s))));
         delta_special += widths_of<T>(magnitude<T>(d), other);
@@ -139,19 +144,20 @@ DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word fir
     const u32 short_by = 4 * ModeSample<T>::ALL * 0x10001u;
     offset_zigzag = 4 * offset_zigzag + (short_by + (SUBMODE_ZIGZAG << 16 | SUBMODE_OFFSET));
     delta_special = 4 * delta_special + (short_by + (SUBMODE_SPECIAL << 16 | SUBMODE_DELTA));
-    return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16),
-                          min_of(delta_special & 0xffff, delta_special >> 16)) &
-                   3);
+    const u32 best = uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16),
+                                    min_of(delta_special & 0xffff, delta_special >> 16)));
+    is_near = delta_special >> 18 <= (best >> 2) + NEAR_TOTALS;
+    return best & 3;
 }
 
-// What the samples say of the widths of the tile's codes in a mode that is not special: the largest of each subchunk,
-// summed up.
+// Whether a countdown takes the place of `mode` in a tile, by the largest sampled widths of each subchunk.
 template <class T>
-DEV u32 sampled_widths(u32 mode, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least) {
+DEV bool by_countdown(u32 mode, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least,
+                      typename T::Word top) {
     typedef typename T::Word Word;
-    enum { UNSEEN = SUBCHUNK_VALUES(T) == 2 * MODE_SAMPLE ? 12 : 0, APART = WARP_TILE / ModeSample<T>::COUNT };
+    enum { UNSEEN = SUBCHUNK_VALUES(T) == 2 * MODE_SAMPLE ? 4 : 0, APART = WARP_TILE / ModeSample<T>::COUNT };
     const ModeSample<T> sample(self);
-    u32 sum = 0;
+    i32 sum = 0;    // by how much the mode's own are longer
 #pragma unroll
     for (int j = 0; j < ModeSample<T>::COUNT; j++) {
         const u32 s = sample.from + j;
@@ -161,26 +167,17 @@ DEV u32 sampled_widths(u32 mode, const Tile<T>& tile, u32 self, typename T::Word
         const Word base = __shfl_sync(FULL, mode == SUBMODE_OFFSET ? least : first, 4 * s);
         Word code = wrap<T>(x[i] - (mode == SUBMODE_DELTA ? x[i - 1] : base));
         if (mode != SUBMODE_OFFSET) code = magnitude<T>(code);
-        u32 width = sample.has ? width_of(code) : 0;
+        const Word counted = half_code<T>(x[i], __shfl_sync(FULL, top, 4 * s));
+        u32 width = sample.has ? width_of(code) : 0, half = sample.has ? width_of(counted) : 0;
 #pragma unroll
-        for (u32 of_same = APART; of_same < 32; of_same *= 2)
+        for (u32 of_same = APART; of_same < 32; of_same *= 2) {
             width = max_of(width, __shfl_xor_sync(FULL, width, of_same));
-        sum += width;
+            half = max_of(half, __shfl_xor_sync(FULL, half, of_same));
+        }
+        sum += (i32)(width - half);
     }
-    sum = __reduce_add_sync(FULL, self < APART ? sum : 0);
-    return sum + (mode != SUBMODE_OFFSET ? WARP_TILE : 0) + UNSEEN;
-}
-
-// Whether the exponent map takes the place of `mode` in a tile of lossless floats.
-template <class T> DEV bool by_exponents(const Survey<T>& s, u32 mode, const Tile<T>& tile, u32 self) {
-    if (mode == SUBMODE_SPECIAL) return false;
-    const typename T::Word most = wrap<T>(s.least + s.spread);
-    const u32 by_map = width_of((typename T::Word)(to_exponent_code<T>(s.least) | to_exponent_code<T>(most)));
-    // Each subchunk's four lanes say the same.
-    const u32 sums = __reduce_add_sync(FULL, by_map | s.plain() << 16) / 4;
-    const u32 least = BYTES_A_BIT(T) * (sums & 0xffff), bases = T::BITS;
-    if (least >= BYTES_A_BIT(T) * (sums >> 16) + bases) return false;
-    return least < BYTES_A_BIT(T) * sampled_widths<T>(mode, tile, self, s.first, s.least) + bases;
+    sum = (i32)__reduce_add_sync(FULL, self < APART ? (u32)sum : 0);
+    return sum + UNSEEN > (mode == SUBMODE_OFFSET ? (i32)WARP_TILE : 0);
 }
 
 // Least and largest of the lanes' words, as signed numbers: the upper halves tell, and among equal ones the lower.
@@ -322,6 +319,42 @@ template <> struct Samples<F64> {
     typedef Widths Type;
 };
 
+// The largest of a subchunk's words, rotated left by one bit, on each of its lanes: that of `signed_most`, the
+// largest as signed numbers, or of the largest as unsigned ones.
+template <class T> DEV typename T::Word largest_rotated(const Strip<T>& strip, typename T::Word signed_most) {
+    typedef typename T::Word Word;
+    Word most = 0;
+    u32 upper = 0;    // of words of 16 bits, those in upper halves; `most` those in lower ones
+#pragma unroll 1
+    for (u32 at = 0; uniform(at) < Strip<T>::END; at = optimisation_barrier(at + 2 * Strip<T>::NEXT)) {
+#pragma unroll
+        for (u32 j = 0; j < 2; j++) {
+            if constexpr (T::BITS == 16) {
+                u32 x[4];
+                split(strip[at + j * Strip<T>::NEXT], x);
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    upper = max_of(upper, x[i]);
+                    most = max_of((u32)most, x[i] << 16);
+                }
+                continue;
+            }
+            Word x[T::VALUES];
+            split(strip[at + j * Strip<T>::NEXT], x);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) most = x[i] > most ? x[i] : most;
+        }
+    }
+    if (T::BITS == 16) most = max_of(upper, (u32)most) >> 16;
+#pragma unroll
+    for (u32 of_same = 1; of_same <= 2; of_same *= 2) {
+        const Word other = __shfl_xor_sync(FULL, most, of_same);
+        most = other > most ? other : most;
+    }
+    const Word a = rotated<T>(most), b = rotated<T>(signed_most);
+    return a > b ? a : b;
+}
+
 // The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes.
 // `start`: what was before the strip's words, or what these are counted from.
 template <class T, u32 MODE, u32 SPECIAL>
@@ -369,20 +402,23 @@ DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, 
     }
     return all;
 }
-// Each mode has a loop of its own, so that none asks for it.
-template <class T>
+// Each mode has a loop of its own, so that none asks for it. MAPPED: whether the exponent map is among them.
+template <class T, bool MAPPED>
 DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base,
                                typename Samples<T>::Type& samples, Before<T>& start) {
     if (mode == SUBMODE_OFFSET) return encode_strip<T, SUBMODE_OFFSET, SPECIAL_DELTA2>(strip, base, samples, start);
     if (mode == SUBMODE_ZIGZAG) return encode_strip<T, SUBMODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, samples, start);
     if (mode == SUBMODE_DELTA) return encode_strip<T, SUBMODE_DELTA, SPECIAL_DELTA2>(strip, base, samples, start);
     if constexpr (T::EXPONENT > 0)
+        if (special == SPECIAL_COUNTDOWN)
+            return encode_strip<T, SUBMODE_SPECIAL, SPECIAL_COUNTDOWN>(strip, base, samples, start);
+    if constexpr (T::EXPONENT > 0 && MAPPED)
         if (special == SPECIAL_EXPONENT)
             return encode_strip<T, SUBMODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, samples, start);
     return encode_strip<T, SUBMODE_SPECIAL, SPECIAL_DELTA2>(strip, base, samples, start);
 }
 
-// The strip's codes, of any mode but the exponents, to offsets from the word `least`, where they are `wanted`.
+// The strip's codes, of any mode but a countdown, to offsets from the word `least`, where they are `wanted`.
 template <class T>
 DEV void to_offsets(const Strip<T>& strip, u32 mode, Before<T> before, typename T::Word least, bool wanted) {
 #pragma unroll 1
@@ -482,15 +518,12 @@ template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 specia
     const u32 full_bytes = BYTES_A_BIT(T) * full,
               with = BYTES_A_BIT(T) * width + exception_bytes<T>(count, mask_bytes, full - width);
     const bool patched = width < full && count <= MAX_EXCEPTIONS && with + (alone ? ALIGN / 2 : 0) < full_bytes;
-    if (!alone && mode != SUBMODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes))
+    if ((!alone || full == 0) && mode != SUBMODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes))
         return {SUBMODE_OFFSET, plain, 0, 0, 1, s.least};
-    const u32 based = mode != SUBMODE_SPECIAL || special != SPECIAL_EXPONENT;
     return {mode,
             patched ? width : full,
             patched ? full - width : 0,
             patched ? counts : 0,
-            based,
-            mode == SUBMODE_OFFSET ? s.least
-            : based                ? s.first
-                                   : 0};
+            mode != SUBMODE_SPECIAL || special != SPECIAL_COUNTDOWN,
+            mode == SUBMODE_OFFSET ? s.least : s.first};
 }

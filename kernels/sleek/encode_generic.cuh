@@ -176,7 +176,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             choose(c, state.job.source(c));
         } else {
             special = SPECIAL_DELTA2;
-            if (is_exponent()) special = SPECIAL_EXPONENT;
+            if (is_float()) special = special_of_floats();
         }
         if (ADAPTIVE || uniform(shared.attempt == BY_PLAN)) find_place();
         __syncthreads();
@@ -200,10 +200,10 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             if (gaps(PLACE).only()) return shared.open;
             if (gaps(PLACE).collides) return true;
         }
-        return shared.open || decision_of(shared.samples) != NO || (USE != BINS && may_exceed_exponents());
+        return shared.open || decision_of(shared.samples) != NO || (USE != BINS && may_exceed_countdown());
     }
-    // Whether lossless words are to be tried by the exponent map alone, and whether this is done.
-    DEV bool may_exceed_exponents() const { return T::EXPONENT > 0 && shared.told.may_exceed_exponents(); }
+    // Whether lossless words are to be tried by a countdown alone, and whether this is done.
+    DEV bool may_exceed_countdown() const { return T::EXPONENT > 0 && shared.told.may_exceed_countdown(); }
     DEV bool alone() const {
         return T::EXPONENT > 0 && USE != BINS && shared.attempt == BY_BITS && !plan.step_w && !plan.drop;
     }
@@ -212,7 +212,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     // keeps its registers.
     DEV void settle() {
         u32 next = BY_PLAN;
-        if (uniform(is_open() || may_exceed_exponents())) {
+        if (uniform(is_open() || may_exceed_countdown())) {
             const bool by_bits = uniform(shared.attempt == BY_BITS);
             const u32 entry = entry_of(lay_out<T>(shared.told, lane));
             u32 units = entry & ENTRY_SIZE_MASK;
@@ -222,7 +222,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
                 next = BY_BITS;
                 units = ~0u;    // whatever bits take
             } else {
-                const bool may = uniform(may_exceed_exponents()) || may_take_less();
+                const bool may = uniform(may_exceed_countdown()) || may_take_less();
                 next = units > LEAST_PACKED_UNITS && may ? BY_BITS : KEPT;
             }
             __syncthreads();
@@ -425,8 +425,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (together(quantized())) return;    // for each subchunk when its turn comes
         if (USE == ANYTHING && uniform(rounds())) round_off(q);
         const bool shifted = (!fast() || (plan.rounded && rounds())) && !uniform(alone()) && drop_common_zeros(q);
-        if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
+        if (!shifted && T::EXPONENT > 0 && plan.is_float) special = special_of_floats();
     }
+    DEV u32 special_of_floats() const { return fast() ? SPECIAL_EXPONENT : SPECIAL_COUNTDOWN; }
 
     // Whether mantissa bits are rounded off: not of elements' own bits.
     DEV bool rounds() const { return plan.drop && !(MISSING > 0 && shared.attempt == BY_BITS); }
@@ -455,7 +456,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     }
 
     // Of words that were chosen for before.
-    DEV bool is_exponent() const { return T::EXPONENT > 0 && !quantized() && plan.is_float && shared.shift == 0; }
+    DEV bool is_float() const { return T::EXPONENT > 0 && !quantized() && plan.is_float && shared.shift == 0; }
 
     // Returns whether there were any.
     DEV bool drop_common_zeros(uint4 (&q)[PER_WARP]) {
@@ -617,17 +618,24 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     };
     template <class W> using KeptOf = typename Kept<W, is_narrow16<W>()>::Type;
 
-    // The integers in the tile to their codes. The OR of a subchunk's codes, the width that they speak for, and what is
-    // kept of the strip.
+    // The integers in the tile to their codes; `most` is the largest one. The OR of a subchunk's codes, the width that
+    // they speak for, and what is kept of the strip.
     template <class W>
-    DEV typename W::Word encode(u32 mode, typename W::Word base, u32& fitting, KeptOf<W>& kept) const {
+    DEV typename W::Word encode(u32 mode, typename W::Word base, typename W::Word most, u32& fitting,
+                                KeptOf<W>& kept) const {
         __syncwarp();    // everyone has seen the integers that others overwrite
         typename Samples<W>::Type samples;
         typename W::Word any;
         if constexpr (is_narrow16<W>())
             any = encode_narrow16_as<W>(mode, Strip<W>(integers<W>(), lane), codes<W>(), base, samples, kept);
-        else
-            any = encode_as<W>(mode, special, codes<W>(), base, samples, kept);
+        else if constexpr (MAY_COUNT<W>) {
+            const bool down = uniform(counts_down(mode));
+            if (down) base = Countdown<W>::base(largest_rotated<W>(codes<W>(), most));
+            any = encode_as<W, USE == ANYTHING>(mode, special, codes<W>(), down ? Countdown<W>::top(base) : base,
+                                                samples, kept);
+            if (down) kept.word = base;
+        } else
+            any = encode_as<W, false>(mode, SPECIAL_DELTA2, codes<W>(), base, samples, kept);
         any |= __shfl_sync(FULL, any, lane ^ 1);
         any |= __shfl_sync(FULL, any, lane ^ 2);
         if (W::BITS == 16) any = wrap<W>(any | any >> 16);
@@ -650,6 +658,22 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         of_size(size, [&](auto words) { choose_words<typename decltype(words)::Type>(s); });
         return true;
     }
+    // Whether words of this size may be lossless floats.
+    template <class W>
+    static constexpr bool MAY_COUNT = T::EXPONENT > 0 && USE != BINS && (u32)W::BITS == (u32)T::BITS;
+    DEV bool counts_down(u32 mode) const { return mode == SUBMODE_SPECIAL && special == SPECIAL_COUNTDOWN; }
+    // Step 1.
+    template <class W> DEV u32 mode_of(const Survey<T>& s) const {
+        const typename W::Word first = (typename W::Word)s.first, least = (typename W::Word)s.least;
+        bool is_near;
+        if constexpr (MAY_COUNT<W>) {
+            const Word top = Countdown<T>::top_of(s.least, wrap<T>(s.least + s.spread));
+            const u32 mode = ::mode_of<W>(special, integers<W>(), lane, first, least, top, is_near);
+            if (!uniform(is_near && special == SPECIAL_COUNTDOWN && mode != SUBMODE_SPECIAL)) return mode;
+            return by_countdown<W>(mode, integers<W>(), lane, first, least, top) ? SUBMODE_SPECIAL : mode;
+        }
+        return ::mode_of<W>(SPECIAL_DELTA2, integers<W>(), lane, first, least, 0, is_near);
+    }
     template <class W> DEV void choose_words(Survey<T>& s) {
         s.first = first_of(integers<W>(), lane / LANES);
         const Word least = __shfl_sync(FULL, s.least, 0);
@@ -665,31 +689,24 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
                  0,
                  0,
                  0,
-                 quantized() ? raised() : s.least};
+                 quantized()                   ? raised()
+                 : special == SPECIAL_EXPONENT ? (Word)0
+                                               : s.least};
             c.based = c.mode == SUBMODE_OFFSET;
-            c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, fitting, kept));
+            c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, 0, fitting, kept));
         } else {
             u32 mode = SUBMODE_SPECIAL;
-            if (!uniform(alone()))
-                mode = uniform(
-                    ::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
-            // Whether words are lossless floats and all modes are tried.
-            bool lossless = false;
-            if constexpr (T::EXPONENT > 0 && USE != BINS && W::BITS == T::BITS) {
-                lossless = uniform(shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop);
-                if (uniform(lossless && special == SPECIAL_EXPONENT))
-                    if (uniform(by_exponents<T>(s, mode, integers<T>(), lane))) mode = SUBMODE_SPECIAL;
-            }
-            s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first), fitting, kept);
+            if (!uniform(alone())) mode = uniform(mode_of<W>(s));
+            s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first),
+                              (typename W::Word)wrap<T>(s.least + s.spread), fitting, kept);
+            if constexpr (MAY_COUNT<W>)
+                if (uniform(counts_down(mode))) s.first = kept.word;
             c = choose_widths<W>(s, mode, fitting, kept);
-            if constexpr (T::EXPONENT > 0 && USE != BINS && W::BITS == T::BITS) {
+            if constexpr (MAY_COUNT<W>) {
                 u32 excess = NO_EXCESS;
-                if (uniform(lossless && shift)) {
-                    // Each subchunk's four lanes say the same.
-                    static_assert(LANES == 4, "their sum by two is twice the warp's");
-                    const i32 sum = (i32)__reduce_add_sync(FULL, (u32)excess_of<T>(s, c, shift));
-                    excess = (u32)(sum >> 1) | (__any_sync(FULL, c.based) ? 1 : 0);
-                }
+                // Each subchunk's four lanes say the same.
+                if (uniform(shift && shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop))
+                    excess = (u32)((i32)__reduce_add_sync(FULL, (u32)excess_of<T>(s, c, shift)) / (i32)LANES);
                 if (lane == 0) tell_excess(excess);
             }
         }
@@ -722,11 +739,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
                 ::to_offsets<W>(codes<W>(), mode, kept, (typename W::Word)s.least, other);
             return c;
         }
-        // What the words are to be counted from.
-        const Word base = wrap<T>((mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
         for (u32 left = __ballot_sync(FULL, other && lane % LANES == 0); uniform(left); left &= left - 1) {
             const u32 first = __ffs((i32)left) - 1;
-            to_offsets(first / LANES, mode, __shfl_sync(FULL, base, first));
+            to_offsets(first / LANES, mode, __shfl_sync(FULL, s.first, first), __shfl_sync(FULL, s.least, first));
         }
         return c;
     }
@@ -746,21 +761,22 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         shared.before[warp][lane] = up_to - own;
         return __shfl_sync(FULL, up_to, lane | (LANES - 1));
     }
-    // A subchunk's codes to offsets from the least word, from which the mode's own base is `base` away.
-    DEV void to_offsets(u32 k, u32 mode, Word base) const {
+    // A subchunk's codes, of the mode's own `base`, to offsets from the `least` word.
+    DEV void to_offsets(u32 k, u32 mode, Word base, Word least) const {
         uint4& codes = tile().at(k, lane);
-        const bool exponents = mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT;
+        const bool down = T::EXPONENT > 0 && counts_down(mode);
+        if (!down) base = wrap<T>(base - least);
         if constexpr (T::BITS == 16) {
             codes = restore_swar16<T>(mode, special, base, codes);
-            if (exponents) codes = each(codes, [&](u32 x) { return sum_of(x, both(base)); });
+            if (down) codes = each(codes, [&](u32 x) { return less(x, least, least << 16); });
             return;
         }
         Word v[T::VALUES];
         split(codes, v);
         restore_words<T>(mode, special, base, v);
-        if (T::EXPONENT > 0 && exponents) {
+        if (down) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
         }
         codes = join(v);
     }
@@ -823,7 +839,10 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (kind == KIND_PACKED) {
             if (warp == LEADER_WARP) {
                 const ChunkHeader<T> header = shared.laid.header;
-                write_bases<T>((u8*)body, header, base, exact(), shared.shift, special, lane);
+                // Without a countdown decoders that know of none can read it.
+                const bool counts = special != SPECIAL_COUNTDOWN || __any_sync(FULL, !choice.based());
+                write_bases<T>((u8*)body, header, base, exact(), shared.shift, counts ? special : SPECIAL_EXPONENT,
+                               lane);
                 write_descriptors<T>((u8*)body, header, choice, lane);
             }
             of_size(shared.size[warp], [&](auto words) {

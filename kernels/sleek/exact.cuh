@@ -6,7 +6,7 @@
 #include "compress.cuh"
 
 // What a block tries at a chunk: what the plan says, which is kept where nothing else can take less; elements' bits, or
-// these by the exponent map alone, where they may; what the plan says again, where they do not.
+// these by a countdown alone, where they may; what the plan says again, where they do not.
 enum Attempt { BY_PLAN, KEPT, BY_BITS, BY_PLAN_AGAIN };
 
 // The least that a chunk takes that is not constant: bits of one that takes no more by bins do not take less.

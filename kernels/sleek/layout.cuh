@@ -4,7 +4,7 @@
 #include "choose.cuh"
 #include "compress.cuh"
 
-// A subchunk's choice but for its base: from bit 0 on the width, 7 the mode, 9 whether it is based, 10 how many
+// A subchunk's choice but for its base: from bit 0 on the width, 7 the mode, 9 whether its base is a word, 10 how many
 // exceptions, 19 in how many mask bytes, 25 bits of a high part.
 struct Chosen {
     u32 bits;
@@ -28,28 +28,25 @@ template <class T> struct Told {
     uint4 same;                                // of each warp: whether they do
     uint4 more;                                // of each warp: see Excess
 
-    // Whether the exponent map alone may take fewer bytes of the chunk.
-    DEV bool may_exceed_exponents() const {
+    // Whether a countdown alone may take fewer bytes of the chunk.
+    DEV bool may_exceed_countdown() const {
         const i32 most = (i32)(4 * T::BITS + ALIGN / 2);
         const uint4 m = more;
-        const i32 sum = ((i32)m.x >> 1) + ((i32)m.y >> 1) + ((i32)m.z >> 1) + ((i32)m.w >> 1);
-        return sum < most && (m.x | m.y | m.z | m.w) & 1 && !(same.x & same.y & same.z & same.w);
+        return (i32)(m.x + m.y + m.z + m.w) < most && !(same.x & same.y & same.z & same.w);
     }
 };
 
-// Of a warp's subchunks: by how much the least that the exponent map may take exceeds what was chosen, twice, and one
-// more where there are bases. Where nobody asks:
-#define NO_EXCESS ((u32)CHUNK_BYTES * 2)
+// Of a warp's subchunks: by how much the least that a countdown may take exceeds what was chosen. Where nobody asks:
+#define NO_EXCESS ((u32)CHUNK_BYTES)
 // The part of a subchunk, whose codes of words without `shift` low bits the choice `c` is for.
 template <class T> DEV i32 excess_of(const Survey<T>& s, const Choice<T>& c, u32 shift) {
     typedef typename T::Word Word;
-    const Word least = s.least, most = wrap<T>(least + s.spread);
-    const u32 by_map = c.based ? width_of((Word)(to_exponent_code<T>(wrap<T>(least << shift)) |
-                                                 to_exponent_code<T>(wrap<T>(most << shift))))
-                               : s.full();
+    const Word least = wrap<T>(s.least << shift), most = wrap<T>((s.least + s.spread) << shift);
+    const Word top = Countdown<T>::top_of(least, most);
+    const u32 by_countdown = width_of((Word)(Countdown<T>::code(least, top) | Countdown<T>::code(most, top)));
     const u32 own =
         BYTES_A_BIT(T) * c.width + (c.high ? exception_bytes<T>(c.counts & 0x1ff, c.counts >> 9, c.high) : 0);
-    return (i32)(BYTES_A_BIT(T) * by_map - own);
+    return (i32)(BYTES_A_BIT(T) * by_countdown - own);
 }
 
 // What a packed chunk begins with, and where its parts are.
@@ -99,14 +96,14 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     header.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
-    header.ref = 0;
-    header.base_width = 0;
-    l.base = 0;
-    if (__any_sync(FULL, based)) {
-        header.ref = biased<T>(warp_min(based ? biased<T>(told.base[lane]) : ones<T>(T::BITS)));
-        l.base = based ? wrap<T>(told.base[lane] - header.ref) : 0;
-        header.base_width = width_of(warp_or(l.base));
-    }
+    // From the least of the bases that are words, or else of the others, of which some low bits count.
+    const typename T::Word base = told.base[lane];
+    if (__any_sync(FULL, based))
+        header.ref = biased<T>(warp_min(based ? biased<T>(base) : ones<T>(T::BITS)));
+    else
+        header.ref = warp_min(base);
+    l.base = (base - header.ref) & ones<T>(based ? (u32)T::BITS : (u32)Countdown<T>::BASE_BITS);
+    header.base_width = width_of(warp_or(l.base));
     u32 end = header.high_widths();
     l.exceptions.flags = l.exceptions.masks = l.exceptions.highs = 0;    // or ptxas keeps those of the chunk before
     if (uniform(header.patched)) {

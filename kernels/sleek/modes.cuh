@@ -22,7 +22,7 @@ template <class T> struct Before {
     }
 };
 
-// The codes of a mode.
+// The codes of a mode; of a countdown `base` is the top.
 template <class T>
 DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& before, typename T::Word (&x)[T::VALUES]) {
     if (mode == SUBMODE_OFFSET) {
@@ -34,6 +34,9 @@ DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& befor
     } else if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
+    } else if (T::EXPONENT > 0 && mode == SUBMODE_SPECIAL && special == SPECIAL_COUNTDOWN) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = Countdown<T>::code(x[i], base);
     } else {
         differences<T>(x, before.word);
         if (mode == SUBMODE_SPECIAL) differences<T>(x, before.difference);
@@ -62,9 +65,15 @@ DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T:
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
         return;
     }
-    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT) {
+    if (T::EXPONENT > 0 && mode == SUBMODE_SPECIAL && special != SPECIAL_DELTA2) {
+        if (special == SPECIAL_EXPONENT) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
+            for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
+            return;
+        }
+        const typename T::Word top = Countdown<T>::top(base);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = Countdown<T>::word(v[i], top);
         return;
     }
 #pragma unroll

@@ -70,7 +70,7 @@ template <class T> struct Parts {
 
 // Whether codes of so many bits leave sums of 32 bits right, so that they may be decoded as such.
 template <class T> DEV bool is_narrow(u32 full, u32 mode, u32 special) {
-    if (T::BITS < 64 || (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)) return false;
+    if (T::BITS < 64 || (mode == SUBMODE_SPECIAL && special != SPECIAL_DELTA2)) return false;
     return full <= (mode == SUBMODE_SPECIAL ? 20 : 25);
 }
 
@@ -92,7 +92,7 @@ DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word 
     const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30, exact = body[2] >> 23 & 1;
     const bool quantized = head.step_w && !exact;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
-    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes ||
+    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > SPECIAL_COUNTDOWN || at > bytes ||
         (quantized && shift) || (exact && !head.step_w))
         return false;
     if (T::BITS == 8 && patched) return false;
@@ -114,7 +114,7 @@ DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word 
     at += __popc(active);
     const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
     bool good = n <= T::BITS;
-    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
+    if (mode == SUBMODE_SPECIAL && special != SPECIAL_DELTA2)
         good &= T::EXPONENT > 0 && head.is_float && !quantized && !shift;
     const u32 rank = __popc(patched & below), patches = __popc(patched);
     const u32 h = patch ? byte[at + rank] : 0;

@@ -35,6 +35,15 @@ template <class T> DEV u32 from_exponent_codes(u32 c) {
     return chosen(HIGHEST, rotated << 15, rotated >> 1);
 }
 
+// The countdown of pairs, see Countdown: of halves other than 0 and 1 the distance below the top, rotated once before
+// or after.
+DEV u32 counted_down(u32 x, u32 top) {
+    const u32 above = x & ~LOWEST, some = ((above & ~HIGHEST) + ~HIGHEST) | above;
+    return chosen(spread_highest(some), less(both(top), x, x & 0xffff0000u), x);
+}
+DEV u32 rotated_left(u32 x) { return chosen(LOWEST, x >> 15, x << 1); }
+DEV u32 rotated_right(u32 x) { return chosen(HIGHEST, x << 15, x >> 1); }
+
 // Words of other sizes have none.
 template <class T, int BITS = T::BITS> struct Swar16Quantizer {
     DEV explicit Swar16Quantizer(const Quantizer<T>&) {}
@@ -195,6 +204,8 @@ DEV uint4 differences(uint4 q, u32& before) {
 template <class T> DEV uint4 codes_of_swar16(u32 mode, u32 special, u32 base, Before<T>& before, uint4 q) {
     if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
         return each(q, [&](u32 x) { return to_exponent_codes<T>(x); });
+    if (mode == SUBMODE_SPECIAL && special == SPECIAL_COUNTDOWN)
+        return each(q, [&](u32 x) { return counted_down(rotated_left(x), base); });
     if (mode <= SUBMODE_ZIGZAG)
         q = each(q, [&](u32 x) { return less(x, base, base << 16); });
     else
@@ -242,8 +253,11 @@ template <class T> DEV uint4 restore_swar16(u32 mode, u32 special, u32 base, uin
     special = uniform(special);
     const u32 bases = both(base);
     if (mode == SUBMODE_OFFSET) return each(q, [&](u32 c) { return sum_of(c, bases); });
-    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
-        return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
+    if (mode == SUBMODE_SPECIAL && special != SPECIAL_DELTA2) {
+        if (special == SPECIAL_EXPONENT) return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
+        const u32 top = Countdown<T>::top(base);
+        return each(q, [&](u32 c) { return rotated_right(counted_down(c, top)); });
+    }
     q = each(q, [&](u32 c) { return halved(c) ^ spread_lowest_ones(c); });
     if (mode == SUBMODE_ZIGZAG) return each(q, [&](u32 x) { return sum_of(x, bases); });
     if (mode == SUBMODE_SPECIAL) q = running_sums(q, 0);

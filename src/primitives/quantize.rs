@@ -1,5 +1,5 @@
 //! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound
-//! (docs/reference/codecs/sleek.md §5).
+//! (docs/reference/codecs/sleek.md §6).
 //!
 //! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits),
 //! and q moves by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of
@@ -219,7 +219,7 @@ pub fn largest_of<W: Word, const S: usize>(words: &[W; S]) -> W {
     words.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN))
 }
 
-/// Elements' bits to x of docs/reference/codecs/sleek.md §5, in place; no magnitude's bits are above `largest`.
+/// Elements' bits to x of docs/reference/codecs/sleek.md §6, in place; no magnitude's bits are above `largest`.
 #[inline(always)]
 pub fn encode<E: Element, const S: usize>(q: &Quantizer, largest: E::Word, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);

@@ -193,9 +193,10 @@ pub fn bits_of(random: &mut Random, bits: u32) -> u64 {
 }
 
 /// Some legal packed chunk: any mode, any width, any number of exceptions, so far as the page allows. `mapped` allows
-/// the exponent map, `shifted` a shift, and `width_limit` bounds every code and base (W for all that is legal).
+/// the exponent map and the countdown, `shifted` a shift, and `width_limit` bounds every code and base (W for all that
+/// is legal).
 pub fn random_packed(random: &mut Random, bits: u32, mapped: bool, shifted: bool, width_limit: u32) -> Packed {
-    let special = random.below(2) as u8;
+    let special = random.below(3) as u8;
     let shift = if shifted && random.below(2) == 0 { random.below(u64::from(bits)) as u8 } else { 0 };
     let mode3 = special == 1 || (mapped && shift == 0);
     let base_width = random.below(u64::from(width_limit) + 1) as u32;

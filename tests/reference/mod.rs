@@ -623,7 +623,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     ensure(header.step_w != 0 || !exact, || "an exact chunk in a stream that is not quantized".into())?;
     let quantized = header.step_w != 0 && !exact;
     ensure(shift == 0 || !quantized, || format!("shift {shift} in a quantized chunk"))?;
-    ensure(special <= 1, || format!("special {special} is undefined"))?;
+    ensure(special <= 2, || format!("special {special} is undefined"))?;
 
     let payload = slice(body, 16, payload_bytes)?;
     let mut tail = Reader { rest: &body[16 + payload_bytes as usize..] };
@@ -632,8 +632,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     }
     ensure(base_ref <= mask(bits), || format!("base_ref {base_ref:#x} has more than {bits} bits"))?;
     let bases = unpack(tail.take(4 * base_width as usize)?, SUBCHUNKS, base_width);
-    let map_allowed = header.float.is_some() && !quantized && shift == 0;
-    let mode3_allowed = special == 1 || map_allowed;
+    let mode3_allowed = special == 1 || (header.float.is_some() && !quantized && shift == 0);
     let mut plans = plans(header, active, patched, mode3_allowed, &mut tail)?;
     tail.finish(16, "tail")?;
 
@@ -671,7 +670,7 @@ fn plans(
         let width = u32::from(descriptor & 63) + u32::from(!is_set(patched, s));
         ensure(width <= bits, || format!("subchunk {s}: width {width} is above {bits}"))?;
         ensure(mode != 3 || mode3_allowed, || {
-            format!("subchunk {s}: the exponent map is for floats that are neither quantized nor shifted")
+            format!("subchunk {s}: mode 3 is for floats that are neither quantized nor shifted")
         })?;
         plans[s] = Some(Plan { mode, width, exceptions: Vec::new() });
     }
@@ -731,7 +730,8 @@ fn subchunk(header: &Header, special: u64, base: u64, plan: &Plan, payload: &mut
             (1, _, _) => base.wrapping_add(signed),
             (2, _, _) => word.wrapping_add(signed),
             (_, 0, Some(float)) => unmap(code, bits, float.exponent),
-            (_, 0, None) => return Err("the exponent map is for floats".into()),
+            (_, 2, Some(float)) => uncount(code, base, bits, float.exponent),
+            (_, 0 | 2, None) => return Err("mode 3 is for floats".into()),
             _ => {
                 step = step.wrapping_add(signed);
                 word.wrapping_add(step)
@@ -767,7 +767,16 @@ pub fn map(value: u64, bits: u32, exponent: u32) -> u64 {
     (x << 1 ^ (x >> (bits - 1)).wrapping_neg()) & mask(bits)
 }
 
-// ---- SLEEK, §5: the quantizer ----
+// ---- SLEEK, §5: the countdown ----
+
+/// The word of a code, counted down from what `base` tells.
+pub fn uncount(code: u64, base: u64, bits: u32, exponent: u32) -> u64 {
+    let top = (base.wrapping_add(1) << (bits - exponent - 2)).wrapping_add(1);
+    let y = if code < 2 { code } else { top.wrapping_sub(code) & mask(bits) };
+    (y >> 1) | (y & 1) << (bits - 1)
+}
+
+// ---- SLEEK, §6: the quantizer ----
 
 /// Q⁻¹, in integers throughout.
 fn unquantize(header: &Header, word: u64) -> u64 {
@@ -875,7 +884,8 @@ fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::B
             (1, _) => "zigzag",
             (2, _) => "delta",
             (_, 0) => "exponent map",
-            _ => "second difference",
+            (_, 1) => "second difference",
+            _ => "countdown",
         });
     }
     let used = [

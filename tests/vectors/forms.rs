@@ -77,7 +77,7 @@ pub fn lens<'a>(kind: &str, at: usize, shapes: &[&'a [u64]]) -> &'a [u64] {
     if ROWS.contains(&kind) { rows[at % 3] } else { shapes[at % shapes.len()] }
 }
 
-/// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take
+/// Arrays whose lossless streams are compared: where exponents are shorter than differences, where bases take
 /// more than they save, and where many or few low bits are zero in all words.
 pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
     let random = &mut Random(n as u64 + 3);

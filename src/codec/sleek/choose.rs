@@ -3,14 +3,15 @@
 //! 1. A mode is chosen for each warp tile of a chunk (8 subchunks, a quarter): the one with the least total of widths
 //!    over one of each 32 values (of subchunk s of the tile those at 31 − 4s, 63 − 4s, …, so that no period of the
 //!    data hides from them): of the offset from the subchunk's least value, of the magnitudes of the distance to its
-//!    first value, of the difference and of the second difference, or of half the exponent map's code (sign and
-//!    magnitude have one bit more than these). On a tie the first of offset, zigzag, delta, special.
+//!    first value, of the difference and of the second difference, or of half the countdown's code (sign and magnitude
+//!    have one bit more than these). On a tie the first of offset, zigzag, delta, special. The countdown's codes are
+//!    those below the top of the subchunk's least and greatest value, as signed numbers, and of what lies above that
+//!    the distance from it.
 //!
-//!    But codes take the largest width, not the mean, and bases take bytes that the exponent map does not need. So in a
-//!    tile of lossless floats the map may replace another mode. The codes of each subchunk's least and greatest value
-//!    decide. The sum of their widths must be below that of the offsets from the least values. It must also be below
-//!    that of the largest sampled width of each subchunk, or above it by less than the bases take, a word of each.
-//!    Sampled widths count with their signs. Of 64-bit words, which have two samples each, 12 are added to their sum.
+//!    But codes take the largest width, not the mean, and those of a countdown have few that are wide. So it replaces
+//!    another mode whose total is at most `NEAR_TOTALS` shorter, where the sum of the largest sampled width of each
+//!    subchunk is smaller. These count with their signs. Of 64-bit words, which have two samples each, 4 are added to
+//!    the other mode's.
 //!
 //! Then, for each subchunk:
 //!
@@ -22,18 +23,18 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
-//! Words that all end in zeros are coded without these, and so without the map. With their zeros the map may take less
-//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the map in every subchunk, with
-//! exceptions and without step 3. The smaller one is kept.
+//! Words that all end in zeros are coded without these, and so without the countdown. With their zeros it may take less
+//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the countdown in every subchunk that
+//! has not zeros alone, with exceptions and without step 3. The smaller one is kept.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
 //! 1–6 % in all.
 
-use super::plan::{Exponents, Plan};
+use super::plan::{Countdown, Plan};
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
+use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
@@ -54,9 +55,9 @@ pub struct Choices<W> {
     pub exceptions: PerSubchunk,
     /// Mask bytes that are not 0.
     pub mask_bytes: PerSubchunk,
-    /// The bases, 0 where a mode has none.
+    /// The bases: words, or bits of a word's upper end, or 0 where a mode has none.
     pub bases: [W; SUBCHUNKS],
-    /// Bit s is set where subchunk s has a base.
+    /// Bit s is set where the base of subchunk s is a word.
     pub based: u32,
 }
 
@@ -115,7 +116,7 @@ impl<'a, W: Word> Window<'a, W> {
     }
 }
 
-/// The subchunk's codes in `mode`.
+/// The subchunk's codes in `mode`. A countdown's base is told by the words themselves.
 #[inline(always)]
 fn encode<E: Element, const S: usize>(
     mode: SubMode,
@@ -134,6 +135,10 @@ fn encode<E: Element, const S: usize>(
         }
         (SubMode::Special, Special::Exponent) => {
             (0..S).for_each(|i| codes[i] = exponent::encode(x.at(i, 0), E::EXPONENT_BITS));
+        }
+        (SubMode::Special, Special::Countdown) => {
+            let top = countdown::top(base, E::EXPONENT_BITS);
+            (0..S).for_each(|i| codes[i] = countdown::encode(x.at(i, 0), top));
         }
         (SubMode::Special, Special::Delta2) => {
             (0..S).for_each(|i| {
@@ -181,6 +186,9 @@ impl<W: Word> Extremes<W> {
         self.least.iter().chain(&self.most).fold(W::ZERO, |any, x| any | beyond(*x)) == W::ZERO
     }
 }
+
+/// By how much the total of a countdown may exceed another mode's that it replaces.
+const NEAR_TOTALS: u32 = 48;
 
 /// The mode of step 1, by the totals of offset, zigzag, delta and special.
 #[inline(always)]
@@ -248,35 +256,22 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, ful
     best
 }
 
-/// Whether the exponent map takes the place of `mode` in a warp tile of lossless floats.
+/// Whether a countdown from `tops` takes the place of `mode` in a warp tile, by what samples say of their widths.
 #[inline(always)]
-fn by_exponents<E: Element, const S: usize>(
-    x: &[[E::Word; S]; WARP_TILE],
-    least: &[E::Word; WARP_TILE],
-    most: &[E::Word; WARP_TILE],
+fn by_countdown<W: Word, const S: usize>(
+    x: &[[W; S]; WARP_TILE],
+    least: &[W; WARP_TILE],
+    tops: &[W; WARP_TILE],
     mode: SubMode,
 ) -> bool {
-    let (mut by_map, mut plain) = (0, 0);
-    for s in 0..WARP_TILE {
-        let code = |x: E::Word| exponent::encode(x, E::EXPONENT_BITS);
-        by_map += (code(least[s]) | code(most[s])).width();
-        plain += most[s].sub(least[s]).width();
-    }
-    // Bases take a word of each subchunk.
-    let below = |own: u32| S as u32 / 8 * by_map < S as u32 / 8 * own + E::Word::BITS;
-    mode != SubMode::Special && below(plain) && below(sampled_widths(x, least, mode))
-}
-
-/// What the samples say of the widths of a warp tile's codes in `mode`, which is not special.
-#[inline(always)]
-fn sampled_widths<W: Word, const S: usize>(x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], mode: SubMode) -> u32 {
     let sign = u32::from(mode != SubMode::Offset);
-    let unseen = if S == 2 * MODE_SAMPLE { 12 } else { 0 };
-    let mut sum = WARP_TILE as u32 * sign + unseen;
+    let unseen = if S == 2 * MODE_SAMPLE { 4 } else { 0 };
+    let (mut own, mut by_countdown) = (WARP_TILE as u32 * sign + unseen, WARP_TILE as u32);
     for s in 0..WARP_TILE {
-        let mut any = W::ZERO;
+        let (mut any, mut any_half) = (W::ZERO, W::ZERO);
         for of_each in (0..S).step_by(MODE_SAMPLE) {
             let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / WARP_TILE);
+            any_half = any_half | countdown::half_code(x[s][at], tops[s]);
             any = any
                 | match mode {
                     SubMode::Offset => x[s][at].sub(least[s]),
@@ -284,9 +279,21 @@ fn sampled_widths<W: Word, const S: usize>(x: &[[W; S]; WARP_TILE], least: &[W; 
                     _ => x[s][at].sub(x[s][at - 1]).magnitude(),
                 };
         }
-        sum += any.width();
+        own += any.width();
+        by_countdown += any_half.width();
     }
-    sum
+    by_countdown < own
+}
+
+/// The largest of the words rotated left by one bit: that of `most`, the largest one as signed numbers, or, where both
+/// signs are there, of the largest as unsigned ones.
+#[inline(always)]
+fn largest<W: Word, const S: usize>(x: &[W; S], least: W, most: W) -> W {
+    if (least ^ most) & W::SIGN == W::ZERO {
+        return most.rotl(1);
+    }
+    let largest = x.iter().fold(W::ZERO, |largest, x| largest.max(*x));
+    largest.rotl(1).max(most.rotl(1))
 }
 
 /// A subchunk of padding, then the subchunks of the chunk.
@@ -304,28 +311,42 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
 fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    exponents: Exponents,
+    attempt: Countdown,
     words: &Words<E::Word, S>,
     q: usize,
     (least, most): (&[E::Word; WARP_TILE], &[E::Word; WARP_TILE]),
     codes: &mut [[E::Word; S]],
+    bases: &mut [E::Word],
     prefetch: &mut PrefetchQueue,
 ) -> SubMode {
     let own = words[1 + q * WARP_TILE..].first_chunk().expect("a warp tile");
-    let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
-    let mode = match exponents {
-        Exponents::Alone => SubMode::Special,
-        _ => mode_of(p.totals(own, least, exponent_bits)),
+    let mode = if attempt == Countdown::Alone {
+        SubMode::Special
+    } else if E::EXPONENT_BITS > 0 && special == Special::Countdown {
+        let mut tops = [E::Word::ZERO; WARP_TILE];
+        for s in 0..WARP_TILE {
+            tops[s] = countdown::top_of(least[s], most[s], E::EXPONENT_BITS);
+        }
+        let totals = p.totals(own, least, Some(&tops));
+        let mode = mode_of(totals);
+        let is_near = mode != SubMode::Special && totals[3] <= totals[mode as usize] + NEAR_TOTALS;
+        if is_near && by_countdown(own, least, &tops, mode) { SubMode::Special } else { mode }
+    } else {
+        mode_of(p.totals(own, least, None))
     };
-    let lossless = exponents == Exponents::Doubted && special == Special::Exponent;
-    let mode = if lossless && by_exponents::<E, S>(own, least, most, mode) { SubMode::Special } else { mode };
     // The mode is asked for once, not for each subchunk: nobody could predict it.
     macro_rules! each {
         ($mode:expr) => {
             for (i, codes) in codes.iter_mut().enumerate() {
                 prefetch.fetch(1);
-                let base = if $mode == SubMode::Offset { least[i] } else { own[i][0] };
-                encode::<E, S>($mode, special, window(words, q * WARP_TILE + i), base, codes);
+                bases[i] = match $mode {
+                    SubMode::Offset => least[i],
+                    SubMode::Special if E::EXPONENT_BITS > 0 && special == Special::Countdown => {
+                        countdown::base(largest(&own[i], least[i], most[i]), E::EXPONENT_BITS)
+                    }
+                    _ => own[i][0],
+                };
+                encode::<E, S>($mode, special, window(words, q * WARP_TILE + i), bases[i], codes);
             }
         };
     }
@@ -346,7 +367,7 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    exponents: Exponents,
+    attempt: Countdown,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
@@ -357,7 +378,8 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let mut c = Choices::NONE;
     let extremes = least.as_chunks().0.iter().zip(most.as_chunks().0);
     for (q, (codes, extremes)) in codes.chunks_exact_mut(WARP_TILE).zip(extremes).enumerate() {
-        let mode = encode_warp_tile::<E, S, P>(p, special, exponents, words, q, extremes, codes, prefetch);
+        let bases = &mut c.bases[q * WARP_TILE..][..WARP_TILE];
+        let mode = encode_warp_tile::<E, S, P>(p, special, attempt, words, q, extremes, codes, bases, prefetch);
         c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
@@ -379,17 +401,18 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
             lists.masks[s] = masks;
         }
     }
-    for s in c.settle::<S>(exponents == Exponents::Alone, least, most) {
+    for s in c.settle::<S>(attempt == Countdown::Alone, least, most) {
         encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
-    c.find_bases(special, least, words);
+    let without = if special == Special::Countdown { SubMode::Special as u16 } else { u16::MAX };
+    c.based = Subchunks::which(|s| c.modes[s] != without).0;
     c
 }
 
 impl<W: Word> Choices<W> {
     /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
-    /// still to be coded: none of codes of a mode that stands `alone`, whose exceptions are to save more than bytes at
-    /// the payload's end that are none of a code (there are some in chunks of 64-bit words).
+    /// still to be coded: those of zeros alone where a mode stands `alone`, whose exceptions are to save more than
+    /// bytes at the payload's end that are none of a code (there are some in chunks of 64-bit words).
     #[inline(always)]
     fn settle<const S: usize>(&mut self, alone: bool, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
@@ -400,8 +423,10 @@ impl<W: Word> Choices<W> {
             let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with + spare < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
             let plain = most[s].sub(least[s]).width() as u16;
-            changed[s] = !alone && self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
+            let may_change = !alone || full == 0;
+            changed[s] = may_change && self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
             let keep = !changed[s];
+            self.bases[s] = if keep { self.bases[s] } else { least[s] };
             self.modes[s] = if keep { self.modes[s] } else { SubMode::Offset as u16 };
             self.exceptions[s] = if keep && patched { count } else { 0 };
             self.fulls[s] = if keep { full } else { plain };
@@ -420,45 +445,37 @@ impl<W: Word> Choices<W> {
         })
     }
 
-    /// Whether the exponent map alone may take fewer bytes of words without `shift` low bits: by the codes of each
-    /// subchunk's least and largest word, or by its own, where the map is its mode. Bases may take up to a word of each
-    /// subchunk, but are worth nothing where all words of each warp tile are equal.
+    /// Whether a countdown alone may take fewer bytes of words without `shift` low bits: by the codes of each
+    /// subchunk's least and largest word. Bases may take up to a word of each subchunk, but are worth nothing where all
+    /// words of each warp tile are equal.
     #[inline(always)]
-    pub fn may_exceed_exponents<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
-        let code = |x: W| exponent::encode(x << shift, E::EXPONENT_BITS);
-        let codes: [W; SUBCHUNKS] = std::array::from_fn(|s| code(all.least[s]) | code(all.most[s]));
+    pub fn may_exceed_countdown<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
+        let mut codes = [W::ZERO; SUBCHUNKS];
+        for (code, (least, most)) in codes.iter_mut().zip(all.least.iter().zip(&all.most)) {
+            let (least, most) = (*least << shift, *most << shift);
+            let top = countdown::top_of(least, most, E::EXPONENT_BITS);
+            *code = countdown::encode(least, top) | countdown::encode(most, top);
+        }
         let narrowest = codes.iter().fold(!W::ZERO, |least, code| least.min(*code));
         let bytes = self.bytes::<S>();
         let own = bytes.iter().fold(0, |sum, bytes| sum + i32::from(*bytes)) + Self::SPARE;
         // Most chunks are as good as that even if all subchunks had the shortest codes.
         let least = SUBCHUNKS as i32 * i32::from(payload::<S>(narrowest.width() as u16));
-        least < own && self.exceeds_exponents::<S>(all, &codes, own)
+        least < own && self.exceeds_countdown::<S>(all, &codes, own)
     }
 
     /// The same where the `codes` are known, and `own` bytes.
     #[cold]
     #[inline(never)]
-    fn exceeds_exponents<const S: usize>(&self, all: &Extremes<W>, codes: &[W; SUBCHUNKS], own: i32) -> bool {
-        let width = |s: usize| if self.based >> s & 1 == 1 { codes[s].width() as u16 } else { self.fulls[s] };
-        let by_map: i32 = (0..SUBCHUNKS).map(|s| i32::from(payload::<S>(width(s)))).sum();
+    fn exceeds_countdown<const S: usize>(&self, all: &Extremes<W>, codes: &[W; SUBCHUNKS], own: i32) -> bool {
+        let by_countdown: i32 = codes.iter().map(|code| i32::from(payload::<S>(code.width() as u16))).sum();
         let is = |x: W, s: usize| all.least[s] == x && all.most[s] == x;
         let are_equal = |q: usize| (q..q + WARP_TILE).all(|s| is(all.least[q], s));
-        self.based != 0 && by_map < own && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
+        by_countdown < own && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
     }
 
     /// Bytes that bases may take, and those at the payload's end that are none of a code.
     const SPARE: i32 = (SUBCHUNKS * size_of::<W>() + ALIGN / 2) as i32;
-
-    /// Enters the base of each subchunk, where its mode has one.
-    #[inline(always)]
-    fn find_bases<const S: usize>(&mut self, special: Special, least: &[W; SUBCHUNKS], words: &Words<W, S>) {
-        let without = if special == Special::Exponent { SubMode::Special as u16 } else { u16::MAX };
-        for s in 0..SUBCHUNKS {
-            let base = if self.modes[s] == SubMode::Offset as u16 { least[s] } else { words[1 + s][0] };
-            self.bases[s] = if self.modes[s] == without { W::ZERO } else { base };
-            self.based |= u32::from(self.modes[s] != without) << s;
-        }
-    }
 }
 
 /// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::constants::*;
+use super::countdown;
 use super::exponent_map as exponent;
 use super::parts::{Parts, zero};
 use super::plan::Plan;
@@ -114,7 +115,11 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                     }
                 });
             }
-            None if P::PREFERS_BYTES && E::Word::BITS > 16 && parts.widest <= u8::BITS => {
+            None if P::PREFERS_BYTES
+                && E::Word::BITS > 16
+                && parts.widest <= u8::BITS
+                && parts.header.special != Special::Countdown =>
+            {
                 let mut codes = Codes::<u8, S, 4>::new();
                 write!(|s, place| {
                     for t in ahead_of::<4>(s, parts) {
@@ -245,6 +250,10 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         (SubMode::Special, Special::Exponent) => {
             finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
+        (SubMode::Special, Special::Countdown) if E::EXPONENT_BITS > 0 => {
+            let top = countdown::top(base, E::EXPONENT_BITS);
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| countdown::decode(c, top));
+        }
         (mode, _) => {
             p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
             finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
@@ -283,7 +292,7 @@ fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>
     true
 }
 
-/// The same from codes of up to 8 bits.
+/// The same from codes of up to 8 bits, of other modes than a countdown.
 #[inline(always)]
 fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
     p: P,

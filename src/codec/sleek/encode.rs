@@ -29,7 +29,7 @@ pub const LEAST_PACKED_BYTES: usize = CHUNK_HEADER_BYTES + ALIGN;
 pub enum Verdict {
     /// The body is the chunk's.
     Fine,
-    /// Elements' own bits may take fewer bytes than bins, or the exponent map alone fewer than what was chosen.
+    /// Elements' own bits may take fewer bytes than bins, or a countdown alone fewer than what was chosen.
     MayBeSmaller,
     /// An element would come back as a missing value, and no number next to that is within the bound: the body must not
     /// be used.
@@ -126,8 +126,8 @@ fn span_of_bins<E: Element, X: Word>(
     (least.is_finite() && most.is_finite()).then_some(Span { least, most, reach: q.reach() })
 }
 
-/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether the
-/// exponent map alone may take fewer bytes.
+/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether a
+/// countdown alone may take fewer bytes.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "what a chunk is made of, and where it goes")]
 fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(

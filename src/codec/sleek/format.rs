@@ -38,6 +38,8 @@ pub enum Special {
     Exponent = 0,
     /// Second difference.
     Delta2 = 1,
+    /// Magnitudes counted down from a top, which the base tells.
+    Countdown = 2,
 }
 
 /// The subchunks of which the bits are set, the first one first.
@@ -124,6 +126,7 @@ impl ChunkHeader {
             special: match b[11] >> 6 {
                 0 => Special::Exponent,
                 1 => Special::Delta2,
+                2 => Special::Countdown,
                 x => return fail!(Corrupt, "special mode {x} is not defined"),
             },
             base_ref_low: u32::from_le_bytes([b[12], b[13], b[14], b[15]]),

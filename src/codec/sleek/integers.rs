@@ -40,8 +40,11 @@ impl<W: Word> Domain<W> {
     /// Of words without so many low bits, which are all zero.
     #[inline(always)]
     pub fn lossless<E: Element<Word = W>>(plan: &Plan, shift: u32) -> Self {
-        let exponent = shift == 0 && E::EXPONENT_BITS > 0 && plan.dtype.is_float();
-        let special = if exponent { Special::Exponent } else { Special::Delta2 };
+        let special = match plan.profile {
+            _ if shift > 0 || E::EXPONENT_BITS == 0 || !plan.dtype.is_float() => Special::Delta2,
+            Profile::Fast => Special::Exponent,
+            _ => Special::Countdown,
+        };
         Domain { shift, special, reference: W::ZERO }
     }
 

@@ -5,6 +5,7 @@ mod buffers;
 mod choose;
 mod collide;
 pub mod constants;
+mod countdown;
 mod decode;
 mod doubt;
 mod encode;
@@ -25,7 +26,7 @@ pub use plan::Plan;
 use std::cell::Cell;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
-use crate::codec::sleek::format::{Special, SubMode};
+use crate::codec::sleek::format::SubMode;
 use crate::container::constants::CHUNK_BYTES;
 use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
@@ -220,15 +221,16 @@ impl Chunks {
 }
 
 /// How subchunks of packed chunks may be coded.
-const SUBCHUNK_MODES: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
+const SUBCHUNK_MODES: [&str; 7] =
+    ["offset", "zigzag", "delta", "exponent map", "second difference", "countdown", "constant"];
 
 /// Adds the subchunks of a packed chunk to the counts by mode; how many have exceptions.
 fn count_modes(plan: &Plan, body: &[u8], modes: &mut [u64; SUBCHUNK_MODES.len()]) -> Result<u64> {
     let (header, descriptors) = level::describe(plan, body)?;
     for (s, d) in descriptors.iter().enumerate() {
         let place = match (header.active >> s & 1, SubMode::of(*d), header.special) {
-            (0, ..) => 5,
-            (_, SubMode::Special, Special::Delta2) => 4,
+            (0, ..) => 6,
+            (_, SubMode::Special, special) => SubMode::Special as usize + special as usize,
             (_, mode, _) => mode as usize,
         };
         modes[place] += 1;

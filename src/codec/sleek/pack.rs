@@ -3,9 +3,10 @@
 use super::buffers::{Scratch, view};
 use super::choose::{self, Choices, Lists};
 use super::constants::*;
+use super::countdown;
 use super::integers::{Domain, Integers};
-use super::plan::{Exponents, Plan};
-use crate::codec::sleek::format::{ChunkHeader, Subchunks};
+use super::plan::{Countdown, Plan};
+use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::portable::BitWriter;
 use crate::codec::sleek::simd::{MASK_BYTES, Simd};
 use crate::container::constants::*;
@@ -32,9 +33,9 @@ pub fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         Some(extremes) => {
             let prefetch = &mut queues.prefetch;
             let choices =
-                choose::adaptive::<X, S, P>(p, domain.special, plan.exponents, words, extremes, codes, lists, prefetch);
-            if X::EXPONENT_BITS > 0 && domain.shift > 0 && plan.exponents == Exponents::Doubted {
-                *doubt = choices.may_exceed_exponents::<X, S>(extremes, domain.shift);
+                choose::adaptive::<X, S, P>(p, domain.special, plan.countdown, words, extremes, codes, lists, prefetch);
+            if X::EXPONENT_BITS > 0 && domain.shift > 0 && plan.countdown == Countdown::Doubted {
+                *doubt = choices.may_exceed_countdown::<X, S>(extremes, domain.shift);
             }
             choices
         }
@@ -65,7 +66,7 @@ pub fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     out[at..at + padded - payload].fill(0);
     let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
     let exceptions = Exceptions::<S>::pack::<X::Word, P>(p, &choices, tail.patched, lists, exceptions);
-    Some(tail.write(plan, domain, padded, &exceptions, out))
+    Some(tail.write::<E, S>(plan, domain, padded, &exceptions, out))
 }
 
 /// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one
@@ -110,7 +111,7 @@ struct Tail<W> {
     patched: u32,
     /// Of each subchunk, whether it is active or not.
     descriptors: [u8; SUBCHUNKS],
-    /// Bases, and bit s set where subchunk s has one.
+    /// Bases, and bit s set where that of subchunk s is a word.
     bases: [W; SUBCHUNKS],
     based: u32,
     /// Bits of the high parts of each subchunk's exceptions.
@@ -151,7 +152,7 @@ impl<W: Word> Tail<W> {
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is
     /// written.
     #[inline(always)]
-    fn write<const S: usize>(
+    fn write<E: Element<Word = W>, const S: usize>(
         mut self,
         plan: &Plan,
         domain: &Domain<W>,
@@ -159,7 +160,12 @@ impl<W: Word> Tail<W> {
         exceptions: &Exceptions<S>,
         out: &mut [u8],
     ) -> usize {
-        let (reference, width) = self.rebase();
+        let (reference, width) = self.rebase((W::ONE << countdown::base_bits(E::EXPONENT_BITS)).sub(W::ONE));
+        // Without a countdown decoders that know of none can read it.
+        let special = match domain.special {
+            Special::Countdown if self.based == u32::MAX => Special::Exponent,
+            special => special,
+        };
         let header = ChunkHeader {
             active: self.active,
             patched: self.patched,
@@ -167,7 +173,7 @@ impl<W: Word> Tail<W> {
             base_width: width as u8,
             exact: plan.exact_apart,
             shift: domain.shift as u8,
-            special: domain.special,
+            special,
             base_ref_low: reference.to_u64() as u32,
         };
         let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
@@ -210,20 +216,21 @@ impl<W: Word> Tail<W> {
         &place[..4 * width as usize]
     }
 
-    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of
-    /// the offsets.
+    /// Turns the bases into offsets from the least of those that are words, or else of the others; returns it and the
+    /// width of the offsets. Of a base that is no word `counted` has the bits that count.
     #[inline(always)]
-    fn rebase(&mut self) -> (W, u32) {
+    fn rebase(&mut self, counted: W) -> (W, u32) {
+        let none = self.based == 0;
+        let bias = if none { W::ZERO } else { W::SIGN };
         let mut least = !W::ZERO;
         for s in 0..SUBCHUNKS {
-            let counts = self.based >> s & 1 == 1;
-            least = least.min(if counts { self.bases[s].biased() } else { !W::ZERO });
+            let is_asked = none || self.based >> s & 1 == 1;
+            least = least.min(if is_asked { self.bases[s] ^ bias } else { !W::ZERO });
         }
-        let reference = if self.based == 0 { W::ZERO } else { least.biased() };
-        let mut any = W::ZERO;
+        let (reference, mut any) = (least ^ bias, W::ZERO);
         for s in 0..SUBCHUNKS {
-            let counts = self.based >> s & 1 == 1;
-            self.bases[s] = if counts { self.bases[s].sub(reference) } else { W::ZERO };
+            let counts = if self.based >> s & 1 == 1 { !W::ZERO } else { counted };
+            self.bases[s] = self.bases[s].sub(reference) & counts;
             any = any | self.bases[s];
         }
         (reference, any.width())

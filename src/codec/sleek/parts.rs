@@ -195,11 +195,11 @@ impl<W: Word> Parts<W> {
     /// Refuses combinations of mode, quantizer and shift that the format does not define.
     pub fn check_domain(&self, plan: &Plan) -> Result<()> {
         let quantized = plan.quantizer.is_some() && !self.header.exact;
-        let by_exponent = self.header.special == Special::Exponent
+        let of_floats = self.header.special != Special::Delta2
             && SubMode::of(self.descriptors.into_iter().fold(0, u8::max)) == SubMode::Special;
         if self.header.exact && plan.quantizer.is_none()
             || quantized && self.header.shift != 0
-            || by_exponent && (quantized || self.header.shift != 0 || !plan.dtype.is_float())
+            || of_floats && (quantized || self.header.shift != 0 || !plan.dtype.is_float())
         {
             return fail!(Corrupt, "chunk header {:?} does not go with the stream's header", self.header);
         }

@@ -26,8 +26,8 @@ pub struct Plan {
     pub profile: Profile,
     /// The chunk is one of elements' bits in a stream of bins.
     pub exact_apart: bool,
-    /// What to do with the exponent map in chunks that the adaptive profile codes losslessly.
-    pub exponents: Exponents,
+    /// What to do with the countdown in chunks that the adaptive profile codes losslessly.
+    pub countdown: Countdown,
     /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
     /// are rounded.
     colliding: ([Collision; MAX_MISSING], usize),
@@ -50,9 +50,9 @@ impl Collision {
     const NONE: Collision = Collision { integer: 0, missing: 0, next: 0, least: f64::INFINITY };
 }
 
-/// How the encoder uses the exponent map.
+/// How the adaptive profile uses the countdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exponents {
+pub enum Countdown {
     /// Where a warp tile's samples speak for it.
     Chosen,
     /// The same, and it is asked whether a chunk of nothing else may be smaller.
@@ -113,7 +113,7 @@ impl Plan {
             keep_bits,
             profile: params.profile,
             exact_apart: false,
-            exponents: if lossless { Exponents::Doubted } else { Exponents::Chosen },
+            countdown: if lossless { Countdown::Doubted } else { Countdown::Chosen },
             colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits, bound),
         };
         (plan, header)
@@ -125,22 +125,22 @@ impl Plan {
             quantizer: None,
             keep_bits: None,
             exact_apart: self.quantizer.is_some(),
-            exponents: Exponents::Chosen,
+            countdown: Countdown::Chosen,
             colliding: ([Collision::NONE; MAX_MISSING], 0),
             ..*self
         }
     }
 
-    /// The plan of a second attempt at a chunk: elements' bits; by the exponent map alone, where these were the first.
+    /// The plan of a second attempt at a chunk: elements' bits; by a countdown alone, where these were the first.
     pub fn second(&self) -> Plan {
-        let alone = self.exponents == Exponents::Doubted;
-        Plan { exponents: if alone { Exponents::Alone } else { Exponents::Chosen }, ..self.of_bits() }
+        let alone = self.countdown == Countdown::Doubted;
+        Plan { countdown: if alone { Countdown::Alone } else { Countdown::Chosen }, ..self.of_bits() }
     }
 
     /// Whether low bits that are zero in all words of a chunk are dropped.
     pub fn drops_zeros(&self) -> bool {
         let fast = self.profile == Profile::Fast && self.keep_bits.is_none();
-        !fast && self.exponents != Exponents::Alone
+        !fast && self.countdown != Countdown::Alone
     }
 
     /// The integers that come back as a missing value.
@@ -181,7 +181,7 @@ impl Plan {
             keep_bits: None,
             profile: header.profile,
             exact_apart: false,
-            exponents: Exponents::Chosen,
+            countdown: Countdown::Chosen,
             colliding: ([Collision::NONE; MAX_MISSING], 0),
         })
     }

@@ -1,4 +1,4 @@
-"""The quantizer's inverse, and the codecs' word in the header (docs/reference/codecs/sleek.md §1, §5)."""
+"""The quantizer's inverse, and the codecs' word in the header (docs/reference/codecs/sleek.md §1, §6)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUBCHUNKS, SUBCHUNK_BYTES = 32, 512
 OFFSET, ZIGZAG, DELTA, SPECIAL = range(4)
-EXPONENT_MAP, SECOND_DIFFERENCE = range(2)
+EXPONENT_MAP, SECOND_DIFFERENCE, COUNTDOWN = range(3)
 
 
 def decode(stream: Stream, bodies: list[Bytes], sides: list[tuple[int, ...]]) -> list[Words]:
@@ -38,7 +38,7 @@ def _chunk(body: Bytes, element: Element, step: Step) -> Words:
     quantized = step.factor != 0 and not exact
     expect(patched & ~active == 0 and not (bits == 8 and patched), "subchunks that have exceptions")
     expect(base_width <= bits and not (exact and not step.factor), "bases of a chunk")
-    expect(shift < bits and special < 2 and not (quantized and shift), "a chunk's shift")
+    expect(shift < bits and special < 3 and not (quantized and shift), "a chunk's shift")
     payload = Reader(reader.take(payload_bytes))
     if bits == 64:
         base |= reader.number(4) << 32
@@ -53,8 +53,8 @@ def _chunk(body: Bytes, element: Element, step: Step) -> Words:
     codes = _payload(payload, widths, SUBCHUNK_BYTES // element.bytes, unsigned)
     _exceptions(reader, codes, widths, [row for row, s in enumerate(live) if patched >> s & 1], bits)
     reader.zeros(16)
-    no_map = not element.is_float or quantized or shift
-    expect(not (special == EXPONENT_MAP and no_map and (modes == SPECIAL).any()), "an exponent map where there can be none")
+    plain = element.is_float and not quantized and not shift
+    expect(special == SECOND_DIFFERENCE or plain or not (modes == SPECIAL).any(), "a mode of floats where there can be none")
 
     words = np.repeat(bases[:, None], codes.shape[1], axis=1)
     words[live] = _words(codes, modes, bases[live][:, None], special, element)
@@ -104,6 +104,8 @@ def _words(codes: Words, modes: Any, bases: Words, special: int, element: Elemen
         at = modes == mode
         if mode == SPECIAL and special == EXPONENT_MAP:
             words[at] = _exponents(codes[at], element)
+        elif mode == SPECIAL and special == COUNTDOWN:
+            words[at] = _countdown(codes[at], bases[at], element)
         elif mode != OFFSET:
             steps = zigzag(codes[at])
             for _ in range({ZIGZAG: 0, DELTA: 1, SPECIAL: 2}[mode]):
@@ -120,3 +122,11 @@ def _exponents(codes: Words, element: Element) -> Words:
     mapped = np.where(x >> wrap(top) != 0, x + (wrap(1) << low), x) + wrap(1 << top)
     x = np.where(x >> low != 0, mapped, x)
     return (x >> wrap(1)) | (x << wrap(top))
+
+
+def _countdown(codes: Words, bases: Words, element: Element) -> Words:
+    """Words that are counted down from what their bases tell, §5."""
+    wrap: Any = codes.dtype.type
+    top = ((bases + wrap(1)) << wrap(element.bits - element.exponent - 2)) + wrap(1)
+    x = np.where(codes >= 2, top - codes, codes)
+    return (x >> wrap(1)) | (x << wrap(element.bits - 1))

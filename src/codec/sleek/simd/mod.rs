@@ -22,8 +22,13 @@ macro_rules! by_functions {
     };
     (@ totals, $w:ty, $s:expr, $function:path) => {
         #[inline(always)]
-        fn totals(self, x: &[[$w; $s]; WARP_TILE], least: &[$w; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-            $function(self, x, least, exponent_bits)
+        fn totals(
+            self,
+            x: &[[$w; $s]; WARP_TILE],
+            least: &[$w; WARP_TILE],
+            tops: Option<&[$w; WARP_TILE]>,
+        ) -> [u32; 4] {
+            $function(self, x, least, tops)
         }
     };
     (@ pack, $w:ty, $s:expr, $function:path) => {
@@ -232,12 +237,12 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     }
 
     /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;
-    /// in magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their
-    /// code in the exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further
-    /// one the fourth before that.
+    /// in magnitude to its first; to the value before; as second difference, or, with `tops`, of half their code in a
+    /// countdown from that of their subchunk. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of
+    /// each further one the fourth before that.
     #[inline(always)]
-    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        portable::totals(x, least, exponent_bits)
+    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], tops: Option<&[W; WARP_TILE]>) -> [u32; 4] {
+        portable::totals(x, least, tops)
     }
 
     /// The width of the largest code.

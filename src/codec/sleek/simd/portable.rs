@@ -2,7 +2,7 @@
 
 use super::shapes::{HIGHS, MaskBytes, Masks, Transposed};
 use crate::codec::sleek::constants::{MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::exponent_map as exponent;
+use crate::codec::sleek::countdown;
 use crate::codec::sleek::format::Subchunks;
 use crate::primitives::word::Word;
 
@@ -101,7 +101,7 @@ pub fn extremes<W: Word, const S: usize>(x: &[[W; S]; WARP_TILE]) -> ([W; WARP_T
 pub fn totals<W: Word, const S: usize>(
     x: &[[W; S]; WARP_TILE],
     least: &[W; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[W; WARP_TILE]>,
 ) -> [u32; 4] {
     let mut totals = [[0; WARP_TILE]; 4];
     for of_each in (0..S).step_by(MODE_SAMPLE) {
@@ -109,8 +109,8 @@ pub fn totals<W: Word, const S: usize>(
             let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / WARP_TILE);
             let (before2, before, value) = (x[s][at - 2], x[s][at - 1], x[s][at]);
             let d = value.sub(before);
-            let other = match exponent_bits {
-                Some(e) => exponent::encode(value, e) >> 1,
+            let other = match tops {
+                Some(tops) => countdown::half_code(value, tops[s]),
                 None => d.sub(before.sub(before2)).magnitude(),
             };
             totals[0][s] += value.sub(least[s]).width();

@@ -21,6 +21,8 @@ struct Samples {
     /// Of their subchunks the first value and the least.
     first: __m256i,
     least: __m256i,
+    /// What words of theirs are counted down from.
+    top: Option<__m256i>,
 }
 
 /// The sums of the lanes of each, where upper halves of 64-bit lanes are zero or lanes have 32 bits.
@@ -105,8 +107,8 @@ unsafe fn width64_from<const UNUSED: u32>(x: __m256i) -> __m256i {
 
 macro_rules! measure {
     (
-        $name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $sll:ident, $srl:ident,
-        $negative:ident, $width:ident
+        $name:ident, $set1:ident, $add:ident, $sub:ident, $abs:ident, $sll:ident, $srl:ident, $negative:ident,
+        $equal:ident, $width:ident
     ) => {
         /// Adds to `totals` the width of each sample's distances, for offset, zigzag, delta, special. Words are the
         /// bits from `UNUSED` on, and the bits below are zero.
@@ -114,18 +116,17 @@ macro_rules! measure {
         /// # Safety
         /// The processor has the level's features.
         #[inline(always)]
-        unsafe fn $name<const UNUSED: u32>(s: &Samples, exponent_bits: Option<u32>, totals: &mut [__m256i; 4]) {
+        unsafe fn $name<const UNUSED: u32>(s: &Samples, totals: &mut [__m256i; 4]) {
             // SAFETY: as the caller promises.
             unsafe {
                 let step = $sub(s.value, s.before);
-                let other = match exponent_bits {
-                    // `exponent::encode`, halved.
-                    Some(e) => {
-                        let t = $sub($sll::<1>(s.value), $set1(1 << ($bits - e)));
-                        let sign = _mm256_and_si256($negative(s.value), $set1(2 << UNUSED));
-                        let u = _mm256_or_si256($sll::<2>(s.value), sign);
-                        let highest = $set1((1 << ($bits - e + 1)) - (1 << UNUSED));
-                        $srl::<1>(_mm256_blendv_epi8($sub(highest, u), u, $negative(t)))
+                let other = match s.top {
+                    // `countdown::half_code`; the bit that is below the word does not matter.
+                    Some(top) => {
+                        let doubled = $sll::<1>(s.value);
+                        let sign = _mm256_and_si256($negative(s.value), $set1(1 << UNUSED));
+                        let code = $abs($sub(top, _mm256_or_si256(doubled, sign)));
+                        _mm256_andnot_si256($equal(doubled, _mm256_setzero_si256()), $srl::<1>(code))
                     }
                     None => $abs($sub(step, $sub(s.before, s.before2))),
                 };
@@ -140,7 +141,6 @@ macro_rules! measure {
 
 measure!(
     measure32,
-    32,
     _mm256_set1_epi32,
     _mm256_add_epi32,
     _mm256_sub_epi32,
@@ -148,11 +148,11 @@ measure!(
     _mm256_slli_epi32,
     _mm256_srli_epi32,
     negative32,
+    _mm256_cmpeq_epi32,
     width32_from
 );
 measure!(
     measure64,
-    64,
     _mm256_set1_epi64x,
     _mm256_add_epi64,
     _mm256_sub_epi64,
@@ -160,6 +160,7 @@ measure!(
     _mm256_slli_epi64,
     _mm256_srli_epi64,
     negative64,
+    _mm256_cmpeq_epi64,
     width64_from
 );
 
@@ -169,19 +170,21 @@ pub fn totals16<const S: usize>(
     _: Avx2,
     x: &[[u16; S]; WARP_TILE],
     least: &[u16; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u16; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     /// The subchunks of the samples.
     const ORDER: [usize; WARP_TILE] = [0, 1, 4, 5, 2, 3, 6, 7];
-    let (mut firsts, mut leasts) = (Lanes([0; WARP_TILE]), Lanes([0; WARP_TILE]));
+    let none = Lanes([0; WARP_TILE]);
+    let (mut firsts, mut leasts, mut all_tops) = (none, none, none);
     for i in 0..WARP_TILE {
         firsts.0[i] = u32::from(x[ORDER[i]][0]) << 16;
         leasts.0[i] = u32::from(least[ORDER[i]]) << 16;
+        all_tops.0[i] = u32::from(tops.map_or(0, |tops| tops[ORDER[i]])) << 16;
     }
     // SAFETY: the processor has the level, as the token says; 4 of a subchunk's S words are read at a time.
     unsafe {
-        let (first, least) = (firsts.load(0), leasts.load(0));
+        let (first, least, top) = (firsts.load(0), leasts.load(0), tops.map(|_| all_tops.load(0)));
         let mut totals = [_mm256_setzero_si256(); 4];
         for at in (0..S).step_by(MODE_SAMPLE) {
             let four = |s: usize| x[s].as_ptr().add(at + MODE_SAMPLE - 4 - 4 * s);
@@ -200,8 +203,9 @@ pub fn totals16<const S: usize>(
                 before2: _mm256_and_si256(first_two, keep),
                 first,
                 least,
+                top,
             };
-            measure32::<16>(&samples, exponent_bits, &mut totals);
+            measure32::<16>(&samples, &mut totals);
         }
         sums(totals)
     }
@@ -213,14 +217,14 @@ pub fn totals32<const S: usize>(
     _: Avx2,
     x: &[[u32; S]; WARP_TILE],
     least: &[u32; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u32; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     let firsts = Lanes(x.each_ref().map(|subchunk| subchunk[0]));
     // SAFETY: the processor has the level, as the token says; 4 of a subchunk's S words are read at a time, and the
-    // eight of `least`.
+    // eight of `least` and `tops`.
     unsafe {
-        let (first, least) = (firsts.load(0), load(least.as_ptr()));
+        let (first, least, top) = (firsts.load(0), load(least.as_ptr()), tops.map(|tops| load(tops.as_ptr())));
         let mut totals = [_mm256_setzero_si256(); 4];
         for at in (0..S).step_by(MODE_SAMPLE) {
             let four = |s: usize| x[s].as_ptr().add(at + MODE_SAMPLE - 4 - 4 * s);
@@ -233,8 +237,9 @@ pub fn totals32<const S: usize>(
                 before2: _mm256_unpackhi_epi64(_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)),
                 first,
                 least,
+                top,
             };
-            measure32::<0>(&samples, exponent_bits, &mut totals);
+            measure32::<0>(&samples, &mut totals);
         }
         sums(totals)
     }
@@ -246,17 +251,17 @@ pub fn totals64<const S: usize>(
     _: Avx2,
     x: &[[u64; S]; WARP_TILE],
     least: &[u64; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u64; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     // SAFETY: the processor has the level, as the token says; 4 of a subchunk's S words are read at a time, and four
-    // of `least`.
+    // of `least` and `tops`.
     unsafe {
         let mut totals = [_mm256_setzero_si256(); 4];
         for s in (0..WARP_TILE).step_by(4) {
             let first = |i: usize| x[s + i][0] as i64;
             let first = _mm256_set_epi64x(first(3), first(2), first(1), first(0));
-            let least = load(least.as_ptr().add(s));
+            let (least, top) = (load(least.as_ptr().add(s)), tops.map(|tops| load(tops.as_ptr().add(s))));
             for at in (0..S).step_by(MODE_SAMPLE) {
                 let four = |i: usize| load(x[s + i].as_ptr().add(at + MODE_SAMPLE - 4 - 4 * (s + i)));
                 let (a, b, c, d) = (four(0), four(1), four(2), four(3));
@@ -268,8 +273,9 @@ pub fn totals64<const S: usize>(
                     before2: _mm256_permute2x128_si256::<0x20>(odd_ab, odd_cd),
                     first,
                     least,
+                    top,
                 };
-                measure64::<0>(&samples, exponent_bits, &mut totals);
+                measure64::<0>(&samples, &mut totals);
             }
         }
         sums(totals)

@@ -23,6 +23,8 @@ struct Samples {
     /// Of their subchunks the first value and the least.
     first: __m512i,
     least: __m512i,
+    /// What words of theirs are counted down from.
+    top: Option<__m512i>,
 }
 
 /// How many samples a warp tile of subchunks of S values has.
@@ -52,26 +54,24 @@ unsafe fn to_totals<const S: usize>(bits: u32, zeros: [__m512i; 4]) -> [u32; 4] 
 }
 
 macro_rules! measure {
-    ($name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $lzcnt:ident, $sll:ident, $srl:ident,
-     $negative:ident, $mask_sub:ident, $mask_or:ident) => {
+    ($name:ident, $set1:ident, $add:ident, $sub:ident, $abs:ident, $lzcnt:ident, $sll:ident, $maskz_srl:ident,
+     $negative:ident, $test:ident, $mask_or:ident) => {
         /// Adds to `zeros` the zero bits above the highest one of each sample's distances, for offset, zigzag, delta,
         /// special. Words are the bits from `UNUSED` on, and the bits below are zero.
         ///
         /// # Safety
         /// The processor has the level's features.
         #[inline(always)]
-        unsafe fn $name<const UNUSED: u32>(s: &Samples, exponent_bits: Option<u32>, zeros: &mut [__m512i; 4]) {
+        unsafe fn $name<const UNUSED: u32>(s: &Samples, zeros: &mut [__m512i; 4]) {
             // SAFETY: as the caller promises.
             unsafe {
                 let step = $sub(s.value, s.before);
-                let other = match exponent_bits {
-                    // `exponent::encode`, halved.
-                    Some(e) => {
-                        let t = $sub($sll::<1>(s.value), $set1(1 << ($bits - e)));
-                        let u = $sll::<2>(s.value);
-                        let u = $mask_or(u, $negative(s.value), u, $set1(2 << UNUSED));
-                        let highest = $set1((1 << ($bits - e + 1)) - (1 << UNUSED));
-                        $srl::<1>($mask_sub(u, !$negative(t), highest, u))
+                let other = match s.top {
+                    // `countdown::half_code`; the bit that is below the word does not matter.
+                    Some(top) => {
+                        let doubled = $sll::<1>(s.value);
+                        let word = $mask_or(doubled, $negative(s.value), doubled, $set1(1 << UNUSED));
+                        $maskz_srl::<1>($test(doubled, doubled), $abs($sub(top, word)))
                     }
                     None => $abs($sub(step, $sub(s.before, s.before2))),
                 };
@@ -88,30 +88,28 @@ macro_rules! measure {
 
 measure!(
     measure32,
-    32,
     _mm512_set1_epi32,
     _mm512_add_epi32,
     _mm512_sub_epi32,
     _mm512_abs_epi32,
     _mm512_lzcnt_epi32,
     _mm512_slli_epi32,
-    _mm512_srli_epi32,
+    _mm512_maskz_srli_epi32,
     _mm512_movepi32_mask,
-    _mm512_mask_sub_epi32,
+    _mm512_test_epi32_mask,
     _mm512_mask_or_epi32
 );
 measure!(
     measure64,
-    64,
     _mm512_set1_epi64,
     _mm512_add_epi64,
     _mm512_sub_epi64,
     _mm512_abs_epi64,
     _mm512_lzcnt_epi64,
     _mm512_slli_epi64,
-    _mm512_srli_epi64,
+    _mm512_maskz_srli_epi64,
     _mm512_movepi64_mask,
-    _mm512_mask_sub_epi64,
+    _mm512_test_epi64_mask,
     _mm512_mask_or_epi64
 );
 
@@ -122,10 +120,10 @@ pub fn totals16<const S: usize>(
     _: Avx512,
     x: &[[u16; S]; WARP_TILE],
     least: &[u16; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u16; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(2 * MODE_SAMPLE)) };
-    const LEAST: Lanes<u16, 32> = {
+    const SUBCHUNK: Lanes<u16, 32> = {
         let mut from = [0; 32];
         let mut i = 0;
         while i < 32 {
@@ -136,11 +134,14 @@ pub fn totals16<const S: usize>(
     };
     const UPPER_HALVES: __mmask32 = 0xaaaa_aaaa;
     const EVEN_LANES: __mmask16 = 0x5555;
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and 2 or 32 of a
-    // subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` and `tops` are read, and 2 or 32
+    // of a subchunk's S.
     unsafe {
-        let least = _mm512_castsi128_si512(_mm_loadu_si128(least.as_ptr().cast()));
-        let least = _mm512_maskz_permutexvar_epi16(UPPER_HALVES, LEAST.load(), least);
+        let of_each = |words: &[u16; WARP_TILE]| {
+            let words = _mm512_castsi128_si512(_mm_loadu_si128(words.as_ptr().cast()));
+            _mm512_maskz_permutexvar_epi16(UPPER_HALVES, SUBCHUNK.load(), words)
+        };
+        let (least, top) = (of_each(least), tops.map(of_each));
         let mut first = _mm512_setzero_si512();
         for (s, x) in x.iter().enumerate() {
             first = _mm512_mask_set1_epi32(first, 3 << (2 * (7 - s)), x.as_ptr().cast::<i32>().read_unaligned());
@@ -169,8 +170,9 @@ pub fn totals16<const S: usize>(
                 before2: _mm512_and_si512(first_two, keep),
                 first,
                 least,
+                top,
             };
-            measure32::<16>(&samples, exponent_bits, &mut zeros);
+            measure32::<16>(&samples, &mut zeros);
         }
         to_totals::<S>(16, zeros)
     }
@@ -183,15 +185,18 @@ pub fn totals32<const S: usize>(
     _: Avx512,
     x: &[[u32; S]; WARP_TILE],
     least: &[u32; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u32; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(2 * MODE_SAMPLE)) };
-    const LEAST: Lanes<u32, 16> = Lanes([7, 3, 7, 3, 6, 2, 6, 2, 5, 1, 5, 1, 4, 0, 4, 0]);
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 16 of a
-    // subchunk's S.
+    const SUBCHUNK: Lanes<u32, 16> = Lanes([7, 3, 7, 3, 6, 2, 6, 2, 5, 1, 5, 1, 4, 0, 4, 0]);
+    // SAFETY: the processor has the level, as the token says; eight words of `least` and `tops` are read, and one or 16
+    // of a subchunk's S.
     unsafe {
-        let least = _mm512_castsi256_si512(_mm256_loadu_si256(least.as_ptr().cast()));
-        let least = _mm512_permutexvar_epi32(LEAST.load(), least);
+        let of_each = |words: &[u32; WARP_TILE]| {
+            let words = _mm512_castsi256_si512(_mm256_loadu_si256(words.as_ptr().cast()));
+            _mm512_permutexvar_epi32(SUBCHUNK.load(), words)
+        };
+        let (least, top) = (of_each(least), tops.map(of_each));
         let mut first = _mm512_setzero_si512();
         for (s, x) in x.iter().enumerate() {
             let lanes = if s < 4 { 0b1010 << (4 * (3 - s)) } else { 0b0101 << (4 * (7 - s)) };
@@ -216,8 +221,9 @@ pub fn totals32<const S: usize>(
                 before2: _mm512_unpackhi_epi64(l01, l23),
                 first,
                 least,
+                top,
             };
-            measure32::<0>(&samples, exponent_bits, &mut zeros);
+            measure32::<0>(&samples, &mut zeros);
         }
         to_totals::<S>(32, zeros)
     }
@@ -230,15 +236,18 @@ pub fn totals64<const S: usize>(
     _: Avx512,
     x: &[[u64; S]; WARP_TILE],
     least: &[u64; WARP_TILE],
-    exponent_bits: Option<u32>,
+    tops: Option<&[u64; WARP_TILE]>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     /// The subchunks of the samples.
     const ORDER: Lanes<u64, 8> = Lanes([7, 5, 6, 4, 3, 1, 2, 0]);
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 8 of a
-    // subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` and `tops` are read, and one or 8
+    // of a subchunk's S.
     unsafe {
-        let least = _mm512_permutexvar_epi64(ORDER.load(), _mm512_loadu_si512(least.as_ptr().cast()));
+        let of_each = |words: &[u64; WARP_TILE]| {
+            _mm512_permutexvar_epi64(ORDER.load(), _mm512_loadu_si512(words.as_ptr().cast()))
+        };
+        let (least, top) = (of_each(least), tops.map(of_each));
         let mut first = _mm512_setzero_si512();
         for (lane, s) in ORDER.0.into_iter().enumerate() {
             first = _mm512_mask_set1_epi64(first, 1 << lane, x[s as usize][0] as i64);
@@ -259,8 +268,9 @@ pub fn totals64<const S: usize>(
                 before2: _mm512_shuffle_i64x2::<0b10_00_10_00>(h01, h23),
                 first,
                 least,
+                top,
             };
-            measure64::<0>(&samples, exponent_bits, &mut zeros);
+            measure64::<0>(&samples, &mut zeros);
         }
         to_totals::<S>(64, zeros)
     }
