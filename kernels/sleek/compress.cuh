@@ -130,10 +130,11 @@ struct Compressor {
         }
     }
 
-    // Takes a work slot at an array, and the first chunk there; false if none is left. For the whole block.
-    DEV bool enter() {
+    // Takes a work slot at an array, and the first chunk there; false if none is left. WATCHES: whether arrays may be
+    // watched. For the whole block.
+    template <bool WATCHES> DEV bool enter() {
         __syncthreads();
-        leave();
+        leave<WATCHES>();
         __syncthreads();    // everyone is done with the array before
         if (warp == 0) {
             // Of one array alone a block asks for a chunk at once, and has had it where there was `more` before.
@@ -165,14 +166,14 @@ struct Compressor {
     }
 
     // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.
-    DEV void leave() {
+    template <bool WATCHES> DEV void leave() {
         if (threadIdx.x == COMPRESS_THREADS - 1) {
             state.last = false;
             if (state.done) {
                 Control& control = state.job.slot->control;
                 add_relaxed(&control.index_sum, state.index_sum);
                 if (state.beside) add_relaxed(&control.disagreement, (u64)1);
-                if (a.search == SEARCH_WHILE) {
+                if (WATCHES && a.search == SEARCH_WHILE) {
                     state.watch.tell(state.job.slot->seen + SEEN_WHILE);
                     state.watch.clear();
                 }

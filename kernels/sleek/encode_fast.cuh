@@ -70,7 +70,7 @@ template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
         : block(a, shared.state), state(shared.state), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
-        while (block.enter()) {
+        while (block.template enter<WATCHES>()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {

@@ -953,7 +953,7 @@ template <class T, bool ADAPTIVE, u32 MISSING = 0> DEV void compress_arrays(cons
     GeneralEncoder<T, ADAPTIVE ? INTEGERS : ANYTHING, ADAPTIVE, MISSING> integers(block, shared);
     for (u32 done = true;;) {
         if (uniform(done)) {
-            if (!block.enter()) return;
+            if (!block.enter<ADAPTIVE>()) return;
             encoder.begin();
         }
         if constexpr (!ADAPTIVE)
