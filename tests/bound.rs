@@ -260,7 +260,8 @@ fn delicate_values_are_packed() {
             let words = packable(&delicate(&mut Random(9), dtype, Step { w: 7, j: -7 }, 3000));
             let params = params(dtype, mode, 3.5 / 128.0, Profile::Adaptive);
             let [packed, raw, constant] = round_trip(&Params { search: Search::Off, ..params }, &words).unwrap();
-            assert!(packed > raw, "{dtype:?} {mode:?}: {packed} chunks packed, {raw} raw, {constant} constant");
+            let told = format!("{dtype:?} {mode:?}: {packed} chunks packed, {raw} raw, {constant} constant");
+            assert!(packed > 0 && packed + constant > raw, "{told}");
         }
     }
 }
