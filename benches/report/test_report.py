@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+import gpu
 import results
 import tables
 
@@ -103,6 +104,17 @@ class Report(unittest.TestCase):
         if results.git("diff", "--quiet", "HEAD", "--", *results.PATHS["adaptive"]) is not None:
             self.assertEqual(results.mark("adaptive", last), "")
         self.assertEqual(results.mark("a peer", first.split()[0]), "")
+
+    def test_tables_of_a_gpu_are_read(self):
+        row = "| {} | {} | {} | {} | {} | 90 % | 0.50 | {} | 80 % |"
+        fields = [("a_9.f32", 2, 1, 1.5), ("b_9.f32", 8, 4, 1.5), ("c_9.f64", 3, 2, 1), ("a_9.f32 as f16", 9, 9, 9)]
+        bounds = ("1e-1", "1e-3", "1e-6", "lossless")
+        lines = [row.format(name, bound, profile, r, c, d) for name, r, c, d in fields for bound in bounds for profile in gpu.PROFILES]
+        tables_of = gpu.of_bench(gpu.rows("\n".join(lines)))
+        self.assertEqual(tables_of["how fast"][0], ["f32", "1e-1", 4, 2, 1.5, 4, 2, 1.5])
+        self.assertEqual(tables_of["lossless"][1], ["f64", 3, 2, 1, 3, 2, 1])
+        self.assertNotIn("other types", tables_of)
+        self.assertEqual(gpu.of_others(gpu.rows("| **mean of 6 in 3-D** | f32 rate 8 | 6 | 0.1 | 0.2 | | |")), {})
 
 
 if __name__ == "__main__":

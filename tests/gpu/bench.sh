@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the GPU path on a machine with a GPU, and nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu says how to
-# get it) and there is nvcc. Tables and plot go to build/gpu; what is worth keeping goes to docs/guide/gpu.md and docs/guide/gpu.png by hand, with the date.
+# get it) and there is nvcc. Tables and plot go to build/gpu; benches/report/gpu.py takes the tables over, docs/guide/gpu.png goes by hand.
 # SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -35,7 +35,8 @@ nvcomp() {
 }
 
 {
-    "$gpu" bench "$@"
+    SLEEK_GPU_NO_FILL=1 "$gpu" bench "$@"
+    "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
     "$gpu" sizes
     "$gpu" batches
     "$gpu" calls

@@ -1,0 +1,108 @@
+"""Puts what tests/gpu/bench.sh printed on a machine with a GPU into docs/results/gpu.json.
+
+    gpu.py COMMIT TABLES...        # of a library built at that commit; files of tables, or one with all
+
+Tables that were not printed stay as they are.
+"""
+
+import collections
+import datetime
+import json
+import pathlib
+import statistics
+import sys
+
+import results
+
+FILE = results.FOLDER / "gpu.json"
+PLACES = {1: "no missing value", 2: "one named, none there", 3: "one in 100 missing", 4: "half of runs of 200 missing"}
+PROFILES = ("fast", "adaptive")
+TYPES = ("f16", "bf16", "i32", "i16", "u8")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every row of every table."""
+    lines = (line for line in text.splitlines() if line.startswith("| ") and not line.startswith("|--"))
+    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+
+
+def rounded(x: float) -> float | int:
+    """Three digits."""
+    x = float(f"{x:.3g}")
+    return int(x) if x >= 100 else x
+
+
+def means(cells: list[list[str]], types: tuple[str, ...] = ("f32", "f64")) -> dict[tuple, list[float]]:
+    """Ratio, compressing and restoring of whole fields by type, bound and profile: geometric means, as multiples of a copy."""
+    of = collections.defaultdict(list)
+    for field, bound, profile, ratio, compress, _, _, restore, _ in (row for row in cells if len(row) == 9 and row[2] in PROFILES):
+        end = field.rsplit(".", 1)[-1]
+        if end in types:
+            of[end, bound, profile].append([float(ratio), float(compress), float(restore)])
+    return {key: [rounded(statistics.geometric_mean(column)) for column in zip(*values)] for key, values in of.items()}
+
+
+def of_bench(cells: list[list[str]]) -> dict[str, list]:
+    """Tables of `gpu bench`, where the range is given."""
+    of = means(cells)
+    found = {}
+    both = lambda end, bound: [*of[end, bound, "fast"], *of[end, bound, "adaptive"]]
+    if ("f32", "1e-6", "fast") in of:
+        found["how fast"] = [[end, bound, *both(end, bound)] for end in ("f32", "f64") for bound in ("1e-1", "1e-3", "1e-6", "lossless")]
+        found["lossless"] = [[end, *both(end, "lossless")] for end in ("f32", "f64")]
+    whole = [row for row in cells if len(row) == 9 and row[2] in PROFILES]
+    speeds = {(row[0], row[1], row[2]): [rounded(float(row[4])), rounded(float(row[7]))] for row in whole}
+    one = {end: next((f.rsplit(" as ", 1)[0] for f, _, _ in speeds if f.endswith(f" as {end}")), None) for end in TYPES}
+    if all(one.values()):
+        get = lambda end, bound, profile: speeds.get((f"{one[end]} as {end}", bound, profile), "")
+        found["other types"] = [
+            [f"`{profile}`, {bound}", *(get(end, bound, profile) for end in TYPES)] for bound in ("lossless", "1e-3") for profile in PROFILES
+        ]
+    fields = [next((f.split(",")[0] for f, _, _ in speeds if f.endswith(f"{end}, {PLACES[1]}")), None) for end in ("f32", "f64")]
+    if all(fields):
+        names = ("none named", "one named, none there", "one in 100 missing", "half, in runs of 200")
+        found["missing values"] = [
+            [name, *(speeds[f"{field}, {place}", "1e-3", profile] for field in fields for profile in PROFILES)]
+            for name, place in zip(names, PLACES.values())
+        ]
+    return found
+
+
+def of_others(cells: list[list[str]]) -> dict[str, list]:
+    """Tables of `gpu predict-quick` and `gpu zfp`."""
+    of, found = {}, {}
+    for row in cells:
+        words = row[0].strip("*").split()
+        if words[:1] == ["mean"] and len(words) == 3 and len(row) == 7:
+            of[words[1], words[2]] = [rounded(float(row[k])) for k in (2, 3, 5)]
+        if words[:2] == ["mean", "of"] and words[-1] == "3-D" and len(row) == 7:
+            of[tuple(row[1].split(" ", 1))] = [rounded(float(row[k])) for k in (3, 4)]
+    bounds = [bound for bound in ("1e-1", "1e-3", "1e-6", "lossless") if ("f32", bound) in of and len(of["f32", bound]) == 3]
+    if len(bounds) == 4:
+        found["small"] = [[bound, *of["f32", bound], *of["f64", bound]] for bound in bounds]
+    requests = {"rate 8": "rate 8", "accuracy 1e-3 of the range": "abs 1e-3", "lossless": "lossless"}
+    if all(len(of.get((end, said), ())) == 2 for end in ("f32", "f64") for said in requests.values()):
+        found["zfp"] = [[name, of["f32", said], of["f64", said]] for name, said in requests.items()]
+    return found
+
+
+COMMANDS = {"small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
+COLUMNS = {"small": ["bound", "f32: ratio", "compress", "decompress", "f64: ratio", "compress", "decompress"]}
+
+
+def main() -> None:
+    commit, texts = sys.argv[1], [pathlib.Path(name).read_text() for name in sys.argv[2:]]
+    machine = next(line.split(",")[0] for text in texts for line in text.splitlines() if "compute capability" in line)
+    tables = json.loads(FILE.read_text())
+    for text in texts:
+        cells = rows(text)
+        for name, found in {**of_bench(cells), **of_others(cells)}.items():
+            command = COMMANDS.get(name, "`SLEEK_GPU_NO_FILL=1 gpu bench 512 5`")
+            tables[name]["about"] = {"machine": machine, "date": datetime.date.today().isoformat(), "commit": commit, "command": command}
+            tables[name]["rows"], tables[name]["columns"] = found, COLUMNS.get(name, tables[name]["columns"])
+            results.save_grid("gpu", name, tables[name])
+            print(name, *found, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
