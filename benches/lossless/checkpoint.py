@@ -1,7 +1,7 @@
 """A checkpoint of a transformer trained here, by torch.save, zstd and the functions of docs/guide/checkpoint.md, as
 they are printed there: sizes, seconds, and whether every bit came back.
 
-    python3 benches/lossless/checkpoint.py [WIDTH LAYERS STEPS]        # needs torch, ml_dtypes, sleek and zstandard
+    python3 benches/lossless/checkpoint.py [WIDTH LAYERS STEPS [LEVEL...]]        # zstd's; needs torch, ml_dtypes, sleek and zstandard
 """
 
 import io
@@ -48,7 +48,7 @@ def is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and torch.equal(*bits)
 
 
-def compare(name: str, tensors: dict[str, torch.Tensor], page: dict) -> None:
+def compare(name: str, tensors: dict[str, torch.Tensor], levels: list[int], page: dict) -> None:
     """Prints a row of each way to store the tensors."""
     tensors = {key: t.detach().cpu().contiguous() for key, t in tensors.items()}
     raw = sum(t.numel() * t.element_size() for t in tensors.values())
@@ -56,7 +56,7 @@ def compare(name: str, tensors: dict[str, torch.Tensor], page: dict) -> None:
     start = time.perf_counter()
     torch.save(tensors, plain)
     rows = [("torch.save", len(plain.getvalue()), time.perf_counter() - start, None)]
-    for level in (3, 19):
+    for level in levels:
         start = time.perf_counter()
         packed = zstandard.ZstdCompressor(level).compress(plain.getvalue())
         middle = time.perf_counter()
@@ -78,7 +78,7 @@ def compare(name: str, tensors: dict[str, torch.Tensor], page: dict) -> None:
 
 
 def main() -> None:
-    width, layers, steps = (int(a) for a in sys.argv[1:] or (512, 6, 300))
+    width, layers, steps, *levels = (int(a) for a in sys.argv[1:] or (512, 6, 300, 3, 19))
     page: dict = {}
     exec(PAGE.read_text().split("```python\n")[1].split("```")[0], page)
     model, optimizer = train(width, layers, steps)
@@ -86,9 +86,9 @@ def main() -> None:
     state = optimizer.state_dict()["state"]
     print("| tensors | way | ratio | seconds to save | to load |\n|---|---|---|---|---|")
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        compare(f"weights, {str(dtype)[6:]}", {name: t.to(dtype) for name, t in weights.items()}, page)
+        compare(f"weights, {str(dtype)[6:]}", {name: t.to(dtype) for name, t in weights.items()}, levels, page)
     for part in ("exp_avg", "exp_avg_sq"):
-        compare(f"Adam's {part}", {str(k): s[part] for k, s in state.items()}, page)
+        compare(f"Adam's {part}", {str(k): s[part] for k, s in state.items()}, levels, page)
 
 
 if __name__ == "__main__":
