@@ -411,7 +411,7 @@ impl Bench {
         // The range costs a pass over the data; programs that know it give it.
         let measured = self.compress(p);
         let range = self.dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
-        let given = Params { range: Some(range).filter(|r| *r > 0.0), search: search(p.profile), ..p.clone() };
+        let given = Params { range: Some(range).filter(|r| *r > 0.0), search: search(), ..p.clone() };
         let c = if p.mode == Mode::Noa { self.compress(&given) } else { measured };
         let (n, status) = result(&self.outcome);
         assert_eq!(status, 0, "{name:?} {p:?}");
@@ -571,7 +571,7 @@ fn batches(mib: usize, reps: usize) {
     let memcpy = bench.copy();
     for kib in [64usize, 256, 1024, 4096, 16384] {
         for profile in [Profile::Fast, Profile::Adaptive] {
-            let base = Params { search: search(profile), ..Params::new(DType::F32) };
+            let base = Params { search: search(), ..Params::new(DType::F32) };
             let p = Params { profile, range: Some(100.0), ..base.with_bound(Mode::Noa, 1e-3) };
             let (each, arrays) = (kib << 10, bench.bytes / (kib << 10));
             let room = sleek::compress_bound(&p, each / 4).unwrap().next_multiple_of(16);
@@ -762,10 +762,12 @@ fn enter() {
 }
 
 /// Whether missing values that nobody named are searched for: not with the environment variable SLEEK_GPU_NO_FILL, to
-/// tell what that costs; codec predict has no kernels for it.
-fn search(profile: Profile) -> sleek::Search {
-    let is_off = profile == Profile::Small || std::env::var_os("SLEEK_GPU_NO_FILL").is_some();
-    if is_off { sleek::Search::Off } else { sleek::Search::Wanted }
+/// tell what that costs.
+fn search() -> sleek::Search {
+    match std::env::var_os("SLEEK_GPU_NO_FILL") {
+        Some(_) => sleek::Search::Off,
+        None => sleek::Search::Wanted,
+    }
 }
 
 fn main() {
