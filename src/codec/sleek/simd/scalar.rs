@@ -1,7 +1,8 @@
 //! The level that every processor has.
 
-use super::{HIGHS, Masks, Simd, SimdLevel, Transposed, portable};
-use crate::codec::sleek::constants::SUBCHUNKS;
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, portable};
+use crate::codec::sleek::constants::{SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::ends::Ends;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::word::Word;
 
@@ -12,7 +13,7 @@ pub struct Scalar;
 impl Arithmetic for Scalar {}
 
 /// Loops are functions of their own: the compiler makes much of each, and where the encoder and the decoder call them
-/// they would be there many times. But for `totals`, which is made for one kind of words and one exponent at a time.
+/// they would be there many times.
 impl SimdLevel for Scalar {
     #[inline(never)]
     fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
@@ -20,8 +21,28 @@ impl SimdLevel for Scalar {
     }
 
     #[inline(never)]
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        portable::wider(rows, limits)
+    }
+
+    #[inline(never)]
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        portable::expand(of, list)
+    }
+
+    #[inline(never)]
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        portable::running_sums(numbers, start)
+    }
+
+    #[inline(never)]
     fn flags(self, masks: &Masks) -> u32 {
         portable::flags(masks)
+    }
+
+    #[inline(never)]
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
+        portable::compress(masks, flags, out);
     }
 }
 
@@ -47,6 +68,26 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(never)]
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
+        portable::try_zigzag_delta_decode(second_difference, codes)
+    }
+
+    #[inline(never)]
+    fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
+        portable::extremes(x)
+    }
+
+    #[inline(never)]
+    fn ends(self, words: &[W; S], ends: &mut Ends<W>) -> W {
+        ends.add(words)
+    }
+
+    #[inline(never)]
+    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], tops: Option<&[W; WARP_TILE]>) -> [u32; 4] {
+        portable::totals(x, least, tops)
+    }
+
+    #[inline(never)]
     fn width(self, codes: &[W; S]) -> u32 {
         portable::width(codes)
     }
@@ -54,6 +95,11 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     #[inline(never)]
     fn widths(self, codes: &[W; S], to: &mut [u8; S]) {
         portable::widths(codes, to);
+    }
+
+    #[inline(never)]
+    fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        portable::extract_exceptions(codes, width, highs)
     }
 
     #[inline(never)]
