@@ -229,8 +229,8 @@ typedef struct sleek_params {
     // bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     // Floating-point types only; integers all come back anyway.
     uint64_t missing[4];
-    // 0 (default): where there is a bound, values that look like missing ones, such as -9999 among values from 0 to 1,
-    // are searched for, and kept as if they were in missing. 1: no value is a missing one but those above.
+    // 0 (default): where there is a bound, values that look like missing ones are searched for, such as -9999 among
+    // values from 0 to 1. They are kept as if they were in missing. 1: no value is a missing one but those above.
     int32_t no_fill;
     // Zero.
     uint32_t reserved[3];

@@ -255,8 +255,8 @@ fn tiles_with_missing_values_come_back() {
     assert!(masked > 10, "{masked} arrays with masked tiles");
 }
 
-/// Numbers that come back as the next one above a missing value, tiles that stay exact since one is too far from that,
-/// constant ones, and missing values that nobody named, by both encoders.
+/// Numbers that come back as the next one above a missing value. Tiles that stay exact since one is too far from that;
+/// constant ones; missing values that nobody named.
 #[test]
 fn tiles_with_numbers_near_missing_values_are_compressed() {
     let (shim, _turn) = Shim::get();

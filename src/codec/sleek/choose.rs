@@ -411,8 +411,8 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 
 impl<W: Word> Choices<W> {
     /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
-    /// still to be coded: those of zeros alone where a mode stands `alone`, whose exceptions are to save more than
-    /// bytes at the payload's end that are none of a code (there are some in chunks of 64-bit words).
+    /// still to be coded, of a mode that stands `alone` those of zeros. Its exceptions are to save more than the bytes
+    /// at the payload's end that are of no code, which chunks of 64-bit words have.
     #[inline(always)]
     fn settle<const S: usize>(&mut self, alone: bool, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
