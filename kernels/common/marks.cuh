@@ -33,6 +33,14 @@ DEV double value_of_inverted(u64 key, bool is_double) {
     return value_of_order((is_double ? ~0ull : 0xffffffffull) - key, is_double);
 }
 
+// Takes two keys to those that several have met, `none` being below all. Of two that met there the smaller one is not
+// the largest of all.
+template <class Key> DEV void keep_two(Key* largest, Key* near, Key top, Key next, Key none) {
+    const Key before = atomicMax(largest, top);
+    const Key second = before > top ? top : before < top && before > next ? before : next;
+    if (near && second != none) atomicMax(near, second);
+}
+
 // Two keys of several: the largest one and the next one, 0 where there is none.
 struct Two {
     u64 top, next;
@@ -45,12 +53,7 @@ struct Two {
         }
     }
     // To those of an array, of which `near` may be null.
-    DEV void keep(u64* largest, u64* near) const {
-        // Of two keys that met there the smaller one is not the largest of all.
-        const u64 before = atomicMax(largest, top);
-        const u64 second = before > top ? top : before < top && before > next ? before : next;
-        if (near && second) atomicMax(near, second);
-    }
+    DEV void keep(u64* largest, u64* near) const { keep_two(largest, near, top, next, (u64)0); }
 };
 
 // The number that the bits of a float are.

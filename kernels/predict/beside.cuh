@@ -1,18 +1,28 @@
 // Elements that would come back equal to a missing value which they are not: the next larger number takes its place
 // (docs/reference/format.md §5): src/runtime/cpu/besides.rs in CUDA.
 #pragma once
+#include "../common/beside.cuh"
 #include "desk.cuh"
 
 namespace predict {
 
-// The numbers just beside one; an infinity stays.
+// The numbers just beside one; behind infinity there is none.
 DEV float just_above(float x) {
     const u32 bits = bits_of(x);
-    if (bits << 1 >= 0xffu << 24) return x;
+    if (bits == 0x7f800000u) return x;
     return float_of(bits << 1 == 0 ? 1u : bits >> 31 ? bits - 1 : bits + 1);
 }
-DEV double just_above(double x) { return bits_of(x) << 1 >= 0x7ffull << 53 ? x : next_up(x); }
+DEV double just_above(double x) { return is_infinite(x) ? x : next_up(x); }
 template <class Float> DEV Float just_below(Float x) { return -just_above(-x); }
+
+// The number next to missing value k, if it is none itself.
+template <class T> DEV bool next_beside(const Header& head, u32 k, double& number) {
+    typename T::Word next;
+    bool there = next_above<T>((typename T::Word)head.missing[k], next);
+    for (u32 j = 0; j < head.values; j++) there &= next != (typename T::Word)head.missing[j];
+    number = (double)Quantizer<T>::number_of_element(next);
+    return there;
+}
 
 // Whether the number of an element lies from `low` to `high`; of f32 one just beside may count.
 DEV bool reaches(float v, double low, double high) {
@@ -27,17 +37,12 @@ struct Nearness {
     bool any;
 
     template <class T> DEV Nearness(const Desk<T>& d, u32 k, T) {
-        const Header& head = d.head;
-        const u64 bits = head.missing[k], sign = 1ull << (T::BITS - 1), magnitude = bits & (sign - 1),
-                  infinity = T::BITS == 64 ? 0x7ffull << 52 : 0xffull << 23,
-                  next = magnitude == 0 ? 1 : bits & sign ? bits - 1 : bits + 1;
-        any = magnitude < infinity;
-        const double m = ::number_of(bits, head.dtype);
+        const double m = (double)Quantizer<T>::number_of_element((typename T::Word)d.head.missing[k]);
+        any = m - m == 0.0;
         low = just_below(m - d.abs_bound);
         high = just_above(m + d.abs_bound);
-        bool there = (next & (sign - 1)) < infinity;
-        for (u32 j = 0; j < head.values; j++) there &= next != head.missing[j];
-        far = there ? just_above(::number_of(next, head.dtype) - d.abs_bound) : high;
+        double next;
+        far = next_beside<T>(d.head, k, next) ? least_within(next, d.abs_bound) : nowhere();
         far = far < high ? far : high;
     }
 };
@@ -68,26 +73,18 @@ template <class T> SELDOM void look_beside(Desk<T>& d) {
     __syncthreads();
 }
 
-// The least number that is within the relative bound of the next one above missing value k, which then takes its place;
-// infinite where no number may do so. A zero that is not a missing value, but equal to one, must not become another.
-template <class T> DEV double least_beside(const Desk<T>& d, u32 k) {
-    const Header& head = d.head;
-    const u64 bits = head.missing[k], sign = 1ull << (T::BITS - 1), magnitude = bits & (sign - 1),
-              infinity = T::BITS == 64 ? 0x7ffull << 52 : 0xffull << 23, next = bits & sign ? bits - 1 : bits + 1;
-    bool there = magnitude < infinity && (next & (sign - 1)) < infinity && d.bound < 1.0;
-    for (u32 j = 0; j < head.values; j++) there &= next != head.missing[j] && (head.missing[j] & (sign - 1)) != 0;
-    if (!there) return float_of(0x7ffull << 52);
-    const double number = ::number_of(next, head.dtype);
-    return just_above(just_above(just_above(number / (number > 0.0 ? 1.0 + d.bound : 1.0 - d.bound))));
-}
-
 // Whether all elements whose rounded words are missing values are within the relative bound of the next larger numbers,
 // too; tells tile and array. For a whole block; a barrier before and behind.
 template <class T> SELDOM bool all_come_beside(Desk<T>& d, const typename T::Word* rounded) {
+    // A zero that is not a missing value, but equal to one, must not become another number.
+    bool has_zero = false;
+    for (u32 k = 0; k < d.head.values; k++) has_zero |= (d.head.missing[k] & ones<T>(T::BITS - 1)) == 0;
     u32 too_far = 0;
 #pragma unroll 1
     for (u32 k = 0; k < d.head.values; k++) {
-        const double least = least_beside(d, k);
+        double next;
+        const bool there = next_beside<T>(d.head, k, next) && !has_zero && d.bound < 1.0;
+        const double least = there ? least_relative(next, d.bound) : nowhere();
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < d.n; i += blockDim.x)
             too_far |= rounded[i] == (typename T::Word)d.head.missing[k] &&

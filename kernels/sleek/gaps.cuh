@@ -4,6 +4,7 @@
 // Each lane keeps a bit for each of its words, of which a warp has eight subchunks: of those all that the plane tells
 // follows by a few operations on whole registers. Chunks without missing values cost the comparisons and one vote.
 #pragma once
+#include "../common/beside.cuh"
 #include "layout.cuh"
 
 // Of so many values the adaptive encoder for missing values knows (src/codec/sleek/gpu.rs).
@@ -72,15 +73,6 @@ template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::W
     bin = wrap<T>(quantizer.bin(Quantizer<T>::number_of_element(bits), (typename T::Float)0));
     const Word value = quantizer.restore_any(bin), distance = wrap<T>(negative<T>(bin) ? 0 - bin : bin);
     return distance < quantizer.k && (value == bits || (magnitude == 0 && value == 0));
-}
-
-// The next larger number than a finite one, if it is finite; behind both zeros the smallest one above 0.
-template <class T> DEV bool next_above(typename T::Word bits, typename T::Word& next) {
-    typedef typename T::Word Word;
-    const Word sign = (Word)1 << (T::BITS - 1), magnitude = bits & ones<T>(T::BITS - 1);
-    const Word infinity = ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA;
-    next = magnitude == 0 ? 1 : bits & sign ? bits - 1 : bits + 1;
-    return magnitude < infinity && (next & ones<T>(T::BITS - 1)) < infinity;
 }
 
 // The bytes of changes that begin on a lane, one of each of the warp's subchunks.
@@ -338,18 +330,14 @@ template <class T, u32 MOST> struct Finder {
         Word next;
         bool there = next_above<T>(value(j), next);
         for (u32 k = 0; k < values(); k++) there &= next != value(k);
-        if (!there) return float_of(0x7ffull << 52);
-        // A little more, since the difference is rounded.
-        return next_up((double)Quantizer<T>::number_of_element(next) - abs_bound);
+        return there ? least_within((double)Quantizer<T>::number_of_element(next), abs_bound) : nowhere();
     }
     // The same for a relative bound (bound::least_relative, plan::colliding).
     DEV double least_beside_relative(u32 j) const {
         Word next;
         bool there = next_above<T>(value(j), next) && a.bound < 1.0;
         for (u32 k = 0; k < values(); k++) there &= next != value(k) && (value(k) & ones<T>(T::BITS - 1)) != 0;
-        if (!there) return float_of(0x7ffull << 52);
-        const double number = (double)Quantizer<T>::number_of_element(next);
-        return next_up(next_up(next_up(number / (number > 0.0 ? 1.0 + a.bound : 1.0 - a.bound))));
+        return there ? least_relative((double)Quantizer<T>::number_of_element(next), a.bound) : nowhere();
     }
     // Whether all of a chunk's elements that are rounded to missing values are within the relative bound of the next
     // larger numbers, too; `words` as below. For a whole block.

@@ -61,16 +61,10 @@ struct Watch {
                   next_high = __reduce_max_sync(FULL, high < all_high ? high : ~low < all_high ? ~low : NO_RANK),
                   next_low = __reduce_max_sync(FULL, low < all_low ? low : ~high < all_low ? ~high : NO_RANK);
         if ((threadIdx.x & 31) == 0) {
-            keep(most, all_high, next_high);
-            keep(least, all_low, next_low);
+            keep_two(most, most + 1, all_high, next_high, NO_RANK);
+            keep_two(least, least + 1, all_low, next_low, NO_RANK);
         }
         __syncwarp();
-    }
-    // Other warps may do the same; of two that meet the smaller one is not the largest of all.
-    static DEV void keep(i32* two, i32 largest, i32 next) {
-        const i32 before = atomicMax(&two[0], largest);
-        const i32 second = before > largest ? largest : before < largest && before > next ? before : next;
-        if (second != NO_RANK) atomicMax(&two[1], second);
     }
     // To those of an array.
     DEV void tell(u64* seen) const {
