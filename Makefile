@@ -30,7 +30,6 @@ demo: ## real fields and a simulated one through h5repack with the filter and ba
 test: export SLEEK_SHORT = 1
 test: export SLEEK_PREBUILT = $(abspath $(TARGET))/prebuilt
 test: ## every kind of test that needs no GPU, on fewer cases, with one build: Rust, C, Fortran, HDF5, Python, MPI, make install
-	@bash examples/demo/need.sh cc:gcc
 	$(MAKE) -s -j2 tools prebuilt
 	$(CARGO) test --all-features
 	bash tests/install.sh
@@ -41,10 +40,13 @@ test: ## every kind of test that needs no GPU, on fewer cases, with one build: R
 
 # What tests need is fetched while they are compiled, and the release is built while they run; what cargo does at once is its own
 # affair, not make's.
-.PHONY: tools programs rust-tests release
-tools:
+.PHONY: headers tools programs rust-tests release
+# What compiling the tests needs of the system: nothing is compiled before it is there.
+headers:
+	@bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
+tools: headers
 	bash tests/hdf5/setup.sh
-programs:
+programs: headers
 	MAKEFLAGS= $(CARGO) test --all-features --no-run
 rust-tests:
 	MAKEFLAGS= $(CARGO) test --all-features
@@ -59,7 +61,6 @@ prebuilt: programs
 	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
 
 test-long: ## what CI runs: the same on all cases, with the release installed and packed, and all recipes
-	@bash examples/demo/need.sh cc:gcc
 	$(MAKE) -s -j2 tools programs
 	$(MAKE) -s -j2 rust-tests release
 	$(MAKE) -s scripts
@@ -90,7 +91,7 @@ fmt: ## format the Rust and CUDA sources
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
-lint: ## what CI refuses: long pages and sentences, unformatted sources, warnings of clippy and rustdoc
+lint: headers ## what CI refuses: long pages and sentences, unformatted sources, warnings of clippy and rustdoc
 	python3 tests/words.py
 	python3 tests/glossary.py
 	$(CARGO) fmt --all --check
