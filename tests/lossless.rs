@@ -140,6 +140,9 @@ fn golden_forms() {
         (DType::I64, "even", "numbers axes   slope 2"),
         (DType::U32, "late", "slope 2"),
         (DType::F64, "rising", "slope"),
+        (DType::I64, "leaps", "slope 4"),
+        (DType::F64, "late", "slope 8"),
+        (DType::F64, "decimals", "decimals"),
     ];
     for (dtype, kind, form) in cases {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors", "lossless"].iter().collect();

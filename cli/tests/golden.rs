@@ -11,6 +11,7 @@ mod reference;
 mod vectors;
 
 use manifest::{files, seams, updating};
+use sleek::Dims;
 use vectors::levels::program;
 
 /// Runs the command in a folder with the files `in` and `packed`; returns what it left as `out`, if it was content.
@@ -28,7 +29,18 @@ fn the_command_writes_the_golden_files() {
     for (case, bytes) in files() {
         let (mode, bound) = (format!("--{}", case.params.mode.name()), case.params.bound.to_string());
         let (dtype, bytes) = (case.params.dtype.name(), bytes.to_string());
-        let args = ["compress", "--dtype", dtype, &mode, &bound, "--frame-bytes", &bytes, "in", "out"];
+        let mut args = vec!["compress", "--dtype", dtype, &mode, &bound, "--frame-bytes", &bytes, "in", "out"];
+        let lens: Vec<String> = case.params.dims.lens().iter().map(u64::to_string).collect();
+        let (lens, fill) = (lens.join("x"), case.params.fill_number().map(|x| x.to_string()));
+        if case.params.dims != Dims::NONE {
+            args.extend(["--dims", &lens]);
+        }
+        if let Some(fill) = &fill {
+            args.extend(["--fill", fill]);
+        }
+        if case.params.big_endian {
+            args.push("--big-endian");
+        }
         let file = command(&args, &case.data, b"").unwrap();
         if updating() {
             std::fs::write(case.path(), &file).unwrap();

@@ -742,6 +742,11 @@ pub fn features(s: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
     });
     let predictors = ["predict: axes", "predict: smooth", "predict: rough"];
     found.push(predictors[(head >> 3 & 3) as usize]);
+    match (head >> 3 & 3, head >> 5 & 3) {
+        (1.., 0) if s.step_w > 0 => found.push("predict: interpolated bins"),
+        (1.., 0) => found.push("predict: interpolated bits"),
+        _ => (),
+    }
     let Geometry::Tiles(sides) = &s.geometry else { return Err("no tiles".into()) };
     if head >> 3 & 3 == 2 && axes(sides, lens).0.iter().all(|len| *len > 2) {
         found.push("predict: rough xyz");

@@ -50,6 +50,7 @@ pub fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
         }
         // Of an even step, more or less; and of any steps, all of which go up.
         "even" => (0..n).map(|i| nearest(-300.0 + 7.25 * i as f64)).collect(),
+        "leaps" => (0..n).map(|i| nearest(3e6 * i as f64)).collect(),
         "late" => (0..n).map(|i| nearest(9e3 + 8.0 * i as f64 + 5.0 * bell(random))).collect(),
         "rising" | "falling" => {
             let mut at = 1e5;

@@ -164,6 +164,13 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
             walk(random, reach, 1 + (reach as u64 >> 2), count).into_iter().map(|n| number(n) >> drop << drop).collect()
         }
         "planes" => planes(random, seed, reach, count).into_iter().map(number).collect(),
+        // Multiples of the step of a lattice whose multiplier is 67 and whose step_j is 8 more than this exponent.
+        "lattice" => walk(random, 7000, 20, count).into_iter().map(|n| word(dtype, 67 * n, -18)).collect(),
+        // Rows of 64 that a plane and a parabola make, all above 0.
+        "surface" => {
+            let at = |i: i64| reach / 2 + (i % 64 - 32).pow(2) * reach / 4096 + i / 64 * reach / 512;
+            (0..count as i64).map(|i| number(at(i) + random.around(reach as u64 >> 10))).collect()
+        }
         "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
         _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
     }

@@ -104,7 +104,7 @@ def decode_file(data: Any) -> npt.NDArray[Any]:
     goes_on = [bool(s.flags & CONTINUES) for s in streams]
     expect(all(goes_on[:-1]) and not goes_on[-1], "the file lacks streams at its end, or has others behind it")
     dtype = streams[0].element.dtype(streams[0].big_endian)
-    return np.concatenate([_elements(s, _words(s), dtype) for s in streams])
+    return np.concatenate([_elements(s, _words(s), dtype) for s in streams], dtype=dtype)
 
 
 def _within(start: Sequence[int], count: Sequence[int], shape: tuple[int, ...], what: str) -> None:
