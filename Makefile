@@ -222,7 +222,7 @@ kernels: ## the stale archives of compiled kernels (kernels.bin) from their sour
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
-	$(if $(SLEEK_PREBUILT),,$(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
+	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
 
 # Whoever waits knows for what: the library is compiled once, and once more into the command.
 .PHONY: wheel-time
