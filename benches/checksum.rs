@@ -13,7 +13,7 @@ use std::hint::black_box;
 use sleek::container::checksum;
 use sleek::container::constants::GROUP_CHUNKS;
 use sleek::container::{Header, Index};
-use sleek::{Mode, Params, Profile};
+use sleek::{Bound, Mode, Params, Profile};
 
 const ROUNDS: usize = 9;
 /// Sums of a body that is in the cache.
@@ -71,7 +71,7 @@ fn main() {
                 profile,
                 missing: sleek::MissingValues::number(field.fill),
                 threads: 1,
-                ..Params::new(field.dtype).with_bound(mode, bound)
+                ..Params::new(field.dtype).with_bound(Bound::new(mode, bound).unwrap())
             };
             let mut dst = vec![0u8; sleek::compress_bound(&params, src.len() / field.dtype.size()).expect("bound")];
             let mut n = 0;

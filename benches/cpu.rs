@@ -23,7 +23,7 @@ use counter::{Counter, Event};
 use fields::Field;
 use serde_json::{Value, json};
 use sleek::exec::{Isa, Level};
-use sleek::{Dims, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, Dims, MissingValues, Mode, Params, Profile};
 
 struct Options {
     bytes: usize,
@@ -103,7 +103,13 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
     let told = profile == Profile::Small;
     let dims = if told { repeated(field, src.len()).0 } else { Dims::NONE };
     let missing = MissingValues::number(field.fill.filter(|_| told));
-    let params = |threads| Params { profile, threads, dims, missing, ..Params::new(field.dtype).with_bound(mode, abs) };
+    let params = |threads| Params {
+        profile,
+        threads,
+        dims,
+        missing,
+        ..Params::new(field.dtype).with_bound(Bound::new(mode, abs).unwrap())
+    };
     let values = src.len() / field.dtype.size();
     let mut dst = vec![0u8; sleek::compress_bound(&params(1), values).expect("bound")];
     let mut n = 0;

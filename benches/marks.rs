@@ -5,7 +5,7 @@
 
 mod fields;
 
-use sleek::{Dims, Mode, Params, Profile, Search};
+use sleek::{Bound, Dims, Mode, Params, Profile, Search};
 
 fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)
@@ -63,7 +63,7 @@ fn main() {
                 let range = sleek::primitives::range::value_range(field.dtype, false, &[], &src);
                 let bound = if mode == Mode::Abs { 1e-3 * range.map_or(1.0, |(lo, hi)| hi - lo) } else { 1e-3 };
                 let with = Params { profile, threads: 1, dims: Dims::NONE, ..Params::new(field.dtype) };
-                let with = with.with_bound(mode, bound);
+                let with = with.with_bound(Bound::new(mode, bound).unwrap());
                 let without = Params { search: Search::Off, ..with.clone() };
                 let found = sleek::inspect(&sleek::compress(&with, &src).expect("compress")).expect("a stream");
                 let (price, speed) = price([&with, &without], &src, rounds);

@@ -8,7 +8,7 @@ mod fields;
 use std::time::Instant;
 
 use fields::Field;
-use sleek::{MissingValues, Mode, Params, Profile};
+use sleek::{Bound, MissingValues, Mode, Params, Profile};
 
 /// The mark that is put into fields without one.
 const MARK: f64 = 1e20;
@@ -81,7 +81,7 @@ fn request(field: &Field, profile: Profile, bound: f64) -> Params {
     let range = sleek::primitives::range::value_range(field.dtype, false, &fills, &field.bytes);
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
-    Params { profile, threads: 1, ..Params::new(field.dtype).with_bound(mode, abs) }
+    Params { profile, threads: 1, ..Params::new(field.dtype).with_bound(Bound::new(mode, abs).unwrap()) }
 }
 
 fn main() {

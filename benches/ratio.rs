@@ -8,7 +8,7 @@
 mod fields;
 
 use fields::Field;
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{Bound, DType, Params, Profile};
 
 fn main() {
     let each = std::env::args().any(|a| a == "--fields");
@@ -45,7 +45,8 @@ fn main() {
 
 /// Ratio, and largest error / bound.
 fn run(field: &Field, profile: Profile, bound: f64) -> (f64, f64) {
-    let mut params = Params::new(field.dtype).with_bound(if bound == 0.0 { Mode::Lossless } else { Mode::Noa }, bound);
+    let mut params =
+        Params::new(field.dtype).with_bound(if bound == 0.0 { Bound::Lossless } else { Bound::noa(bound) });
     params.profile = profile;
     params.dims = field.dims;
     params.missing = sleek::MissingValues::number(field.fill);

@@ -10,7 +10,7 @@ mod fields;
 
 use std::time::{Duration, Instant};
 
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Params, Profile};
 
 const ROUNDS: usize = 7;
 const ROUND: f64 = 0.05;
@@ -82,7 +82,7 @@ fn main() {
                 let bound = range_value(dtype, &data) * 1e-3;
                 let arrays = data.chunks_exact(kib << 10);
                 let params =
-                    |threads| Params { profile, threads, dims, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
+                    |threads| Params { profile, threads, dims, ..Params::new(dtype).with_bound(Bound::Abs(bound)) };
                 let mut dst = vec![0u8; sleek::compress_bound(&params(1), (kib << 10) / dtype.size()).expect("bound")];
                 let streams: Vec<Vec<u8>> =
                     arrays.clone().map(|a| sleek::compress(&params(1), a).expect("compress")).collect();

@@ -7,16 +7,16 @@
 //!
 //! - **An array** is a slice of bytes: its elements one after the other, little-endian, the last dimension fastest.
 //!   [`Params::dims`] tells its shape; without it the array has one dimension.
-//! - **A bound** of [`Mode::Abs`] is in the unit of the values. That of [`Mode::Noa`] is a part of the value range,
-//!   that of [`Mode::Rel`] a part of each value. It holds for every value. NaN, infinities and missing values come back
+//! - **A bound** of [`Bound::Abs`] is in the unit of the values. That of [`Bound::Noa`] is a part of the value range,
+//!   that of [`Bound::Rel`] a part of each value. It holds for every value. NaN, infinities and missing values come back
 //!   bit for bit.
 //! - **A stream** says itself what it holds: [`inspect`] tells without decoding, [`decompress`] needs nothing else.
 //! - **An error** has a [`Kind`] for programs and a message that names the value at fault. No input makes a call panic.
 //!
 //! ```
-//! use sleek::{DType, Mode, Params};
+//! use sleek::{Bound, DType, Params};
 //! let values: Vec<u8> = (0..1000).flat_map(|i| (i as f32 * 0.01).sin().to_le_bytes()).collect();
-//! let params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+//! let params = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
 //! let stream = sleek::compress(&params, &values).unwrap();
 //! let back = sleek::decompress(&stream).unwrap();
 //! assert_eq!(back.len(), values.len());
@@ -27,7 +27,7 @@
 //!
 //! ```
 //! let params = sleek::Params { dtype: sleek::DType::F64, ..sleek::text::parse("noa=1e-4,range=50,fill=-9999")? };
-//! assert_eq!(params.bound, 1e-4);
+//! assert_eq!(params.bound, sleek::Bound::Noa { share: 1e-4, range: Some(50.0) });
 //! # Ok::<(), sleek::Error>(())
 //! ```
 //!
@@ -89,7 +89,7 @@ pub use codec::{Detail, Info};
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Device, MissingValues, Mode, Params, Profile, Search};
+pub use params::{Bound, Device, MissingValues, Mode, Params, Profile, Search};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

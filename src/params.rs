@@ -1,5 +1,6 @@
 //! What a caller asks for.
 
+use crate::bound::mul_down;
 use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, Missing, MissingValue};
 use crate::dtype::DType;
@@ -98,7 +99,122 @@ impl MissingValues {
 }
 
 /// The most bits of a value, which `Rate` and `Precision` may ask for.
-const MAX_BITS: f64 = 64.0;
+const MAX_BITS: u32 = 64;
+
+/// How values may change. A bound of 0 means lossless.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// Every bit comes back.
+    Lossless,
+    /// |v − r| ≤ this.
+    Abs(f64),
+    /// |v − r| ≤ share × value range.
+    Noa {
+        /// The share.
+        share: f64,
+        /// The value range to use; `None` takes max − min of the finite values of the buffer.
+        range: Option<f64>,
+    },
+    /// |v − r| ≤ this × |v|, sign and special values exact.
+    Rel(f64),
+    /// So many bits for each value, above 0 and at most 64, whatever becomes of them.
+    Rate(f64),
+    /// So many bits of each value's block, 1 to 64, from its largest one on.
+    Precision(u32),
+}
+
+impl Bound {
+    /// Of a mode and its number, which `Lossless` ignores.
+    pub fn new(mode: Mode, number: f64) -> Result<Bound> {
+        Ok(match mode {
+            Mode::Lossless => Bound::Lossless,
+            Mode::Abs => Bound::Abs(number),
+            Mode::Noa => Bound::noa(number),
+            Mode::Rel => Bound::Rel(number),
+            Mode::Rate => Bound::Rate(number),
+            Mode::Precision if f64::from(number as u32) == number => Bound::Precision(number as u32),
+            Mode::Precision => return no_precision(number),
+        })
+    }
+
+    /// A share of the value range of the buffer.
+    pub const fn noa(share: f64) -> Bound {
+        Bound::Noa { share, range: None }
+    }
+
+    /// The same of this value range, which only `Noa` takes.
+    pub fn of_range(self, range: Option<f64>) -> Bound {
+        match self {
+            Bound::Noa { share, .. } => Bound::Noa { share, range },
+            other => other,
+        }
+    }
+
+    /// Its mode.
+    pub fn mode(self) -> Mode {
+        match self {
+            Bound::Lossless => Mode::Lossless,
+            Bound::Abs(_) => Mode::Abs,
+            Bound::Noa { .. } => Mode::Noa,
+            Bound::Rel(_) => Mode::Rel,
+            Bound::Rate(_) => Mode::Rate,
+            Bound::Precision(_) => Mode::Precision,
+        }
+    }
+
+    /// Its number, as headers have it: 0 of `Lossless`.
+    pub fn number(self) -> f64 {
+        match self {
+            Bound::Lossless => 0.0,
+            Bound::Abs(number) | Bound::Noa { share: number, .. } | Bound::Rel(number) | Bound::Rate(number) => number,
+            Bound::Precision(bits) => bits.into(),
+        }
+    }
+
+    /// The value range that `Noa` is given.
+    pub fn range(self) -> Option<f64> {
+        match self {
+            Bound::Noa { range, .. } => range,
+            _ => None,
+        }
+    }
+
+    /// The absolute bound that it comes to; `None` for other modes, and where the value range must be measured.
+    pub fn absolute(self) -> Option<f64> {
+        match self {
+            Bound::Abs(bound) => Some(bound),
+            Bound::Noa { share, range } => Some(mul_down(share, range?)),
+            _ => None,
+        }
+    }
+
+    /// Whether the value range must be measured.
+    pub fn measures(self) -> bool {
+        matches!(self, Bound::Noa { range: None, .. })
+    }
+
+    fn check(self) -> Result<()> {
+        match self {
+            Bound::Rate(bits) if !(bits > 0.0 && bits <= MAX_BITS.into()) => {
+                fail!(InvalidBound, "rate {bits}; bits for a value, above 0, at most {MAX_BITS}")
+            }
+            Bound::Precision(bits) if !(1..=MAX_BITS).contains(&bits) => no_precision(bits.into()),
+            Bound::Abs(number) | Bound::Noa { share: number, .. } | Bound::Rel(number)
+                if !(number >= 0.0 && number.is_finite()) =>
+            {
+                fail!(InvalidBound, "bound {number}; a finite number >= 0 is needed")
+            }
+            Bound::Noa { range: Some(range), .. } if !(range > 0.0 && range.is_finite()) => {
+                fail!(InvalidArgument, "value range {range}; a finite number > 0 is needed")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn no_precision<T>(bits: f64) -> Result<T> {
+    fail!(InvalidBound, "precision {bits}; whole bits, 1 to {MAX_BITS}")
+}
 
 /// Whether values that look like missing ones, and that nobody named, are kept as such (docs/reference/format.md §5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -120,15 +236,10 @@ pub enum Search {
 pub struct Params {
     /// Element type.
     pub dtype: DType,
-    /// Kind of bound.
-    pub mode: Mode,
-    /// The bound: finite and not negative; ignored by `Lossless`. 0 means lossless. Of `Rate` and `Precision` the bits:
-    /// more than 0, at most 64, and of `Precision` a whole number.
-    pub bound: f64,
+    /// How elements may change.
+    pub bound: Bound,
     /// Speed or ratio.
     pub profile: Profile,
-    /// `Noa`: the value range to use; `None` takes max − min of the finite values of the buffer.
-    pub range: Option<f64>,
     /// Elements that are no data: each comes back bit for bit, nothing else comes back equal to one, and none counts
     /// for the range of `Noa`. NaN and infinities never count.
     pub missing: MissingValues,
@@ -154,10 +265,8 @@ impl Params {
     pub fn new(dtype: DType) -> Params {
         Params {
             dtype,
-            mode: Mode::Lossless,
-            bound: 0.0,
+            bound: Bound::Lossless,
             profile: Profile::Adaptive,
-            range: None,
             missing: MissingValues::default(),
             codec: 0,
             dims: Dims::NONE,
@@ -182,51 +291,31 @@ impl Params {
         })
     }
 
-    /// The same with another mode and bound.
-    pub fn with_bound(mut self, mode: Mode, bound: f64) -> Params {
-        self.mode = mode;
+    /// The same with another bound.
+    pub fn with_bound(mut self, bound: Bound) -> Params {
         self.bound = bound;
-        self.integers &= matches!(mode, Mode::Rate | Mode::Precision);
+        self.integers &= matches!(bound, Bound::Rate(_) | Bound::Precision(_));
         self
     }
 
     /// Refuses what cannot be honoured; never changes anything.
     pub fn check(&self) -> Result<()> {
-        if self.integers && self.mode != Mode::Rate && self.mode != Mode::Precision {
+        let mode = self.bound.mode();
+        if self.integers && mode != Mode::Rate && mode != Mode::Precision {
             return fail!(
                 InvalidArgument,
                 "integers in a request of mode {}; they go with rate and precision only, others keep every bit",
-                self.mode.name()
+                mode.name()
             );
         }
-        match self.mode {
-            Mode::Lossless => return Ok(()),
-            Mode::Rate if self.bound > 0.0 && self.bound <= MAX_BITS => return Ok(()),
-            Mode::Rate => {
-                return fail!(InvalidBound, "rate {}; bits for a value, above 0, at most {MAX_BITS}", self.bound);
-            }
-            Mode::Precision if (1.0..=MAX_BITS).contains(&self.bound) && self.bound.fract() == 0.0 => return Ok(()),
-            Mode::Precision => {
-                return fail!(InvalidBound, "precision {}; whole bits, 1 to {MAX_BITS}", self.bound);
-            }
-            Mode::Abs | Mode::Noa | Mode::Rel => {}
-        }
-        if !self.dtype.is_float() {
+        if mode.has_bound() && !self.dtype.is_float() {
             return fail!(
                 UnsupportedType,
                 "mode {} on {} elements; integers have no bound, and are compressed with mode lossless",
-                self.mode.name(),
+                mode.name(),
                 self.dtype.name()
             );
         }
-        if !(self.bound >= 0.0 && self.bound.is_finite()) {
-            return fail!(InvalidBound, "bound {}; a finite number >= 0 is needed", self.bound);
-        }
-        match self.range {
-            Some(r) if !(r > 0.0 && r.is_finite()) => {
-                fail!(InvalidArgument, "value range {r}; a finite number > 0 is needed")
-            }
-            _ => Ok(()),
-        }
+        self.bound.check()
     }
 }

@@ -9,12 +9,12 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::host::environment;
 use crate::host::memory::reserve;
-use crate::params::{Mode, Params, Profile, Search};
+use crate::params::{Bound, Mode, Params, Profile, Search};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
 pub fn parse(text: &str) -> Result<Params> {
     let mut params = Params::new(DType::F32);
-    let mut mode_given = false;
+    let (mut mode_given, mut range) = (false, None);
     let mut keys = Vec::new();
     for item in text.split(',').map(str::trim) {
         let (key, value) = match item.split_once('=') {
@@ -34,18 +34,17 @@ pub fn parse(text: &str) -> Result<Params> {
                 );
             }
             mode_given = true;
-            params.mode = mode;
             params.bound = match (mode, value) {
-                (Mode::Lossless, None) => 0.0,
+                (Mode::Lossless, None) => Bound::Lossless,
                 (Mode::Lossless, Some(_)) => {
                     return fail!(InvalidArgument, "'{item}' in '{text}': {key} has no value");
                 }
-                _ => number(item, value)?,
+                _ => Bound::new(mode, number(item, value)?)?,
             };
             continue;
         }
         match key {
-            "range" => params.range = Some(number(item, value)?),
+            "range" => range = Some(number(item, value)?),
             "fill" => params.missing.push(missing(item, value)?)?,
             "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
@@ -66,7 +65,8 @@ pub fn parse(text: &str) -> Result<Params> {
             "'{text}' has no mode; give one of abs=, noa=, rel=, rate=, precision=, lossless"
         );
     }
-    if keys.contains(&"range") && params.mode != Mode::Noa {
+    params.bound = params.bound.of_range(range);
+    if range.is_some() && params.bound.mode() != Mode::Noa {
         return fail!(InvalidArgument, "'range' in '{text}' goes with noa only");
     }
     params.check()?;
@@ -86,11 +86,11 @@ fn request(value: Option<OsString>) -> Result<Option<Params>> {
 
 /// The text that `parse` reads back as the same request.
 pub fn format(params: &Params) -> String {
-    let mut text = match params.mode {
-        Mode::Lossless => params.mode.name().to_string(),
-        mode => format!("{}={:e}", mode.name(), params.bound),
+    let mut text = match params.bound.mode() {
+        Mode::Lossless => Mode::Lossless.name().to_string(),
+        mode => format!("{}={:e}", mode.name(), params.bound.number()),
     };
-    if let Some(range) = params.range {
+    if let Some(range) = params.bound.range() {
         text += &format!(",range={range:e}");
     }
     for value in params.missing.iter() {
@@ -166,13 +166,13 @@ mod tests {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
         let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
-        assert_eq!((p.mode, p.bound, p.range, p.profile), (Mode::Noa, 0.5, Some(10.0), Profile::Adaptive));
+        assert_eq!((p.bound, p.profile), (Bound::Noa { share: 0.5, range: Some(10.0) }, Profile::Adaptive));
     }
 
     #[test]
     fn what_the_environment_asks_for() {
         assert!(request(None).unwrap().is_none() && request(Some("".into())).unwrap().is_none());
-        assert_eq!(request(Some("abs=0.5".into())).unwrap().unwrap().bound, 0.5);
+        assert_eq!(request(Some("abs=0.5".into())).unwrap().unwrap().bound, Bound::Abs(0.5));
         let message = request(Some("junk".into())).unwrap_err().message;
         assert!(message.starts_with("SLEEK_PARAMS: 'junk' in 'junk' is unknown"), "{message}");
     }

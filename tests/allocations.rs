@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use sleek::exec::ExecOptions;
-use sleek::{DType, MissingValues, Mode, Params, Profile, codec};
+use sleek::{Bound, DType, MissingValues, Params, Profile, codec};
 use vectors::requests::{dims, requests};
 
 thread_local! {
@@ -158,15 +158,15 @@ fn a_thread_of_codec_predict_takes_little_memory() {
     unsafe { std::env::set_var("SLEEK_NUM_THREADS", "1") };
     for (dtype, [plain, with_missing, to_read]) in MOST_HELD {
         for lens in [&[64, 96, 80][..], &[700, 700], &[500_000], &[4096, 3]] {
-            for (mode, bound) in [(Mode::Abs, 1e-3), (Mode::Lossless, 0.0), (Mode::Rel, 1e-3)] {
+            for bound in [Bound::Abs(1e-3), Bound::Lossless, Bound::Rel(1e-3)] {
                 for (missing, to_write) in [(None, plain), (Some(-77.0), with_missing)] {
                     let params = Params { profile: Profile::Small, dims: dims(lens), threads: 1, ..Params::new(dtype) };
-                    let params = Params { missing: MissingValues::number(missing), ..params.with_bound(mode, bound) };
+                    let params = Params { missing: MissingValues::number(missing), ..params.with_bound(bound) };
                     let held = most_held(&params);
-                    println!("{dtype:?} {lens:?} {mode:?} {missing:?}: {held:?} KiB");
-                    assert!(held[0] <= to_write && held[1] <= to_read, "{dtype:?} {lens:?} {mode:?}: {held:?} KiB");
+                    println!("{dtype:?} {lens:?} {bound:?} {missing:?}: {held:?} KiB");
+                    assert!(held[0] <= to_write && held[1] <= to_read, "{dtype:?} {lens:?} {bound:?}: {held:?} KiB");
                     // What is measured is what a tile takes.
-                    assert!(held[0] > 512 && held[1] > 128, "{dtype:?} {lens:?} {mode:?}: {held:?} KiB");
+                    assert!(held[0] > 512 && held[1] > 128, "{dtype:?} {lens:?} {bound:?}: {held:?} KiB");
                 }
             }
         }

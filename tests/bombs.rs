@@ -9,7 +9,7 @@ use std::ffi::c_void;
 
 use reference::builder::{Body, Stream, seal};
 use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
-use sleek::{DType, Dims, Kind, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Kind, Mode, Params, Profile};
 
 /// More than the test needs, and less than what its bombs claim.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -149,7 +149,8 @@ fn nobody_waits_long_for_a_tile() {
     for (k, generator) in vectors::GENERATORS.iter().enumerate() {
         for dtype in DType::ALL {
             let mode = if dtype.is_float() && k % 2 == 0 { Mode::Abs } else { Mode::Lossless };
-            let mut params = Params { profile: Profile::Small, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            let mut params =
+                Params { profile: Profile::Small, ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
             params.dims = Dims::new(&[128, 128]).unwrap();
             let stream = sleek::compress(&params, &vectors::bytes(generator, dtype, 3, 1 << 14, false)).unwrap();
             let of = reference::container(&stream).unwrap();

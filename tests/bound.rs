@@ -7,7 +7,7 @@ mod vectors;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
-use sleek::{DType, Kind, MissingValues, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Kind, MissingValues, Mode, Params, Profile, Search};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
@@ -20,12 +20,13 @@ fn round_trip(params: &Params, words: &[u64]) -> Result<[u64; 3], String> {
     let stream = sleek::compress(params, &data).map_err(|error| error.to_string())?;
     let back = sleek::decompress(&stream).map_err(|error| error.to_string())?;
     let info = sleek::inspect(&stream).map_err(|error| error.to_string())?;
-    if params.mode == Mode::Noa && info.abs_bound != 0.0 {
-        let (lo, hi) = params.range.map_or_else(|| range(params, words), |range| (0.0, range));
-        if !exact::within_range(info.abs_bound, params.bound, lo, hi) {
+    if params.bound.mode() == Mode::Noa && info.abs_bound != 0.0 {
+        let (lo, hi) = params.bound.range().map_or_else(|| range(params, words), |range| (0.0, range));
+        if !exact::within_range(info.abs_bound, params.bound.number(), lo, hi) {
             return Err(format!(
                 "the absolute bound {:e} is above {:e} * ({hi:e} - {lo:e})",
-                info.abs_bound, params.bound
+                info.abs_bound,
+                params.bound.number()
             ));
         }
     }
@@ -49,7 +50,7 @@ fn packable(words: &[u64]) -> Vec<u64> {
 }
 
 fn params(dtype: DType, mode: Mode, bound: f64, profile: Profile) -> Params {
-    Params { profile, ..Params::new(dtype).with_bound(mode, bound) }
+    Params { profile, ..Params::new(dtype).with_bound(Bound::new(mode, bound).unwrap()) }
 }
 
 fn next(x: f64) -> f64 {
@@ -189,13 +190,14 @@ fn delicate_case(params: &Params, seed: u64, count: usize) -> TestCaseResult {
     let mut random = Random(seed);
     let mut params = params.clone();
     let dtype = params.dtype;
-    if params.mode == Mode::Noa && random.below(2) == 0 {
-        params.range = Some(exact::power(random.around(20) as i32) * (1.0 + random.below(1000) as f64 / 1000.0));
+    if params.bound.mode() == Mode::Noa && random.below(2) == 0 {
+        let range = exact::power(random.around(20) as i32) * (1.0 + random.below(1000) as f64 / 1000.0);
+        params.bound = params.bound.of_range(Some(range));
     }
-    let abs = params.bound * params.range.unwrap_or(1.0);
+    let abs = params.bound.number() * params.bound.range().unwrap_or(1.0);
     let step = Step::for_bound(dtype, abs, params.profile).unwrap_or(Step { w: 5, j: -5 });
     let mut words = delicate(&mut random, dtype, step, count);
-    if params.mode == Mode::Noa && params.range.is_none() && count > 0 {
+    if params.bound.measures() && count > 0 {
         words = of_range_one(dtype, &words);
     }
     for words in [packable(&words), words] {
@@ -395,7 +397,7 @@ fn what_cannot_be_promised_is_refused() {
         assert_eq!(error.kind, Kind::UnsupportedType);
     }
     for range in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let params = Params { range: Some(range), ..params(DType::F64, Mode::Noa, 1e-3, Profile::Adaptive) };
+        let params = Params::new(DType::F64).with_bound(Bound::Noa { share: 1e-3, range: Some(range) });
         assert_eq!(sleek::compress(&params, &[0; 8]).unwrap_err().kind, Kind::InvalidArgument);
     }
     let odd = sleek::compress(&Params::new(DType::F64), &[0; 9]).unwrap_err();

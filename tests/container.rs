@@ -7,7 +7,7 @@ mod vectors;
 use reference::builder::seal;
 use sleek::codec::REGISTRY;
 use sleek::container::{Header, Index, MAX_RANK};
-use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
+use sleek::{Bound, DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
 use vectors::{Random, exact};
 
@@ -392,7 +392,10 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
             assert_eq!(error.kind, Kind::UnsupportedType);
         }
         for mode in Mode::ALL.into_iter().filter(|m| !can.modes.contains(m)) {
-            let error = refusal(&base.clone().with_bound(mode, if mode.has_bound() { 0.1 } else { 8.0 }), 10);
+            let error = refusal(
+                &base.clone().with_bound(Bound::new(mode, if mode.has_bound() { 0.1 } else { 8.0 }).unwrap()),
+                10,
+            );
             let right = can.modes.iter().all(|mode| error.message.contains(mode.name()));
             assert!(right && error.message.contains(mode.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::InvalidArgument);

@@ -5,7 +5,7 @@
 mod vectors;
 
 use sleek::codec::REGISTRY;
-use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
+use sleek::{Bound, DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use std::path::PathBuf;
 
 /// Short streams of every codec of the registry, with missing values and with packed, raw and constant chunks.
@@ -19,7 +19,8 @@ fn of_codecs() -> Vec<(String, Vec<u8>)> {
                 [("walk", &[29, 31][..]), ("specials", &[700]), ("noise", &[3, 40]), ("constant", &[90])]
             {
                 let mode = if dtype.is_float() && can.modes.contains(&Mode::Abs) { Mode::Abs } else { Mode::Lossless };
-                let mut params = Params { codec: codec.id(), ..Params::new(dtype).with_bound(mode, 1e-3) };
+                let mut params =
+                    Params { codec: codec.id(), ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
                 params.dims = Dims::new(lens).unwrap();
                 let mut words = vectors::words(generator, dtype, k as u64, params.dims.count() as usize);
                 if dtype.is_float() && generator == "walk" {
@@ -168,7 +169,7 @@ fn every_simd_level_notices() {
 fn a_range_is_read_past_damage_in_other_groups() {
     let count = 3 * 64 * 4096;
     let data = vectors::bytes("walk", DType::F32, 3, count, false);
-    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3), &data).unwrap();
+    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)), &data).unwrap();
     let whole = sleek::decompress(&stream).unwrap();
     let mut damaged = stream.clone();
     let last = damaged.len() - 1;
@@ -190,7 +191,7 @@ fn a_range_is_read_past_damage_in_other_groups() {
 fn damage_in_any_group_of_a_large_array_is_noticed() {
     let (group, groups) = (64 * 4096, 18);
     let data = vectors::bytes("walk", DType::F32, 3, groups * group - 5000, false);
-    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3), &data).unwrap();
+    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)), &data).unwrap();
     let whole = sleek::decompress(&stream).unwrap();
     let number = |at: usize| u64::from_le_bytes(stream[at..at + 8].try_into().unwrap()) as usize;
     let start = |g: usize| if g < groups { number(64 + 16 * g) } else { stream.len() };

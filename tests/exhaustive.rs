@@ -11,7 +11,7 @@
 
 mod vectors;
 
-use sleek::{DType, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Mode, Params, Profile, Search};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -28,41 +28,41 @@ fn rows() -> Vec<Params> {
     let below = |x: f64| f64::from_bits(x.to_bits() - 1);
     // Zeros that fill up chunks are no missing values.
     let plain = Params { threads: 1, search: Search::Off, ..Params::new(DType::F32) };
-    let row = |mode, bound, profile| Params { profile, ..plain.clone().with_bound(mode, bound) };
+    let row = |bound, profile| Params { profile, ..plain.clone().with_bound(bound) };
     let (adaptive, fast) = (Profile::Adaptive, Profile::Fast);
     vec![
-        row(Mode::Lossless, 0.0, adaptive),
-        row(Mode::Lossless, 0.0, fast),
-        row(Mode::Abs, 1e-3, adaptive),
-        row(Mode::Abs, 0.7, adaptive),
-        row(Mode::Abs, 3e38, adaptive),
-        row(Mode::Abs, 1e-37, adaptive),
+        row(Bound::Lossless, adaptive),
+        row(Bound::Lossless, fast),
+        row(Bound::Abs(1e-3), adaptive),
+        row(Bound::Abs(0.7), adaptive),
+        row(Bound::Abs(3e38), adaptive),
+        row(Bound::Abs(1e-37), adaptive),
         // The smallest step, 4 · 2^−126; below it there is none.
-        row(Mode::Abs, two(-125), adaptive),
-        row(Mode::Abs, below(two(-125)), adaptive),
+        row(Bound::Abs(two(-125)), adaptive),
+        row(Bound::Abs(below(two(-125))), adaptive),
         // The largest step, 7 · 2^100, asked for exactly and exceeded.
-        row(Mode::Abs, 3.5 * two(100), adaptive),
-        row(Mode::Abs, f64::MAX, adaptive),
-        row(Mode::Rel, 1e-3, adaptive),
-        row(Mode::Rel, two(-10), adaptive),
-        row(Mode::Abs, 1e-3, fast),
-        row(Mode::Abs, 0.7, fast),
-        row(Mode::Abs, 3e38, fast),
+        row(Bound::Abs(3.5 * two(100)), adaptive),
+        row(Bound::Abs(f64::MAX), adaptive),
+        row(Bound::Rel(1e-3), adaptive),
+        row(Bound::Rel(two(-10)), adaptive),
+        row(Bound::Abs(1e-3), fast),
+        row(Bound::Abs(0.7), fast),
+        row(Bound::Abs(3e38), fast),
         // Each factor with half a step exactly, and as far above as can be.
-        row(Mode::Abs, 1.0, adaptive),
-        row(Mode::Abs, 1.25 * two(-4), adaptive),
-        row(Mode::Abs, 1.5 * two(10), adaptive),
-        row(Mode::Abs, 1.75 * two(-20), adaptive),
-        row(Mode::Abs, below(1.25), adaptive),
-        row(Mode::Abs, below(1.5 * two(-60)), adaptive),
-        row(Mode::Abs, below(1.75 * two(60)), adaptive),
-        row(Mode::Abs, below(2.0), adaptive),
-        row(Mode::Rel, 0.5, adaptive),
-        row(Mode::Rel, 0.1, adaptive),
-        row(Mode::Rel, 1e-6, adaptive),
-        row(Mode::Rel, 3e-8, adaptive),
-        row(Mode::Rel, 1e-3, fast),
-        Params { range: Some(1234.5), ..row(Mode::Noa, 1e-5, adaptive) },
+        row(Bound::Abs(1.0), adaptive),
+        row(Bound::Abs(1.25 * two(-4)), adaptive),
+        row(Bound::Abs(1.5 * two(10)), adaptive),
+        row(Bound::Abs(1.75 * two(-20)), adaptive),
+        row(Bound::Abs(below(1.25)), adaptive),
+        row(Bound::Abs(below(1.5 * two(-60))), adaptive),
+        row(Bound::Abs(below(1.75 * two(60))), adaptive),
+        row(Bound::Abs(below(2.0)), adaptive),
+        row(Bound::Rel(0.5), adaptive),
+        row(Bound::Rel(0.1), adaptive),
+        row(Bound::Rel(1e-6), adaptive),
+        row(Bound::Rel(3e-8), adaptive),
+        row(Bound::Rel(1e-3), fast),
+        row(Bound::Noa { share: 1e-5, range: Some(1234.5) }, adaptive),
     ]
 }
 
@@ -106,9 +106,9 @@ fn block(params: &Params, start: u64, count: u64, buffers: &mut Buffers) -> Tota
     let bytes = sleek::compress_into(params, data, stream).unwrap();
     sleek::decompress_into(&stream[..bytes], back).unwrap();
     let info = sleek::inspect(&stream[..bytes]).unwrap();
-    let abs = if params.mode == Mode::Noa { info.abs_bound } else { params.bound };
-    if let Some(range) = params.range {
-        assert!(exact::within_range(abs, params.bound, 0.0, range));
+    let abs = if params.bound.mode() == Mode::Noa { info.abs_bound } else { params.bound.number() };
+    if let Some(range) = params.bound.range() {
+        assert!(exact::within_range(abs, params.bound.number(), 0.0, range));
     }
 
     let mut totals = Totals { patterns: count, raw_chunks: info.chunks[1], ..Totals::default() };
@@ -130,10 +130,10 @@ fn judge(params: &Params, abs: f64, v: u32, r: u32, totals: &mut Totals) {
         return;
     }
     let (a, b) = (f64::from(f32::from_bits(v)), f64::from(f32::from_bits(r)));
-    let relative = params.mode == Mode::Rel;
+    let relative = params.bound.mode() == Mode::Rel;
     let allowed = if relative { abs * a.abs() } else { abs };
     let difference = (a - b).abs();
-    let clear = params.mode != Mode::Lossless
+    let clear = params.bound != Bound::Lossless
         && difference < allowed * (1.0 - exact::power(-40))
         && (!relative || (v ^ r) >> 31 == 0 && a.abs() >= f32::MIN_POSITIVE.into());
     assert!(clear || exact::keeps(params, abs, v.into(), r.into()), "{v:#010x} came back as {r:#010x} with {params:?}");
@@ -160,11 +160,11 @@ fn row(params: &Params, blocks: &[(u64, u64)], threads: u64) -> Totals {
 }
 
 fn line(params: &Params, totals: &Totals) -> String {
-    let bound = format!("{:e}", params.bound);
+    let bound = format!("{:e}", params.bound.number());
     format!(
         "| {} | {} | {} | {} | {} | {:.6} | {} |",
-        params.mode.name(),
-        if params.mode == Mode::Lossless { "–" } else { &bound },
+        params.bound.mode().name(),
+        if params.bound == Bound::Lossless { "–" } else { &bound },
         params.profile.name(),
         totals.patterns,
         totals.changed,
@@ -197,7 +197,7 @@ fn every_f32() {
     for params in rows().iter().skip(before.lines().count()) {
         let totals = row(params, &blocks, threads);
         assert!(totals.worst <= 1.0);
-        let lossy = params.mode != Mode::Lossless && totals.changed > 0;
+        let lossy = params.bound != Bound::Lossless && totals.changed > 0;
         assert_eq!(lossy, totals.worst > 0.0);
         // Neighbours differ little, so nearly all is packed: it is the quantizer that is tested, not the raw chunk.
         assert!(

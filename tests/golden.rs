@@ -10,7 +10,7 @@ mod reference;
 mod vectors;
 
 use manifest::{cases, files, folder, seams, updating};
-use sleek::{DType, Mode, Params};
+use sleek::{Bound, DType, Params};
 use std::collections::BTreeSet;
 use vectors::exact;
 
@@ -131,7 +131,7 @@ fn both_decoders_restore_the_golden_files() {
 /// One bound is promised for the whole array of a file, so its streams agree in what makes it.
 #[test]
 fn streams_of_different_kinds_are_no_file() {
-    let first = Params { range: Some(1.0), ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+    let first = Params::new(DType::F32).with_bound(Bound::Noa { share: 1e-3, range: Some(1.0) });
     let values: Vec<u8> = (0..200u8).flat_map(|i| f32::from(i).sqrt().to_le_bytes()).collect();
     let file = |second: &Params| {
         let [mut head, tail] = [&first, second].map(|params| sleek::compress(params, &values).unwrap());
@@ -141,9 +141,9 @@ fn streams_of_different_kinds_are_no_file() {
     };
     assert_eq!(reference::decode_file(&file(&first)).unwrap().len(), 2 * values.len());
     for second in [
-        Params { range: Some(50.0), ..first.clone() },
-        Params { bound: 1e-2, ..first.clone() },
-        Params { mode: Mode::Abs, ..first.clone() },
+        first.clone().with_bound(Bound::Noa { share: 1e-3, range: Some(50.0) }),
+        first.clone().with_bound(Bound::Noa { share: 1e-2, range: Some(1.0) }),
+        first.clone().with_bound(Bound::Abs(1e-3)),
         Params { big_endian: true, ..first.clone() },
         Params { dtype: DType::F16, ..first.clone() },
     ] {

@@ -4,11 +4,11 @@
 mod common;
 mod vectors;
 
-use sleek::{DType, Dims, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Dims, Mode, Params, Profile, Search};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const ZFP: u8 = 3;
-const MODES: [(Mode, f64); 3] = [(Mode::Abs, 0.05), (Mode::Noa, 1e-2), (Mode::Rel, 1e-2)];
+const MODES: [Bound; 3] = [Bound::Abs(0.05), Bound::noa(1e-2), Bound::Rel(1e-2)];
 
 fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {
     let words: Vec<u64> = values.iter().map(|v| dtype.nearest(*v)).collect();
@@ -35,13 +35,13 @@ fn field(n: usize) -> Vec<f64> {
 /// Everything that asks for a bound of a type.
 fn requests(dtype: DType, big_endian: bool) -> Vec<Params> {
     let mut all = Vec::new();
-    for (mode, bound) in MODES {
+    for bound in MODES {
         for profile in Profile::ALL {
-            all.push(Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) });
+            all.push(Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) });
         }
     }
     if matches!(dtype, DType::F32 | DType::F64) {
-        all.push(Params { codec: ZFP, big_endian, ..Params::new(dtype).with_bound(Mode::Abs, 0.05) });
+        all.push(Params { codec: ZFP, big_endian, ..Params::new(dtype).with_bound(Bound::Abs(0.05)) });
     }
     all
 }
@@ -64,10 +64,10 @@ fn kept(params: &Params, values: &[f64], expected: &[f64]) {
         let is_mark = bits.iter().any(|mark| number(*mark) == number(v));
         assert!(!is_mark || v == r, "{what}: {v:x} came back as {r:x}");
         assert!(is_mark || !bits.iter().any(|mark| number(*mark) == number(r)), "{what}: {v:x} became a mark");
-        let allowed = match params.mode {
-            Mode::Abs => params.bound,
-            Mode::Noa => params.bound * params.range.unwrap_or(range),
-            _ => params.bound * number(v).abs(),
+        let allowed = match params.bound {
+            Bound::Abs(bound) => bound,
+            Bound::Noa { share, range: given } => share * given.unwrap_or(range),
+            other => other.number() * number(v).abs(),
         };
         assert!(v == r || (number(v) - number(r)).abs() <= allowed, "{what}: {} {}", number(v), number(r));
     }
@@ -145,7 +145,7 @@ fn no_fill_turns_it_off_and_lossless_needs_none() {
     let src = bytes(DType::F32, false, &values);
     for params in requests(DType::F32, false) {
         let off = Params { search: Search::Off, ..params.clone() };
-        for p in [&off, &params.clone().with_bound(Mode::Lossless, 0.0), &params.clone().with_bound(Mode::Abs, 0.0)] {
+        for p in [&off, &params.clone().with_bound(Bound::Lossless), &params.clone().with_bound(Bound::Abs(0.0))] {
             let stream = sleek::compress(p, &src).unwrap();
             assert_eq!(sleek::inspect(&stream).unwrap().missing.len(), 0);
         }
@@ -162,7 +162,7 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
     let (mut with, mut without) = (0, 0);
     for round in 0..if common::short() { 300 } else { 1500 } {
         let dtype = FLOATS[round % 4];
-        let (mode, bound) = MODES[round / 4 % 3];
+        let bound = MODES[round / 4 % 3];
         let profile = [Profile::Adaptive, Profile::Fast, Profile::Adaptive, Profile::Fast, Profile::Small][round % 5];
         let big_endian = round % 7 == 3;
         let n = [30, 900, 20_000, 50_000][random.below(4) as usize] + random.below(9) as usize;
@@ -190,7 +190,7 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
                 }
             }
         }
-        let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+        let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) };
         let params = Params { threads: 1 + random.below(3) as u32, ..params };
         let src = bytes(dtype, big_endian, &values);
         let counted: Vec<f64> =
@@ -226,8 +226,8 @@ fn bytes_do_not_depend_on_threads() {
     let mut values = field(600_000);
     values[599_000..599_010].fill(-999.0);
     for profile in Profile::ALL {
-        for (mode, bound) in MODES {
-            let params = Params { profile, ..Params::new(DType::F32).with_bound(mode, bound) };
+        for bound in MODES {
+            let params = Params { profile, ..Params::new(DType::F32).with_bound(bound) };
             let src = bytes(DType::F32, false, &values);
             let of = |threads| sleek::compress(&Params { threads, ..params.clone() }, &src).unwrap();
             let one = of(1);
@@ -241,9 +241,9 @@ fn bytes_do_not_depend_on_threads() {
 fn a_constant_array_is_exact_under_any_bound() {
     for dtype in FLOATS {
         for big_endian in [false, true] {
-            for (mode, bound) in [(Mode::Abs, 1e3), (Mode::Noa, 0.5), (Mode::Rel, 0.3)] {
+            for bound in [Bound::Abs(1e3), Bound::noa(0.5), Bound::Rel(0.3)] {
                 for profile in Profile::ALL {
-                    let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+                    let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) };
                     for n in [1, 5, 5000, 90_000] {
                         for value in [0.1, -7.3, 1e-5, 250.3] {
                             let mut values = vec![value; n];
@@ -295,15 +295,15 @@ fn a_missing_value_among_the_data_costs_little() {
     // Of 16 bits a number and the next one are so far apart that some elements are within the bound of the first alone.
     for (dtype, big_endian) in FLOATS.into_iter().take(2).zip([false, true]) {
         let src = bytes(dtype, big_endian, &wind);
-        let modes = [(Mode::Abs, 0.3), (Mode::Abs, 0.01), (Mode::Noa, 1e-2), (Mode::Noa, 1e-3)];
-        for (profile, (mode, bound)) in Profile::ALL.into_iter().flat_map(|profile| modes.map(|mode| (profile, mode))) {
-            let plain = Params { profile, big_endian, dims, ..Params::new(dtype) }.with_bound(mode, bound);
+        let modes = [Bound::Abs(0.3), Bound::Abs(0.01), Bound::noa(1e-2), Bound::noa(1e-3)];
+        for (profile, bound) in Profile::ALL.into_iter().flat_map(|profile| modes.map(|bound| (profile, bound))) {
+            let plain = Params { profile, big_endian, dims, ..Params::new(dtype) }.with_bound(bound);
             let without = sleek::compress(&plain, &src).unwrap().len();
             for mark in [0.0, 2.5, -7.25] {
                 let named = sleek::MissingValues::number(Some(mark));
                 let params = Params { missing: named, ..plain.clone() };
                 let stream = sleek::compress(&params, &src).unwrap();
-                let (what, n) = (format!("{dtype:?} {profile:?} {mode:?} {bound} {mark}"), stream.len());
+                let (what, n) = (format!("{dtype:?} {profile:?} {bound:?} {mark}"), stream.len());
                 assert!(10 * n <= 11 * without, "{what}: {n}, {without} without");
                 // Codec sleek says so where a bin is the missing value.
                 let has_next = sleek::inspect(&stream).unwrap().missing.has_next();
@@ -311,8 +311,8 @@ fn a_missing_value_among_the_data_costs_little() {
                 kept_with(&params, &src, &stream, mark);
                 // What was restored restores to itself.
                 let back = sleek::decompress(&stream).unwrap();
-                let again = sleek::compress(&Params { range: None, ..params.clone() }, &back).unwrap();
-                assert!(mode == Mode::Noa || sleek::decompress(&again).unwrap() == back, "{what}: again");
+                let again = sleek::compress(&params, &back).unwrap();
+                assert!(bound.mode() == Mode::Noa || sleek::decompress(&again).unwrap() == back, "{what}: again");
             }
         }
     }
@@ -340,7 +340,7 @@ fn a_missing_value_among_the_data_costs_little_under_a_relative_bound() {
     for (dtype, big_endian) in FLOATS.into_iter().take(2).zip([false, true]) {
         let src = bytes(dtype, big_endian, &wind);
         for (profile, bound) in [(Profile::Adaptive, 1e-2), (Profile::Fast, 1e-3), (Profile::Adaptive, 1e-3)] {
-            let plain = Params { profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Rel, bound);
+            let plain = Params { profile, big_endian, ..Params::new(dtype) }.with_bound(Bound::Rel(bound));
             let without = sleek::compress(&plain, &src).unwrap().len();
             for mark in [2.5, -7.25, 8.0] {
                 let params = Params { missing: sleek::MissingValues::number(Some(mark)), ..plain.clone() };
@@ -372,7 +372,7 @@ fn numbers_next_to_a_missing_value_keep_a_relative_bound() {
         let missing = sleek::MissingValues::of(&marks.map(sleek::MissingValue::Number)).unwrap();
         let profile = [Profile::Adaptive, Profile::Fast, Profile::Small][random.below(3) as usize];
         let params = Params { profile, missing, big_endian: round % 3 == 0, ..Params::new(dtype) };
-        let params = params.with_bound(Mode::Rel, bound);
+        let params = params.with_bound(Bound::Rel(bound));
         let near = |random: &mut vectors::Random| {
             let reach = 1 << (2 + random.below(12));
             let bits = dtype.nearest(marks[random.below(2) as usize]);

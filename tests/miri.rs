@@ -9,7 +9,7 @@ mod reference;
 mod vectors;
 
 use reference::builder::{Body, Stream, random_packed, seal};
-use sleek::{DType, Dims, Kind, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Kind, MissingValues, Mode, Params, Profile};
 use vectors::Random;
 
 /// Miri takes seconds for a packed chunk.
@@ -59,7 +59,7 @@ fn every_mode_and_profile(dtype: DType) {
             if WATCHED && profile == Profile::Fast && matches!(mode, Mode::Noa | Mode::Rel) {
                 continue; // as abs and lossless
             }
-            let params = Params { profile, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            let params = Params { profile, ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
             there_and_back(&params, &array(dtype, 1));
         }
     }
@@ -88,7 +88,8 @@ fn codec_predict(dtype: DType) {
         shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
     {
         let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
-        let mut params = Params { profile: Profile::Small, ..Params::new(dtype).with_bound(mode, 1e-3) };
+        let mut params =
+            Params { profile: Profile::Small, ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
         params.dims = Dims::new(lens).unwrap();
         if dtype.is_float() {
             params.missing = MissingValues::number(Some(1.0));
@@ -148,7 +149,7 @@ fn codec_zfp(dtype: DType) {
         }
         for lens in shapes.iter().skip(if WATCHED { (k + m) % 3 } else { 0 }).take(if WATCHED { 1 } else { 3 }) {
             let bound = if mode == Mode::Abs { 1e-3 } else { 11.0 };
-            let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(mode, bound) };
+            let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(Bound::new(mode, bound).unwrap()) };
             params.dims = Dims::new(lens).unwrap();
             let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
             let stream = sleek::compress(&params, &data).unwrap();

@@ -7,12 +7,11 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use sleek::bound::sub_down;
-use sleek::{DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Params, Profile};
 use vectors::Random;
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
-const MODES: [(Mode, f64); 5] =
-    [(Mode::Lossless, 0.0), (Mode::Abs, 0.05), (Mode::Noa, 1e-3), (Mode::Noa, 0.2), (Mode::Rel, 1e-2)];
+const MODES: [Bound; 5] = [Bound::Lossless, Bound::Abs(0.05), Bound::noa(1e-3), Bound::noa(0.2), Bound::Rel(1e-2)];
 
 /// The element's bits in the little-endian or big-endian bytes of an array.
 fn words(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<u64> {
@@ -58,12 +57,12 @@ fn judge(params: &Params, words_in: &[u64]) -> usize {
         }
         // Differences of f32 and narrower are exact in f64; of f64 the values here are small whole numbers of 2^-20.
         let error = (v - r).abs();
-        let allowed = match params.mode {
-            Mode::Lossless => 0.0,
-            Mode::Abs => params.bound,
-            Mode::Noa => params.bound * range,
-            Mode::Rel => params.bound * v.abs(),
-            Mode::Rate | Mode::Precision => f64::INFINITY,
+        let allowed = match params.bound {
+            Bound::Lossless => 0.0,
+            Bound::Abs(bound) => bound,
+            Bound::Noa { share, .. } => share * range,
+            Bound::Rel(bound) => bound * v.abs(),
+            Bound::Rate(_) | Bound::Precision(_) => f64::INFINITY,
         };
         assert!(error <= allowed, "{}: error {error:e}, {allowed:e} is allowed", said());
     }
@@ -113,13 +112,13 @@ fn marks_of_every_kind_at_every_rate() {
                             run.fill(mark);
                         }
                     }
-                    let (mode, bound) = MODES[random.below(MODES.len() as u64) as usize];
+                    let bound = MODES[random.below(MODES.len() as u64) as usize];
                     for profile in [Profile::Adaptive, Profile::Fast] {
                         let params = Params {
                             missing: MissingValues::of(set).unwrap(),
                             profile,
                             big_endian: random.below(2) == 0,
-                            ..Params::new(dtype).with_bound(mode, bound)
+                            ..Params::new(dtype).with_bound(bound)
                         };
                         judge(&params, &elements);
                     }
@@ -136,7 +135,7 @@ fn values_near_a_mark_stay_apart_from_it() {
     for dtype in FLOATS {
         for mark in [-9999.0, 0.0, 1.0, 1e20, 0.1, -0.5] {
             let bits = dtype.nearest(mark);
-            for (mode, bound) in MODES {
+            for bound in MODES {
                 for scale in [0.0, 1e-3, 1.0, 30.0] {
                     let near = |r: &mut Random| {
                         let x = dtype.number(bits) + scale * ((r.below(2001) as f64 - 1000.0) / 1024.0);
@@ -148,7 +147,7 @@ fn values_near_a_mark_stay_apart_from_it() {
                         let params = Params {
                             missing: MissingValues::number(Some(mark)),
                             profile,
-                            ..Params::new(dtype).with_bound(mode, bound)
+                            ..Params::new(dtype).with_bound(bound)
                         };
                         judge(&params, &elements);
                     }
@@ -165,7 +164,7 @@ fn numbers_at_the_edge_of_a_marks_bin_stay_within_the_bound() {
     for (dtype, big_endian) in FLOATS.into_iter().zip([false, true, false, true]) {
         for (mark, profile) in [0.0, 4.0, -6.0].into_iter().flat_map(|m| [(m, Profile::Adaptive), (m, Profile::Fast)]) {
             let missing = MissingValues::number(Some(mark));
-            let params = Params { missing, profile, big_endian, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5);
+            let params = Params { missing, profile, big_endian, ..Params::new(dtype) }.with_bound(Bound::Abs(0.5));
             let per_chunk = 16384 / dtype.size();
             let length = |values: &[f64]| {
                 let words: Vec<u64> =
@@ -185,7 +184,7 @@ fn numbers_at_the_edge_of_a_marks_bin_stay_within_the_bound() {
 fn marks_that_are_not_there_cost_nothing() {
     let mut random = Random(5);
     let named = |params: &Params| Params { missing: MissingValues::number(Some(1e20)), ..params.clone() };
-    let params = Params::new(DType::F32).with_bound(Mode::Abs, 0.01);
+    let params = Params::new(DType::F32).with_bound(Bound::Abs(0.01));
     let elements = field(&mut random, DType::F32, 0, 40_000);
     let (without, with) = (judge(&params, &elements), judge(&named(&params), &elements));
     assert_eq!(with, without + 32, "the header's extension");
@@ -227,29 +226,24 @@ fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
         let missing = if round.is_multiple_of(4) { MissingValues::number(Some(0.0)) } else { MissingValues::default() };
         let dims = if round.is_multiple_of(2) { Dims::NONE } else { Dims::new(&[100, 200]).unwrap() };
         let big_endian = round.is_multiple_of(5);
-        let of = |mode, bound| {
+        let of = |bound: Bound| {
             let params = Params { profile, missing, dims, big_endian, ..Params::new(dtype) };
-            judge(&params.with_bound(mode, bound), elements)
+            judge(&params.with_bound(bound), elements)
         };
-        let lossless = of(Mode::Lossless, 0.0);
-        for (mode, bound) in [
-            (Mode::Abs, 1e-5),
-            (Mode::Abs, 1e-3),
-            (Mode::Abs, 0.1),
-            (Mode::Rel, 1e-4),
-            (Mode::Rel, 1e-2),
-            (Mode::Abs, 1e-42),
-        ] {
-            let bounded = of(mode, bound);
+        let lossless = of(Bound::Lossless);
+        for bound in
+            [Bound::Abs(1e-5), Bound::Abs(1e-3), Bound::Abs(0.1), Bound::Rel(1e-4), Bound::Rel(1e-2), Bound::Abs(1e-42)]
+        {
+            let bounded = of(bound);
             // Codec sleek tries a countdown alone in mode lossless only, and has none where bits are rounded off: words
             // of 16 bits, of which it saves the largest part, may be longer by that.
-            let most = match (profile, mode) {
+            let most = match (profile, bound) {
                 (Profile::Small, _) => lossless,
-                (_, Mode::Rel) if dtype.size() == 2 => continue,
+                (_, Bound::Rel(_)) if dtype.size() == 2 => continue,
                 _ if dtype.size() == 2 => lossless + lossless / 8,
                 _ => lossless + lossless / 16,
             };
-            assert!(bounded <= most, "{dtype:?} {profile:?}: {what} at {mode:?} {bound}: {bounded} > {lossless}");
+            assert!(bounded <= most, "{dtype:?} {profile:?}: {what} at {bound:?}: {bounded} > {lossless}");
         }
     }
 }
@@ -268,9 +262,9 @@ fn marks_make_streams() {
                         run.fill(dtype.nearest(marks[usize::from(random.below(5) == 0)]));
                     }
                 }
-                for (mode, bound) in MODES {
+                for bound in MODES {
                     let missing = MissingValues::of(&marks.map(MissingValue::Number)).unwrap();
-                    let params = Params { missing, ..Params::new(dtype).with_bound(mode, bound) };
+                    let params = Params { missing, ..Params::new(dtype).with_bound(bound) };
                     judge(&params, &elements);
                     sleek::compress(&params, &bytes(dtype, false, &elements)).unwrap().hash(&mut hasher);
                 }

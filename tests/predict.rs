@@ -5,12 +5,12 @@ mod reference;
 mod vectors;
 
 use reference::builder::seal;
-use sleek::{DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 use vectors::{Random, exact};
 
-fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
     let dims = Dims::new(lens).unwrap();
-    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(mode, bound) }
+    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(bound) }
 }
 
 fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
@@ -22,10 +22,10 @@ fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (stream, back)
 }
 
-fn modes(dtype: DType) -> Vec<(Mode, f64)> {
+fn modes(dtype: DType) -> Vec<Bound> {
     match dtype.is_float() {
-        true => vec![(Mode::Lossless, 0.0), (Mode::Abs, 0.05), (Mode::Noa, 1e-5), (Mode::Rel, 0.01)],
-        false => vec![(Mode::Lossless, 0.0)],
+        true => vec![Bound::Lossless, Bound::Abs(0.05), Bound::noa(1e-5), Bound::Rel(0.01)],
+        false => vec![Bound::Lossless],
     }
 }
 
@@ -36,17 +36,16 @@ const SHAPES: [&[u64]; 9] =
 #[test]
 fn the_page_says_the_same() {
     for dtype in DType::ALL {
-        for (mode, bound) in modes(dtype) {
+        for bound in modes(dtype) {
             for (k, shape) in SHAPES.into_iter().enumerate() {
                 let generator = ["walk", "signed", "specials", "noise"][(k + dtype as usize) % 4];
-                let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
+                let params = Params { big_endian: k % 3 == 1, ..params(dtype, bound, shape) };
                 let data = vectors::bytes(generator, dtype, k as u64, params.dims.count() as usize, params.big_endian);
                 let (stream, back) = checked(&params, &data);
                 let read = reference::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
                 assert!(read == back, "{params:?} {generator}");
-                let abs =
-                    Params { mode: Mode::Abs, bound: sleek::inspect(&stream).unwrap().abs_bound, ..params.clone() };
-                let again = if mode == Mode::Noa { abs } else { params };
+                let abs = params.clone().with_bound(Bound::Abs(sleek::inspect(&stream).unwrap().abs_bound));
+                let again = if bound.mode() == Mode::Noa { abs } else { params };
                 assert!(checked(&again, &back).1 == back, "{again:?} {generator}");
             }
         }
@@ -57,9 +56,9 @@ fn the_page_says_the_same() {
 #[test]
 fn buffers_that_a_thread_keeps_change_nothing() {
     for (k, dtype) in DType::ALL.into_iter().enumerate() {
-        for (mode, bound) in modes(dtype) {
+        for bound in modes(dtype) {
             for shape in SHAPES {
-                let params = params(dtype, mode, bound, shape);
+                let params = params(dtype, bound, shape);
                 let data = vectors::bytes("walk", dtype, k as u64, params.dims.count() as usize, false);
                 let (stream, back) = checked(&params, &data);
                 let mut damaged = stream.clone();
@@ -68,8 +67,8 @@ fn buffers_that_a_thread_keeps_change_nothing() {
                 seal(&mut damaged);
                 let _ = sleek::decompress(&damaged);
                 let fresh = std::thread::spawn(move || checked(&params, &data)).join().unwrap();
-                assert!(fresh == (stream.clone(), back.clone()), "{dtype:?} {mode:?} {shape:?}");
-                assert!(sleek::decompress(&stream).unwrap() == back, "{dtype:?} {mode:?} {shape:?}");
+                assert!(fresh == (stream.clone(), back.clone()), "{dtype:?} {bound:?} {shape:?}");
+                assert!(sleek::decompress(&stream).unwrap() == back, "{dtype:?} {bound:?} {shape:?}");
             }
         }
     }
@@ -79,15 +78,15 @@ fn buffers_that_a_thread_keeps_change_nothing() {
 /// values beside their neighbours or without.
 #[test]
 fn what_came_back_comes_back_again() {
-    let modes = [(Mode::Abs, 0.05), (Mode::Abs, 3e-4), (Mode::Noa, 1e-3), (Mode::Noa, 0.3), (Mode::Rel, 0.01)];
+    let modes = [Bound::Abs(0.05), Bound::Abs(3e-4), Bound::noa(1e-3), Bound::noa(0.3), Bound::Rel(0.01)];
     let shapes: [&[u64]; 3] = [&[20000], &[130, 131], &[20, 33, 35]];
     let mut lossy = 0;
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         for (k, generator) in vectors::GENERATORS.into_iter().enumerate() {
-            for (m, (mode, bound)) in modes.into_iter().enumerate() {
-                let range = (mode == Mode::Noa).then_some(2.5);
+            for (m, bound) in modes.into_iter().enumerate() {
+                let bound = bound.of_range(Some(2.5));
                 let big_endian = (k + m) % 3 == 1;
-                let params = Params { range, big_endian, ..params(dtype, mode, bound, shapes[(k + m) % 3]) };
+                let params = Params { big_endian, ..params(dtype, bound, shapes[(k + m) % 3]) };
                 let mut words = vectors::words(generator, dtype, k as u64, params.dims.count() as usize);
                 let marks = [words[0], words[words.len() / 2]];
                 let named = marks.map(MissingValue::Bits);
@@ -114,7 +113,7 @@ fn values_without_a_bin_come_back() {
     let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -3e38, 1e-40];
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         for rate in [2, 50, 1000] {
-            let params = params(dtype, Mode::Abs, 1e-3, &[37, 50, 41]);
+            let params = params(dtype, Bound::Abs(1e-3), &[37, 50, 41]);
             let random = &mut Random(rate);
             let words: Vec<u64> = (0..params.dims.count())
                 .map(|i| match random.below(rate) {
@@ -138,8 +137,8 @@ fn hostile_bodies_do_no_harm() {
     let random = &mut Random(5);
     let (mut taken, mut refused) = (0, 0);
     for (dtype, lens) in [(DType::F32, &[3000u64][..]), (DType::F64, &[60, 70]), (DType::I16, &[9, 20, 30])] {
-        let mode = if dtype.is_float() { Mode::Abs } else { Mode::Lossless };
-        let params = params(dtype, mode, 1e-3, lens);
+        let bound = if dtype.is_float() { Bound::Abs(1e-3) } else { Bound::Lossless };
+        let params = params(dtype, bound, lens);
         let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
         let (stream, _) = checked(&params, &data);
         let head = reference::container(&stream).unwrap().bodies_at as usize;
@@ -171,7 +170,7 @@ fn hostile_bodies_do_no_harm() {
 #[test]
 fn what_is_predicted_takes_no_bytes() {
     let lens = [64u64, 64, 64];
-    let params = params(DType::F32, Mode::Abs, 0.25, &lens);
+    let params = params(DType::F32, Bound::Abs(0.25), &lens);
     let plane = |i: u64| (i % 64) as f32 + (i / 64 % 64) as f32 * 3.0 - (i / 4096) as f32;
     let data: Vec<u8> = (0..64 * 64 * 64).flat_map(|i| plane(i).to_le_bytes()).collect();
     let (stream, _) = checked(&params, &data);
@@ -188,15 +187,15 @@ fn words_of_any_order_are_measured_from_their_middle() {
     let random = &mut Random(5);
     let n = 40_000;
     let data: Vec<u8> = (0..n).flat_map(|_| (random.below(40) as f32).to_le_bytes()).collect();
-    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), &data);
+    let (stream, _) = checked(&params(DType::F32, Bound::Abs(0.5), &[n]), &data);
     assert!(stream.len() < n as usize * 56 / 80, "{} bytes", stream.len());
     let of = |most: u64, random: &mut Random| -> Vec<u8> {
         (0..n).flat_map(|_| (1e4 * most as f32 + random.below(most) as f32).to_le_bytes()).collect()
     };
     let parts = [3, 100, 1].map(|most| of(most, random));
     let apart =
-        parts.iter().map(|part| checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), part).0.len()).sum::<usize>();
-    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[3, n]), &parts.concat());
+        parts.iter().map(|part| checked(&params(DType::F32, Bound::Abs(0.5), &[n]), part).0.len()).sum::<usize>();
+    let (stream, _) = checked(&params(DType::F32, Bound::Abs(0.5), &[3, n]), &parts.concat());
     assert!(stream.len() < apart, "{} bytes, {apart} apart", stream.len());
 }
 
@@ -205,7 +204,7 @@ fn words_of_any_order_are_measured_from_their_middle() {
 fn few_bins_with_an_order_are_predicted() {
     let value = |i: u64| 1.5 * ((i % 256) as f32 / 40.0).sin() * ((i / 256) as f32 / 30.0).cos();
     let data: Vec<u8> = (0..256 * 256).flat_map(|i| value(i).to_le_bytes()).collect();
-    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[256, 256]), &data);
+    let (stream, _) = checked(&params(DType::F32, Bound::Abs(0.5), &[256, 256]), &data);
     assert!(stream.len() < 2500, "{} bytes", stream.len());
 }
 
@@ -217,7 +216,7 @@ fn axes_are_chosen_by_a_second_look_where_little_is_seen() {
         false => f32::from(u8::from((x, y) == (5, 0))),
     };
     let data: Vec<u8> = (0..128 * 128).flat_map(|i| row(i / 128, i % 128).to_le_bytes()).collect();
-    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.25, &[128, 128]), &data);
+    let (stream, _) = checked(&params(DType::F32, Bound::Abs(0.25), &[128, 128]), &data);
     // Without differences 16 rows would take 5 bits a value, which are 1280 bytes.
     assert!(stream.len() < 900, "{} bytes", stream.len());
 }
@@ -227,7 +226,7 @@ fn axes_are_chosen_by_a_second_look_where_little_is_seen() {
 fn dimensions_of_one_element_are_passed_over() {
     let data = vectors::bytes("walk", DType::F64, 3, 40 * 50 * 20, false);
     let bodies = |lens: &[u64]| {
-        let stream = checked(&params(DType::F64, Mode::Abs, 1e-3, lens), &data).0;
+        let stream = checked(&params(DType::F64, Bound::Abs(1e-3), lens), &data).0;
         stream[reference::container(&stream).unwrap().bodies_at as usize..].to_vec()
     };
     let plain = bodies(&[40, 50, 20]);

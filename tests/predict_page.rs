@@ -5,7 +5,7 @@
 mod reference;
 mod vectors;
 
-use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 use std::collections::BTreeSet;
 use vectors::{Random, exact, mask, to_bytes, to_words};
 
@@ -88,7 +88,7 @@ fn array(random: &mut Random) -> (Params, Vec<u64>) {
         profile: Profile::Small,
         big_endian: random.below(4) == 0,
         dims: Dims::new(&lens).unwrap(),
-        ..Params::new(dtype).with_bound(mode, if mode == Mode::Lossless { 0.0 } else { bound })
+        ..Params::new(dtype).with_bound(Bound::new(mode, bound).unwrap())
     };
     if dtype.is_float() && random.below(4) == 0 {
         let fill = [word(dtype, 0.0), word(dtype, f64::NAN), words[0]];
@@ -128,9 +128,9 @@ fn both_decoders_read_random_arrays() {
         let said = format!("round {round}, {params:?}");
         let restored_once = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let once = restored(&params, &words, &mut found);
-            if params.mode != Mode::Noa {
+            if params.bound.mode() != Mode::Noa {
                 let again = restored(&params, &once, &mut found);
-                if params.mode == Mode::Abs {
+                if params.bound.mode() == Mode::Abs {
                     let moved = (0..once.len()).find(|i| again[*i] != once[*i]);
                     assert!(moved.is_none(), "element {moved:?} moves when it is written again");
                 }
@@ -200,7 +200,7 @@ fn numbers_that_turn_over_are_restored_alike() {
     let params = Params {
         profile: Profile::Small,
         dims: Dims::new(&[count]).unwrap(),
-        ..Params::new(DType::F64).with_bound(Mode::Abs, 15.6)
+        ..Params::new(DType::F64).with_bound(Bound::Abs(15.6))
     };
     let any = to_bytes(DType::F64, &(0..count).map(|i| (i as f64).to_bits()).collect::<Vec<_>>(), false);
     let header = reference::header(&sleek::compress(&params, &any).unwrap()).unwrap();
@@ -240,7 +240,7 @@ fn no_element_at_the_border_goes_missing() {
             let mut params = Params {
                 profile: Profile::Small,
                 dims: Dims::new(&dims).unwrap(),
-                ..Params::new(dtype).with_bound(Mode::Abs, 0.5)
+                ..Params::new(dtype).with_bound(Bound::Abs(0.5))
             };
             let some = to_bytes(dtype, &[word(dtype, 1.0), word(dtype, 2.0)].repeat(2048), false);
             let header = reference::header(&sleek::compress(&params, &some).unwrap()).unwrap();

@@ -6,7 +6,7 @@ mod vectors;
 use sleek::codec;
 use sleek::container::{Header, Index};
 use sleek::exec::ExecOptions;
-use sleek::{DType, Dims, Kind, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Kind, Mode, Params, Profile};
 use vectors::Random;
 
 /// Data of every character in turn, so that chunks differ in kind and size.
@@ -33,11 +33,11 @@ fn sizes() -> Vec<usize> {
 
 fn cases() -> Vec<Params> {
     vec![
-        Params::new(DType::F32).with_bound(Mode::Abs, 1e-3),
-        Params::new(DType::F64).with_bound(Mode::Rel, 1e-6),
-        Params::new(DType::F32).with_bound(Mode::Noa, 1e-4),
+        Params::new(DType::F32).with_bound(Bound::Abs(1e-3)),
+        Params::new(DType::F64).with_bound(Bound::Rel(1e-6)),
+        Params::new(DType::F32).with_bound(Bound::noa(1e-4)),
         Params::new(DType::U8),
-        Params { profile: Profile::Small, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) },
+        Params { profile: Profile::Small, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) },
     ]
 }
 
@@ -77,22 +77,22 @@ fn threads_change_no_byte_of_any_codec() {
         let (can, id, name) = (codec.capabilities(), codec.id(), codec.name());
         let shapes: [&[u64]; 4] = [&[150_001], &[390, 385], &[52, 53, 54], &[19, 20, 20, 20]];
         for (k, lens) in shapes.into_iter().filter(|lens| lens.len() <= can.rank.max(1)).enumerate() {
-            for (mode, bound) in [(Mode::Lossless, 0.0), (Mode::Abs, 1e-3), (Mode::Noa, 1e-4), (Mode::Rate, 11.0)] {
+            for bound in [Bound::Lossless, Bound::Abs(1e-3), Bound::noa(1e-4), Bound::Rate(11.0)] {
                 let dtype = [DType::F32, DType::F64][k % 2];
-                if !can.modes.contains(&mode) || !can.dtypes.contains(&dtype) {
+                if !can.modes.contains(&bound.mode()) || !can.dtypes.contains(&dtype) {
                     continue;
                 }
-                let mut params = Params { codec: id, ..Params::new(dtype).with_bound(mode, bound) };
+                let mut params = Params { codec: id, ..Params::new(dtype).with_bound(bound) };
                 params.dims = Dims::new(lens).unwrap();
                 let data = mixed(dtype, params.dims.count() as usize * dtype.size());
                 let with = |threads| sleek::compress(&Params { threads, ..params.clone() }, &data).unwrap();
                 let one = with(1);
                 let back = sleek::decompress(&one).unwrap();
                 for threads in 2..8 {
-                    assert!(with(threads) == one, "{threads} threads of {name} with {lens:?}, {mode:?}");
+                    assert!(with(threads) == one, "{threads} threads of {name} with {lens:?}, {bound:?}");
                     let mut again = vec![0xA5; data.len()];
                     codec::decompress_into(&one, &mut again, ExecOptions::threads(threads)).unwrap();
-                    assert!(again == back, "{threads} threads decoding {name} with {lens:?}, {mode:?}");
+                    assert!(again == back, "{threads} threads decoding {name} with {lens:?}, {bound:?}");
                 }
             }
         }
@@ -113,7 +113,8 @@ fn what_is_around_a_chunk_changes_no_byte_of_it() {
     let fast = lossless.iter().map(|params| Params { profile: Profile::Fast, ..params.clone() });
     // A bound by the range would be another one for each chunk alone, and other values would stand apart there; tiles
     // of codec predict are longer.
-    let bounded = cases().into_iter().filter(|params| params.mode != Mode::Noa && params.profile != Profile::Small);
+    let bounded =
+        cases().into_iter().filter(|params| params.bound.mode() != Mode::Noa && params.profile != Profile::Small);
     let bounded = bounded.map(|params| Params { search: sleek::Search::Off, ..params });
     for params in lossless.iter().cloned().chain(fast).chain(bounded) {
         for (seed, generator) in vectors::GENERATORS.iter().enumerate() {

@@ -5,28 +5,28 @@ mod reference;
 mod vectors;
 
 use reference::builder::seal;
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{Bound, DType, Dims, Mode, Params};
 use vectors::{Random, exact};
 
 const CODEC: u8 = 3;
 const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
 
-fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
-    Params { codec: CODEC, dims: Dims::new(lens).unwrap(), ..Params::new(dtype).with_bound(mode, bound) }
+fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
+    Params { codec: CODEC, dims: Dims::new(lens).unwrap(), ..Params::new(dtype).with_bound(bound) }
 }
 
 fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let stream = sleek::compress(params, data).unwrap();
     let back = sleek::decompress(&stream).unwrap();
     let info = sleek::inspect(&stream).unwrap();
-    assert_eq!((info.codec, info.mode), (CODEC, params.mode));
+    assert_eq!((info.codec, info.mode), (CODEC, params.bound.mode()));
     exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
     (stream, back)
 }
 
-fn modes(dtype: DType) -> Vec<(Mode, f64)> {
-    let sizes = [(Mode::Lossless, 0.0), (Mode::Rate, 7.25), (Mode::Rate, 24.0), (Mode::Precision, 13.0)];
-    let bounds = [(Mode::Abs, 0.05), (Mode::Abs, 1e-6), (Mode::Abs, 0.0)];
+fn modes(dtype: DType) -> Vec<Bound> {
+    let sizes = [Bound::Lossless, Bound::Rate(7.25), Bound::Rate(24.0), Bound::Precision(13)];
+    let bounds = [Bound::Abs(0.05), Bound::Abs(1e-6), Bound::Abs(0.0)];
     sizes.into_iter().chain(bounds.into_iter().filter(|_| dtype.is_float())).collect()
 }
 
@@ -48,10 +48,10 @@ const SHAPES: [&[u64]; 11] = [
 #[test]
 fn the_page_says_the_same() {
     for dtype in TYPES {
-        for (mode, bound) in modes(dtype) {
+        for bound in modes(dtype) {
             for (k, shape) in SHAPES.into_iter().enumerate() {
                 for generator in ["walk", ["signed", "specials", "noise", "decades"][k % 4]] {
-                    let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
+                    let params = Params { big_endian: k % 3 == 1, ..params(dtype, bound, shape) };
                     let count = params.dims.count() as usize;
                     let data = vectors::bytes(generator, dtype, k as u64, count, params.big_endian);
                     let (stream, back) = checked(&params, &data);
@@ -65,32 +65,32 @@ fn the_page_says_the_same() {
 }
 
 /// Name, type, mode, its number and shape of each golden stream.
-const GOLDEN: [(&str, DType, Mode, f64, &[u64]); 17] = [
-    ("f32-abs", DType::F32, Mode::Abs, 0.01, &[21, 18]),
-    ("f32-abs-infinite", DType::F32, Mode::Abs, 1e-2, &[100]),
-    ("f32-rate", DType::F32, Mode::Rate, 9.5, &[10, 9, 7]),
-    ("f32-precision", DType::F32, Mode::Precision, 14.0, &[5, 6, 7, 3]),
-    ("f32-lossless", DType::F32, Mode::Lossless, 0.0, &[130]),
-    ("f32-abs-zeros", DType::F32, Mode::Abs, 1e-2, &[70]),
-    ("f32-rate-zeros", DType::F32, Mode::Rate, 11.0, &[70]),
-    ("f64-lossless-zeros", DType::F64, Mode::Lossless, 0.0, &[70]),
-    ("f32-abs-found", DType::F32, Mode::Abs, 1e-2, &[12, 30]),
-    ("f64-precision-found", DType::F64, Mode::Precision, 20.0, &[200]),
-    ("f64-abs", DType::F64, Mode::Abs, 1e-4, &[5, 4, 7, 6]),
-    ("f64-rate", DType::F64, Mode::Rate, 16.0, &[70]),
-    ("f64-lossless", DType::F64, Mode::Lossless, 0.0, &[12, 3, 11]),
-    ("i32-rate", DType::I32, Mode::Rate, 7.0, &[9, 9]),
-    ("i32-lossless", DType::I32, Mode::Lossless, 0.0, &[6, 7, 8]),
-    ("i64-precision", DType::I64, Mode::Precision, 22.0, &[2, 9, 8]),
-    ("i64-lossless", DType::I64, Mode::Lossless, 0.0, &[5, 5, 5, 5]),
+const GOLDEN: [(&str, DType, Bound, &[u64]); 17] = [
+    ("f32-abs", DType::F32, Bound::Abs(0.01), &[21, 18]),
+    ("f32-abs-infinite", DType::F32, Bound::Abs(1e-2), &[100]),
+    ("f32-rate", DType::F32, Bound::Rate(9.5), &[10, 9, 7]),
+    ("f32-precision", DType::F32, Bound::Precision(14), &[5, 6, 7, 3]),
+    ("f32-lossless", DType::F32, Bound::Lossless, &[130]),
+    ("f32-abs-zeros", DType::F32, Bound::Abs(1e-2), &[70]),
+    ("f32-rate-zeros", DType::F32, Bound::Rate(11.0), &[70]),
+    ("f64-lossless-zeros", DType::F64, Bound::Lossless, &[70]),
+    ("f32-abs-found", DType::F32, Bound::Abs(1e-2), &[12, 30]),
+    ("f64-precision-found", DType::F64, Bound::Precision(20), &[200]),
+    ("f64-abs", DType::F64, Bound::Abs(1e-4), &[5, 4, 7, 6]),
+    ("f64-rate", DType::F64, Bound::Rate(16.0), &[70]),
+    ("f64-lossless", DType::F64, Bound::Lossless, &[12, 3, 11]),
+    ("i32-rate", DType::I32, Bound::Rate(7.0), &[9, 9]),
+    ("i32-lossless", DType::I32, Bound::Lossless, &[6, 7, 8]),
+    ("i64-precision", DType::I64, Bound::Precision(22), &[2, 9, 8]),
+    ("i64-lossless", DType::I64, Bound::Lossless, &[5, 5, 5, 5]),
 ];
 
 /// `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
 #[test]
 fn golden_streams_do_not_change() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/zfp");
-    for (name, dtype, mode, bound, lens) in GOLDEN {
-        let params = params(dtype, mode, bound, lens);
+    for (name, dtype, bound, lens) in GOLDEN {
+        let params = params(dtype, bound, lens);
         let mut words = vectors::words("walk", dtype, 6, params.dims.count() as usize);
         if name == "f32-abs-infinite" {
             words[50] = dtype.nearest(f64::INFINITY);
@@ -138,7 +138,7 @@ fn bounds_hold_where_zfp_breaks_them() {
             exact::power(scale + 6 - mantissa as i32 + random.below(18) as i32) * (1.0 + 0.1 * (round % 7) as f64);
         let lens: [&[u64]; 4] = [&[4226], &[2, 2113], &[2, 2113], &[2113, 2]];
         let (stream, _) =
-            checked(&params(dtype, Mode::Abs, bound, lens[round % 4]), &vectors::to_bytes(dtype, &words, false));
+            checked(&params(dtype, Bound::Abs(bound), lens[round % 4]), &vectors::to_bytes(dtype, &words, false));
         own += u64::from(has_own_parameters(&stream));
     }
     assert!(own > 50, "{own} streams with tiles that have parameters of their own");
@@ -165,7 +165,7 @@ fn bounds_of_every_magnitude_hold() {
                     dtype.nearest(x)
                 };
                 let words: Vec<u64> = (0..900).map(|_| near(random)).collect();
-                checked(&params(dtype, Mode::Abs, bound, &[30, 30]), &vectors::to_bytes(dtype, &words, false));
+                checked(&params(dtype, Bound::Abs(bound), &[30, 30]), &vectors::to_bytes(dtype, &words, false));
             }
         }
     }
@@ -176,7 +176,7 @@ fn lossless_is_lossless() {
     for dtype in TYPES {
         for generator in vectors::GENERATORS {
             for lens in [&[4500u64][..], &[50, 60], &[12, 13, 14], &[7, 8, 9, 10]] {
-                let params = params(dtype, Mode::Lossless, 0.0, lens);
+                let params = params(dtype, Bound::Lossless, lens);
                 checked(&params, &vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false));
             }
         }
@@ -186,7 +186,7 @@ fn lossless_is_lossless() {
         let zero = |i: u64| (k >> (i % 8) & 1) << 31;
         let words: Vec<u64> =
             (0..64).map(|i| if i == k % 64 { (k as f32).to_bits().into() } else { zero(i) }).collect();
-        checked(&params(DType::F32, Mode::Lossless, 0.0, &[8, 8]), &vectors::to_bytes(DType::F32, &words, false));
+        checked(&params(DType::F32, Bound::Lossless, &[8, 8]), &vectors::to_bytes(DType::F32, &words, false));
     }
 }
 
@@ -196,7 +196,7 @@ fn a_rate_is_a_size() {
     for dtype in TYPES {
         for (lens, blocks) in [(&[4096u64 * 3][..], 1024u64), (&[128, 192], 256), (&[32, 32, 48], 64), (&[16; 4], 16)] {
             for rate in [4.0, 8.5, 16.0] {
-                let params = params(dtype, Mode::Rate, rate, lens);
+                let params = params(dtype, Bound::Rate(rate), lens);
                 let count = params.dims.count();
                 let (stream, _) = checked(&params, &vectors::bytes("walk", dtype, 2, count as usize, false));
                 let container = reference::container(&stream).unwrap();
@@ -213,7 +213,7 @@ fn a_rate_is_a_size() {
             }
         }
     }
-    let low = sleek::compress(&params(DType::I32, Mode::Rate, 0.1, &[64]), &[0; 256]).unwrap_err();
+    let low = sleek::compress(&params(DType::I32, Bound::Rate(0.1), &[64]), &[0; 256]).unwrap_err();
     assert!(low.message.contains("rate 0.1") && low.message.contains("no bit"), "{low}");
 }
 
@@ -223,15 +223,15 @@ fn hostile_bodies_do_no_harm() {
     let random = &mut Random(5);
     let (mut taken, mut refused) = (0, 0);
     let cases = [
-        (DType::F32, Mode::Abs, 1e-3, &[3000u64][..]),
-        (DType::F64, Mode::Rate, 9.0, &[60, 70]),
-        (DType::I32, Mode::Lossless, 0.0, &[9, 20, 30]),
-        (DType::F64, Mode::Lossless, 0.0, &[9, 8, 7, 6]),
-        (DType::I64, Mode::Precision, 20.0, &[9, 8, 7, 6]),
-        (DType::F32, Mode::Abs, 1e-6, &[30, 31]),
+        (DType::F32, Bound::Abs(1e-3), &[3000u64][..]),
+        (DType::F64, Bound::Rate(9.0), &[60, 70]),
+        (DType::I32, Bound::Lossless, &[9, 20, 30]),
+        (DType::F64, Bound::Lossless, &[9, 8, 7, 6]),
+        (DType::I64, Bound::Precision(20), &[9, 8, 7, 6]),
+        (DType::F32, Bound::Abs(1e-6), &[30, 31]),
     ];
-    for (dtype, mode, bound, lens) in cases {
-        let params = params(dtype, mode, bound, lens);
+    for (dtype, bound, lens) in cases {
+        let params = params(dtype, bound, lens);
         let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
         let (stream, _) = checked(&params, &data);
         let head = reference::container(&stream).unwrap().bodies_at as usize;
@@ -279,14 +279,12 @@ fn marks_are_found_where_no_size_is_asked_for() {
         let mut words = vectors::words("walk", dtype, 3, 9000);
         words[4000..4700].fill(mark);
         words[8000] = mark;
-        for (k, (mode, bound)) in
-            [(Mode::Precision, 14.0), (Mode::Abs, 0.01), (Mode::Rate, 8.0)].into_iter().enumerate()
-        {
-            let params = Params { big_endian: k == 1, ..params(dtype, mode, bound, &[90, 100]) };
+        for (k, bound) in [Bound::Precision(14), Bound::Abs(0.01), Bound::Rate(8.0)].into_iter().enumerate() {
+            let params = Params { big_endian: k == 1, ..params(dtype, bound, &[90, 100]) };
             let data = vectors::to_bytes(dtype, &words, params.big_endian);
             let (stream, back) = checked(&params, &data);
             let found = sleek::inspect(&stream).unwrap().missing.found();
-            assert_eq!(found, usize::from(mode != Mode::Rate), "{params:?}");
+            assert_eq!(found, usize::from(bound.mode() != Mode::Rate), "{params:?}");
             if found > 0 {
                 assert!(reference::zfp::decode(&stream).unwrap() == back, "{params:?}");
                 let read =
@@ -298,8 +296,8 @@ fn marks_are_found_where_no_size_is_asked_for() {
         }
         let two: Vec<u64> = (0..900).map(|i| if i % 7 < 3 { mark } else { dtype.nearest(0.1) }).collect();
         let data = vectors::to_bytes(dtype, &two, false);
-        for (mode, bound) in [(Mode::Precision, 9.0), (Mode::Abs, 0.5)] {
-            assert!(checked(&params(dtype, mode, bound, &[30, 30]), &data).1 == data, "{mode:?}");
+        for bound in [Bound::Precision(9), Bound::Abs(0.5)] {
+            assert!(checked(&params(dtype, bound, &[30, 30]), &data).1 == data, "{bound:?}");
         }
     }
 }

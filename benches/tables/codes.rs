@@ -10,7 +10,7 @@ mod fields;
 use std::path::PathBuf;
 
 use sleek::codec::predict::format::{GROUP, token};
-use sleek::{Mode, Params, Profile};
+use sleek::{Bound, Params, Profile};
 
 const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 const TILES: usize = 64;
@@ -22,7 +22,7 @@ fn main() {
     let folder = std::env::args().skip(1).find(|a| !a.starts_with("--")).expect("a folder");
     for field in fields::load() {
         for bound in BOUNDS {
-            let mut params = Params::new(field.dtype).with_bound(Mode::Noa, bound);
+            let mut params = Params::new(field.dtype).with_bound(Bound::noa(bound));
             params.profile = Profile::Small;
             params.dims = field.dims;
             params.missing = sleek::MissingValues::number(field.fill);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
 use crate::targets::{self, Target};
@@ -11,7 +11,7 @@ use crate::targets::{self, Target};
 /// The bound, or what takes its place: exactly one.
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
-pub struct Bound {
+pub struct BoundArgs {
     /// Absolute bound: |v − r| ≤ E for every value v and its restored r
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     abs: Option<f64>,
@@ -54,7 +54,7 @@ pub struct Bound {
     lossless: bool,
 }
 
-impl Bound {
+impl BoundArgs {
     fn is_given(&self) -> bool {
         self.lossless || self.mode_and_value().0 != Mode::Lossless
     }
@@ -94,7 +94,7 @@ fn profiles() -> impl TypedValueParser<Value = Profile> {
 #[derive(clap::Args, Clone, Debug)]
 pub struct Quality {
     #[command(flatten)]
-    bound: Bound,
+    bound: BoundArgs,
     /// adaptive: the speed of memory; fast: the fewest instructions; small: the smallest stream [default: adaptive]
     #[arg(long, value_parser = profiles())]
     profile: Option<Profile>,
@@ -153,9 +153,9 @@ impl Quality {
                 self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| targets::argument(&target));
             return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
-        let mut params = Params::new(dtype).with_bound(mode, bound);
+        let bound = Bound::new(mode, bound).map_err(|e| e.to_string())?.of_range(self.range);
+        let mut params = Params::new(dtype).with_bound(bound);
         params.profile = self.profile().unwrap_or_default();
-        params.range = self.range;
         if let Some(name) = &self.codec {
             params.codec = sleek::codec::by_name(name).map_err(|e| format!("--codec {name}: {}", e.message))?.id();
         }

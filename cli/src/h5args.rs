@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use sleek::hdf5::{FILTER_ID, cd_values_of};
 use sleek::text;
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{Bound, DType, Mode, Params, Profile};
 
 use crate::Outcome;
 use crate::args::{Quality, check_variables};
@@ -95,10 +95,10 @@ fn calls_in_words(params: &Params) -> (String, String) {
 }
 
 fn calls(params: &Params) -> (String, String) {
-    let name = params.mode.name();
-    let bound = if params.mode == Mode::Lossless { String::new() } else { format!(", {:e}", params.bound) };
-    let range = params.range.map(|r| format!(", {r:e}"));
-    let range_in_c = if params.mode == Mode::Noa { range.as_deref().unwrap_or(", 0") } else { "" };
+    let name = params.bound.mode().name();
+    let bound = if params.bound == Bound::Lossless { String::new() } else { format!(", {:e}", params.bound.number()) };
+    let range = params.bound.range().map(|r| format!(", {r:e}"));
+    let range_in_c = if params.bound.mode() == Mode::Noa { range.as_deref().unwrap_or(", 0") } else { "" };
     let range = double(range.as_deref().unwrap_or(""));
     let fortran = format!("call h5pset_sleek_{name}_f(dcpl{}, error{range})", double(&bound));
     (format!("H5Pset_sleek_{name}(dcpl{bound}{range_in_c});"), fortran)
@@ -110,11 +110,11 @@ fn python(params: &Params) -> String {
     if params.codec != 0 || !(params.missing.is_empty() || is_one_number) {
         return format!("\"{}\"", text::format(params));
     }
-    let bound = match params.mode {
+    let bound = match params.bound.mode() {
         Mode::Lossless => "lossless=True".to_string(),
-        mode => format!("{}={:e}", mode.name(), params.bound),
+        mode => format!("{}={:e}", mode.name(), params.bound.number()),
     };
-    let optional = [("range", params.range), ("fill", params.fill_number())];
+    let optional = [("range", params.bound.range()), ("fill", params.fill_number())];
     let given = optional.into_iter().filter_map(|(name, value)| Some(format!("{name}={:e}", value?)));
     let profile = (params.profile != Profile::default()).then(|| format!("profile=\"{}\"", params.profile.name()));
     std::iter::once(bound).chain(given).chain(profile).collect::<Vec<_>>().join(", ")

@@ -3,7 +3,7 @@
 
 use sleek::advise::marks;
 use sleek::range::{Ends, join, value_range};
-use sleek::{DType, MissingValue, MissingValues, Mode, Params};
+use sleek::{Bound, DType, MissingValue, MissingValues, Params};
 
 use sleek::advise::elements;
 
@@ -137,15 +137,12 @@ pub fn add(missing: &mut MissingValues, found: &[f64]) -> Result<(), String> {
 
 /// What to say of an absolute bound that may make one value of all between these.
 pub fn flattens(params: &Params, extremes: Option<(f64, f64)>) -> Option<String> {
-    let (low, high) = extremes.filter(|(low, high)| low < high && params.mode == Mode::Abs)?;
+    let Bound::Abs(bound) = params.bound else { return None };
+    let (low, high) = extremes.filter(|(low, high)| low < high)?;
     let [least, most] = [low, high].map(|v| text(params.dtype, v));
-    let is_wide = params.bound >= high - low;
-    let said = || {
-        format!(
-            "the values seen are from {least} to {most}; a bound of {:e} may turn them all into one value",
-            params.bound
-        )
-    };
+    let is_wide = bound >= high - low;
+    let said =
+        || format!("the values seen are from {least} to {most}; a bound of {bound:e} may turn them all into one value");
     is_wide.then(said)
 }
 

@@ -55,9 +55,9 @@ pub fn reached(target: &Target, m: &Measured) -> String {
 
 /// The request that an answer is.
 pub fn request(answer: &Answer) -> String {
-    match answer.params.mode {
+    match answer.params.bound.mode() {
         Mode::Lossless => "--lossless".into(),
-        mode => format!("--{} {:e}", mode.name(), answer.params.bound),
+        mode => format!("--{} {:e}", mode.name(), answer.params.bound.number()),
     }
 }
 

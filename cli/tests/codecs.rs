@@ -6,7 +6,7 @@ mod reference;
 mod vectors;
 
 use sleek::codec::REGISTRY;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 use vectors::levels::program;
 use vectors::requests::{array, dims, plain_requests};
 
@@ -25,10 +25,10 @@ fn the_command_takes_every_codec() {
         let params = Params { dims: dims(&[50, 40]), ..params };
         let data = array("walk", &params, 1);
         std::fs::write(dir.path().join("in"), &data).unwrap();
-        let (mode, bound) = (format!("--{}", params.mode.name()), params.bound.to_string());
+        let (mode, bound) = (format!("--{}", params.bound.mode().name()), params.bound.number().to_string());
         let what = ["--dtype", params.dtype.name(), "--codec", codec.name(), "--force"];
         let words = [mode.as_str(), &bound];
-        let bounded = if params.mode == Mode::Lossless { &words[..1] } else { &words };
+        let bounded = if params.bound == Bound::Lossless { &words[..1] } else { &words };
         let args = [&["compress"][..], &what, bounded, &["--dims", "50,40", "in", "packed"]].concat();
         let (done, said) = command(&args);
         assert!(done, "{args:?}: {said}");

@@ -1,6 +1,6 @@
 //! An array in memory: compressed within a bound, looked at, and restored as a whole, in part and by its shape.
 
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Params, Profile};
 
 fn main() -> sleek::Result<()> {
     let (rows, columns) = (300u64, 400u64);
@@ -10,7 +10,7 @@ fn main() -> sleek::Result<()> {
 
     // The smallest stream for |v - r| <= 0.001; with `Profile::Adaptive` dimensions are not needed, and it is much
     // faster.
-    let mut params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+    let mut params = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
     params.profile = Profile::Small;
     params.dims = Dims::new(&[rows, columns])?;
     let stream = sleek::compress(&params, &bytes)?;

@@ -20,8 +20,7 @@ use crate::bound::sub_down;
 use crate::codec;
 use crate::container::{Dims, MAX_RANK};
 use crate::error::{Result, fail};
-use crate::mode::Mode;
-use crate::params::{Params, Search};
+use crate::params::{Bound, Params, Search};
 use crate::runtime::cpu;
 use quality::Extent;
 
@@ -37,12 +36,12 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     if let Some(needed) = target.needs() {
         return fail!(InvalidArgument, "{target}: {needed} is needed");
     }
-    let bounded = Params { range: None, ..params.clone().with_bound(Mode::Abs, 1.0) };
+    let bounded = params.clone().with_bound(Bound::Abs(1.0));
     bounded.check()?;
     let dims = bounded.dims.of_count(elements_of(params, src)?)?;
     let (found, _) = codec::searched(bounded, src)?;
     // Of an array that was searched: pieces are not searched again, and what was found does not count as named.
-    let with = Params { dims, mode: params.mode, bound: params.bound, ..found };
+    let with = Params { dims, bound: params.bound, ..found };
     let fills = with.missing.numbers(with.dtype)?;
     let range = cpu::value_range(&with, &fills, src).filter(|(low, high)| high > low);
     let range = range.map_or(0.0, |(low, high)| sub_down(high, low));
@@ -54,7 +53,7 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
         let is_whole = parts.len() == 1;
         // Nothing is searched for in lossless mode.
         let as_asked = Params { missing: asked.missing, ..params.clone() };
-        let params = if params.mode == Mode::Lossless { &as_asked } else { params };
+        let params = if params.bound == Bound::Lossless { &as_asked } else { params };
         parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
         Ok(m)
     };
@@ -79,7 +78,7 @@ fn add(
     let params = Params { dims: piece.dims, ..params.clone() };
     let stream = codec::compress(&params, piece.bytes)?;
     m.add(piece.bytes.len(), stream.len());
-    if target.is_of_quality() && params.mode != Mode::Lossless {
+    if target.is_of_quality() && params.bound != Bound::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
         let place = Extent { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
         m.add_errors(&params, fills, (place, is_whole), piece.bytes, &back);
@@ -93,11 +92,11 @@ pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
     params.check()?;
     let dims = params.dims.of_count(elements_of(params, src)?)?;
     let mut with = Params { dims, ..params.clone() };
-    if params.mode == Mode::Noa && params.range.is_none() {
+    if params.bound.measures() {
         let fills = params.missing.numbers(params.dtype)?;
         let range = cpu::value_range(params, &fills, src).map(|(low, high)| sub_down(high, low));
-        with.range = range.filter(|range| *range > 0.0);
-        if with.range.is_none() {
+        with.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
+        if with.bound.measures() {
             // Every value is the same: there is nothing to choose by.
             return Ok(params.clone());
         }
@@ -115,7 +114,7 @@ pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
 /// data, such as -9999.
 pub fn undeclared(params: &Params, src: &[u8]) -> Result<Vec<f64>> {
     elements_of(params, src)?;
-    let bounded = Params { search: Search::Wanted, ..params.clone().with_bound(Mode::Abs, 1.0) };
+    let bounded = Params { search: Search::Wanted, ..params.clone().with_bound(Bound::Abs(1.0)) };
     bounded.check()?;
     let (found, _) = codec::searched(bounded, src)?;
     let named = params.missing.numbers(params.dtype)?;

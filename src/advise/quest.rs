@@ -4,8 +4,7 @@
 use super::measured::Measured;
 use super::search::{FoundBound, Side, Window, search};
 use super::target::{EXACT, Target, in_digits};
-use crate::mode::Mode;
-use crate::params::Params;
+use crate::params::{Bound, Params};
 
 /// What a result may have beyond what was asked for: 2 % of its size.
 const SLACK: f64 = 0.02;
@@ -79,7 +78,7 @@ impl Quest<'_> {
         mut sample: impl FnMut(&Params) -> Result<Measured, E>,
         mut whole: impl FnMut(&Params) -> Result<Measured, E>,
     ) -> Result<Answer, Failed<E>> {
-        let exact = self.params.clone().with_bound(Mode::Lossless, 0.0);
+        let exact = self.params.clone().with_bound(Bound::Lossless);
         if self.range <= 0.0 {
             let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
             return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
@@ -138,7 +137,7 @@ impl Quest<'_> {
     }
 
     fn with(&self, bound: f64) -> Params {
-        Params { range: None, ..self.params.clone().with_bound(Mode::Abs, bound) }
+        self.params.clone().with_bound(Bound::Abs(bound))
     }
 }
 

@@ -129,14 +129,14 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     }
     check_dtype(codec, params.dtype)?;
     let can = codec.capabilities();
-    if !can.modes.contains(&params.mode) {
+    if !can.modes.contains(&params.bound.mode()) {
         let names: Vec<_> = can.modes.iter().map(|m| m.name()).collect();
         return fail!(
             InvalidArgument,
             "codec {} has the modes {}; {} was asked for",
             codec.name(),
             names.join(", "),
-            params.mode.name()
+            params.bound.mode().name()
         );
     }
     Ok(codec)
@@ -161,7 +161,7 @@ fn layout_with(params: &Params, missing: Missing, count: u64) -> Result<Layout> 
 
 /// The same with as many missing values as may be found.
 fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
-    match search::is_wanted(chosen(params)?.finds_marks(params.mode), params)? {
+    match search::is_wanted(chosen(params)?.finds_marks(params.bound.mode()), params)? {
         true => layout_with(params, Missing::most(), count),
         false => layout(params, count),
     }
@@ -193,7 +193,7 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     exec::check_environment()?;
-    if search::is_wanted(chosen(params)?.finds_marks(params.mode), params)?
+    if search::is_wanted(chosen(params)?.finds_marks(params.bound.mode()), params)?
         && src.len().is_multiple_of(params.dtype.size())
     {
         return search::compress(params, src, options, |params, encoding| encode(params, src, dst, encoding));
@@ -204,7 +204,7 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecO
 /// The parameters with the missing values that nobody named and that are found in an array, if they are to be searched
 /// for, and the range of all other values, if it is known then.
 pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
-    match search::is_wanted(chosen(&params)?.finds_marks(params.mode), &params)? {
+    match search::is_wanted(chosen(&params)?.finds_marks(params.bound.mode()), &params)? {
         true => search::searched(&params, src),
         false => Ok((params, None)),
     }

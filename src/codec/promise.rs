@@ -6,7 +6,7 @@ use crate::dtype::DType;
 use crate::error::{Result, fail};
 #[cfg(feature = "cuda")]
 use crate::params::Profile;
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cpu;
 #[cfg(feature = "cuda")]
@@ -29,17 +29,19 @@ impl Promise {
     /// Of a checked request, and of the data where a range is to be measured.
     pub fn new(params: &Params, layout: &Layout, src: &[u8]) -> Promise {
         let measure = || cpu::range_without(params, &layout.shape.missing, src);
-        let (abs, range) = match params.mode {
+        let (abs, range) = match params.bound {
             _ if params.has_few_values() => (0.0, 0.0),
-            Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => bound::noa(params.bound, params.range, measure),
+            Bound::Abs(abs) => (abs, 0.0),
+            Bound::Noa { share, range } => bound::noa(share, range, measure),
             _ => (0.0, 0.0),
         };
         let step = Step::for_bound(params.dtype, abs, params.profile);
         let (mantissa, _) = mantissa_and_bias(params.dtype);
-        let keep_bits = (params.mode == Mode::Rel && !params.has_few_values())
-            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
-            .filter(|keep| *keep < mantissa);
+        let keep_bits = match params.bound {
+            Bound::Rel(share) if !params.has_few_values() => Some(bound::rel_mantissa_bits(share, mantissa)),
+            _ => None,
+        };
+        let keep_bits = keep_bits.filter(|keep| *keep < mantissa);
         Promise { abs, range, step, keep_bits }
     }
 
@@ -59,12 +61,12 @@ pub fn header(params: &Params, layout: &Layout, codec: u8) -> Header {
     Header {
         layout: *layout,
         codec,
-        mode: params.mode,
+        mode: params.bound.mode(),
         profile: params.profile,
         big_endian: params.big_endian,
         more: false,
         word: [0; 4],
-        bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
+        bound: params.bound.number(),
         range: 0.0,
         abs_bound: 0.0,
         stream_bytes: 0,
@@ -92,15 +94,15 @@ pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs
     let (missing, drop) = (layout.shape.missing.bits(), mantissa_bits_to_drop(params));
     CompressArgs {
         batch,
-        bound: params.bound,
-        range: params.range.unwrap_or(0.0),
+        bound: params.bound.number(),
+        range: params.bound.range().unwrap_or(0.0),
         missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
         extension: [0; EXTENSION_WORDS],
         dtype: params.dtype as u32,
-        mode: params.mode as u32,
+        mode: params.bound.mode() as u32,
         fast: (params.profile == Profile::Fast).into(),
         big_endian: params.big_endian.into(),
-        has_range: params.range.is_some().into(),
+        has_range: params.bound.range().is_some().into(),
         values: missing.len() as u32,
         rounded: (drop > 0).into(),
         drop,
@@ -116,8 +118,8 @@ pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs
 #[cfg(feature = "cuda")]
 pub fn mantissa_bits_to_drop(params: &Params) -> u32 {
     let (mantissa, _) = mantissa_and_bias(params.dtype);
-    match params.mode {
-        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
+    match params.bound {
+        Bound::Rel(share) => mantissa - bound::rel_mantissa_bits(share, mantissa),
         _ => 0,
     }
 }

@@ -2,16 +2,11 @@
 
 use crate::bound;
 use crate::container::Missing;
-use crate::dtype::element_bits;
+use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::host::fpu;
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 use crate::runtime::cpu;
-
-/// Whether each chunk is to be measured.
-pub fn measures(params: &Params) -> bool {
-    params.mode == Mode::Noa && params.range.is_none()
-}
 
 /// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given.
 ///
@@ -24,9 +19,7 @@ pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
 
 /// The same where what is equal to `element`, the bytes of one or of none, does not count either.
 fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
-    if !measures(&params) {
-        return Ok(params);
-    }
+    let Bound::Noa { share, range: None } = params.bound else { return Ok(params) };
     let (params, range) = super::searched(params, src)?;
     let mut outside = vec![0];
     if element.len() == params.dtype.size() {
@@ -39,7 +32,8 @@ fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params
         let missing = params.missing.of_type(params.dtype).ok()?;
         extremes(&params, &[missing.bits(), &outside].concat(), src)
     });
-    Ok(steady(&params, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo))))
+    let bound = steady(params.dtype, share, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo)));
+    Ok(params.with_bound(bound))
 }
 
 /// See [`crate::of_chunk`].
@@ -76,33 +70,31 @@ fn extremes(params: &Params, outside: &[u64], src: &[u8]) -> Option<(f64, f64)> 
 /// coarser ones each is at least twice the one before, so all errors together, s/2 + s/4 + …, stay below the largest
 /// step. That is why the step is at most the bound, rather than twice as much. The range is of restored values, each of
 /// which may lie beyond the original by as much: hence the bound is divided by 1 + 2 × bound.
-fn steady(params: &Params, range: f64) -> Params {
-    let share = (params.bound / (1.0 + 2.0 * params.bound)).next_down().max(0.0);
-    let most = bound::mul_down(share, range);
+fn steady(dtype: DType, share: f64, range: f64) -> Bound {
+    let most = bound::mul_down((share / (1.0 + 2.0 * share)).next_down().max(0.0), range);
     // Half of the largest power of two that is at most `most`, and that the type's steps can have.
     let exponent = (most.to_bits() >> 52) as i32 - 1023 - 1;
-    let half = bound::exp2(exponent.clamp(-1022, i32::from(*bound::step_range(params.dtype).end()) + 1));
+    let half = bound::exp2(exponent.clamp(-1022, i32::from(*bound::step_range(dtype).end()) + 1));
     // The header's bound times this range gives that.
-    let mut range = half / params.bound;
+    let mut range = half / share;
     if most < 4.0 * f64::MIN_POSITIVE || range < f64::MIN_POSITIVE {
         // Every value is the same, or nearly: a bound that no step can have keeps every bit.
-        return Params { bound: params.bound.min(1.0), range: Some(f64::from_bits(1)), ..params.clone() };
+        return Bound::Noa { share: share.min(1.0), range: Some(f64::from_bits(1)) };
     }
-    while bound::mul_down(params.bound, range) < half {
+    while bound::mul_down(share, range) < half {
         range = range.next_up();
     }
-    Params { range: Some(range), ..params.clone() }
+    Bound::Noa { share, range: Some(range) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bound::Step;
-    use crate::dtype::DType;
     use crate::params::{MissingValues, Profile};
 
     fn noa(dtype: DType, bound: f64) -> Params {
-        Params::new(dtype).with_bound(Mode::Noa, bound)
+        Params::new(dtype).with_bound(Bound::noa(bound))
     }
 
     #[test]
@@ -112,9 +104,9 @@ mod tests {
                 for bound in [0.0, 1e-9, 1e-4, 0.003, 0.1, 0.5, 2.0, 1e6] {
                     let mut range = 0.0;
                     while range < 1e305 {
-                        let params = steady(&Params { profile, ..noa(dtype, bound) }, range);
-                        params.check().unwrap();
-                        let abs = bound::mul_down(params.bound, params.range.unwrap());
+                        let steady = steady(dtype, bound, range);
+                        Params::new(dtype).with_bound(steady).check().unwrap();
+                        let abs = bound::mul_down(steady.number(), steady.range().unwrap());
                         if let Some(step) = Step::for_bound(dtype, abs, profile) {
                             assert!(
                                 step.w == 4 && step.value() <= bound * range,
@@ -127,10 +119,8 @@ mod tests {
                 }
             }
         }
-        assert!(
-            Step::for_bound(DType::F64, 1e6 * steady(&noa(DType::F64, 1e6), 0.0).range.unwrap(), Profile::Adaptive)
-                .is_none()
-        );
+        let tiny = 1e6 * steady(DType::F64, 1e6, 0.0).range().unwrap();
+        assert!(Step::for_bound(DType::F64, tiny, Profile::Adaptive).is_none());
     }
 
     #[test]
@@ -145,17 +135,17 @@ mod tests {
             let params = Params { big_endian: true, missing: missing(numbers), ..noa(DType::F32, 0.25) };
             let found = measured(params.clone(), &bytes).unwrap();
             assert_eq!(found.missing, params.missing);
-            found.range.unwrap()
+            found.bound
         };
-        let expected = |range| steady(&noa(DType::F32, 0.25), range).range.unwrap();
+        let expected = |range| steady(DType::F32, 0.25, range);
         assert_eq!(of(&[1e20, -9999.0, 7.0]), expected(1.0));
         assert_eq!(of(&[1e20, -9999.0, 7.0, 301.0]), expected(0.5));
         // Nor does what is equal to an element that is named, beside four that are missing.
         let params =
             Params { big_endian: true, missing: missing(&[1e20, -9999.0, 7.0, 301.0]), ..noa(DType::F32, 0.25) };
-        let without = |v: f32| measured_without(params.clone(), &v.to_be_bytes(), &bytes).unwrap().range.unwrap();
+        let without = |v: f32| measured_without(params.clone(), &v.to_be_bytes(), &bytes).unwrap().bound;
         assert_eq!((without(300.0), without(300.5)), (expected(0.0), expected(0.0)));
-        let given = Params { range: Some(9.0), ..noa(DType::F32, 0.25) };
+        let given = noa(DType::F32, 0.25).with_bound(Bound::Noa { share: 0.25, range: Some(9.0) });
         assert_eq!(measured(given.clone(), &bytes).unwrap(), given);
         assert!(measured(noa(DType::F32, 0.25), &[]).is_ok());
     }

@@ -11,7 +11,7 @@ use crate::error::{Kind, Result};
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::Heap;
-use crate::params::{Mode, Params, Search};
+use crate::params::{Params, Search};
 use crate::primitives::marks::{self, Found, MOST_KNOWN};
 use crate::primitives::range::{Ends, Watch};
 use crate::runtime::cpu::{self, Verdict, Watched};
@@ -23,7 +23,7 @@ const GLANCED_OF: usize = 256 << 10;
 /// Whether missing values that nobody named are to be searched for: where a codec searches, it would blur them, and
 /// there is room.
 pub fn is_wanted(codec_searches: bool, params: &Params) -> Result<bool> {
-    let blurs = params.dtype.is_float() && params.bound > 0.0;
+    let blurs = params.dtype.is_float() && params.bound.number() > 0.0;
     let wanted = blurs && params.search == Search::Wanted && codec_searches;
     Ok(wanted && params.missing.of_type(params.dtype)?.len() <= MOST_KNOWN)
 }
@@ -49,7 +49,7 @@ pub fn compress(
     mut encode: impl FnMut(&Params, cpu::Encoding) -> Result<usize>,
 ) -> Result<usize> {
     let _fpu = fpu::Guard::standard();
-    let measures = params.mode == Mode::Noa && params.range.is_none();
+    let measures = params.bound.measures();
     if measures || looks_like_it(params, src)? {
         return encode(&*with_range(params, measures, src)?, options.into());
     }
@@ -74,7 +74,7 @@ fn with_range(params: &Params, measures: bool, src: &[u8]) -> Result<Heap<Params
     let (mut params, range) = searched(params, src)?;
     if measures {
         let range = range.map(|(low, high)| bound::sub_down(high, low));
-        params.range = range.filter(|range| *range > 0.0);
+        params.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
     }
     Heap::new(params)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sleek::route;
-use sleek::{DType, Device, Kind, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Device, Kind, MissingValue, MissingValues, Params, Profile};
 
 use crate::forms::{COMPARED, compared};
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
@@ -107,7 +107,7 @@ fn every_word_of_16_bits() {
                 let lossless = Params { profile, ..Params::new(dtype) };
                 compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
                 for bound in bounds {
-                    let p = lossless.clone().with_bound(Mode::Abs, *bound);
+                    let p = lossless.clone().with_bound(Bound::Abs(*bound));
                     compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
                 }
             }
@@ -117,7 +117,7 @@ fn every_word_of_16_bits() {
         let alone = |w: u16| (0..256).flat_map(move |i| if i == w % 251 { w } else { 0 }.to_le_bytes());
         let powers = (0..=u16::MAX).step_by(1 << 10).flat_map(|w| [w.wrapping_sub(1), w, w + 1]);
         let fast = Params { profile: Profile::Fast, ..Params::new(dtype) };
-        compare(shim, &fast.with_bound(Mode::Abs, 0.1), &powers.flat_map(alone).collect::<Vec<u8>>(), 0, "alone");
+        compare(shim, &fast.with_bound(Bound::Abs(0.1)), &powers.flat_map(alone).collect::<Vec<u8>>(), 0, "alone");
     }
 }
 
@@ -137,7 +137,7 @@ fn bins_of_values_between_two_are_those_of_the_cpu() {
                 })
                 .collect();
             shim.set(2, u32::from(bound < 1.0));
-            compare(shim, &Params::new(dtype).with_bound(Mode::Abs, bound), &bytes, 0, &format!("{dtype:?} {bound}"));
+            compare(shim, &Params::new(dtype).with_bound(Bound::Abs(bound)), &bytes, 0, &format!("{dtype:?} {bound}"));
         }
     }
 }
@@ -166,10 +166,10 @@ fn many_chunks_wait_for_each_other() {
     let bytes = data("widths", DType::F32, 4096 * 300 + 17, &mut r);
     for (blocks, seed) in [(1, 0), (2, 3), (7, 1), (8, 9)] {
         shim.set(blocks, seed);
-        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-4) };
+        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Bound::noa(1e-4)) };
         compare(shim, &p, &bytes, 0, "many");
     }
-    compare(shim, &Params::new(DType::F32).with_bound(Mode::Abs, 1e-2), &bytes, 0, "many");
+    compare(shim, &Params::new(DType::F32).with_bound(Bound::Abs(1e-2)), &bytes, 0, "many");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn ranges() {
         let size = dtype.size();
         let count = 70 * 16384 / size + 100;
         let bytes = data("smooth", dtype, count, &mut r);
-        let stream = sleek::compress(&Params::new(dtype).with_bound(Mode::Abs, 1e-3), &bytes).unwrap();
+        let stream = sleek::compress(&Params::new(dtype).with_bound(Bound::Abs(1e-3)), &bytes).unwrap();
         let whole = sleek::decompress(&stream).unwrap();
         let src = shim.upload(0, &stream, 0);
         for (first, n) in [
@@ -290,7 +290,7 @@ fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usiz
     let p = Params {
         missing: MissingValues::number(fill),
         profile: Profile::Fast,
-        ..Params::new(dtype).with_bound(Mode::Noa, 1e-3)
+        ..Params::new(dtype).with_bound(Bound::noa(1e-3))
     };
     compare(shim, &p, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
     swap(bytes, dtype.size());
@@ -332,7 +332,7 @@ fn corrupt_streams_are_refused_as_on_the_cpu() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(99);
     let bytes = data("spikes", DType::F32, 4096 * 2, &mut r);
-    let p = Params::new(DType::F32).with_bound(Mode::Abs, 1e-2);
+    let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-2));
     let sound = sleek::compress(&p, &bytes).unwrap();
     let mut refused = 0;
     for round in 0..600 {
@@ -382,8 +382,8 @@ fn real_fields() {
         bytes.truncate(400_000);
         for p in [
             Params::new(dtype),
-            Params::new(dtype).with_bound(Mode::Noa, 1e-3),
-            Params::new(dtype).with_bound(Mode::Noa, 1e-6),
+            Params::new(dtype).with_bound(Bound::noa(1e-3)),
+            Params::new(dtype).with_bound(Bound::noa(1e-6)),
         ] {
             compare(shim, &p, &bytes, 0, &path.display().to_string());
             compare(shim, &Params { profile: Profile::Fast, ..p }, &bytes, 0, &path.display().to_string());
@@ -425,7 +425,7 @@ fn bins_close_together_and_far_apart() {
         // The last one is hardly more than half a step, by whose inverse nothing is divided exactly: beyond a few bins
         // the quotient needs a check.
         for (bound, step) in [(0.5, 1.0), (0.37, 0.74), (0.501, 1.0), (0.87501, 1.75)] {
-            let p = Params::new(dtype).with_bound(Mode::Abs, bound);
+            let p = Params::new(dtype).with_bound(Bound::Abs(bound));
             for (i, bins) in chunks.iter().enumerate() {
                 // In the middle of a bin, between two of them, or anywhere.
                 let inside = |r: &mut Random| [0.0, 0.5, r.unit() - 0.5][i % 3];
@@ -470,7 +470,7 @@ fn bits_where_bins_take_more() {
         for (name, bytes) in bits_or_bins(dtype, count, &mut r) {
             for bound in [1e-6, 1e-3, 0.12] {
                 for profile in [Profile::Fast, Profile::Adaptive] {
-                    let p = Params { profile, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
+                    let p = Params { profile, ..Params::new(dtype).with_bound(Bound::Abs(bound)) };
                     shim.set(1 + round % 4, round % 5);
                     compare(shim, &p, &bytes, [0, 0, dtype.size()][round as usize % 3], name);
                     round += 1;

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sleek::exec::MemorySpace;
 use sleek::route;
 use sleek::route::batch::{self, Item};
-use sleek::{DType, Device, Dims, Kind, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Device, Dims, Kind, Params, Profile, Search};
 
 use crate::inputs::{KINDS, Random, data};
 use crate::shim::{Memory, Shim};
@@ -37,7 +37,7 @@ fn code_is_loaded_as_it_is_and_ptx_where_the_driver_refuses_it() {
 #[test]
 fn pointers_of_every_kind_mix() {
     let (shim, _turn) = Shim::get();
-    let p = Params::new(DType::F64).with_bound(Mode::Abs, 1e-4);
+    let p = Params::new(DType::F64).with_bound(Bound::Abs(1e-4));
     mix(shim, &p);
     let dims = Dims::new(&[5, 40, 25]).unwrap();
     mix(shim, &Params { codec: 3, dims, search: sleek::Search::Off, ..p });
@@ -120,7 +120,7 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(6);
     let bytes = data("smooth", DType::F32, 10000, &mut r);
-    let p = Params::new(DType::F32).with_bound(Mode::Noa, 1e-3);
+    let p = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
     let expected = sleek::compress(&p, &bytes).unwrap();
     let room = sleek::compress_bound(&p, 10000).unwrap();
     let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
@@ -162,7 +162,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
             .collect();
         let mut p = Params { profile, ..Params::new(dtype) };
         if dtype.is_float() {
-            p = p.with_bound(Mode::Noa, 1e-3);
+            p = p.with_bound(Bound::noa(1e-3));
         }
         let expected: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
         let small = |i: usize| i % 40 == 9;
@@ -229,7 +229,7 @@ fn arrays_at_even_distances_are_told_in_few_launches() {
     const COUNT: usize = 60;
     let (shim, _turn) = Shim::get();
     let mut r = Random(32);
-    let p = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+    let p = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
     let room = sleek::compress_bound(&p, COUNT).unwrap().next_multiple_of(16);
     let n = 960 + 97;
     let arrays: Vec<Vec<u8>> = (0..n).map(|i| data(KINDS[i % 10], DType::F32, COUNT, &mut r)).collect();

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use sleek::{DType, Kind, Mode, Params};
+use sleek::{Bound, DType, Kind, Params};
 
 use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
@@ -103,7 +103,7 @@ unsafe extern "C" {
 fn the_c_interface_takes_device_pointers() {
     let (shim, _turn) = Shim::get();
     let bytes = data("smooth", DType::F32, 9000, &mut Random(8));
-    let p = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+    let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
     let expected = sleek::compress(&p, &bytes).unwrap();
     let room = sleek::compress_bound(&p, 9000).unwrap();
     let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use sleek::codec::gpu::refuses;
 use sleek::codec::{Codec, REGISTRY};
 use sleek::route::batch::{self, Item};
-use sleek::{DType, Device, Kind, MissingValues, Mode, Params, route};
+use sleek::{Bound, DType, Device, Kind, MissingValues, Mode, Params, route};
 
 use crate::missing::seal_header;
 use crate::shim::{Memory, Shim};
@@ -300,7 +300,7 @@ fn bad_requests_are_refused_by_value_on_device_pointers() {
             told(restore(&params), Kind::UnsupportedType, &[codec.name(), dtype.name()]);
         }
         for mode in [Mode::Abs, Mode::Noa, Mode::Rel].into_iter().filter(|mode| !can.modes.contains(mode)) {
-            let params = params.clone().with_bound(mode, 0.1);
+            let params = params.clone().with_bound(Bound::new(mode, 0.1).unwrap());
             told(compress(&params, 10), Kind::InvalidArgument, &[codec.name(), mode.name()]);
         }
         let crooked = Params { dims: dims(&[3, 4]), ..params.clone() };

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use sleek::route;
-use sleek::{DType, Device, Error, Kind, Mode, Params, Profile};
+use sleek::{Bound, DType, Device, Error, Kind, Mode, Params, Profile};
 
 use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
@@ -78,7 +78,7 @@ fn any_call_of_the_driver_may_fail() {
     let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
     let stream = 0x5100 as *mut c_void;
     for (profile, mode) in [(Profile::Adaptive, Mode::Abs), (Profile::Fast, Mode::Noa)] {
-        let p = Params { profile, ..Params::new(DType::F32).with_bound(mode, 1e-3) };
+        let p = Params { profile, ..Params::new(DType::F32).with_bound(Bound::new(mode, 1e-3).unwrap()) };
         let (room, expected) = (sleek::compress_bound(&p, COUNT).unwrap(), sleek::compress(&p, &bytes).unwrap());
         let (src, dst) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
         let name = format!("{profile:?}, compress");
@@ -115,7 +115,7 @@ fn any_call_that_loads_may_fail() {
     let codecs = [1, 3];
     let some = if crate::short() { 1 } else { codecs.len() };
     for (k, codec) in codecs.into_iter().take(some).enumerate() {
-        let p = Params { codec, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+        let p = Params { codec, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
         let room = sleek::compress_bound(&p, COUNT).unwrap();
         let (src, dst) = (shim.upload(0, &bytes, 0), shim.allocate(0, room));
         for ptx in [false, true].into_iter().take(if k == 0 && some > 1 { 2 } else { 1 }) {

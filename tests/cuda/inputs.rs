@@ -1,6 +1,6 @@
 //! Arrays and settings to try.
 
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{Bound, DType, Params, Profile};
 
 pub struct Random(pub u64);
 
@@ -92,15 +92,10 @@ pub fn data(kind: &str, dtype: DType, count: usize, r: &mut Random) -> Vec<u8> {
 pub fn settings(dtype: DType) -> Vec<Params> {
     let mut all = vec![Params::new(dtype)];
     if dtype.is_float() {
-        for (mode, bound) in [
-            (Mode::Abs, 0.01),
-            (Mode::Abs, 3.0),
-            (Mode::Noa, 1e-3),
-            (Mode::Rel, 1e-2),
-            (Mode::Noa, 1e-6),
-            (Mode::Abs, 0.0),
-        ] {
-            all.push(Params::new(dtype).with_bound(mode, bound));
+        for bound in
+            [Bound::Abs(0.01), Bound::Abs(3.0), Bound::noa(1e-3), Bound::Rel(1e-2), Bound::noa(1e-6), Bound::Abs(0.0)]
+        {
+            all.push(Params::new(dtype).with_bound(bound));
         }
     }
     let fast: Vec<Params> = all.iter().map(|p| Params { profile: Profile::Fast, ..p.clone() }).collect();

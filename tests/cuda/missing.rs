@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use sleek::container::checksum;
 use sleek::route::batch::{self, Item};
-use sleek::{DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
+use sleek::{Bound, DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
 use crate::inputs::{Random, data, element, swap};
@@ -46,16 +46,16 @@ fn with_missing(dtype: DType, count: usize, values: &[f64], one_in: usize, run: 
 const VALUES: [&[f64]; 4] = [&[-999.0], &[1e20, 7.0], &[f64::NAN], &[0.0, -5.0, f64::INFINITY]];
 
 fn cases(dtype: DType, r: &mut Random, mut check: impl FnMut(&Params, &mut Vec<u8>, String)) {
-    let modes = [(Mode::Abs, 1e-2), (Mode::Lossless, 0.0), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 1.0)];
+    let modes = [Bound::Abs(1e-2), Bound::Lossless, Bound::noa(1e-3), Bound::Rel(1e-2), Bound::Abs(1.0)];
     let mut round = 0;
     for values in VALUES {
         for (one_in, run) in [(0, 1), (1_000_000, 1), (100, 1), (2, 1), (2, 300), (30, 9), (1, 1), (3, 5000)] {
-            let (mode, bound) = modes[round % modes.len()];
+            let bound = modes[round % modes.len()];
             let profile = [Profile::Adaptive, Profile::Fast][round / 2 % 2];
             let count = 16384 / dtype.size() * 2 + [1, 500, 1000, 1333][round % 4];
             let mut bytes = with_missing(dtype, count, values, one_in, run, r);
             let p = Params { profile, missing: named(values), ..Params::new(dtype) };
-            let p = if mode == Mode::Lossless { p } else { p.with_bound(mode, bound) };
+            let p = p.with_bound(bound);
             let big_endian = round % 3 == 1;
             if big_endian {
                 swap(&mut bytes, dtype.size());
@@ -108,12 +108,12 @@ fn named(values: &[f64]) -> MissingValues {
 fn integers_that_would_come_back_as_a_missing_value() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(99);
-    let modes = [(Mode::Abs, 0.05), (Mode::Noa, 1e-3), (Mode::Noa, 0.2), (Mode::Rel, 1e-2)];
+    let modes = [Bound::Abs(0.05), Bound::noa(1e-3), Bound::noa(0.2), Bound::Rel(1e-2)];
     let (mut round, mut apart) = (0, 0);
     for dtype in FLOATS {
         for mark in [-9999.0, 0.0, 1.0, 0.1] {
             for scale in [0.0, 1e-3, 1.0, 30.0] {
-                let (mode, bound) = modes[round % 4];
+                let bound = modes[round % 4];
                 let profile = [Profile::Adaptive, Profile::Fast][round / 3 % 2];
                 let count = 16384 / dtype.size() + 77;
                 let number = |r: &mut Random, i: usize| {
@@ -127,7 +127,7 @@ fn integers_that_would_come_back_as_a_missing_value() {
                     swap(&mut bytes, dtype.size());
                 }
                 let p = Params { profile, missing: named(&[mark, 77.0]), big_endian, ..Params::new(dtype) }
-                    .with_bound(mode, bound);
+                    .with_bound(bound);
                 let plain = Params { missing: MissingValues::of(&[]).unwrap(), ..p.clone() };
                 let stream = |p: &Params| sleek::decompress(&sleek::compress(p, &bytes).unwrap()).unwrap();
                 apart += u32::from(stream(&p) != stream(&plain));
@@ -190,10 +190,10 @@ fn asynchronous_calls_and_batches_with_missing_values() {
     for (round, dtype) in FLOATS.into_iter().enumerate() {
         let per_chunk = 16384 / dtype.size();
         let values = [VALUES[round], &[-999.0, 7.0, 1e4, -2.5][..]][round % 2];
-        for (profile, (mode, bound)) in [
-            (Profile::Adaptive, (Mode::Noa, 1e-3)),
-            (Profile::Fast, (Mode::Abs, 0.1)),
-            (Profile::Adaptive, (Mode::Rel, 0.01)),
+        for (profile, bound) in [
+            (Profile::Adaptive, Bound::noa(1e-3)),
+            (Profile::Fast, Bound::Abs(0.1)),
+            (Profile::Adaptive, Bound::Rel(0.01)),
         ] {
             // Empty ones, and at every rate; one of more chunks than a group has.
             let counts = [per_chunk + 9, 0, 1, 2 * per_chunk, 65 * per_chunk + 100, per_chunk - 1, 300];
@@ -202,11 +202,7 @@ fn asynchronous_calls_and_batches_with_missing_values() {
                 .map(|(count, (one_in, run))| with_missing(dtype, count, values, one_in, run, &mut r))
                 .collect();
             shim.set(1 + round as u32, round as u32);
-            enqueue(
-                shim,
-                &Params { profile, missing: named(values), ..Params::new(dtype) }.with_bound(mode, bound),
-                &arrays,
-            );
+            enqueue(shim, &Params { profile, missing: named(values), ..Params::new(dtype) }.with_bound(bound), &arrays);
         }
     }
 }
@@ -225,7 +221,7 @@ fn dimensions_with_and_without_missing_values() {
             let one_in = if values.is_empty() { 0 } else { 5 };
             let arrays = [(); 3].map(|()| with_missing(dtype, count, values, one_in, 20, &mut r));
             let dims = Dims::new(shape).unwrap();
-            let p = Params { dims, missing: named(values), ..Params::new(dtype) }.with_bound(Mode::Noa, 1e-3);
+            let p = Params { dims, missing: named(values), ..Params::new(dtype) }.with_bound(Bound::noa(1e-3));
             let launches = shim.number("shim_launches");
             compare(shim, &p, &arrays[0], 0, &format!("{shape:?} {values:?}"));
             assert!(shim.number("shim_launches") > launches, "{shape:?}");
@@ -266,7 +262,7 @@ fn hostile_planes_are_refused_as_on_the_cpu() {
         let count = 16384 / dtype.size() + 300;
         let bytes = with_missing(dtype, count, &values, 10, [1, 30, 5, 60][i], &mut r);
         let missing = MissingValues::of(&values.map(MissingValue::Number)).unwrap();
-        let sound = sleek::compress(&Params { missing, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5), &bytes);
+        let sound = sleek::compress(&Params { missing, ..Params::new(dtype) }.with_bound(Bound::Abs(0.5)), &bytes);
         let sound = sound.unwrap();
         let layout = sleek::container::Header::read(&sound).unwrap().layout;
         assert_eq!(sound[layout.entries_at() + 1] >> 6, 3, "the first chunk is masked");
@@ -311,7 +307,7 @@ fn numbers_next_to_missing_values() {
                     swap(&mut bytes, dtype.size());
                 }
                 let p = Params { profile, missing: named(marks), big_endian, ..Params::new(dtype) };
-                let p = p.with_bound(Mode::Abs, bound);
+                let p = p.with_bound(Bound::Abs(bound));
                 let what = format!("{dtype:?} {marks:?} {bound} {profile:?}");
                 shim.set(1 + round as u32 % 4, round as u32 % 5);
                 compare(shim, &p, &bytes, [0, dtype.size()][round % 2], &what);
@@ -322,7 +318,7 @@ fn numbers_next_to_missing_values() {
                 assert!(restore(shim, &stream, bytes.len(), [0, dtype.size()][round % 2], &what));
                 part(shim, &stream, dtype.size(), per_chunk / 2 + round, 2 * per_chunk + 5, &what);
                 // The same told otherwise, and of exact chunks.
-                for bound in [bound, 0.0] {
+                for bound in [bound, 0.0].map(Bound::Abs) {
                     stream = sleek::compress(&Params { bound, ..p.clone() }, &bytes).unwrap();
                     for next in [0, 1] {
                         stream[74] = next;
@@ -362,7 +358,7 @@ fn numbers_that_are_rounded_to_missing_values() {
                     swap(&mut bytes, dtype.size());
                 }
                 let p = Params { profile, missing: named(marks), big_endian, ..Params::new(dtype) };
-                let p = p.with_bound(Mode::Rel, bound);
+                let p = p.with_bound(Bound::Rel(bound));
                 let what = format!("{dtype:?} {marks:?} {bound} {profile:?}");
                 shim.set(1 + round as u32 % 4, round as u32 % 5);
                 compare(shim, &p, &bytes, [0, dtype.size()][round % 2], &what);
@@ -400,7 +396,7 @@ fn a_missing_value_at_the_threshold_is_kept_apart() {
         let field = |i: usize| ((i * 7919) % 20_003) as f64 / 20_003.0 * 1.2 * top;
         let bytes: Vec<u8> = (0..20_003).flat_map(|i| element(dtype, field(i))).collect();
         for bound in [1e-3, 2e-3, 5e-3].map(|part| part * top) {
-            let p = Params { missing: named(&[top, 2.0, 3.0]), ..Params::new(dtype) }.with_bound(Mode::Abs, bound);
+            let p = Params { missing: named(&[top, 2.0, 3.0]), ..Params::new(dtype) }.with_bound(Bound::Abs(bound));
             compare(shim, &p, &bytes, 0, "threshold");
         }
     }
@@ -435,14 +431,14 @@ fn with_marks(dtype: DType, count: usize, kind: usize, r: &mut Random) -> Vec<u8
 fn found_missing_values_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(424242);
-    let modes = [(Mode::Abs, 1e-2), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 1e3)];
+    let modes = [Bound::Abs(1e-2), Bound::noa(1e-3), Bound::Rel(1e-2), Bound::Abs(1e3)];
     let (mut found, mut rounds) = ([0; 5], 0);
     for dtype in FLOATS {
         for kind in 0..84 {
             if crate::short() && kind % 3 != dtype as usize % 3 {
                 continue;
             }
-            let (mode, bound) = modes[(kind + kind / 4) % 4];
+            let bound = modes[(kind + kind / 4) % 4];
             let profile = [Profile::Adaptive, Profile::Fast, Profile::Small][kind / 2 % 3];
             let count = [1, 2, 40, 16384 / dtype.size(), 40_000 / dtype.size() + 3][kind % 5];
             let mut bytes = with_marks(dtype, count, kind, &mut r);
@@ -453,8 +449,9 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
             let values: &[f64] = [&[][..], &[], &[-999.0], &[7.0, 1e20], &[1.0, 2.0, 3.0]][kind % 5];
             let dims = [Dims::NONE, Dims::new(&[1, count as u64]).unwrap()][kind / 3 % 2];
             let p = Params { profile, big_endian, missing: named(values), dims, ..Params::new(dtype) };
-            let p = p.with_bound(mode, bound);
-            let p = if kind % 6 == 5 && mode == Mode::Noa { Params { range: Some(9.0), ..p } } else { p };
+            let p = p.with_bound(bound);
+            let p =
+                if kind % 6 == 5 && bound.mode() == Mode::Noa { p.with_bound(bound.of_range(Some(9.0))) } else { p };
             found[sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found()] += 1;
             shim.set(1 + rounds % 4, rounds % 5);
             compare(shim, &p, &bytes, [0, dtype.size()][kind / 5 % 2], &format!("{dtype:?}, kind {kind}"));
@@ -488,8 +485,8 @@ fn marks_at_the_edge_of_doubt_are_found() {
                 let profile = [Profile::Adaptive, Profile::Fast][rounds / 2 % 2];
                 let p = Params { profile, device: Device::Cuda, ..Params::new(dtype) };
                 let p = match rounds % 5 {
-                    0 => Params { range: Some(range), ..p.with_bound(Mode::Noa, bound) },
-                    _ => p.with_bound(Mode::Abs, bound * range),
+                    0 => p.with_bound(Bound::Noa { share: bound, range: Some(range) }),
+                    _ => p.with_bound(Bound::Abs(bound * range)),
                 };
                 found +=
                     usize::from(sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found() > 0);
@@ -509,17 +506,17 @@ fn asynchronous_calls_and_batches_find_missing_values() {
     let mut r = Random(97531);
     for dtype in FLOATS {
         let per_chunk = 16384 / dtype.size();
-        for (profile, (mode, bound)) in [
-            (Profile::Adaptive, (Mode::Noa, 1e-3)),
-            (Profile::Fast, (Mode::Abs, 0.1)),
-            (Profile::Adaptive, (Mode::Rel, 0.01)),
-            (Profile::Small, (Mode::Noa, 1e-3)),
+        for (profile, bound) in [
+            (Profile::Adaptive, Bound::noa(1e-3)),
+            (Profile::Fast, Bound::Abs(0.1)),
+            (Profile::Adaptive, Bound::Rel(0.01)),
+            (Profile::Small, Bound::noa(1e-3)),
         ] {
             // Of 16 bits there are no kernels of this profile.
             if profile == Profile::Small && dtype.size() == 2 {
                 continue;
             }
-            let p = Params { profile, ..Params::new(dtype) }.with_bound(mode, bound);
+            let p = Params { profile, ..Params::new(dtype) }.with_bound(bound);
             let counts = [per_chunk + 9, 1, 1, 2 * per_chunk, 65 * per_chunk + 100, per_chunk - 1, 300];
             let mut arrays: Vec<Vec<u8>> =
                 counts.iter().enumerate().map(|(k, count)| with_marks(dtype, *count, k, &mut r)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, Search, route};
+use sleek::{Bound, DType, Device, MissingValue, MissingValues, Mode, Params, Profile, Search, route};
 
 use crate::bytes::compare;
 use crate::forms::{self, form_name};
@@ -39,9 +39,9 @@ const SHAPES: [&[u64]; 22] = [
     &[31, 6, 50],
 ];
 
-fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
     let search = Search::Off;
-    Params { profile: Profile::Small, dims: dims(lens), search, ..Params::new(dtype).with_bound(mode, bound) }
+    Params { profile: Profile::Small, dims: dims(lens), search, ..Params::new(dtype).with_bound(bound) }
 }
 
 /// A field that is smooth along its axes but for noise, around a level that a base has to hold.
@@ -137,14 +137,14 @@ fn golden_streams_come_back() {
 fn tiles_of_every_type_mode_and_shape_come_back() {
     let (shim, _turn) = Shim::get();
     let modes = [
-        (Mode::Noa, 1e-3),
-        (Mode::Abs, 0.01),
-        (Mode::Rel, 1e-2),
-        (Mode::Noa, 1e-1),
-        (Mode::Abs, 1e-5),
-        (Mode::Noa, 1e-6),
-        (Mode::Abs, 3.0),
-        (Mode::Lossless, 0.0),
+        Bound::noa(1e-3),
+        Bound::Abs(0.01),
+        Bound::Rel(1e-2),
+        Bound::noa(1e-1),
+        Bound::Abs(1e-5),
+        Bound::noa(1e-6),
+        Bound::Abs(3.0),
+        Bound::Lossless,
     ];
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
     let rounds = if crate::short() { 1 } else { 2 };
@@ -155,9 +155,9 @@ fn tiles_of_every_type_mode_and_shape_come_back() {
             let times = if dtype == DType::F32 || dtype == DType::F64 { 2 * rounds } else { rounds };
             for i in 0..times * if kind.ends_with("field") { 4 } else { 1 } {
                 round += 1;
-                let (mode, bound) = modes[if dtype.is_float() { (k + 3 * i + round / 7) % modes.len() } else { 7 }];
+                let bound = modes[if dtype.is_float() { (k + 3 * i + round / 7) % modes.len() } else { 7 }];
                 let shape = SHAPES[(round + k * 5) % SHAPES.len()];
-                let p = Params { big_endian: round % 5 == 3, ..params(dtype, mode, bound, shape) };
+                let p = Params { big_endian: round % 5 == 3, ..params(dtype, bound, shape) };
                 let bytes = made(kind, &p, round);
                 let stream = sleek::compress(&p, &bytes).unwrap();
                 shim.set([2, 1, 3][round % 3], round as u32 % 5);
@@ -183,7 +183,7 @@ fn arrays_that_are_written_again_come_back() {
         [&[40u64, 33, 35][..], &[130, 131], &[20000], &[3, 5, 7, 40], &[33, 32, 16]].into_iter().enumerate()
     {
         for dtype in [DType::F32, DType::F64] {
-            let p = Params { big_endian: k == 2, ..params(dtype, Mode::Abs, [0.01, 0.3][k % 2], shape) };
+            let p = Params { big_endian: k == 2, ..params(dtype, Bound::Abs([0.01, 0.3][k % 2]), shape) };
             let fresh = field(&p, 0.02, 0, 5);
             let mut again = sleek::decompress(&sleek::compress(&p, &fresh).unwrap()).unwrap();
             let half = again.len() / 16 * 8;
@@ -239,11 +239,10 @@ fn tiles_with_missing_values_come_back() {
     for (d, dtype) in [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().enumerate() {
         for round in 0..if crate::short() { 8 } else { 16 } {
             let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
-            let (mode, bound) =
-                [(Mode::Noa, 1e-3), (Mode::Lossless, 0.0), (Mode::Abs, 0.5), (Mode::Rel, 1e-3)][round % 4];
+            let bound = [Bound::noa(1e-3), Bound::Lossless, Bound::Abs(0.5), Bound::Rel(1e-3)][round % 4];
             let marks = [dtype.nearest(-999.0), dtype.nearest(f64::NAN)];
             let missing = MissingValues::of(&marks.map(MissingValue::Bits)).unwrap();
-            let p = Params { missing, big_endian: round % 5 == 1, ..params(dtype, mode, bound, shape) };
+            let p = Params { missing, big_endian: round % 5 == 1, ..params(dtype, bound, shape) };
             let mut words = vectors::to_words(dtype, &field(&Params { big_endian: false, ..p.clone() }, 0.01, 0, 3));
             vectors::strew(&mut words, &marks[..1 + round % 2], [1, 40, 900, 5000][round / 4 % 4], round as u64);
             let stream = sleek::compress(&p, &vectors::to_bytes(dtype, &words, p.big_endian)).unwrap();
@@ -277,7 +276,7 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
                     _ => center + 20.0 * (i as f64 * 1e-3).sin() + [0.0, 1e-3][kind % 2] * r.unit(),
                 };
                 let device = Device::Cuda; // The CPU does nothing of it.
-                let p = Params { device, big_endian: round % 3 == 1, ..params(dtype, Mode::Abs, bound, shape) };
+                let p = Params { device, big_endian: round % 3 == 1, ..params(dtype, Bound::Abs(bound), shape) };
                 let mut words: Vec<u64> =
                     (0..p.dims.count() as usize).map(|i| dtype.nearest(number(&mut r, i))).collect();
                 let bits: Vec<u64> = marks.iter().map(|mark| dtype.nearest(*mark)).collect();
@@ -322,7 +321,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     for (dtype, lens, bound) in
         [(DType::F32, &[20u64, 23, 25][..], 0.01), (DType::F64, &[60, 70], 0.01), (DType::F32, &[3000], 3.0)]
     {
-        let p = params(dtype, Mode::Abs, bound, lens);
+        let p = params(dtype, Bound::Abs(bound), lens);
         streams.push(sleek::compress(&p, &field(&p, 0.0, 0, 1)).unwrap());
         streams.push(sleek::compress(&p, &patched(&p)).unwrap());
     }
@@ -368,7 +367,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
 /// Compresses on the stand-in, from a place with this offset, and compares with what the CPU makes.
 fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
     let p = &Params { search: Search::Off, ..p.clone() };
-    let has_bins = matches!(p.mode, Mode::Abs | Mode::Noa);
+    let has_bins = matches!(p.bound.mode(), Mode::Abs | Mode::Noa);
     if has_bins && p.missing.iter().next().is_some() {
         // Numbers next to missing values are the CPU's, which `Auto` says.
         return compare(shim, &Params { device: Device::Auto, ..p.clone() }, bytes, offset, what);
@@ -383,13 +382,13 @@ fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what
 fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let modes = [
-        (Mode::Noa, 1e-3),
-        (Mode::Abs, 0.01),
-        (Mode::Rel, 1e-2),
-        (Mode::Noa, 1e-1),
-        (Mode::Abs, 1e-5),
-        (Mode::Noa, 1e-6),
-        (Mode::Abs, 3.0),
+        Bound::noa(1e-3),
+        Bound::Abs(0.01),
+        Bound::Rel(1e-2),
+        Bound::noa(1e-1),
+        Bound::Abs(1e-5),
+        Bound::noa(1e-6),
+        Bound::Abs(3.0),
     ];
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
     let rounds = if crate::short() { 1 } else { 2 };
@@ -398,9 +397,9 @@ fn tiles_within_a_bound_give_the_bytes_of_the_cpu() {
         for (k, kind) in kinds.iter().enumerate() {
             for i in 0..rounds * if kind.ends_with("field") { 8 } else { 1 } {
                 round += 1;
-                let (mode, bound) = modes[(k + 3 * i + round / 7) % modes.len()];
+                let bound = modes[(k + 3 * i + round / 7) % modes.len()];
                 let shape = SHAPES[(round + k * 5) % SHAPES.len()];
-                let p = Params { big_endian: round % 5 == 3, ..params(dtype, mode, bound, shape) };
+                let p = Params { big_endian: round % 5 == 3, ..params(dtype, bound, shape) };
                 let bytes = made(kind, &p, round);
                 shim.set([2, 1, 3][round % 3], round as u32 % 5);
                 let offset = [0, dtype.size(), 0, 1][round % 4];
@@ -423,7 +422,7 @@ fn arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
     let shapes = [&[40u64, 33, 35][..], &[130, 131], &[20000], &[3, 5, 7, 40], &[33, 32, 16]];
     for (k, shape) in shapes.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F64] {
-            let p = Params { big_endian: k == 2, ..params(dtype, Mode::Abs, [0.01, 0.3][k % 2], shape) };
+            let p = Params { big_endian: k == 2, ..params(dtype, Bound::Abs([0.01, 0.3][k % 2]), shape) };
             let fresh = field(&p, 0.02, 0, 5);
             let mut again = sleek::decompress(&sleek::compress(&p, &fresh).unwrap()).unwrap();
             let half = again.len() / 16 * 8;
@@ -477,14 +476,12 @@ fn tiles_with_missing_values_give_the_bytes_of_the_cpu() {
     for (d, dtype) in [DType::F32, DType::F64].into_iter().enumerate() {
         for round in 0..if crate::short() { 8 } else { 20 } {
             let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
-            let (mode, bound) =
-                [(Mode::Noa, 1e-3), (Mode::Lossless, 0.0), (Mode::Abs, 0.5), (Mode::Rel, 1e-3), (Mode::Abs, 0.01)]
-                    [round % 5];
+            let bound =
+                [Bound::noa(1e-3), Bound::Lossless, Bound::Abs(0.5), Bound::Rel(1e-3), Bound::Abs(0.01)][round % 5];
             let marks = [dtype.nearest(-999.0), dtype.nearest(f64::NAN), dtype.nearest(300.0)];
             let missing =
                 MissingValues::of(&marks[..2 + round % 2].iter().copied().map(MissingValue::Bits).collect::<Vec<_>>());
-            let p =
-                Params { missing: missing.unwrap(), big_endian: round % 5 == 1, ..params(dtype, mode, bound, shape) };
+            let p = Params { missing: missing.unwrap(), big_endian: round % 5 == 1, ..params(dtype, bound, shape) };
             let data = field(&Params { big_endian: false, ..p.clone() }, 0.01, 0, 3);
             let mut words = vectors::to_words(dtype, &data);
             vectors::strew(&mut words, &marks[..1 + round % 2], [1, 40, 900, 5000][round / 4 % 4], round as u64);
@@ -507,7 +504,7 @@ fn parts_of_large_arrays() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(5);
     for (dtype, shape) in [(DType::F32, &[70u64, 66, 50][..]), (DType::F64, &[300, 131]), (DType::F32, &[40, 3, 900])] {
-        let p = params(dtype, Mode::Noa, 1e-3, shape);
+        let p = params(dtype, Bound::noa(1e-3), shape);
         let stream = sleek::compress(&p, &field(&p, 0.01, 0, 9)).unwrap();
         let (src, size) = (shim.upload(0, &stream, 0), dtype.size());
         for round in 0..6 {

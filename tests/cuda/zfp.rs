@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use sleek::codec::zfp::h5z::Chunks;
-use sleek::{DType, Device, Mode, Params, Search, route};
+use sleek::{Bound, DType, Device, Mode, Params, Search, route};
 
 use crate::bytes::compare;
 use crate::reference::builder::seal;
@@ -35,18 +35,18 @@ const SHAPES: [&[u64]; 18] = [
     &[6, 2, 5, 9, 7, 1],
 ];
 
-fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
     // Kernels do not search for missing values.
-    Params { codec: 3, dims: dims(lens), search: Search::Off, ..Params::new(dtype).with_bound(mode, bound) }
+    Params { codec: 3, dims: dims(lens), search: Search::Off, ..Params::new(dtype).with_bound(bound) }
 }
 
 /// Every kind of coding, from the least that a block may have to more than it needs.
-fn modes(dtype: DType) -> Vec<(Mode, f64)> {
-    let sizes = [1.0, 3.0, 7.25, 24.0, 40.0].map(|rate| (Mode::Rate, rate));
-    let planes = [1.0, 13.0, 31.0, 64.0].map(|planes| (Mode::Precision, planes));
-    let bounds = [0.0, 1e-30, 1e-6, 0.05, 1e4, 1e30].map(|bound| (Mode::Abs, bound));
+fn modes(dtype: DType) -> Vec<Bound> {
+    let sizes = [1.0, 3.0, 7.25, 24.0, 40.0].map(Bound::Rate);
+    let planes = [1, 13, 31, 64].map(Bound::Precision);
+    let bounds = [0.0, 1e-30, 1e-6, 0.05, 1e4, 1e30].map(Bound::Abs);
     let bounds = bounds.into_iter().filter(|_| dtype.is_float());
-    sizes.into_iter().chain(planes).chain(bounds).chain([(Mode::Lossless, 0.0)]).collect()
+    sizes.into_iter().chain(planes).chain(bounds).chain([Bound::Lossless]).collect()
 }
 
 #[test]
@@ -55,14 +55,14 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     let every = if crate::short() { 15 } else { 3 }; // the stand-in takes its time
     let mut round = 0;
     for dtype in TYPES {
-        for (mode, bound) in modes(dtype) {
+        for bound in modes(dtype) {
             for (k, shape) in SHAPES.into_iter().enumerate() {
                 for generator in ["walk", "signed", "specials", "noise", "decades", "constant", "coarse"] {
                     round += 1;
                     if round % every != 0 {
                         continue;
                     }
-                    let params = Params { big_endian: round % 3 == 1, ..params(dtype, mode, bound, shape) };
+                    let params = Params { big_endian: round % 3 == 1, ..params(dtype, bound, shape) };
                     shim.set(1 + round as u32 % 4, round as u32 % 5);
                     let offset = [0, dtype.size(), 1][round % 3];
                     compare(shim, &params, &array(generator, &params, k as u64), offset, generator);
@@ -93,7 +93,7 @@ fn tiles_whose_bound_does_not_hold_are_those_of_the_cpu() {
         let shapes: [&[u64]; 5] = [&[4226], &[2, 2113], &[2, 2113, 1], &[9, 21, 22], &[5, 8, 9, 9]];
         let (shape, bytes) = (shapes[round % 5], vectors::to_bytes(dtype, &words, false));
         let count = shape.iter().product::<u64>() as usize * dtype.size();
-        compare(shim, &params(dtype, Mode::Abs, bound, shape), &bytes[..count], 0, "near the last place");
+        compare(shim, &params(dtype, Bound::Abs(bound), shape), &bytes[..count], 0, "near the last place");
     }
 }
 
@@ -106,9 +106,9 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     for round in 0..if crate::short() { 300 } else { 1000 } {
         let dtype = TYPES[round % 4];
         let modes = modes(dtype);
-        let (mode, bound) = modes[round / 4 % modes.len()];
+        let bound = modes[round / 4 % modes.len()];
         let shape: &[u64] = [&[5000][..], &[70, 90], &[17, 18, 19], &[9, 8, 10, 7]][round / 3 % 4];
-        let params = params(dtype, mode, bound, shape);
+        let params = params(dtype, bound, shape);
         let mut stream = sleek::compress(&params, &array("walk", &params, 3)).unwrap();
         let bodies = stream.len() / 4;
         for _ in 0..1 + round % 9 {
@@ -144,15 +144,15 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
 fn tiles_that_were_taken_over_come_back() {
     let (shim, _turn) = Shim::get();
     let shapes: [&[u64]; 5] = [&[9001], &[130, 67], &[40, 33, 35], &[9, 10, 7, 6], &[40, 5, 4, 17]];
-    let requests = [(Mode::Rate, 7.0), (Mode::Rate, 14.5), (Mode::Precision, 13.0), (Mode::Abs, 0.3)];
+    let requests = [Bound::Rate(7.0), Bound::Rate(14.5), Bound::Precision(13), Bound::Abs(0.3)];
     let mut own = 0;
     for (n, (dtype, shape)) in TYPES.into_iter().flat_map(|t| shapes.into_iter().map(move |s| (t, s))).enumerate() {
-        for (k, (mode, bound)) in requests.into_iter().enumerate() {
+        for (k, bound) in requests.into_iter().enumerate() {
             // Where time matters, every request with every second shape.
-            if (mode == Mode::Abs && !dtype.is_float()) || (crate::short() && (n + k) % 2 == 1) {
+            if (bound.mode() == Mode::Abs && !dtype.is_float()) || (crate::short() && (n + k) % 2 == 1) {
                 continue;
             }
-            let params = params(dtype, mode, bound, shape);
+            let params = params(dtype, bound, shape);
             let elements = array("walk", &params, n as u64);
             let chunks = Chunks::new(&params, shape).unwrap();
             let chunk = chunks.encode(&params, &elements).unwrap().unwrap();
@@ -178,15 +178,15 @@ fn tiles_that_were_taken_over_come_back() {
 #[test]
 fn warps_that_take_several_tiles_restore_them() {
     let (shim, _turn) = Shim::get();
-    let cases: [(DType, Mode, f64, &[u64]); 4] = [
-        (DType::F32, Mode::Abs, 0.05, &[100, 66, 70]),
-        (DType::F32, Mode::Abs, 0.05, &[40, 33, 20, 12]),
-        (DType::F64, Mode::Lossless, 0.0, &[40, 33, 20, 12]),
-        (DType::F64, Mode::Precision, 13.0, &[400_000]),
+    let cases: [(DType, Bound, &[u64]); 4] = [
+        (DType::F32, Bound::Abs(0.05), &[100, 66, 70]),
+        (DType::F32, Bound::Abs(0.05), &[40, 33, 20, 12]),
+        (DType::F64, Bound::Lossless, &[40, 33, 20, 12]),
+        (DType::F64, Bound::Precision(13), &[400_000]),
     ];
     let count = if crate::short() { 2 } else { 4 };
-    for (k, (dtype, mode, bound, shape)) in cases.into_iter().take(count).enumerate() {
-        let params = params(dtype, mode, bound, shape);
+    for (k, (dtype, bound, shape)) in cases.into_iter().take(count).enumerate() {
+        let params = params(dtype, bound, shape);
         shim.set(1 + k as u32, k as u32);
         compare(shim, &params, &array("walk", &params, k as u64), 0, "several tiles at once");
     }

@@ -1,7 +1,7 @@
 //! Codec predict: what kernels compress and restore against what the CPU does, and times beside a copy on the device.
 
 use super::*;
-use sleek::{Dims, Search};
+use sleek::{Bound, Dims, Search};
 
 /// The request of the profile; missing values are searched for where a test says so.
 fn profile(p: Params, lens: &[u64]) -> Params {
@@ -14,7 +14,7 @@ fn bounded(field: &Field, bound: f64) -> Params {
     let range = value_range(field.dtype, false, &fills, &field.bytes).map(|(min, max)| max - min);
     match bound {
         0.0 => Params::new(field.dtype),
-        _ => Params { range, ..Params::new(field.dtype).with_bound(Mode::Noa, bound) },
+        _ => Params::new(field.dtype).with_bound(Bound::Noa { share: bound, range }),
     }
 }
 
@@ -98,10 +98,10 @@ pub fn check(small: bool) -> usize {
         let mut p = Params::new(dtype);
         if dtype.is_float() {
             p = match round / 12 % 5 {
-                0 => p.with_bound(Mode::Abs, 0.37),
-                1 => p.with_bound(Mode::Rel, 1e-2),
-                2 => p.with_bound(Mode::Noa, 1e-5),
-                3 => p.with_bound(Mode::Abs, 1e-20),
+                0 => p.with_bound(Bound::Abs(0.37)),
+                1 => p.with_bound(Bound::Rel(1e-2)),
+                2 => p.with_bound(Bound::noa(1e-5)),
+                3 => p.with_bound(Bound::Abs(1e-20)),
                 _ => p,
             };
         }
@@ -173,7 +173,7 @@ fn smooth(lens: &[u64], r: &mut Random) -> Vec<u8> {
 fn parts(r: &mut Random, rounds: usize) -> usize {
     let lens = [70, 100, 90];
     let bytes = smooth(&lens, r);
-    let p = profile(Params::new(DType::F32).with_bound(Mode::Noa, 1e-3), &lens);
+    let p = profile(Params::new(DType::F32).with_bound(Bound::noa(1e-3)), &lens);
     let stream = sleek::compress(&p, &bytes).unwrap();
     let whole = sleek::decompress(&stream).unwrap();
     let src = Memory::of(&stream);
@@ -205,7 +205,7 @@ fn parts(r: &mut Random, rounds: usize) -> usize {
 fn damaged(r: &mut Random, rounds: u32) {
     let lens = [20, 50, 50];
     let bytes = smooth(&lens, r);
-    let p = profile(Params::new(DType::F32).with_bound(Mode::Noa, 1e-4), &lens);
+    let p = profile(Params::new(DType::F32).with_bound(Bound::noa(1e-4)), &lens);
     let sound = sleek::compress(&p, &bytes).unwrap();
     for round in 0..rounds {
         let mut stream = sound.clone();

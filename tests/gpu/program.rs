@@ -19,7 +19,7 @@ use fields::Field;
 use means::Row;
 use route::batch::Item;
 use sleek::primitives::range::value_range;
-use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route, runtime::cuda};
+use sleek::{Bound, DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route, runtime::cuda};
 
 fn ok(r: CUresult) {
     assert_eq!(r, CUresult::CUDA_SUCCESS);
@@ -104,7 +104,7 @@ fn settings(field: &Field, bounds: &[f64]) -> Vec<Params> {
     for profile in [Profile::Fast, Profile::Adaptive] {
         all.push(Params { profile, ..Params::new(field.dtype) });
         for bound in bounds {
-            all.push(Params { profile, range, ..Params::new(field.dtype).with_bound(Mode::Noa, *bound) });
+            all.push(Params { profile, ..Params::new(field.dtype).with_bound(Bound::Noa { share: *bound, range }) });
         }
     }
     all
@@ -119,11 +119,11 @@ fn result(at: &Memory) -> (usize, u32) {
 /// Fields of each float type with up to four missing values at rates from none to all, in every mode.
 fn missing(r: &mut Random, small: bool) -> usize {
     let values = [-999.0, f64::NAN, 7.0, 1e4].map(MissingValue::Number);
-    let modes = [(Mode::Lossless, 0.0), (Mode::Abs, 0.37), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 1e-3)];
+    let modes = [Bound::Lossless, Bound::Abs(0.37), Bound::noa(1e-3), Bound::Rel(1e-2), Bound::Abs(1e-3)];
     let mut n = 0;
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         for one_in in [0, 1_000_000, 100, 2, 1] {
-            for (round, (mode, bound)) in modes.into_iter().enumerate() {
+            for (round, bound) in modes.into_iter().enumerate() {
                 let named = &values[..1 + (n % 4)];
                 let bits: Vec<u64> = named.iter().map(|v| v.bits(dtype).unwrap()).collect();
                 let size = dtype.size();
@@ -144,7 +144,7 @@ fn missing(r: &mut Random, small: bool) -> usize {
                 }
                 for profile in [Profile::Fast, Profile::Adaptive] {
                     let missing = MissingValues::of(named).unwrap();
-                    let p = Params { profile, missing, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+                    let p = Params { profile, missing, big_endian, ..Params::new(dtype).with_bound(bound) };
                     compare(&p, &bytes, if n % 4 == 1 { size } else { 0 }, "missing");
                 }
                 n += 1;
@@ -229,9 +229,9 @@ fn check() {
             let mut p = Params::new(dtype);
             if dtype.is_float() {
                 p = match round % 5 {
-                    0 => p.with_bound(Mode::Abs, 0.37),
-                    1 => p.with_bound(Mode::Rel, 1e-2),
-                    2 => p.with_bound(Mode::Noa, 1e-5),
+                    0 => p.with_bound(Bound::Abs(0.37)),
+                    1 => p.with_bound(Bound::Rel(1e-2)),
+                    2 => p.with_bound(Bound::noa(1e-5)),
                     _ => p,
                 };
             }
@@ -272,7 +272,7 @@ fn corrupt(r: &mut Random, rounds: u32) {
 
 /// Both asynchronous calls in a CUDA graph on a stream of its own, replayed on other data.
 fn graph() {
-    let p = Params::new(DType::F32).with_bound(Mode::Noa, 1e-4);
+    let p = Params::new(DType::F32).with_bound(Bound::noa(1e-4));
     let (first, second) = (odd(DType::F32, 3_000_000, &mut Random(21)), odd(DType::F32, 3_000_000, &mut Random(22)));
     let count = first.len() / 4;
     let room = sleek::compress_bound(&p, count).unwrap();
@@ -310,7 +310,7 @@ fn graph() {
 /// A batch of arrays of all lengths, one of them long, of each profile of codec sleek.
 fn batch(r: &mut Random, arrays: usize) {
     for profile in [Profile::Fast, Profile::Adaptive] {
-        let p = Params { profile, ..Params::new(DType::F64).with_bound(Mode::Noa, 1e-4) };
+        let p = Params { profile, ..Params::new(DType::F64).with_bound(Bound::noa(1e-4)) };
         captured::check(&p, arrays, |i| if i == 3 { 5_000_000 } else { 200_000 }, r);
     }
 }
@@ -326,11 +326,11 @@ fn large() {
         ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + (i * piece.len()) as u64, piece.as_ptr().cast(), piece.len()) });
     }
     let lossless = Params { device: Device::Cuda, ..Params::new(DType::F64) };
-    let bounded = lossless.clone().with_bound(Mode::Abs, 0.37);
+    let bounded = lossless.clone().with_bound(Bound::Abs(0.37));
     for p in [
         Params { profile: Profile::Fast, ..lossless.clone() },
         Params { profile: Profile::Adaptive, ..bounded },
-        Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) },
+        Params { codec: 3, ..lossless.with_bound(Bound::Rate(16.0)) },
     ] {
         large_one(&p, &src, &piece, copies);
     }
@@ -343,7 +343,7 @@ fn large_one(p: &Params, src: &Memory, piece: &[u8], copies: usize) {
     let n = unsafe { route::compress(p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
     unsafe { route::decompress(Device::Cuda, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
     let wanted = sleek::decompress(&sleek::compress(p, piece).unwrap()).unwrap();
-    assert!(p.mode != Mode::Lossless || wanted == piece);
+    assert!(p.bound != Bound::Lossless || wanted == piece);
     for i in [0, 1, copies / 2, copies - 1] {
         assert!(back.read(i * piece.len(), piece.len()) == wanted, "piece {i}, {p:?}");
     }
@@ -353,7 +353,7 @@ fn large_one(p: &Params, src: &Memory, piece: &[u8], copies: usize) {
         gib(total),
         gib(n),
         p.profile.name(),
-        p.mode.name()
+        p.bound.mode().name()
     );
 }
 
@@ -411,8 +411,9 @@ impl Bench {
         // The range costs a pass over the data; programs that know it give it.
         let measured = self.compress(p);
         let range = self.dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
-        let given = Params { range: Some(range).filter(|r| *r > 0.0), search: search(), ..p.clone() };
-        let c = if p.mode == Mode::Noa { self.compress(&given) } else { measured };
+        let bound = p.bound.of_range(Some(range).filter(|r| *r > 0.0));
+        let given = Params { bound, search: search(), ..p.clone() };
+        let c = if p.bound.mode() == Mode::Noa { self.compress(&given) } else { measured };
         let (n, status) = result(&self.outcome);
         assert_eq!(status, 0, "{name:?} {p:?}");
         let d = self.decompress(p.dtype, n);
@@ -420,7 +421,7 @@ impl Bench {
         let memcpy = (before + self.copy()) / 2.0;
         let ratio = self.bytes as f64 / n as f64;
         let ceiling = 2.0 / (1.0 + 1.0 / ratio);
-        let bound = if p.mode == Mode::Lossless { "lossless".into() } else { format!("{:e}", p.bound) };
+        let bound = if p.bound == Bound::Lossless { "lossless".into() } else { format!("{:e}", p.bound.number()) };
         if let Some(name) = name {
             println!(
                 "| {name} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
@@ -432,7 +433,7 @@ impl Bench {
                 100.0 * memcpy / d / ceiling
             );
         }
-        let lossless = p.mode == Mode::Lossless;
+        let lossless = p.bound == Bound::Lossless;
         Row { profile: p.profile, dtype: p.dtype, lossless, ratio, compress: memcpy / c, decompress: memcpy / d }
     }
 
@@ -475,7 +476,7 @@ impl Bench {
                 self.fill(&holey);
                 let missing = MissingValues::of(&[value][..usize::from(one_in > 0)]).unwrap();
                 for profile in [Profile::Fast, Profile::Adaptive] {
-                    let p = Params { profile, missing, ..Params::new(field.dtype).with_bound(Mode::Noa, 1e-3) };
+                    let p = Params { profile, missing, ..Params::new(field.dtype).with_bound(Bound::noa(1e-3)) };
                     self.row(Some(&format!("{}, {what}", field.name)), &p);
                 }
             }
@@ -572,7 +573,7 @@ fn batches(mib: usize, reps: usize) {
     for kib in [64usize, 256, 1024, 4096, 16384] {
         for profile in [Profile::Fast, Profile::Adaptive] {
             let base = Params { search: search(), ..Params::new(DType::F32) };
-            let p = Params { profile, range: Some(100.0), ..base.with_bound(Mode::Noa, 1e-3) };
+            let p = Params { profile, ..base.with_bound(Bound::Noa { share: 1e-3, range: Some(100.0) }) };
             let (each, arrays) = (kib << 10, bench.bytes / (kib << 10));
             let room = sleek::compress_bound(&p, each / 4).unwrap().next_multiple_of(16);
             let dst = Memory::new(room * arrays);
@@ -616,7 +617,7 @@ fn calls(reps: usize) {
     );
     for field in fields::load().iter().filter(|f| ["navy", "cth", "axisem"].iter().any(|n| f.name.starts_with(n))) {
         // Around ratios of 4, 8 and 60.
-        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Bound::noa(1e-3)) };
         for kib in [64usize, 256, 1024, 4096, 16384, 65536, 262144] {
             call(&field.name, &p, &field.bytes.iter().cycle().take(kib << 10).copied().collect::<Vec<_>>(), reps);
         }
@@ -678,13 +679,13 @@ fn smooth(dtype: DType) -> Vec<u8> {
 /// for this type.
 fn first_asked(what: &str, dtype: DType) -> Option<Params> {
     let lossless = Params { device: Device::Cuda, ..Params::new(dtype) };
-    let bounded = if dtype.is_float() { lossless.clone().with_bound(Mode::Noa, 1e-3) } else { lossless.clone() };
+    let bounded = if dtype.is_float() { lossless.clone().with_bound(Bound::noa(1e-3)) } else { lossless.clone() };
     let missing = MissingValues::of(&[MissingValue::Number(-9999.0)]).unwrap();
     match what {
         "fast" => Some(Params { profile: Profile::Fast, ..bounded }),
         "adaptive" => Some(Params { profile: Profile::Adaptive, ..bounded }),
         "zfp" => matches!(dtype, DType::F32 | DType::F64)
-            .then(|| Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) }),
+            .then(|| Params { codec: 3, ..lossless.with_bound(Bound::Rate(16.0)) }),
         "fast, a missing value" if dtype.is_float() => Some(Params { profile: Profile::Fast, missing, ..bounded }),
         "adaptive, a missing value" if dtype.is_float() => {
             Some(Params { profile: Profile::Adaptive, missing, ..bounded })

@@ -59,7 +59,7 @@ pub fn bench(mib: usize, calls: usize) {
     print("copy", &each(calls, copy));
     for field in fields::load() {
         bench.fill(&field);
-        for p in settings(&field, &[1e-1, 1e-3]).iter().filter(|p| p.mode == Mode::Noa) {
+        for p in settings(&field, &[1e-1, 1e-3]).iter().filter(|p| p.bound.mode() == Mode::Noa) {
             let adaptive = Params { profile: Profile::Adaptive, ..p.clone() };
             bench.compress(&adaptive);
             let (n, _) = result(&bench.outcome);
@@ -68,11 +68,11 @@ pub fn bench(mib: usize, calls: usize) {
             if bench.bytes < 30 * n || range <= 0.0 {
                 continue;
             }
-            let p = Params { range: Some(range), ..p.clone() };
+            let p = p.clone().with_bound(p.bound.of_range(Some(range)));
             let (count, room) = (bench.bytes / p.dtype.size(), bench.bytes + bench.bytes / 4096 + 4096);
             let (o, w) = (bench.outcome.at(0), bench.workspace.at(0));
             let compress = || unsafe { route::compress_async(&p, src, count, dst, room, o, w, null_mut()).unwrap() };
-            let name = format!("{} {:e} {}", field.name, p.bound, p.profile.name());
+            let name = format!("{} {:e} {}", field.name, p.bound.number(), p.profile.name());
             print(&name, &each(calls, compress));
             assert_eq!(result(&bench.outcome).1, 0, "{name}");
         }

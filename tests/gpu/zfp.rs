@@ -1,7 +1,7 @@
 //! Codec zfp: bytes against the CPU's in every mode, and times beside a device-to-device copy.
 
 use super::*;
-use sleek::Dims;
+use sleek::{Bound, Dims};
 
 fn params(p: Params, lens: &[u64]) -> Params {
     Params { codec: 3, dims: Dims::new(lens).unwrap(), search: sleek::Search::Off, ..p }
@@ -11,7 +11,7 @@ fn params(p: Params, lens: &[u64]) -> Params {
 fn absolute(field: &Field, bound: f64) -> Params {
     let fills: Vec<f64> = field.fill.into_iter().collect();
     let range = value_range(field.dtype, false, &fills, &field.bytes).map_or(1.0, |(min, max)| max - min);
-    Params::new(field.dtype).with_bound(Mode::Abs, bound * range.max(f64::MIN_POSITIVE))
+    Params::new(field.dtype).with_bound(Bound::Abs(bound * range.max(f64::MIN_POSITIVE)))
 }
 
 /// Every field of a type that the codec has, in every mode; arrays of odd bits and shapes.
@@ -26,8 +26,8 @@ pub fn check(small: bool) -> usize {
         let bytes = &field.bytes[..(lens[0] * slab) as usize];
         let plain = Params::new(field.dtype);
         let requests = [
-            plain.clone().with_bound(Mode::Rate, 8.0),
-            plain.clone().with_bound(Mode::Precision, 17.0),
+            plain.clone().with_bound(Bound::Rate(8.0)),
+            plain.clone().with_bound(Bound::Precision(17)),
             absolute(&field, 1e-1),
             absolute(&field, 1e-3),
             absolute(&field, 1e-6),
@@ -48,11 +48,11 @@ pub fn check(small: bool) -> usize {
         let bytes = odd(dtype, count as usize * dtype.size(), &mut r);
         let p = Params::new(dtype);
         let mut p = match round / 4 % 6 {
-            0 => p.with_bound(Mode::Rate, 1.0 + (r.next() % 400) as f64 / 10.0),
-            1 => p.with_bound(Mode::Precision, 1.0 + (r.next() % 64) as f64),
-            2 if dtype.is_float() => p.with_bound(Mode::Abs, 0.37),
-            3 if dtype.is_float() => p.with_bound(Mode::Abs, 1e-20),
-            4 if dtype.is_float() => p.with_bound(Mode::Abs, 1e20),
+            0 => p.with_bound(Bound::Rate(1.0 + (r.next() % 400) as f64 / 10.0)),
+            1 => p.with_bound(Bound::Precision(1 + r.next() as u32 % 64)),
+            2 if dtype.is_float() => p.with_bound(Bound::Abs(0.37)),
+            3 if dtype.is_float() => p.with_bound(Bound::Abs(1e-20)),
+            4 if dtype.is_float() => p.with_bound(Bound::Abs(1e20)),
             _ => p,
         };
         p.big_endian = round % 7 == 3;
@@ -65,7 +65,7 @@ pub fn check(small: bool) -> usize {
 /// The bound, a power of two, at which the bits of a value are nearest to 8.
 fn of_eight_bits(field: &Field) -> Params {
     let bits = |exponent: i32| {
-        let p = params(Params::new(field.dtype).with_bound(Mode::Abs, 2f64.powi(exponent)), field.dims.lens());
+        let p = params(Params::new(field.dtype).with_bound(Bound::Abs(2f64.powi(exponent))), field.dims.lens());
         8.0 * sleek::compress(&p, &field.bytes).unwrap().len() as f64 / field.dims.count() as f64
     };
     let (mut low, mut high) = (-120, 120);
@@ -74,7 +74,7 @@ fn of_eight_bits(field: &Field) -> Params {
         if bits(middle) > 8.0 { low = middle } else { high = middle }
     }
     let nearest = if bits(low) - 8.0 < 8.0 - bits(high) { low } else { high };
-    Params::new(field.dtype).with_bound(Mode::Abs, 2f64.powi(nearest))
+    Params::new(field.dtype).with_bound(Bound::Abs(2f64.powi(nearest)))
 }
 
 /// The lengths of an array of which each repetition of a field is one along a fourth dimension, where it has three.
@@ -105,9 +105,9 @@ pub fn bench(mib: usize, reps: usize) {
         let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
         let plain = Params::new(field.dtype);
         let requests = [
-            ("rate 8", plain.clone().with_bound(Mode::Rate, 8.0)),
-            ("rate 16", plain.clone().with_bound(Mode::Rate, 16.0)),
-            ("precision 16", plain.clone().with_bound(Mode::Precision, 16.0)),
+            ("rate 8", plain.clone().with_bound(Bound::Rate(8.0))),
+            ("rate 16", plain.clone().with_bound(Bound::Rate(16.0))),
+            ("precision 16", plain.clone().with_bound(Bound::Precision(16))),
             ("abs 1e-3", absolute(&field, 1e-3)),
             ("abs 1e-6", absolute(&field, 1e-6)),
             ("abs of 8 bits", of_eight_bits(&field)),

@@ -2,7 +2,7 @@
 
 use crate::{Place, source, venv_python};
 use sleek::codec::REGISTRY;
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Params, Profile};
 
 #[test]
 fn datasets_of_every_codec() {
@@ -19,7 +19,7 @@ fn datasets_of_every_codec() {
         run(&["check", "made.h5", &id]);
         place.run("h5repack", &["-f", "NONE", "made.h5", "plain.h5"]);
         run(&["compare", "made.h5", "plain.h5"]);
-        let params = Params { codec: codec.id(), ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+        let params = Params { codec: codec.id(), ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
         let words: Vec<String> = sleek::hdf5::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
         let filter = format!("UD=47474,0,{},{}", words.len(), words.join(","));
         place.run("h5repack", &["-f", &filter, "plain.h5", "again.h5"]);
@@ -45,14 +45,14 @@ fn chunks_of_every_shape_are_arrays_of_that_shape() {
                 "f2" => DType::F16,
                 _ => DType::I32,
             };
-            let (mode, bound) = if dtype.is_float() { (Mode::Abs, 0.01) } else { (Mode::Lossless, 0.0) };
+            let bound = if dtype.is_float() { Bound::Abs(0.01) } else { Bound::Lossless };
             let read = |end: &str| std::fs::read(place.path(&format!("{}.{end}", words[0]))).unwrap();
             // Where the filter's words have no room for all dimensions the slowest are one.
             let rank = sleek::inspect(&read("slk")).unwrap().dims.rank();
             assert!(rank == lens.len() || lens.len() > 8 && rank > 8, "{venv}: {chunk}: {rank} dimensions");
             let (slowest, others) = lens.split_at(lens.len() - rank + 1);
             let dims = Dims::new(&[&[slowest.iter().product()], others].concat()).unwrap();
-            let (request, big_endian) = (Params::new(dtype).with_bound(mode, bound), words[1].starts_with('>'));
+            let (request, big_endian) = (Params::new(dtype).with_bound(bound), words[1].starts_with('>'));
             let params = Params { profile: Profile::Small, dims, big_endian, ..request };
             assert!(read("slk") == sleek::compress(&params, &read("raw")).unwrap(), "{venv}: {chunk}");
         }
@@ -78,7 +78,7 @@ fn rates_are_what_chunks_take() {
     let python = venv_python("venv-h5py-1.14");
     let Some(place) = Place::with(&[&python]) else { return };
     for integers in [false, true] {
-        let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(Mode::Rate, 8.0) };
+        let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(Bound::Rate(8.0)) };
         let words: Vec<String> = sleek::hdf5::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         place.run(&python, &[&[&source("zfp.py"), "rates", "rates.h5"], &words[..]].concat());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sleek::{DType, Mode, Params};
+use sleek::{Bound, DType, Params};
 
 use crate::{Place, common, h5repack_argument, source, venv_python};
 
@@ -10,7 +10,7 @@ const PYTHON: &str = "venv-h5py-1.14";
 const BOUND: f64 = 1e-3;
 
 fn abs(bound: f64) -> Params {
-    Params::new(DType::F32).with_bound(Mode::Abs, bound)
+    Params::new(DType::F32).with_bound(Bound::Abs(bound))
 }
 
 /// A file with floats of two sizes and orders, integers and compounds.

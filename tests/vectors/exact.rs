@@ -2,7 +2,7 @@
 //! out.
 
 use super::{float_layout, mask, to_words};
-use sleek::{DType, Mode, Params};
+use sleek::{Bound, DType, Mode, Params};
 
 /// A float's value as f64; exact for all four types.
 pub fn value(dtype: DType, word: u64) -> f64 {
@@ -97,22 +97,22 @@ pub fn keeps(params: &Params, abs_bound: f64, v: u64, r: u64) -> bool {
     if v == r {
         return true;
     }
-    let Some((mantissa, _)) = float_layout(params.dtype) else { return !promises(params.mode) };
+    let Some((mantissa, _)) = float_layout(params.dtype) else { return !promises(params.bound.mode()) };
     let infinity = mask(params.dtype) >> 1 >> mantissa << mantissa;
     let magnitude = |w: u64| w & mask(params.dtype) >> 1;
     // NaN and infinities come back as they were, and nothing else becomes one.
     if magnitude(v) >= infinity || magnitude(r) >= infinity {
-        return magnitude(v) < infinity && !promises(params.mode);
+        return magnitude(v) < infinity && !promises(params.bound.mode());
     }
     let (a, b) = (value(params.dtype, v), value(params.dtype, r));
-    match params.mode {
-        Mode::Lossless => false,
-        Mode::Rate | Mode::Precision => true,
-        Mode::Abs => within(a, b, params.bound),
-        Mode::Noa => within(a, b, abs_bound),
-        Mode::Rel => {
+    match params.bound {
+        Bound::Lossless => false,
+        Bound::Rate(_) | Bound::Precision(_) => true,
+        Bound::Abs(bound) => within(a, b, bound),
+        Bound::Noa { .. } => within(a, b, abs_bound),
+        Bound::Rel(bound) => {
             let subnormal = |w: u64| magnitude(w) >> mantissa == 0;
-            !subnormal(v) && a.is_sign_negative() == b.is_sign_negative() && within_relative(a, b, params.bound)
+            !subnormal(v) && a.is_sign_negative() == b.is_sign_negative() && within_relative(a, b, bound)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)]
 
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, Params, Profile};
 
 use crate::reference;
 use crate::vectors::{self, Random};
@@ -10,7 +10,7 @@ use crate::vectors::{self, Random};
 /// A lossless request of profile `small`.
 pub fn params(dtype: DType, lens: &[u64]) -> Params {
     let dims = Dims::new(lens).unwrap();
-    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }
+    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(Bound::Lossless) }
 }
 
 /// Numbers that nobody else has, from −1 to 1, most near 0.

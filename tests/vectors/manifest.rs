@@ -4,7 +4,7 @@
 use crate::common::root;
 use crate::vectors;
 use serde_json::Value;
-use sleek::{DType, Dims, MissingValues, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile, Search};
 use std::path::PathBuf;
 
 pub struct Case {
@@ -35,18 +35,18 @@ impl Case {
         let dtype = DType::from_name(text("dtype")).unwrap();
         let modes = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel];
         let mode = modes.into_iter().find(|mode| mode.name() == text("mode")).unwrap();
+        let bound = Bound::new(mode, real("bound").unwrap_or(0.0)).unwrap();
         let profiles = Profile::ALL;
         let params = Params {
             profile: profiles.into_iter().find(|profile| profile.name() == text("profile")).unwrap(),
             big_endian: entry["big_endian"].as_bool().unwrap(),
-            range: real("range"),
             missing: missing(entry),
             search: if entry.get("no_fill").is_some() { Search::Off } else { Search::Wanted },
             dims: entry.get("dims").map_or(Dims::NONE, |v| {
                 let lens: Vec<u64> = v.as_array().unwrap().iter().map(|len| len.as_u64().unwrap()).collect();
                 Dims::new(&lens).unwrap()
             }),
-            ..Params::new(dtype).with_bound(mode, real("bound").unwrap_or(0.0))
+            ..Params::new(dtype).with_bound(bound.of_range(real("range")))
         };
         let mut words = vectors::words(text("generator"), dtype, whole("seed"), whole("count") as usize);
         if let Some(run) = entry.get("missing_run").map(|v| v.as_u64().unwrap()) {

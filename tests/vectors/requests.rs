@@ -1,7 +1,7 @@
 //! What is asked of every codec of the registry, by tests that know none of them.
 
 use sleek::codec::{Codec, REGISTRY};
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{Bound, DType, Dims, Mode, Params};
 
 /// Every codec with every element type, mode and number of dimensions that it takes.
 pub fn requests() -> impl Iterator<Item = (&'static dyn Codec, Params)> {
@@ -16,7 +16,7 @@ pub fn requests() -> impl Iterator<Item = (&'static dyn Codec, Params)> {
                     _ if dtype.size() == 2 => 0.03,
                     _ => 1e-3,
                 };
-                Params { codec: codec.id(), ..Params::new(dtype).with_bound(*mode, bound) }
+                Params { codec: codec.id(), ..Params::new(dtype).with_bound(Bound::new(*mode, bound).unwrap()) }
             })
         };
         can.dtypes.iter().flat_map(modes).map(|params| (*codec, params))
@@ -28,7 +28,7 @@ pub fn plain_requests() -> impl Iterator<Item = Params> {
     REGISTRY.iter().map(|codec| {
         let can = codec.capabilities();
         let lossy = can.modes.iter().find(|mode| **mode != Mode::Lossless).unwrap_or(&Mode::Lossless);
-        Params { codec: codec.id(), ..Params::new(can.dtypes[0]).with_bound(*lossy, 1e-3) }
+        Params { codec: codec.id(), ..Params::new(can.dtypes[0]).with_bound(Bound::new(*lossy, 1e-3).unwrap()) }
     })
 }
 

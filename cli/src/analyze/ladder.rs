@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use sleek::bound::Step;
-use sleek::{Mode, Params, Profile};
+use sleek::{Bound, Mode, Params, Profile};
 
 use super::sample::Sample;
 use super::seen::Grid;
@@ -68,7 +68,7 @@ impl Ladder {
         let mut trial = RungTrial { sample, before, takes_figures, progress };
         let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
-        let at_digits = |grid: Grid| trial.run(&base.clone().with_bound(Mode::Abs, to_a_digit(grid.bound())));
+        let at_digits = |grid: Grid| trial.run(&base.clone().with_bound(Bound::Abs(to_a_digit(grid.bound()))));
         let digits = grid.map(at_digits).transpose()?;
         if brief {
             return Ok(Ladder { lossless, range: Vec::new(), digits, relative: Vec::new() });
@@ -76,13 +76,13 @@ impl Ladder {
         let range = sample.range();
         let mut rungs = Vec::new();
         if range > 0.0 {
-            let noa = |bound| Params { range: Some(range), ..base.clone().with_bound(Mode::Noa, bound) };
+            let noa = |share| base.clone().with_bound(Bound::Noa { share, range: Some(range) });
             rungs = trial.until_lossless(&lossless, |bound| {
                 let abs = sleek::bound::mul_down(bound, range);
                 Step::for_bound(sample.dtype, abs, Profile::Adaptive).map(|_| noa(bound))
             })?;
         }
-        let relative = trial.until_lossless(&lossless, |bound| Some(base.clone().with_bound(Mode::Rel, bound)))?;
+        let relative = trial.until_lossless(&lossless, |bound| Some(base.clone().with_bound(Bound::Rel(bound))))?;
         Ok(Ladder { lossless, range: rungs, digits, relative })
     }
 }
@@ -146,13 +146,9 @@ impl RungTrial<'_> {
         self.progress.add(raw as u64);
         let packed: usize = lengths.iter().sum();
         let mut row = Rung {
-            mode: params.mode,
-            bound: params.bound,
-            abs: match params.mode {
-                Mode::Abs => params.bound,
-                Mode::Noa => sleek::bound::mul_down(params.bound, params.range.unwrap_or(0.0)),
-                _ => 0.0,
-            },
+            mode: params.bound.mode(),
+            bound: params.bound.number(),
+            abs: params.bound.absolute().unwrap_or(0.0),
             ratio: raw as f64 / packed as f64,
             smallest: self.smallest(params)?,
             bits: 8.0 * packed as f64 / (raw / size) as f64,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sleek::hdf5::{FILTER_ID, cd_values_of};
 use sleek::printable::{printable, steers};
-use sleek::{DType, MissingValue, Mode, Params};
+use sleek::{Bound, DType, MissingValue, Mode, Params};
 
 use super::Analysis;
 use super::ladder::Rung;
@@ -152,19 +152,19 @@ fn digits(analysis: &Analysis) -> String {
 fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
     let base = Params { missing: analysis.sample.missing, ..Params::new(DType::F32) };
     match &analysis.ladder.digits {
-        Some(row) => (base.with_bound(Mode::Abs, row.abs), "for these digits"),
+        Some(row) => (base.with_bound(Bound::Abs(row.abs)), "for these digits"),
         None => (Params::new(DType::F32), "lossless, as no bound is advised"),
     }
 }
 
 fn commands(analysis: &Analysis) {
     let (params, why) = suggestion(analysis);
-    let bound = match params.mode {
+    let bound = match params.bound.mode() {
         Mode::Lossless => "--lossless".into(),
-        mode => format!("--{} {:e}", mode.name(), params.bound),
+        mode => format!("--{} {:e}", mode.name(), params.bound.number()),
     };
     let said = &analysis.sample.fill;
-    let lossy = params.mode != Mode::Lossless;
+    let lossy = params.bound != Bound::Lossless;
     let fills = said.named.iter().filter(|_| lossy);
     let mut fill: String = fills.map(|value| format!(" --fill {}", named(value))).collect();
     if lossy && said.may_be_data {
@@ -174,9 +174,9 @@ fn commands(analysis: &Analysis) {
     match &analysis.sample.place {
         Some((file, dataset)) => {
             let file = quoted(&file.display().to_string());
-            let request = match params.mode {
+            let request = match params.bound.mode() {
                 Mode::Lossless => "lossless".into(),
-                mode => format!("{}={:e}", mode.name(), params.bound),
+                mode => format!("{}={:e}", mode.name(), params.bound.number()),
             };
             let asked = quoted(&format!("{dataset}={request}"));
             say!("  sleek repack{fill} --dataset {asked} {file} new.h5");

@@ -50,7 +50,7 @@ pub fn seen_range(
     mut show: impl FnMut(&[u8]),
 ) -> Result<Option<(f64, f64)>, String> {
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    let searches = params.search == Search::Wanted && params.bound > 0.0;
+    let searches = params.search == Search::Wanted && params.bound.number() > 0.0;
     let mut watch = Watch::new(params.dtype, params.big_endian, fills.clone());
     let mut range = None;
     read_through(args, input, args.frame_bytes, |data| {

@@ -10,7 +10,7 @@ mod write;
 
 use std::process::ExitCode;
 
-use sleek::{DType, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Params, Profile, Search};
 
 use cut::Cut;
 use look::{check_size, measure_range};
@@ -69,8 +69,9 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
         params = target::solve(args, args.verbosity.quiet, &target, &params, &cut, &mut input)?;
         return compress(args, array, &params, &cut, input, output);
     }
-    if params.mode == Mode::Noa && params.range.is_none() {
-        params.range = measure_range(args, &mut params, &mut input)?;
+    if params.bound.measures() {
+        let range = measure_range(args, &mut params, &mut input)?;
+        params.bound = params.bound.of_range(range);
     }
     params = suit(args, params, &cut, &mut input)?;
     compress(args, array, &params, &cut, input, output)
@@ -107,10 +108,10 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
     }
     // The element type comes with each tensor; the widest float lets the bound be checked.
     let mut params = args.quality.params(DType::F64)?;
-    if matches!(params.mode, Mode::Rate | Mode::Precision) {
+    if matches!(params.bound, Bound::Rate(_) | Bound::Precision(_)) {
         return Err(format!(
             "--{}: a safetensors file takes --abs, --noa or --rel, or none of them",
-            params.mode.name()
+            params.bound.mode().name()
         ));
     }
     params.profile = args.quality.profile().unwrap_or(Profile::Small);

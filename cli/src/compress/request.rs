@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{Bound, DType, Dims, Params};
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
 use crate::auto::Aim;
@@ -68,7 +68,7 @@ pub fn params(args: &Args, dtype: DType) -> Result<Params, String> {
 /// Refuses to put a result with errors in the place of the original, which nothing would bring back.
 pub fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
     let [from, to] = [&args.input, &args.output].map(|path| std::fs::canonicalize(path).ok());
-    match from.is_some() && from == to && params.mode != Mode::Lossless {
+    match from.is_some() && from == to && params.bound != Bound::Lossless {
         true => Err(format!(
             "{}: is the input, which would be lost; give the result another name, or use --lossless",
             args.output.display()

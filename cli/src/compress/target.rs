@@ -1,7 +1,7 @@
 //! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim` and others: the bound that a file needs.
 
 use sleek::bound::sub_down;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 
 use super::cut::Cut;
 use super::look::{read_through, seen_range};
@@ -71,7 +71,7 @@ fn sample(
     let step = (raw_bytes / SAMPLE_BYTES as u64).max(1);
     let (mut pieces, mut n) = (Vec::new(), 0);
     // What the bound will be is not known, only that there will be one.
-    let mut bounded = params.clone().with_bound(Mode::Abs, 1.0);
+    let mut bounded = params.clone().with_bound(Bound::Abs(1.0));
     let range = seen_range(args, &mut bounded, input, |data| {
         for part in data.chunks(piece) {
             if n % step == step / 2 {
@@ -104,7 +104,7 @@ impl See<'_> {
         let mut packed = Block::default();
         compress_frame(&params, part, &mut packed).map_err(|e| e.to_string())?;
         m.add(data.len(), packed.data().len());
-        match self.errors && params.mode != Mode::Lossless {
+        match self.errors && params.bound != Bound::Lossless {
             true => {
                 let back = restored(packed.data(), data.len())?;
                 let count = params.dims.lens();

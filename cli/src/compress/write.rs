@@ -46,7 +46,7 @@ pub fn compress(
         },
         |block, outlet| {
             let mut packed = outlet.block()?;
-            if params.mode == Mode::Abs {
+            if params.bound.mode() == Mode::Abs {
                 extremes = join(extremes, value_range(params.dtype, params.big_endian, &fills, some(block.data())));
             }
             let dims = cut.dims((block.data().len() / params.dtype.size()) as u64)?;

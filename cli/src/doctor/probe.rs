@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::ptr::null;
 
 use sleek::hdf5::{FILTER_ID, cd_values_of};
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{Bound, DType, Params, Profile};
 
 use crate::Outcome;
 use crate::hdf5::Loaded;
@@ -137,7 +137,7 @@ impl Hdf5 {
         let class = self.id(c"H5P_CLS_DATASET_CREATE_ID_g")?;
         let creation = call!(self, H5Pcreate(class => Hid) -> Hid)?;
         call!(self, H5Pset_chunk(creation => Hid, 2 => c_int, dims.as_ptr() => *const u64) -> c_int)?;
-        let words = cd_values_of(&Params { profile, ..Params::new(DType::F32).with_bound(Mode::Abs, BOUND) });
+        let words = cd_values_of(&Params { profile, ..Params::new(DType::F32).with_bound(Bound::Abs(BOUND)) });
         let (n, words) = (words.len(), words.as_ptr());
         call!(self, H5Pset_filter(
             creation => Hid, FILTER_ID => c_int, 0 => c_uint, n => usize, words => *const c_uint

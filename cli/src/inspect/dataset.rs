@@ -2,7 +2,7 @@
 
 use sleek::hdf5::CdValues;
 use sleek::text;
-use sleek::{DType, Info, Mode, Params};
+use sleek::{Bound, DType, Info, Params};
 
 use super::stream::add;
 use crate::hdf5::dataset::{Block, Field};
@@ -79,8 +79,8 @@ impl Dataset {
         let mut request = self.request.clone()?;
         request.missing = Default::default();
         let of_all = self.coded.info.as_ref().filter(|info| info.abs_bound > 0.0);
-        let absolute = match (of_all, request.mode, request.range) {
-            (Some(info), Mode::Noa, Some(_)) => format!(" (abs {:.4e})", info.abs_bound),
+        let absolute = match (of_all, request.bound) {
+            (Some(info), Bound::Noa { range: Some(_), .. }) => format!(" (abs {:.4e})", info.abs_bound),
             _ => String::new(),
         };
         Some(text::format(&request) + &absolute)

@@ -203,11 +203,11 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
     });
     of.extend(known.as_object().cloned().unwrap_or_default());
     if let Some(request) = &dataset.request {
-        let of_all = request.mode != sleek::Mode::Noa || request.range.is_some();
+        let of_all = !request.bound.measures();
         let absolute = dataset.coded.info.as_ref().map(|info| info.abs_bound).filter(|bound| of_all && *bound > 0.0);
-        of.insert("mode".into(), json!(request.mode.name()));
-        of.insert("bound".into(), json!(request.bound));
-        of.insert("range".into(), json!(request.range));
+        of.insert("mode".into(), json!(request.bound.mode().name()));
+        of.insert("bound".into(), json!(request.bound.number()));
+        of.insert("range".into(), json!(request.bound.range()));
         of.insert("abs_bound".into(), json!(absolute));
         of.insert("profile".into(), json!(request.profile.name()));
     }

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use sleek::bound::mul_down;
 use sleek::printable::printable;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 
 use super::decide::Decision;
 use super::plan::Item;
@@ -116,7 +115,7 @@ fn violation(
         let dtype = old.stored.dtype;
         elements::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
             let mask_agrees = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
-            if first.is_none() && !(mask_agrees && holds(params.mode, limit, v, r)) {
+            if first.is_none() && !(mask_agrees && holds(params.bound.mode(), limit, v, r)) {
                 first = Some(format!("{:e} became {:e} near {:?}", v.1, r.1, block.start));
             }
         });
@@ -126,9 +125,8 @@ fn violation(
 
 /// What an error is held against.
 fn limit(params: &Params) -> f64 {
-    match params.mode {
-        Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
-        Mode::Abs | Mode::Rel => params.bound,
-        Mode::Noa => mul_down(params.bound, params.range.unwrap_or(0.0)),
+    match params.bound {
+        Bound::Rel(bound) => bound,
+        other => other.absolute().unwrap_or(0.0),
     }
 }

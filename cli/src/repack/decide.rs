@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use sleek::bound::sub_down;
 use sleek::hdf5::FILTER_ID;
-use sleek::{MissingValues, Mode, Params, Profile};
+use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::measure::{Chunks, rough_step};
 use super::request::{Request, Wish};
@@ -83,7 +83,7 @@ fn decide(
     }
     params.dtype = field.stored.dtype;
     params.big_endian = field.stored.big_endian;
-    if params.mode == Mode::Lossless {
+    if params.bound == Bound::Lossless {
         // Everything comes back exactly, named or not.
         params.missing = MissingValues::default();
         return Ok((Decision::Compress(params), lossy_before(field)?));
@@ -93,7 +93,7 @@ fn decide(
     let declared = field.declared(&besides)?;
     params.missing = declared.missing;
     if !can_be_said(&params) {
-        let params = Params { missing: MissingValues::default(), ..params.with_bound(Mode::Lossless, 0.0) };
+        let params = Params { missing: MissingValues::default(), ..params.with_bound(Bound::Lossless) };
         return Ok((
             Decision::Compress(params),
             Some("the filter's parameters have no room for its missing values".into()),
@@ -112,18 +112,18 @@ fn decide(
         return Ok((Decision::Compress(params), Some(remark)));
     }
     let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
-    if params.mode == Mode::Noa && params.range.is_none() {
+    if params.bound.measures() {
         let (range, found) = survey.range()?;
         remarks.extend(add(&mut params, &found));
-        params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
-        if params.range.is_none() {
-            params = params.with_bound(Mode::Lossless, 0.0);
+        params.bound = params.bound.of_range(range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo)));
+        if params.bound.measures() {
+            params = params.with_bound(Bound::Lossless);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
         if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
             remarks.push("the range is that of a sample".into());
         }
-    } else if !all.no_fill && params.bound > 0.0 {
+    } else if !all.no_fill && params.bound.number() > 0.0 {
         let (extremes, found) = survey.look_for_sentinels()?;
         if let Some(warning) = flattens(&params, extremes) {
             tell(&format!("sleek: warning: {}: {warning}", field.name));

@@ -1,7 +1,7 @@
 //! What the chunks of a dataset would take, and what errors they would have.
 
 use sleek::container::missing::MAX_MISSING;
-use sleek::{Dims, MissingValue, Mode, Params};
+use sleek::{Bound, Dims, MissingValue, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::rim::Rim;
@@ -95,7 +95,7 @@ impl<'a> Chunks<'a> {
         if params.dtype.is_float() && params.missing.is_empty() {
             let fills = self.field.fill_values()?;
             if fills.len() > MAX_MISSING {
-                return Ok(params.with_bound(Mode::Lossless, 0.0));
+                return Ok(params.with_bound(Bound::Lossless));
             }
             for fill in fills {
                 params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;

@@ -183,10 +183,10 @@ impl<'a> Item<'a> {
         if matches!(self.way, Way::Restored) {
             return "restored, without SLEEK".into();
         }
-        let request = match (params.mode, params.range) {
+        let request = match (params.bound.mode(), params.bound.range()) {
             (Mode::Lossless, _) => "lossless".into(),
-            (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
-            (mode, None) => format!("{} {}", mode.name(), short(params.bound)),
+            (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound.number(), short(range)),
+            (mode, None) => format!("{} {}", mode.name(), short(params.bound.number())),
         };
         let request = request + &how(params);
         let request = match self.way {

@@ -4,10 +4,9 @@
 use std::ffi::{CStr, CString};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sleek::bound::mul_down;
 use sleek::hdf5::CdValues;
 use sleek::printable::printable;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 
 use super::copy::Copy;
 use super::decide::Decision;
@@ -37,7 +36,7 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
     for (object, item) in copy.contents.objects.iter().zip(items) {
         let Some(Item { field: Some(field), decision: Decision::Compress(params), .. }) = item else { continue };
         any = true;
-        if params.mode != Mode::Lossless {
+        if params.bound != Bound::Lossless {
             let new = open_object(&copy.to, &object.path)?;
             dataset(field, params, &new).map_err(|e| format!("{}: {e}", object.name()))?;
         }
@@ -47,8 +46,8 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id) -> Result<(), String> {
-    put_text(new, MODE, params.mode.name())?;
-    put_number(new, BOUND, params.bound)?;
+    put_text(new, MODE, params.bound.mode().name())?;
+    put_number(new, BOUND, params.bound.number())?;
     match abs_bound(old, params)? {
         Some(bound) => put_number(new, ABS_BOUND, bound)?,
         None => remove(new, ABS_BOUND)?,
@@ -58,13 +57,9 @@ fn dataset(old: &Field, params: &Params, new: &Id) -> Result<(), String> {
 
 /// How far values may be from those that the dataset had before anything was lost, as far as that is known.
 fn abs_bound(old: &Field, params: &Params) -> Result<Option<f64>, String> {
-    let bound = match (params.mode, params.range) {
-        (Mode::Abs, _) => params.bound,
-        (Mode::Noa, Some(range)) => mul_down(params.bound, range),
-        _ => return Ok(None),
-    };
+    let Some(bound) = params.bound.absolute() else { return Ok(None) };
     let was_lossy = pipeline(&old.properties)?.iter().any(|filter| match CdValues::decode(&filter.words) {
-        Ok(said) if Filter::is_sleek(filter) => said.request.mode != Mode::Lossless,
+        Ok(said) if Filter::is_sleek(filter) => said.request.bound != Bound::Lossless,
         _ => old.stored.dtype.is_float() && is_lossy(filter.id, true),
     });
     Ok(match old.numbers_of(ABS_BOUND)?[..] {

@@ -1,7 +1,7 @@
 //! What a user wants of a dataset.
 
 use sleek::text;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 
 use crate::targets::{self, Target};
 
@@ -73,7 +73,7 @@ pub fn parse(request: &str) -> Result<Request, String> {
     others.push("abs=1");
     let params = text::parse(&others.join(",")).map_err(|e| format!("{request}: {}", e.message))?;
     targets::check(&target)?;
-    let params = params.with_bound(Mode::Abs, f64::MIN_POSITIVE);
+    let params = params.with_bound(Bound::Abs(f64::MIN_POSITIVE));
     Ok(Request::Compress(Wish { params, target: Some(target) }))
 }
 
@@ -89,7 +89,7 @@ mod tests {
             other => panic!("{text}: {other:?}"),
         };
         assert_eq!(parse("keep"), Ok(Request::Keep));
-        assert_eq!((wish("abs=1e-3").params.bound, wish("abs=1e-3").target), (1e-3, None));
+        assert_eq!((wish("abs=1e-3").params.bound, wish("abs=1e-3").target), (Bound::Abs(1e-3), None));
         let best = wish("profile=small,ratio=10");
         assert_eq!((best.params.profile, best.target), (Profile::Small, Some(Target::Ratio(10.0))));
         assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));

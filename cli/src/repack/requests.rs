@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sleek::{MissingValues, Mode, Params, Profile};
+use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::request::{Request, Wish};
 use super::rules::{Pattern, Rules};
@@ -167,7 +167,7 @@ impl Requests {
     pub fn unfit(&self, place: usize, field: &Field, params: &Params, by: By) -> Result<Option<Unfit>, String> {
         let because = |why: &str| Ok(Some(Unfit::Whatever(why.to_owned())));
         let is_exact = |why: String| Ok(Some(Unfit::Bound(why)));
-        if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
+        if !field.stored.dtype.is_float() && params.bound != Bound::Lossless {
             let (name, what) = (&field.name, &field.stored.what);
             return match by == By::Name {
                 true => Err(format!(
@@ -191,7 +191,7 @@ impl Requests {
         if field.bytes() == 0 || field.stored_bytes() == 0 {
             return because("holds nothing");
         }
-        if params.mode != Mode::Lossless && by == By::All {
+        if params.bound != Bound::Lossless && by == By::All {
             if field.is_scale()? {
                 return is_exact("coordinates (a dimension scale)".into());
             }

@@ -179,7 +179,7 @@ mod tests {
     use super::super::request::Wish;
     use super::*;
     use crate::targets::Target;
-    use sleek::{Mode, Profile};
+    use sleek::{Bound, Profile};
 
     #[test]
     fn the_first_rule_that_matches_decides() {
@@ -194,10 +194,10 @@ mod tests {
             other => panic!("{path}: {other:?}"),
         };
         let (params, _, exact) = wish("/a/temperature", DType::F32);
-        assert_eq!((params.mode, params.bound, params.profile, exact), (Mode::Abs, 1e-3, Profile::Small, false));
+        assert_eq!((params.bound, params.profile, exact), (Bound::Abs(1e-3), Profile::Small, false));
         assert_eq!(params.missing.numbers(DType::F64).unwrap(), [-9999.0, 1e20]);
         assert_eq!(rules.of("/grid/salt", DType::F32).unwrap().0, Request::Keep);
-        assert_eq!(wish("/n", DType::I16).0.mode, Mode::Lossless);
+        assert_eq!(wish("/n", DType::I16).0.bound, Bound::Lossless);
         let (_, target, exact) = wish("/salt", DType::F64);
         assert_eq!((target, exact), (Some(Target::Ratio(10.0)), true));
         assert!(rules.of("/other", DType::F32).is_none());

@@ -2,10 +2,9 @@
 
 use std::ffi::c_int;
 
-use sleek::bound::mul_down;
 use sleek::codec::zfp::format::CODEC_ZFP;
 use sleek::codec::zfp::h5z::{self, Chunks};
-use sleek::{Dims, Mode, Params, Profile};
+use sleek::{Bound, Dims, Mode, Params, Profile};
 
 use super::measure;
 use crate::hdf5::dataset::{Block, Field};
@@ -48,8 +47,8 @@ pub fn check(params: &Params, has_target: bool) -> Result<(), String> {
     if ![0, CODEC_ZFP].contains(&params.codec) || params.profile != Profile::default() {
         return Err("--filter h5z-zfp: that filter has codec zfp alone, and no profiles".into());
     }
-    match params.mode {
-        Mode::Rel => {
+    match params.bound {
+        Bound::Rel(_) => {
             Err("--filter h5z-zfp: zfp has no bound relative to each value; --abs or --precision may do".into())
         }
         _ => Ok(()),
@@ -61,7 +60,7 @@ pub fn way(filter: Filter, field: &Field, params: &Params) -> Result<Result<(Way
     if filter == Filter::H5zZfp {
         return Ok(as_h5z(field, params));
     }
-    let is_asked = params.codec == CODEC_ZFP && params.mode == Mode::Lossless;
+    let is_asked = params.codec == CODEC_ZFP && params.bound == Bound::Lossless;
     let chunks = if is_asked { foreign(field)? } else { None };
     Ok(Ok((chunks.map_or(Way::Filter, Way::TakenOver), params.clone())))
 }
@@ -72,11 +71,8 @@ fn as_h5z(field: &Field, params: &Params) -> Result<(Way, Params), String> {
         return Err(format!("{}: filter H5Z-ZFP takes single numbers", field.stored.what));
     }
     let mut params = Params { codec: CODEC_ZFP, ..params.clone() };
-    if params.mode == Mode::Noa {
-        params = Params {
-            range: None,
-            ..params.clone().with_bound(Mode::Abs, mul_down(params.bound, params.range.unwrap_or(0.0)))
-        };
+    if params.bound.mode() == Mode::Noa {
+        params.bound = Bound::Abs(params.bound.absolute().unwrap_or(0.0));
     }
     sleek::codec::chosen(&params).map_err(|e| e.message)?;
     let chunks = Chunks::new(&params, &field.chunk).map_err(|e| e.message)?;

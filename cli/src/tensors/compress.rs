@@ -3,7 +3,7 @@
 use sleek::bound::sub_down;
 use sleek::container::Header;
 use sleek::range::{join, value_range};
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{Bound, DType, Dims, Mode, Params};
 
 use super::head::{Head, Tensor};
 use super::packed;
@@ -91,7 +91,7 @@ fn fill(input: &mut Input, block: &mut Block, bytes: usize) -> Result<(), String
 /// The parameters of each tensor.
 fn each_params(wish: &Wish, head: &Head, input: &mut Input) -> Result<Vec<Params>, String> {
     let mut each: Vec<Params> = head.tensors.iter().map(|tensor| params_of(wish, tensor)).collect();
-    let measured = |params: &Params| params.mode == Mode::Noa && params.range.is_none();
+    let measured = |params: &Params| params.bound.measures();
     if !each.iter().any(measured) {
         return Ok(each);
     }
@@ -103,7 +103,10 @@ fn each_params(wish: &Wish, head: &Head, input: &mut Input) -> Result<Vec<Params
     }
     for (tensor, params) in head.tensors.iter().zip(&mut each) {
         match measured(params) {
-            true => params.range = range(tensor.bytes(), params.dtype, wish.frame_bytes, input)?,
+            true => {
+                let range = range(tensor.bytes(), params.dtype, wish.frame_bytes, input)?;
+                params.bound = params.bound.of_range(range);
+            }
             false => input.pass(tensor.bytes())?,
         }
     }
@@ -211,7 +214,7 @@ fn pack(params: &mut [Params], group: &[TensorPart], data: &[u8], streams: &mut 
 
 /// The stream of a part, and its mode: a bound that makes a tensor larger than it is without one is dropped.
 fn stream(params: Params, data: &[u8], part: &TensorPart) -> sleek::Result<(Vec<u8>, Mode)> {
-    let (mut stream, mut mode) = (sleek::compress(&params, data)?, params.mode);
+    let (mut stream, mut mode) = (sleek::compress(&params, data)?, params.bound.mode());
     if part.first && mode != Mode::Lossless {
         let exact = sleek::compress(&lossless(&params), data)?;
         if exact.len() <= stream.len() {
@@ -225,5 +228,5 @@ fn stream(params: Params, data: &[u8], part: &TensorPart) -> sleek::Result<(Vec<
 }
 
 fn lossless(params: &Params) -> Params {
-    Params { range: None, ..params.clone().with_bound(Mode::Lossless, 0.0) }
+    params.clone().with_bound(Bound::Lossless)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use sleek::bound::mul_down;
 use sleek::container::{Header, Missing};
 use sleek::hdf5::CdValues;
-use sleek::{Mode, Params};
+use sleek::{Bound, Params};
 
 use super::Args;
 use super::exact::{Marks, holds};
@@ -103,9 +103,7 @@ fn compare(old: &Id, new: &Id, object: &Object) -> Result<FieldVerdict, String> 
 
 /// What the second dataset promises.
 pub struct Promise {
-    pub mode: Mode,
-    bound: f64,
-    range: Option<f64>,
+    pub bound: Bound,
     missing: Missing,
     /// The place of our filter in its pipeline.
     place: usize,
@@ -123,24 +121,20 @@ impl Promise {
             Some(said) => said.params().map_err(|e| e.to_string())?.unwrap_or(said.request),
         };
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        let Params { mode, bound, range, .. } = params;
-        Ok(Promise { mode, bound, range, missing, place: place.unwrap_or(0) })
+        Ok(Promise { bound: params.bound, missing, place: place.unwrap_or(0) })
     }
 
     /// Whether each chunk has a value range of its own.
     pub fn is_by_chunk(&self) -> bool {
-        self.mode == Mode::Noa && self.range.is_none()
+        self.bound.measures()
     }
 
     /// What an error in a block is held against.
     pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
-        Ok(match self.mode {
-            Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
-            Mode::Abs | Mode::Rel => self.bound,
-            Mode::Noa => match self.range {
-                Some(range) => mul_down(self.bound, range),
-                None => mul_down(self.bound, self.range_of(field, block)?),
-            },
+        Ok(match self.bound {
+            Bound::Rel(bound) => bound,
+            Bound::Noa { share, range: None } => mul_down(share, self.range_of(field, block)?),
+            other => other.absolute().unwrap_or(0.0),
         })
     }
 
@@ -161,11 +155,11 @@ impl Promise {
 
     /// In words.
     pub fn words(&self) -> String {
-        match (self.mode, self.range) {
-            (Mode::Lossless, _) => "lossless".into(),
-            (Mode::Noa, Some(range)) => format!("abs {:.4e} (noa {:e})", mul_down(self.bound, range), self.bound),
-            (Mode::Noa, None) => format!("noa {:e} of each chunk", self.bound),
-            (mode, _) => format!("{} {:e}", mode.name(), self.bound),
+        match self.bound {
+            Bound::Lossless => "lossless".into(),
+            Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),
+            Bound::Noa { share, range: None } => format!("noa {share:e} of each chunk"),
+            other => format!("{} {:e}", other.mode().name(), other.number()),
         }
     }
 }
@@ -178,7 +172,7 @@ fn compare_fields(old: &Field, new: &Field) -> Result<FieldVerdict, String> {
     let marks = Marks::of(&known);
     let per_element = (old.size as usize / dtype.size()).max(1);
     let (mut expected, mut found) = (Vec::new(), Vec::new());
-    let mut difference = Difference::new(promise.mode, promise.words());
+    let mut difference = Difference::new(promise.bound.mode(), promise.words());
     for block in blocks {
         old.read_into(&block, &mut expected)?;
         new.read_into(&block, &mut found)?;
@@ -192,7 +186,7 @@ fn compare_fields(old: &Field, new: &Field) -> Result<FieldVerdict, String> {
             difference.missing += u64::from(marks.hold(v.0));
             difference.missing_violations += u64::from(!masks_agree);
             if v.0 != r.0 {
-                let kept = masks_agree && holds(promise.mode, limit, v, r);
+                let kept = masks_agree && holds(promise.bound.mode(), limit, v, r);
                 let index = || place(&block, at / per_element);
                 difference.take(&Compared { original: v.1, restored: r.1 }, limit, kept, index);
             }

@@ -82,7 +82,7 @@ impl<'a> Pair<'a> {
             dtype,
             big_endian,
             dims,
-            mode: promise.mode,
+            mode: promise.bound.mode(),
             promise: promise.words(),
             marks,
             original_bytes: old.bytes(),

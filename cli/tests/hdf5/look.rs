@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use sleek::{DType, Mode, Params};
+use sleek::{Bound, DType, Params};
 
 use crate::repack::{PYTHON, header, python, sleek, sleek_fails, sleek_ok};
 use crate::{Place, h5repack_argument, venv_python};
@@ -98,7 +98,7 @@ fn verify_compares_files_by_their_datasets() {
 fn verify_holds_each_chunk_to_its_own_range() {
     let Some(place) = Place::with(&["h5repack", &venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["make", "old.h5"]);
-    let request = Params::new(DType::F32).with_bound(Mode::Noa, 1e-3);
+    let request = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
     place.run("h5repack", &["-f", &format!("whole,unlimited:{}", h5repack_argument(&request)), "old.h5", "new.h5"]);
     let report = json(&place, &["verify", "--json", "old.h5", "new.h5"]);
     for name in ["/whole", "/unlimited"] {

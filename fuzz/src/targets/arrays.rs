@@ -4,7 +4,7 @@
 use super::Input;
 use sleek::codec::zfp::array::CompressedArray;
 use sleek::codec::zfp::format::CODEC_ZFP;
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{Bound, DType, Dims, Params};
 
 /// Elements of a box from the fuzzer's bytes: whole numbers, and now and then something that a block cannot hold.
 fn elements(dtype: DType, count: usize, input: &mut Input) -> Vec<u8> {
@@ -84,8 +84,7 @@ pub fn run(bytes: &[u8]) {
     let count = lens.iter().product::<u64>() as usize;
     let params = Params {
         codec: CODEC_ZFP,
-        mode: Mode::Rate,
-        bound: 1.0 + f64::from(rate % 64) / 2.0,
+        bound: Bound::Rate(1.0 + f64::from(rate % 64) / 2.0),
         dims: Dims::new(&lens).unwrap(),
         ..Params::new(dtype)
     };

@@ -5,7 +5,7 @@
 use super::{Input, stream};
 use crate::reference::{self, builder};
 use crate::vectors::{self, exact};
-use sleek::{Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 
 /// The codec of the library's beginning.
 pub fn sleek(bytes: &[u8]) {
@@ -53,10 +53,11 @@ fn params(input: &mut Input, codec: &str, shape: u8, missing: u8) -> Params {
     let can = codec.capabilities();
     let any = input.params();
     let dtype = can.dtypes[any.dtype as usize % can.dtypes.len()];
-    let mode = if dtype.is_float() { can.modes[any.mode as usize % can.modes.len()] } else { Mode::Lossless };
+    let mode = if dtype.is_float() { can.modes[any.bound.mode() as usize % can.modes.len()] } else { Mode::Lossless };
     let profile = if codec.profiles().contains(&any.profile) { any.profile } else { Profile::default() };
-    let bound = any.bound.abs();
-    let mut params = Params { codec: codec.id(), dtype, mode, profile, bound, ..any };
+    let number = any.bound.number().abs();
+    let bound = Bound::new(mode, number).unwrap_or(Bound::Precision(number as u32)).of_range(any.bound.range());
+    let mut params = Params { codec: codec.id(), dtype, profile, bound, ..any };
     if dtype.is_float() {
         let sample = |_| MissingValue::Bits(input.u64() >> (64 - 8 * dtype.size()));
         let values: Vec<_> = (0..missing % 5).map(sample).collect();

@@ -61,7 +61,7 @@ fn check(params: &Params, values: &[f64], info: &sleek::Info, data: &[u8], back:
             marks.push(mark);
         }
     }
-    let is_on = params.search == Search::Wanted && params.mode.has_bound() && params.bound > 0.0;
+    let is_on = params.search == Search::Wanted && params.bound.mode().has_bound() && params.bound.number() > 0.0;
     let is_wanted = is_on && params.codec != CODEC_ZFP && told.len() <= 2;
     let counted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && !told.contains(v)).collect();
     let (expected, few) = if is_wanted { found(params.dtype, told.len(), &counted) } else { (vec![], false) };

@@ -41,7 +41,7 @@ pub const OF_ARRAYS: [&str; 6] = ["sleek", "predict", "others", "roundtrip", "bo
 
 use std::cell::Cell;
 
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{Bound, DType, Mode, Params, Profile};
 
 use crate::vectors;
 
@@ -110,21 +110,21 @@ impl<'a> Input<'a> {
     pub fn params(&mut self) -> Params {
         let [dtype, mode, flags, threads] = self.bytes();
         let mode = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][usize::from(mode % 4)];
-        let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]).with_bound(mode, self.f64());
+        let bound = Bound::new(mode, self.f64()).unwrap();
+        let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]);
         params.profile =
             [Profile::Adaptive, Profile::Fast, Profile::Small, Profile::Small][usize::from(flags & 1 | flags >> 3 & 2)];
         params.big_endian = flags & 2 != 0;
-        params.range = (flags & 4 != 0).then(|| self.f64());
+        params.bound = bound.of_range((flags & 4 != 0).then(|| self.f64()));
         params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));
         params.threads = u32::from(threads % 4);
         if flags & 16 != 0 {
             // Where others have noa and rel, zfp has a rate and a precision.
-            let bits = f64::from(threads) / 2.0;
             params.codec = sleek::codec::zfp::format::CODEC_ZFP;
-            (params.mode, params.bound) = match params.mode {
-                Mode::Noa => (Mode::Rate, bits),
-                Mode::Rel => (Mode::Precision, bits),
-                mode => (mode, params.bound),
+            params.bound = match params.bound {
+                Bound::Noa { .. } => Bound::Rate(f64::from(threads) / 2.0),
+                Bound::Rel(_) => Bound::Precision(u32::from(threads) / 2),
+                bound => bound,
             };
         }
         params

@@ -89,7 +89,7 @@ fn refused(params: &Params, data: &[u8], wanted: Target, error: &sleek::Error) {
     if wanted.needs().is_some() || params.missing != MissingValues::of(&[]).unwrap() {
         return;
     }
-    let Ok(stream) = sleek::compress(&params.clone().with_bound(sleek::Mode::Lossless, 0.0), data) else { return };
+    let Ok(stream) = sleek::compress(&params.clone().with_bound(sleek::Bound::Lossless), data) else { return };
     let met = match wanted {
         Target::Ratio(ratio) => data.len() as f64 >= ratio * stream.len() as f64 * (1.0 + 1e-12),
         Target::Size(size) => stream.len() as u64 <= size,

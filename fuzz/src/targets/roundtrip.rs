@@ -42,8 +42,8 @@ pub fn run(bytes: &[u8]) {
         panic!("{error}");
     }
     super::coded(data.len());
-    if params.mode == Mode::Noa && info.abs_bound != 0.0 {
-        let (lo, hi) = params.range.map_or_else(|| range(&params, &data), |range| (0.0, range));
-        assert!(exact::within_range(info.abs_bound, params.bound, lo, hi), "{} {lo} {hi}", info.abs_bound);
+    if params.bound.mode() == Mode::Noa && info.abs_bound != 0.0 {
+        let (lo, hi) = params.bound.range().map_or_else(|| range(&params, &data), |range| (0.0, range));
+        assert!(exact::within_range(info.abs_bound, params.bound.number(), lo, hi), "{} {lo} {hi}", info.abs_bound);
     }
 }

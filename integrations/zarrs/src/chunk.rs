@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use sleek::{DType, Dims, Error, Kind, MissingValue, MissingValues, Mode, Params};
+use sleek::{Bound, DType, Dims, Error, Kind, MissingValue, MissingValues, Params};
 use zarrs::array::{CodecError, DataType, FillValue};
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 
@@ -59,7 +59,7 @@ impl Chunk {
     pub fn params(&self, request: &Params, fill_value: &FillValue) -> sleek::Result<Params> {
         let mut params = Params { dtype: self.dtype, big_endian: BIG_ENDIAN, ..request.clone() };
         let zfp_has =
-            matches!(params.mode, Mode::Rate | Mode::Precision) && matches!(self.dtype, DType::I32 | DType::I64);
+            matches!(params.bound, Bound::Rate(_) | Bound::Precision(_)) && matches!(self.dtype, DType::I32 | DType::I64);
         if !(self.dtype.is_float() || zfp_has) {
             // What can have no bound keeps every bit, and with it any.
             let profile = request.profile;

@@ -58,13 +58,14 @@ pub fn write(request: &Params) -> Configuration {
         _ => return in_words(request),
     };
     let off = request.search == Search::Off;
-    if request.codec != 0 || off && fill.is_some() || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
+    let mode = request.bound.mode();
+    if request.codec != 0 || off && fill.is_some() || !(mode.has_bound() || mode == Mode::Lossless) {
         return in_words(request);
     }
     let mut map = Map::new();
-    let bound = if request.mode == Mode::Lossless { json!(true) } else { json!(request.bound) };
-    map.insert(request.mode.name().into(), bound);
-    for (key, value) in [("range", request.range), ("fill", fill)] {
+    let bound = if mode == Mode::Lossless { json!(true) } else { json!(request.bound.number()) };
+    map.insert(mode.name().into(), bound);
+    for (key, value) in [("range", request.bound.range()), ("fill", fill)] {
         if let Some(value) = value {
             map.insert(key.into(), json!(value));
         }

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn sleek_find_bound(
         // SAFETY: as above, and writable.
         unsafe {
             sleek_params::change(params, |own| {
-                (own.mode, own.bound, own.range) = (found.mode as i32, found.bound, 0.0);
+                (own.mode, own.bound, own.range) = (found.bound.mode() as i32, found.bound.number(), 0.0);
                 Ok(())
             })
         }

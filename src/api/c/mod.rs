@@ -19,7 +19,7 @@ use crate::container::{Header, Index};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
-use crate::params::{Device, Params};
+use crate::params::{Bound, Device, Params};
 use crate::route;
 use structs::write_struct;
 use types::{sleek_info, sleek_params};
@@ -80,7 +80,9 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         // SAFETY: as above, and writable.
         unsafe {
             sleek_params::change(params, |own| {
-                (own.bound, own.range) = (found.bound, found.range.unwrap_or(0.0));
+                if let Bound::Noa { share, range: Some(range) } = found.bound {
+                    (own.bound, own.range) = (share, range);
+                }
                 Ok(())
             })
         }

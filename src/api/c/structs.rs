@@ -9,7 +9,7 @@ use crate::container::constants::VERSION;
 use crate::container::{Dims, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Device, MissingValues, Mode, Params, Profile, Search};
+use crate::params::{Bound, Device, MissingValues, Mode, Params, Profile, Search};
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
 const MAX_STRUCT: usize = 4096;
@@ -79,10 +79,10 @@ impl sleek_params {
 
     /// Sets the fields that a request in words is about.
     pub fn request(&mut self, request: &Params) -> Result<()> {
-        self.mode = request.mode as i32;
+        self.mode = request.bound.mode() as i32;
         self.profile = request.profile as i32;
-        self.bound = request.bound;
-        self.range = request.range.unwrap_or(0.0);
+        self.bound = request.bound.number();
+        self.range = request.bound.range().unwrap_or(0.0);
         self.codec = request.codec.into();
         self.no_fill = (request.search == Search::Off).into();
         (self.fill_value, self.has_fill_value, self.missing_count) = (0.0, 0, 0);
@@ -134,15 +134,14 @@ impl sleek_params {
         let Ok(codec) = u8::try_from(codec) else {
             return fail!(InvalidArgument, "codec {codec} is unknown; 0 default, or a codec's number");
         };
+        let mode = Mode::from_code(code("mode", self.mode)?)?;
         Ok(Params {
             codec,
             missing: self.missing()?,
             dims: self.dims()?,
             dtype: DType::from_code(code("dtype", self.dtype)?)?,
-            mode: Mode::from_code(code("mode", self.mode)?)?,
-            bound: self.bound,
+            bound: Bound::new(mode, self.bound)?.of_range((self.range != 0.0).then_some(self.range)),
             profile: Profile::from_code(code("profile", self.profile)?)?,
-            range: (self.range != 0.0).then_some(self.range),
             big_endian: flag("big_endian", self.big_endian)?,
             device: Device::from_code(code("device", self.device)?)?,
             threads: code("threads", self.threads)?,

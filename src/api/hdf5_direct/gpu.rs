@@ -10,8 +10,8 @@ use super::host::{expect, raw_chunk};
 use super::plan::Direct;
 use super::report::Done;
 use crate::api::hdf5_filter::bytes_of_chunk;
+use crate::codec;
 use crate::codec::gpu::batch::{self, Item};
-use crate::codec::{self, rewritten};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
 use crate::error::{Result, fail};
@@ -42,7 +42,7 @@ pub fn refuses(direct: &Direct, array: *const u8) -> Option<String> {
 
 /// The same for writing.
 pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Result<Option<String>> {
-    if rewritten::measures(&direct.params) {
+    if direct.params.bound.measures() {
         return Ok(Some("chunks whose range is measured, copied from the host".into()));
     }
     if let Some(why) = refuses(direct, array) {

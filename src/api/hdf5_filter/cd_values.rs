@@ -12,7 +12,7 @@ use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{MissingValues, Mode, Params, Profile, Search};
+use crate::params::{Bound, MissingValues, Mode, Params, Profile, Search};
 use crate::text;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
@@ -151,7 +151,7 @@ impl StoredElement {
 
 /// The same without a bound.
 pub fn lossless(params: Params) -> Params {
-    let lossless = Params { range: None, ..params.with_bound(Mode::Lossless, 0.0) };
+    let lossless = params.with_bound(Bound::Lossless);
     // A codec for some types only leaves the others to the one that takes them all.
     let codec = if codec::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
     Params { codec, ..lossless }
@@ -169,14 +169,14 @@ pub fn cd_values_of(params: &Params) -> Vec<u32> {
     };
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
     let options = params.profile as u32
-        | flag(params.range.is_some(), HAS_RANGE)
+        | flag(params.bound.range().is_some(), HAS_RANGE)
         | flag(fill.is_some(), HAS_FILL)
         | flag(params.integers, INTEGERS)
         | flag(params.search == Search::Off, NO_FILL)
         | u32::from(params.codec) << CODEC_SHIFT;
-    let [low, high] = words_of(params.bound.to_bits());
-    let mut words = vec![SHORT, params.mode as u32, low, high, options];
-    for value in [params.range, fill].into_iter().flatten() {
+    let [low, high] = words_of(params.bound.number().to_bits());
+    let mut words = vec![SHORT, params.bound.mode() as u32, low, high, options];
+    for value in [params.bound.range(), fill].into_iter().flatten() {
         words.extend(words_of(value.to_bits()));
     }
     words
@@ -189,12 +189,12 @@ fn text_words(text: &str) -> Vec<u32> {
 
 /// The long form.
 fn long(request: &Params, element: &StoredElement) -> Vec<u32> {
-    let (mode, bound, range) = tight(request);
+    let (bound, range) = tight(request.bound);
     // The user's numbers where the elements are no floats: they are there for the next dataset.
     let dtype = value_type(element.dtype);
     let named: Vec<u64> = request.missing.iter().filter_map(|value| named_bits(value, element.dtype)).collect();
     let mut words = vec![
-        LONG | (mode as u32) << MODE_SHIFT
+        LONG | (bound.mode() as u32) << MODE_SHIFT
             | (request.profile as u32) << PROFILE_SHIFT
             | u32::from(request.codec) << CODEC_SHIFT
             | (named.len() as u32) << NAMED_SHIFT
@@ -204,8 +204,8 @@ fn long(request: &Params, element: &StoredElement) -> Vec<u32> {
             | if element.lossless { LOSSLESS } else { 0 },
         0,
     ];
-    if mode != Mode::Lossless {
-        words.extend(words_of(bound.to_bits()));
+    if bound != Bound::Lossless {
+        words.extend(words_of(bound.number().to_bits()));
     }
     words.extend(range.map(f32::to_bits));
     for bits in named.iter().chain(&element.fills) {
@@ -236,16 +236,16 @@ fn named_bits(value: MissingValue, dtype: DType) -> Option<u64> {
     }
 }
 
-/// Mode, bound and range with a range of 32 bits: rounded down, which loosens nothing. One that f32 has not as a normal
-/// number goes into the bound.
-fn tight(request: &Params) -> (Mode, f64, Option<f32>) {
-    match request.range.filter(|_| request.mode == Mode::Noa) {
-        None => (request.mode, request.bound, None),
-        Some(range) if range >= f32::MIN_POSITIVE.into() && range <= f32::MAX.into() => {
+/// A bound, and its range in 32 bits: rounded down, which loosens nothing. One that f32 has not as a normal number goes
+/// into the bound.
+fn tight(bound: Bound) -> (Bound, Option<f32>) {
+    match bound {
+        Bound::Noa { range: Some(range), .. } if range >= f32::MIN_POSITIVE.into() && range <= f32::MAX.into() => {
             let near = range as f32;
-            (Mode::Noa, request.bound, Some(if f64::from(near) > range { near.next_down() } else { near }))
+            (bound, Some(if f64::from(near) > range { near.next_down() } else { near }))
         }
-        Some(range) => (Mode::Abs, bound::mul_down(request.bound, range), None),
+        Bound::Noa { share, range: Some(range) } => (Bound::Abs(bound::mul_down(share, range)), None),
+        _ => (bound, None),
     }
 }
 
@@ -298,8 +298,7 @@ impl Reader<'_> {
         if layout != SHORT && self.words.iter().any(|word| *word != 0) {
             return fail!(InvalidArgument, "cd_values[0] is {layout}; {SHORT}, or {TEXT} before a text, was expected");
         }
-        params.mode = Mode::from_code(self.word())?;
-        params.bound = self.f64();
+        params.bound = Bound::new(Mode::from_code(self.word())?, self.f64())?;
         let options = self.word();
         if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | INTEGERS | NO_FILL | CODEC_MASK) != 0 {
             return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 12 to 15 and 24 to 31 must be zero");
@@ -311,7 +310,7 @@ impl Reader<'_> {
         params.profile = Profile::from_code(options & PROFILE_MASK)?;
         params.codec = (options >> CODEC_SHIFT) as u8;
         if options & HAS_RANGE != 0 {
-            params.range = Some(self.f64());
+            params.bound = params.bound.of_range(Some(self.f64()));
         }
         if options & HAS_FILL != 0 {
             params.missing = MissingValues::number(Some(self.f64()));
@@ -329,18 +328,18 @@ impl Reader<'_> {
             return fail!(InvalidArgument, "cd_values name {named} and {fills} missing values and {rank} dimensions");
         }
         let mut request = Params::new(DType::F32);
-        request.mode = Mode::from_code(first >> MODE_SHIFT & 15)?;
+        let mode = Mode::from_code(first >> MODE_SHIFT & 15)?;
         request.profile = Profile::from_code(first >> PROFILE_SHIFT & 7)?;
         request.integers = first & LONG_INTEGERS != 0;
         if second & LONG_NO_FILL != 0 {
             request.search = Search::Off;
         }
         request.codec = (first >> CODEC_SHIFT) as u8;
-        if request.mode != Mode::Lossless {
-            request.bound = self.f64();
+        if mode != Mode::Lossless {
+            request.bound = Bound::new(mode, self.f64())?;
         }
         if first & LONG_HAS_RANGE != 0 {
-            request.range = Some(f32::from_bits(self.word()).into());
+            request.bound = request.bound.of_range(Some(f32::from_bits(self.word()).into()));
         }
         let of = value_type(dtype);
         for _ in 0..named {
@@ -392,24 +391,24 @@ mod tests {
     /// What is no bound goes the same ways.
     #[test]
     fn rates_and_precisions_are_said_in_all_forms() {
-        for (mode, bits, integers) in [(Mode::Rate, 7.5, false), (Mode::Precision, 16.0, true)] {
-            let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(mode, bits) };
+        for (bound, integers) in [(Bound::Rate(7.5), false), (Bound::Precision(16), true)] {
+            let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(bound) };
             let words = cd_values_of(&params);
-            assert_eq!(words[..2], [SHORT, mode as u32]);
+            assert_eq!(words[..2], [SHORT, bound.mode() as u32]);
             assert_eq!(CdValues::decode(&words).unwrap().request, params);
             assert_eq!(CdValues::decode(&text_words(&text::format(&params))).unwrap().request, params);
             let long = CdValues { request: params.clone(), element: Some(element()) };
             let read = CdValues::decode(&long.encode()).unwrap();
             assert_eq!(read, long);
             let chunk = read.params().unwrap().unwrap();
-            assert_eq!((chunk.mode, chunk.bound, chunk.codec, chunk.dims.lens()), (mode, bits, 3, &[100, 200][..]));
+            assert_eq!((chunk.bound, chunk.codec, chunk.dims.lens()), (bound, 3, &[100, 200][..]));
         }
         assert!(CdValues::decode(&[SHORT, 4, 0, 0, 3 << 16]).is_err(), "a rate of 0");
     }
 
     #[test]
     fn no_fill_is_said_in_all_forms() {
-        let params = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Mode::Abs, 0.5) };
+        let params = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Bound::Abs(0.5)) };
         let words = cd_values_of(&params);
         assert_eq!(words, [1, 1, 0, 0x3fe0_0000, 1 << 11]);
         assert_eq!(CdValues::decode(&words).unwrap().request, params);
@@ -436,34 +435,32 @@ mod tests {
         assert!(error.message.contains("'profile=ratio' is called 'profile=small' now"), "{error}");
     }
 
-    fn long_form(mode: Mode, bound: f64) -> CdValues {
-        let range = (mode == Mode::Noa).then_some(7.5);
+    fn long_form(bound: Bound) -> CdValues {
         let missing = MissingValues::number(Some(2f64.powi(100)));
-        let request = Params { range, missing, profile: Profile::Fast, codec: 1, ..Params::new(DType::F32) };
-        let bound = if mode == Mode::Lossless { 0.0 } else { bound };
-        CdValues { request: request.with_bound(mode, bound), element: Some(element()) }
+        let request = Params { missing, profile: Profile::Fast, codec: 1, ..Params::new(DType::F32) };
+        CdValues { request: request.with_bound(bound.of_range(Some(7.5))), element: Some(element()) }
     }
 
     #[test]
     fn the_words_are_those_of_the_table() {
-        let abs = Params::new(DType::F32).with_bound(Mode::Abs, 0.5);
+        let abs = Params::new(DType::F32).with_bound(Bound::Abs(0.5));
         assert_eq!(cd_values_of(&abs), [1, 1, 0, 0x3fe0_0000, 0]);
         let range = 7.5f32.to_bits();
         let (named, fill) = (2f32.powi(100).to_bits(), (-9999f32).to_bits());
         let words = [3 | 2 << 8 | 1 << 12 | 1 << 16 | 1 << 24 | 1 << 27 | 1 << 30, 1 | 1 << 8 | 2 << 9 | 4 << 15];
         let words = [&words[..], &[0, 0x3fe0_0000, range, named, fill, 100, 200]].concat();
-        assert_eq!(long_form(Mode::Noa, 0.5).encode(), words);
+        assert_eq!(long_form(Bound::noa(0.5)).encode(), words);
     }
 
     #[test]
     fn every_form_comes_back() {
-        for mode in [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel] {
+        for bound in [Bound::Lossless, Bound::Abs(1e-3), Bound::noa(1e-3), Bound::Rel(1e-3)] {
             for dtype in DType::ALL {
-                let mut values = long_form(mode, 1e-3);
+                let mut values = long_form(bound);
                 let element = values.element.as_mut().unwrap();
                 element.dtype = dtype;
                 element.fills = if dtype.is_float() { vec![dtype.nearest(-7.0)] } else { vec![] };
-                element.lossless = !dtype.is_float() && mode != Mode::Lossless;
+                element.lossless = !dtype.is_float() && bound != Bound::Lossless;
                 if dtype == DType::F16 {
                     values.request.missing = MissingValues::number(Some(-3.5));
                 }
@@ -477,7 +474,7 @@ mod tests {
 
     #[test]
     fn missing_values_of_every_kind_come_back() {
-        let mut values = long_form(Mode::Abs, 1e-3);
+        let mut values = long_form(Bound::Abs(1e-3));
         let named = [MissingValue::Number(-1.5), MissingValue::Bits(0x7fc0_1234), MissingValue::Number(0.0)];
         values.request.missing = MissingValues::of(&named).unwrap();
         assert_eq!(CdValues::decode(&values.encode()).unwrap(), values);
@@ -494,7 +491,7 @@ mod tests {
         for dtype in [DType::F32, DType::F64, DType::I32] {
             for rank in 1..=MAX_RANK {
                 for fills in 0..=3 {
-                    let mut values = long_form(Mode::Noa, 1e-3);
+                    let mut values = long_form(Bound::noa(1e-3));
                     let fills = (0..fills).map(|k| dtype.nearest(f64::from(k))).collect();
                     let chunk: Vec<u64> = (0..rank).map(|d| if d < 20 { 2 } else { 1 }).collect();
                     let count = chunk.iter().product::<u64>();
@@ -513,17 +510,20 @@ mod tests {
     /// A range is stored in 32 bits, never as more than it was.
     #[test]
     fn ranges_are_rounded_down() {
-        let mut values = long_form(Mode::Noa, 0.25);
+        let mut values = long_form(Bound::noa(0.25));
         for exponent in -300..300 {
             let range = 1.2345678901 * 10f64.powi(exponent);
-            values.request.range = Some(range);
+            values.request.bound = Bound::Noa { share: 0.25, range: Some(range) };
             let stored = CdValues::decode(&values.encode()).unwrap().request;
             let allowed = 0.25 * range;
-            match stored.range {
-                Some(r) => assert!(r <= range && r > range * (1.0 - 2e-7) && stored.bound == 0.25, "{range:e} {r:e}"),
-                None => assert!(stored.mode == Mode::Abs && stored.bound <= allowed && stored.bound > allowed * 0.999),
+            match stored.bound {
+                Bound::Noa { share, range: Some(r) } => {
+                    assert!(share == 0.25 && r <= range && r > range * (1.0 - 2e-7), "{range:e} {r:e}");
+                }
+                Bound::Abs(abs) => assert!(abs <= allowed && abs > allowed * 0.999, "{range:e} {abs:e}"),
+                other => panic!("{range:e}: {other:?}"),
             }
-            assert_eq!(stored.range.is_some(), (-38..=38).contains(&exponent), "{range:e}");
+            assert_eq!(stored.bound.range().is_some(), (-38..=38).contains(&exponent), "{range:e}");
         }
     }
 
@@ -548,8 +548,8 @@ mod tests {
             assert_eq!(CdValues::decode(words).unwrap(), CdValues { request: lossless.clone(), element: None });
         }
         let abs = CdValues::decode(&[1, 1, 0, 0x3fe0_0000]).unwrap().request;
-        assert_eq!((abs.mode, abs.bound), (Mode::Abs, 0.5));
-        assert_eq!(CdValues::decode(&[1, 1]).unwrap().request.bound, 0.0);
+        assert_eq!(abs.bound, Bound::Abs(0.5));
+        assert_eq!(CdValues::decode(&[1, 1]).unwrap().request.bound, Bound::Abs(0.0));
     }
 
     #[test]
@@ -576,13 +576,13 @@ mod tests {
 
     #[test]
     fn missing_values_of_user_and_dataset_go_together() {
-        let values = long_form(Mode::Noa, 1e-3);
+        let values = long_form(Bound::noa(1e-3));
         let params = values.params().unwrap().unwrap();
         assert_eq!(params.missing.numbers(DType::F32).unwrap(), [2f64.powi(100), -9999.0]);
-        assert_eq!((params.dtype, params.big_endian, params.mode), (DType::F32, true, Mode::Noa));
+        assert_eq!((params.dtype, params.big_endian, params.bound.mode()), (DType::F32, true, Mode::Noa));
         let fallback = StoredElement { lossless: true, ..element() };
         let params = CdValues { element: Some(fallback), ..values }.params().unwrap().unwrap();
-        assert_eq!((params.mode, params.bound, params.range), (Mode::Lossless, 0.0, None));
+        assert_eq!(params.bound, Bound::Lossless);
     }
 
     #[test]
@@ -603,7 +603,7 @@ mod tests {
             let kind = CdValues::decode(words).unwrap_err().kind;
             assert!(matches!(kind, Kind::InvalidArgument | Kind::InvalidBound), "{words:?}: {kind:?}");
         }
-        let whole = long_form(Mode::Abs, 1e-3).encode();
+        let whole = long_form(Bound::Abs(1e-3)).encode();
         for n in 2..whole.len() {
             assert!(CdValues::decode(&whole[..n]).is_err(), "{n} of {} words", whole.len());
         }

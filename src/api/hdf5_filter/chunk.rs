@@ -76,15 +76,15 @@ fn dims(values: &CdValues, count: usize) -> Dims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Mode;
+    use crate::params::Bound;
 
     /// What the dataset cannot tell is kept bit for bit; dimensions go to codecs that use them, of any kind of element.
     #[test]
     fn chunks_of_unknown_elements_are_lossless() {
-        let request = Params::new(DType::F32).with_bound(Mode::Noa, 1e-3);
+        let request = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
         let values = CdValues { request, element: None };
         let found = params(&values, 100).unwrap();
-        assert_eq!((found.mode, found.dtype), (Mode::Lossless, DType::U8));
+        assert_eq!((found.bound, found.dtype), (Bound::Lossless, DType::U8));
         let shape = |chunk: &[u64], count| {
             let chunk = chunk.to_vec();
             let element = super::super::cd_values::StoredElement {

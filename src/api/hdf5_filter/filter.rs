@@ -17,7 +17,7 @@ use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory;
-use crate::params::{MissingValues, Mode, Params};
+use crate::params::{Bound, MissingValues, Params};
 use crate::text;
 
 /// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
@@ -123,14 +123,17 @@ pub struct Place {
 pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fills: Vec<u64>) -> Result<Vec<u32>> {
     let asked = CdValues::decode(words)?.request;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
-    let mut request =
-        if words.is_empty() || asked.mode != Mode::Lossless { text::of_environment()?.unwrap_or(asked) } else { asked };
-    let lossy = request.mode != Mode::Lossless;
+    let mut request = if words.is_empty() || asked.bound != Bound::Lossless {
+        text::of_environment()?.unwrap_or(asked)
+    } else {
+        asked
+    };
+    let lossy = request.bound != Bound::Lossless;
     if lossy && at.preceded && stored.dtype.is_float() {
         return fail!(
             InvalidArgument,
             "mode {} after another filter: SLEEK must come first, before checksums and compressors",
-            request.mode.name()
+            request.bound.mode().name()
         );
     }
     // Behind another filter the bytes are no elements any more.
@@ -182,7 +185,7 @@ fn remark(request: &Params, element: &StoredElement, stored: &Stored) -> &'stati
             "; its elements can have no bound and are kept losslessly"
         }
         () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
-        () if rewritten::measures(request) => {
+        () if request.bound.measures() => {
             "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it \
             can be \
              written again"
@@ -350,6 +353,7 @@ impl Drop for Buffer {
 mod tests {
     use super::*;
     use crate::api::hdf5_filter::{cd_values_of, class};
+    use crate::params::Mode;
 
     /// A chunk as HDF5 holds it.
     struct Chunk {
@@ -389,14 +393,14 @@ mod tests {
         (0..5000).flat_map(|i| (280.0 + (i as f32 * 0.01).sin()).to_be_bytes()).collect()
     }
 
-    fn long_form(mode: Mode, bound: f64) -> Vec<u32> {
-        long_form_of(mode, bound, vec![50, 100])
+    fn long_form(bound: Bound) -> Vec<u32> {
+        long_form_of(bound, vec![50, 100])
     }
 
-    fn long_form_of(mode: Mode, bound: f64, chunk: Vec<u64>) -> Vec<u32> {
+    fn long_form_of(bound: Bound, chunk: Vec<u64>) -> Vec<u32> {
         let element =
             StoredElement { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
-        CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
+        CdValues { request: Params::new(DType::F32).with_bound(bound), element: Some(element) }.encode()
     }
 
     /// Words that do not tell the length of an element, as those behind another filter.
@@ -416,7 +420,7 @@ mod tests {
     fn the_long_form_is_enough_and_sizes_are_exact() {
         let raw = values();
         let mut chunk = Chunk::new(&raw);
-        let n = chunk.run(0, &long_form(Mode::Abs, 1e-3));
+        let n = chunk.run(0, &long_form(Bound::Abs(1e-3)));
         assert!(0 < n && n < raw.len() / 2 && n == chunk.size);
         // Reading needs no words.
         assert_eq!(chunk.run(FLAG_REVERSE, &[]), raw.len());
@@ -442,7 +446,7 @@ mod tests {
     #[test]
     fn the_short_form_alone_is_lossless() {
         let raw = [values(), vec![1, 2, 3]].concat();
-        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
+        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)));
         for (len, words) in [(4096, &abs[..]), (4099, &abs), (100, &[100])] {
             let mut chunk = Chunk::new(&raw[..len]);
             assert!(chunk.run(0, words) > 0);
@@ -453,7 +457,7 @@ mod tests {
 
     #[test]
     fn a_chunk_of_another_length_than_its_datasets_is_refused() {
-        let (raw, words) = ([values(), vec![7; 4]].concat(), long_form(Mode::Lossless, 0.0));
+        let (raw, words) = ([values(), vec![7; 4]].concat(), long_form(Bound::Lossless));
         for len in [64, 19_996, 20_004] {
             let mut chunk = Chunk::new(&raw[..len]);
             assert_eq!(chunk.run(0, &words), 0);
@@ -478,7 +482,7 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn chunk_after_chunk_in_the_same_pages() {
         let raw: Vec<u8> = values().into_iter().cycle().take(4 << 20).collect();
-        let words = long_form_of(Mode::Abs, 1e-3, vec![1024, 1024]);
+        let words = long_form_of(Bound::Abs(1e-3), vec![1024, 1024]);
         let round = || {
             let mut chunk = Chunk::new(&raw);
             assert!(chunk.run(0, &words) > 0);
@@ -495,7 +499,7 @@ mod tests {
     #[test]
     fn a_failure_leaves_the_chunk_as_it_was() {
         let raw = values();
-        let whole = long_form(Mode::Abs, 1e-3);
+        let whole = long_form(Bound::Abs(1e-3));
         for (flags, len, words) in [
             (0, 4096, &whole[..]),          // less than a chunk
             (0, raw.len(), &[7, 7][..]),    // another layout

@@ -141,7 +141,7 @@ fn copied<T: Copy, To>(values: &[T]) -> Result<*mut To> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::{Mode, Params};
+    use crate::params::{Bound, Params};
 
     /// What a call-back gave, which is freed here.
     fn owned<T: Copy>(at: *mut T, len: usize) -> Vec<T> {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let words = cd_values_of(&Params::new(crate::dtype::DType::F32).with_bound(Mode::Abs, 1e-3));
+        let words = cd_values_of(&Params::new(crate::dtype::DType::F32).with_bound(Bound::Abs(1e-3)));
         let json = json_of(&words).unwrap();
         assert_eq!(json, r#"{"id": "sleek", "abs": 0.001}"#);
         assert_eq!(words_of(&std::ffi::CString::new(json).unwrap()).unwrap(), words);

@@ -48,17 +48,17 @@ pub fn write(request: &Params) -> String {
         _ => return in_words(request),
     };
     let off = request.search == Search::Off;
-    if request.codec != 0 || off && fill.is_some() || !(request.mode.has_bound() || request.mode == Mode::Lossless) {
+    let mode = request.bound.mode();
+    if request.codec != 0 || off && fill.is_some() || !(mode.has_bound() || mode == Mode::Lossless) {
         return in_words(request);
     }
     let mut json = String::from(r#"{"id": "sleek""#);
-    let mode = request.mode.name();
     // Writing into a String does not fail.
-    let _ = match request.mode {
-        Mode::Lossless => write!(json, r#", "{mode}": true"#),
-        _ => write!(json, r#", "{mode}": {:?}"#, request.bound),
+    let _ = match mode {
+        Mode::Lossless => write!(json, r#", "{}": true"#, mode.name()),
+        _ => write!(json, r#", "{}": {:?}"#, mode.name(), request.bound.number()),
     };
-    for (key, value) in [("range", request.range), ("fill", fill)] {
+    for (key, value) in [("range", request.bound.range()), ("fill", fill)] {
         let _ = value.map_or(Ok(()), |value| write!(json, r#", "{key}": {value:?}"#));
     }
     if off {

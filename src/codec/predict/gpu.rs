@@ -9,7 +9,7 @@ use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params};
+use crate::params::Params;
 use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
@@ -112,7 +112,7 @@ impl GpuCodec for Predict {
             let blocks = compress.blocks(batch.work_slots);
             let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
-            let searches = search::is_wanted(params.mode.has_bound(), params)?;
+            let searches = search::is_wanted(params.bound.mode().has_bound(), params)?;
             let common = CompressArgs {
                 fast: 0,
                 usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
@@ -121,7 +121,7 @@ impl GpuCodec for Predict {
             };
             let (lens, rank) = (padded(dims), dims.len() as u32);
             let mut args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
-            if searches || params.mode == Mode::Noa && params.range.is_none() {
+            if searches || params.bound.measures() {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;

@@ -9,7 +9,7 @@ use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HE
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params, Profile};
+use crate::params::{Params, Profile};
 use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
@@ -158,7 +158,9 @@ impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
-        if !params.missing.of_type(params.dtype)?.is_empty() || search::is_wanted(params.mode.has_bound(), params)? {
+        if !params.missing.of_type(params.dtype)?.is_empty()
+            || search::is_wanted(params.bound.mode().has_bound(), params)?
+        {
             masking(session, params.dtype)?;
             masking_special(session, params.dtype, params.profile)?;
         }
@@ -185,8 +187,8 @@ impl GpuCodec for Sleek {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
         let (extension, extension_bytes) = extension_of(layout);
-        let searches = search::is_wanted(params.mode.has_bound(), params)?;
-        let measures = params.mode == Mode::Noa && params.range.is_none();
+        let searches = search::is_wanted(params.bound.mode().has_bound(), params)?;
+        let measures = params.bound.measures();
         let (compress, watches) = compressor(arrays, &base, params, layout, searches && !measures)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {

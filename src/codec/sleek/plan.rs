@@ -103,7 +103,7 @@ impl Plan {
         let Promise { abs, step, keep_bits, .. } = promise;
         let header = promise.header(params, layout, CODEC_SLEEK, 0);
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
-        let bound = if quantizer.is_some() { abs } else { params.bound };
+        let bound = if quantizer.is_some() { abs } else { params.bound.number() };
         let lossless = quantizer.is_none() && keep_bits.is_none();
         let lossless = lossless && dtype.is_float() && params.profile == Profile::Adaptive;
         let plan = Plan {

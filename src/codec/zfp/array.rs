@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result, fail};
 use crate::host::fork::Lock;
 use crate::host::fpu;
 use crate::host::memory::filled;
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 
 /// The side of a block.
 const SIDE: usize = 1 << BLOCK_LOG2;
@@ -78,7 +78,7 @@ impl CompressedArray {
     /// that a block has whole words of 64 bits. The cache has `cache_bytes`, or, if that is 0, the square root of the
     /// number of blocks.
     pub fn new(params: &Params, cache_bytes: usize) -> Result<CompressedArray> {
-        if params.codec != CODEC_ZFP || params.mode != Mode::Rate {
+        if params.codec != CODEC_ZFP || !matches!(params.bound, Bound::Rate(_)) {
             return fail!(InvalidArgument, "a compressed array needs mode rate of codec zfp");
         }
         if params.big_endian || !params.missing.is_empty() {
@@ -206,10 +206,11 @@ impl<E: Element> Blocks<E> {
             3 => ZfpDimensionality::D3,
             _ => ZfpDimensionality::D4,
         };
+        let rate = params.bound.number();
         let config = scalar(params.dtype)
-            .and_then(|s| ZfpConfig::fixed_rate(params.bound, s, dimensionality, ZfpStreamAlignment::WordAligned).ok());
+            .and_then(|s| ZfpConfig::fixed_rate(rate, s, dimensionality, ZfpStreamAlignment::WordAligned).ok());
         let Some(config) = config else {
-            return fail!(InvalidBound, "rate {} is not possible for blocks of 4^{rank} elements", params.bound);
+            return fail!(InvalidBound, "rate {rate} is not possible for blocks of 4^{rank} elements");
         };
         let words_each = config.max_bits() as usize / 64;
         let along = lens.map(|len| len.div_ceil(SIDE));
@@ -381,7 +382,7 @@ mod tests {
 
     fn array(dtype: DType, rate: f64, lens: &[u64], cache: usize) -> CompressedArray {
         let params = Params { codec: CODEC_ZFP, dims: Dims::new(lens).unwrap(), ..Params::new(dtype) };
-        CompressedArray::new(&params.with_bound(Mode::Rate, rate), cache).unwrap()
+        CompressedArray::new(&params.with_bound(Bound::Rate(rate)), cache).unwrap()
     }
 
     /// Boxes that are written and read in any order give what an array of numbers gives, at a rate that loses little.

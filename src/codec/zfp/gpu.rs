@@ -71,7 +71,7 @@ impl GpuCodec for Zfp {
     }
 
     fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
-        if search::is_wanted(self.finds_marks(params.mode), params).unwrap_or(true) {
+        if search::is_wanted(self.finds_marks(params.bound.mode()), params).unwrap_or(true) {
             return Some("codec zfp has no kernels that search for missing values; 'no-fill' needs none".into());
         }
         refused(layout)
@@ -112,7 +112,7 @@ impl GpuCodec for Zfp {
                 warps,
                 rank: dims.len() as u32,
                 dtype: params.dtype as u32,
-                mode: params.mode as u32,
+                mode: params.bound.mode() as u32,
                 coding: u32::from_le_bytes(header.word),
                 big_endian: params.big_endian.into(),
                 zero: 0,

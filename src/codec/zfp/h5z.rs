@@ -19,7 +19,7 @@ use crate::error::{Error, Kind as ErrorKind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::filled;
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 
@@ -86,12 +86,11 @@ impl Chunks {
             3 => ZfpDimensionality::D3,
             _ => ZfpDimensionality::D4,
         };
-        let config = match params.mode {
-            Mode::Lossless => Some(ZfpConfig::reversible()),
-            Mode::Abs if params.bound == 0.0 => Some(ZfpConfig::reversible()),
-            Mode::Abs if params.dtype.is_float() => Some(ZfpConfig::fixed_accuracy(params.bound)),
-            Mode::Rate => ZfpConfig::fixed_rate(params.bound, kind, blocks, ZfpStreamAlignment::Unaligned).ok(),
-            Mode::Precision => Some(ZfpConfig::fixed_precision(params.bound as u32)),
+        let config = match params.bound {
+            Bound::Lossless | Bound::Abs(0.0) => Some(ZfpConfig::reversible()),
+            Bound::Abs(bound) if params.dtype.is_float() => Some(ZfpConfig::fixed_accuracy(bound)),
+            Bound::Rate(rate) => ZfpConfig::fixed_rate(rate, kind, blocks, ZfpStreamAlignment::Unaligned).ok(),
+            Bound::Precision(bits) => Some(ZfpConfig::fixed_precision(bits)),
             _ => None,
         };
         match config {
@@ -99,8 +98,8 @@ impl Chunks {
             None => fail!(
                 InvalidArgument,
                 "filter H5Z-ZFP has no {} {} for {}",
-                params.mode.name(),
-                params.bound,
+                params.bound.mode().name(),
+                params.bound.number(),
                 params.dtype.name()
             ),
         }
@@ -261,8 +260,9 @@ fn encode<E: Element>(chunks: &Chunks, params: &Params, bytes: &[u8]) -> Result<
     let is_reversible = chunks.coding() == Some(Coding::Reversible);
     let missing = params.missing.of_type(params.dtype)?;
     let is_missing = |e: &E| missing.bits().contains(&e.bits());
+    let bound = if let Bound::Abs(bound) = params.bound { Some(bound) } else { None };
     // A missing value spoils its block, as far as no bound says what the others may become.
-    let spoils = |e: &E| !e.is_finite() || (params.mode != Mode::Abs && is_missing(e));
+    let spoils = |e: &E| !e.is_finite() || (bound.is_none() && is_missing(e));
     if !is_reversible && elements.iter().any(spoils) {
         return Ok(None);
     }
@@ -278,12 +278,12 @@ fn encode<E: Element>(chunks: &Chunks, params: &Params, bytes: &[u8]) -> Result<
         })
         .map_err(blame)?;
     words.truncate(taken.div_ceil(8));
-    if !is_reversible && params.mode == Mode::Abs {
+    if let Some(bound) = bound.filter(|_| !is_reversible) {
         let mut back = filled(elements.len(), E::default())?;
         let restored = decode::<E>(chunks, &words)?;
         back.iter_mut().zip(restored.chunks_exact(size)).for_each(|(e, bytes)| *e = E::load(bytes, false));
         let keeps = |(v, r): (&E, &E)| v.bits() == r.bits() || !(is_missing(v) || is_missing(r));
-        if !all_within(&elements, &back, params.bound) || !elements.iter().zip(&back).all(keeps) {
+        if !all_within(&elements, &back, bound) || !elements.iter().zip(&back).all(keeps) {
             return Ok(None);
         }
     }
@@ -435,9 +435,10 @@ impl<E: Element> ChunkCodec for Taken<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Mode;
 
-    fn params(dtype: DType, mode: Mode, bound: f64) -> Params {
-        Params { codec: CODEC_ZFP, ..Params::new(dtype).with_bound(mode, bound) }
+    fn params(dtype: DType, bound: Bound) -> Params {
+        Params { codec: CODEC_ZFP, ..Params::new(dtype).with_bound(bound) }
     }
 
     fn numbers(dtype: DType, count: usize) -> Vec<u8> {
@@ -469,31 +470,25 @@ mod tests {
         ];
         for (n, (dtype, lens)) in TYPES.iter().flat_map(|t| shapes.iter().map(move |lens| (*t, *lens))).enumerate() {
             let data = numbers(dtype, lens.iter().product::<u64>() as usize);
-            for (mode, bound) in [
-                (Mode::Lossless, 0.0),
-                (Mode::Rate, 7.0),
-                (Mode::Rate, 16.0),
-                (Mode::Precision, 19.0),
-                (Mode::Abs, 0.3),
-            ] {
-                if mode == Mode::Abs && !dtype.is_float() {
+            for bound in [Bound::Lossless, Bound::Rate(7.0), Bound::Rate(16.0), Bound::Precision(19), Bound::Abs(0.3)] {
+                if bound.mode() == Mode::Abs && !dtype.is_float() {
                     continue;
                 }
-                let p = params(dtype, mode, bound);
+                let p = params(dtype, bound);
                 let chunks = Chunks::new(&p, lens).unwrap();
                 let again = Chunks::read(&chunks.words().unwrap()).unwrap();
                 assert_eq!((again.coding(), again.lens, again.dtype()), (chunks.coding(), chunks.lens, dtype));
                 let chunk = chunks.encode(&p, &data).unwrap().unwrap();
                 let back = again.decode(&chunk).unwrap();
-                assert!(mode != Mode::Lossless || back == data, "{n}");
+                assert!(bound != Bound::Lossless || back == data, "{n}");
                 let dims = Dims::new(lens).unwrap();
                 let stream = again.take_over(&dims, &chunk, &back, 1 + n as u32 % 2).unwrap();
-                assert!(crate::decompress(&stream).unwrap() == back, "{dtype:?} {lens:?} {mode:?}");
+                assert!(crate::decompress(&stream).unwrap() == back, "{dtype:?} {lens:?} {bound:?}");
                 let tiles = again.in_tiles(&dims, &chunk).unwrap();
-                assert!(tiles.is_none() || mode == Mode::Rate);
+                assert!(tiles.is_none() || bound.mode() == Mode::Rate);
                 assert!(tiles.is_none_or(|stream| crate::decompress(&stream).unwrap() == back), "{dtype:?} {lens:?}");
                 // Reversible tiles of these integers and floats are larger than what was taken.
-                if mode == Mode::Rate && bound < 8.0 && lens.len() == 2 && lens[0] == 130 {
+                if bound == Bound::Rate(7.0) && lens.len() == 2 && lens[0] == 130 {
                     assert!(again.in_tiles(&dims, &chunk).unwrap().is_some());
                     assert!(again.in_tiles(&dims, &chunk[..chunk.len() / 2]).is_err());
                     assert!(stream.len() < chunk.len() + chunk.len() / 5 + 400, "{} {}", stream.len(), chunk.len());
@@ -508,22 +503,22 @@ mod tests {
         let mut values = vec![1.5f32; 64];
         values[3] = -9999.0;
         let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-        let p = params(DType::F32, Mode::Precision, 8.0);
+        let p = params(DType::F32, Bound::Precision(8));
         let chunks = Chunks::new(&p, &lens).unwrap();
         assert!(chunks.encode(&p, &bytes(&values)).unwrap().is_some());
         let missing = crate::MissingValues::of(&[crate::MissingValue::Number(-9999.0)]).unwrap();
         assert!(chunks.encode(&Params { missing, ..p }, &bytes(&values)).unwrap().is_none());
-        let p = params(DType::F32, Mode::Abs, 1e-3);
+        let p = params(DType::F32, Bound::Abs(1e-3));
         values[3] = 1e30;
         assert!(Chunks::new(&p, &lens).unwrap().encode(&p, &bytes(&values)).unwrap().is_none());
         values[3] = f32::NAN;
         assert!(Chunks::new(&p, &lens).unwrap().encode(&p, &bytes(&values)).unwrap().is_none());
-        let p = params(DType::F32, Mode::Lossless, 0.0);
+        let p = params(DType::F32, Bound::Lossless);
         let chunk = Chunks::new(&p, &lens).unwrap().encode(&p, &bytes(&values)).unwrap().unwrap();
         assert!(Chunks::new(&p, &lens).unwrap().decode(&chunk).unwrap() == bytes(&values));
         for (p, lens) in [
-            (params(DType::F32, Mode::Rel, 0.1), &lens[..]),
-            (params(DType::U8, Mode::Lossless, 0.0), &lens),
+            (params(DType::F32, Bound::Rel(0.1)), &lens[..]),
+            (params(DType::U8, Bound::Lossless), &lens),
             (p, &[1, 1]),
         ] {
             assert!(Chunks::new(&p, lens).is_err(), "{lens:?}");
@@ -542,9 +537,8 @@ mod tests {
         let (mut read, mut restored) = (0, 0);
         for round in 0..if cfg!(miri) { 4 } else { 2000 } {
             let dtype = TYPES[round % 4];
-            let (mode, bound) =
-                [(Mode::Lossless, 0.0), (Mode::Rate, 9.0), (Mode::Precision, 11.0), (Mode::Rate, 3.5)][round / 4 % 4];
-            let p = params(dtype, mode, bound);
+            let bounds = [Bound::Lossless, Bound::Rate(9.0), Bound::Precision(11), Bound::Rate(3.5)];
+            let p = params(dtype, bounds[round / 4 % 4]);
             let chunks = Chunks::new(&p, &lens).unwrap();
             let mut words = chunks.words().unwrap();
             let mut chunk = chunks.encode(&p, &numbers(dtype, 990)).unwrap().unwrap();

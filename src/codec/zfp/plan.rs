@@ -7,7 +7,7 @@ use crate::codec::promise;
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 
 /// Parameters of every tile of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -28,18 +28,19 @@ impl Plan {
     /// From what the user asks for (checked). The header lacks its length.
     pub fn for_encoding(params: &Params, layout: &Layout) -> Result<(Plan, Header)> {
         let axes = Axes::new(layout)?;
-        let coding = match params.mode {
+        let coding = match params.bound {
             _ if params.has_few_values() => Coding::Reversible,
-            Mode::Abs if params.bound > 0.0 => {
-                Coding::Accuracy(ZfpConfig::fixed_accuracy(params.bound).min_exp() as i16)
-            }
-            Mode::Rate => Coding::Rate(block_bits(params, &axes)?),
-            Mode::Precision => Coding::Precision(params.bound as u16),
+            Bound::Abs(abs) if abs > 0.0 => Coding::Accuracy(ZfpConfig::fixed_accuracy(abs).min_exp() as i16),
+            Bound::Rate(rate) => Coding::Rate(block_bits(params.dtype, rate, &axes)?),
+            Bound::Precision(bits) => Coding::Precision(bits as u16),
             _ => Coding::Reversible,
         };
-        let abs_bound = if matches!(coding, Coding::Accuracy(_)) { params.bound } else { 0.0 };
+        let abs_bound = if matches!(coding, Coding::Accuracy(_)) { params.bound.number() } else { 0.0 };
         let header = Header { word: coding.to_bytes(), abs_bound, ..promise::header(params, layout, CODEC_ZFP) };
-        Ok((Plan { layout: *layout, axes, big_endian: params.big_endian, coding, bound: params.bound }, header))
+        Ok((
+            Plan { layout: *layout, axes, big_endian: params.big_endian, coding, bound: params.bound.number() },
+            header,
+        ))
     }
 
     /// From a stream's verified header.
@@ -60,18 +61,18 @@ impl Plan {
 }
 
 /// The bits of a block at a fixed rate, as the C library rounds them.
-fn block_bits(params: &Params, axes: &Axes) -> Result<u16> {
+fn block_bits(dtype: DType, rate: f64, axes: &Axes) -> Result<u16> {
     let dims = match axes.count() {
         1 => ZfpDimensionality::D1,
         2 => ZfpDimensionality::D2,
         3 => ZfpDimensionality::D3,
         _ => ZfpDimensionality::D4,
     };
-    let config = scalar(params.dtype)
-        .and_then(|scalar| ZfpConfig::fixed_rate(params.bound, scalar, dims, ZfpStreamAlignment::Unaligned).ok());
+    let config =
+        scalar(dtype).and_then(|scalar| ZfpConfig::fixed_rate(rate, scalar, dims, ZfpStreamAlignment::Unaligned).ok());
     match config {
         Some(config) => Ok(config.max_bits() as u16),
-        None => fail!(InvalidBound, "rate {} leaves a block of 4^{} elements no bit", params.bound, axes.count()),
+        None => fail!(InvalidBound, "rate {rate} leaves a block of 4^{} elements no bit", axes.count()),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::codec::gpu::{GpuCodec, Part};
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::Batch;
@@ -104,7 +104,7 @@ impl GpuCodec for Toy {
             );
         };
         let scratch = session.allocate(scratch_bytes)?;
-        let bound = if params.mode == Mode::Abs { params.bound } else { 0.0 };
+        let bound = if let Bound::Abs(bound) = params.bound { bound } else { 0.0 };
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
         unsafe {
             let batch = arrays.tell(kernels.list, kernels.encode, |_| 1)?;
@@ -118,7 +118,7 @@ impl GpuCodec for Toy {
                 scratch_of_tile: of_tile,
                 rank: layout.shape.dims.rank() as u32,
                 dtype: params.dtype as u32,
-                mode: params.mode as u32,
+                mode: params.bound.mode() as u32,
                 big_endian: params.big_endian.into(),
             };
             kernels.encode.launch(session, kernels.encode.blocks(batch.count.into()), &args)?;

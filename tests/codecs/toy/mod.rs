@@ -11,7 +11,7 @@ use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::{filled, reserve};
-use crate::params::{Mode, Params};
+use crate::params::{Bound, Mode, Params};
 use crate::primitives::stream::{self, StreamingStores};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 
@@ -75,12 +75,15 @@ impl CpuCodec for Toy {
         dst: &mut [u8],
         encoding: cpu::Encoding,
     ) -> Result<usize> {
-        let bound = if params.mode == Mode::Abs && !params.has_few_values() { params.bound } else { 0.0 };
+        let bound = match params.bound {
+            Bound::Abs(bound) if !params.has_few_values() => bound,
+            _ => 0.0,
+        };
         let step = step_for(bound);
         let mut header = Header {
             layout: *layout,
             codec: ID,
-            mode: params.mode,
+            mode: params.bound.mode(),
             profile: params.profile,
             big_endian: params.big_endian,
             more: false,

@@ -60,7 +60,7 @@ impl<'a> Files<'a> {
         let limit = if promise.is_by_chunk() { 0.0 } else { promise.limit(&new, &block)? };
         let values = values(&old, &new, &block, &promise, limit)?;
         let largest = values.original.iter().zip(&values.restored).map(|(v, r)| (r - v).abs()).fold(0.0, f64::max);
-        let scale = Scale::new(if limit > 0.0 { promise.mode } else { sleek::Mode::Lossless }, largest);
+        let scale = Scale::new(if limit > 0.0 { promise.bound.mode() } else { sleek::Mode::Lossless }, largest);
         let mut view = View::new(&block.count, &vec![0; block.count.len()], SMALL);
         view.add(&values, &scale);
         Ok(Some(match &view {

@@ -7,7 +7,7 @@ use crate::codec::compress;
 use crate::codec::predict::format::Rule;
 use crate::container::{Dims, Header, Index};
 use crate::dtype::DType;
-use crate::params::{Mode, Params, Profile};
+use crate::params::{Bound, Params, Profile};
 
 /// The bytes of each tile's body, if all are predicted in one way.
 fn tiles(params: &Params, data: &[u8], way: Option<Way>) -> Vec<usize> {
@@ -45,8 +45,12 @@ fn the_choice_is_near_the_best() {
         data.truncate(lens[0] as usize * row);
         let dims = Dims::new(&lens).unwrap();
         for bound in [1e-2, 1e-3, 1e-4] {
-            let params =
-                Params { dims, profile: Profile::Small, threads: 1, ..Params::new(dtype).with_bound(Mode::Noa, bound) };
+            let params = Params {
+                dims,
+                profile: Profile::Small,
+                threads: 1,
+                ..Params::new(dtype).with_bound(Bound::noa(bound))
+            };
             let chosen = tiles(&params, &data, None);
             let tried: Vec<_> = ways().map(|way| tiles(&params, &data, Some(way))).collect();
             let best = (0..chosen.len()).map(|t| tried.iter().map(|sizes| sizes[t]).min().unwrap());

@@ -17,7 +17,7 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::exec::{Isa, Level as Processor};
-use crate::params::{Mode, Params, Profile};
+use crate::params::{Bound, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{F16, F32, F64, Int};
 
@@ -155,16 +155,16 @@ fn compare<E: Multiple, P: Level>(
     }
 }
 
-fn check<E: Multiple, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
+fn check<E: Multiple, P: Level>(p: P, dtype: DType, bounds: &[Bound]) {
     let mut random = Random(1);
     // As tests/common has it: half of the cases do, in an emulator at the least.
     let is_short = std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty());
-    for (mode, bound) in modes {
+    for bound in bounds {
         for (k, lens) in SHAPES.into_iter().enumerate() {
             let big_endian = k % 3 == 1;
             let dims = Dims::new(lens).unwrap();
             let params = Params { profile: Profile::Small, dims, big_endian, ..Params::new(dtype) };
-            let params = params.with_bound(*mode, *bound);
+            let params = params.with_bound(*bound);
             let shape = Predict.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();
             for kind in (0..9).filter(|kind| !is_short || (kind + k as u64).is_multiple_of(2)) {
@@ -215,7 +215,7 @@ fn groups_cost_alike<P: Level>(p: P) {
 
 fn all_types<P: Level>(p: P) {
     groups_cost_alike(p);
-    let bounds = [(Mode::Abs, 0.1), (Mode::Abs, 1e-3), (Mode::Noa, 1e-6), (Mode::Rel, 1e-2), (Mode::Lossless, 0.0)];
+    let bounds = [Bound::Abs(0.1), Bound::Abs(1e-3), Bound::noa(1e-6), Bound::Rel(1e-2), Bound::Lossless];
     check::<F32, P>(p, DType::F32, &bounds);
     check::<F64, P>(p, DType::F64, &bounds);
     check::<F16, P>(p, DType::F16, &[bounds[0], bounds[1], bounds[4]]);

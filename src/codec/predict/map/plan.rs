@@ -48,7 +48,7 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
-            bound: params.bound,
+            bound: params.bound.number(),
         };
         for bits in layout.shape.missing.bits() {
             let collides = match &plan.bins {
