@@ -16,7 +16,7 @@ F32, F64, F16 and BF16; all others come back bit for bit.";
 
 /// Compress an array, given as the plain bytes of its elements or an NPY file, or a safetensors file
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)))]
+#[command(after_help = AFTER_HELP, mut_group("BoundArgs", |group| group.required(false)))]
 pub struct Args {
     /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: that of
     /// an NPY file, else what the name of IN ends in]

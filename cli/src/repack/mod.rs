@@ -51,7 +51,7 @@ Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an
 #[derive(clap::Args, Clone)]
 #[command(
     after_help = AFTER_HELP,
-    mut_group("Bound", |group| group.required(false)),
+    mut_group("BoundArgs", |group| group.required(false)),
     mut_arg("noa", |noa| noa.help(NOA_HELP))
 )]
 pub struct Args {
