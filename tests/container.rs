@@ -189,7 +189,8 @@ fn chunks_that_are_not_touched_are_not_decoded() {
                 assert!(is_met || part == whole[first as usize * size..][..part.len()], "{count} from {first}");
             }
         }
-        assert!(met > 3 && passed > 50, "{params:?}: {met} met, {passed} passed by");
+        let hint = "no body could be damaged if all are raw or constant";
+        assert!(met > 3 && passed > 50, "{params:?}: {met} met, {passed} passed by; {hint}");
     }
 }
 

@@ -198,9 +198,10 @@ impl<'a> IndexMut<'a> {
         self.layout
     }
 
-    /// Enters the body of chunk `c`.
+    /// Enters the body of chunk `c`; its bytes are whole units.
     pub fn set_chunk(&mut self, c: usize, kind: Kind, body_bytes: usize) {
         let entries = self.layout.shape.entries;
+        debug_assert!(body_bytes.is_multiple_of(entries.unit()), "a body has {body_bytes} bytes, not whole units");
         let entry = (kind as u32) << entries.kind_shift() | (body_bytes / entries.unit()) as u32;
         let at = self.layout.entries_at() + c * entries.entry_bytes();
         match entries {
