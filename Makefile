@@ -19,7 +19,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
 
 build: ## the library, plugin and command, optimized
 	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)

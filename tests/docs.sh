@@ -33,6 +33,10 @@ if [[ $found != *"at most 1000 are allowed"* || $found != *"words in README.md: 
     exit 1
 fi
 
+# make help lists each target that says what it does.
+listed=$(make -s help | wc -l) explained=$(grep -cE '^[^[:space:]]+:.*## ' Makefile)
+[ "$listed" = "$explained" ] || { echo "docs: make help lists $listed targets of $explained" >&2 && exit 1; }
+
 # The tables of pages are what docs/results make, and figures older than their code have the mark.
 python3 benches/report/report.py check
 python3 benches/report/test_report.py -q
