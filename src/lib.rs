@@ -8,8 +8,8 @@
 //! - **An array** is a slice of bytes: its elements one after the other, little-endian, the last dimension fastest.
 //!   [`Params::dims`] tells its shape; without it the array has one dimension.
 //! - **A bound** of [`Bound::Abs`] is in the unit of the values. That of [`Bound::Noa`] is a part of the value range,
-//!   that of [`Bound::Rel`] a part of each value. It holds for every value. NaN, infinities and missing values come back
-//!   bit for bit.
+//!   that of [`Bound::Rel`] a part of each value. It holds for every value. NaN, infinities and missing values come
+//!   back bit for bit.
 //! - **A stream** says itself what it holds: [`inspect`] tells without decoding, [`decompress`] needs nothing else.
 //! - **An error** has a [`Kind`] for programs and a message that names the value at fault. No input makes a call panic.
 //!

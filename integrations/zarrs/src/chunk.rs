@@ -58,8 +58,8 @@ impl Chunk {
     /// What a request means for this chunk of an array with this fill value.
     pub fn params(&self, request: &Params, fill_value: &FillValue) -> sleek::Result<Params> {
         let mut params = Params { dtype: self.dtype, big_endian: BIG_ENDIAN, ..request.clone() };
-        let zfp_has =
-            matches!(params.bound, Bound::Rate(_) | Bound::Precision(_)) && matches!(self.dtype, DType::I32 | DType::I64);
+        let zfp_has = matches!(params.bound, Bound::Rate(_) | Bound::Precision(_))
+            && matches!(self.dtype, DType::I32 | DType::I64);
         if !(self.dtype.is_float() || zfp_has) {
             // What can have no bound keeps every bit, and with it any.
             let profile = request.profile;
