@@ -284,8 +284,10 @@ fn the_samples_have_masked_chunks_and_extensions() {
     for codec in REGISTRY {
         let of_codec = |stream: &&Vec<u8>| stream[8] == codec.id();
         let samples = samples();
-        assert!(samples.iter().filter(of_codec).any(|stream| sleek::inspect(stream).unwrap().chunks[3] > 0));
-        assert!(samples.iter().filter(of_codec).any(|stream| stream[11] & 8 != 0));
+        let is_masked = |stream: &Vec<u8>| sleek::inspect(stream).unwrap().chunks[3] > 0;
+        let is_extended = |stream: &Vec<u8>| stream[11] & 8 != 0;
+        assert!(samples.iter().filter(of_codec).any(is_masked), "{}: no masked chunk; are all raw?", codec.name());
+        assert!(samples.iter().filter(of_codec).any(is_extended), "{}: no extension", codec.name());
     }
 }
 
