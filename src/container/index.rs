@@ -217,3 +217,19 @@ impl<'a> IndexMut<'a> {
         self.head[r + 8..r + 16].copy_from_slice(&checksum.to_le_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    /// An entry counts units: what it cut off would move every body behind.
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "a body has 17 bytes, not whole units"]
+    fn a_body_is_whole_units() {
+        let layout = Layout::new(DType::F32, 100).unwrap();
+        let mut head = vec![0; layout.bodies_at()];
+        IndexMut::new(&layout, &mut head).set_chunk(0, Kind::Packed, 17);
+    }
+}
