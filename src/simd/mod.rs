@@ -15,6 +15,10 @@ macro_rules! instructions {
 
 /// A function as it is compiled for a level.
 macro_rules! compiled_for {
+    (Scalar, $function:item) => {
+        #[inline(never)]
+        $function
+    };
     (Avx2, $function:item) => {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma")]
         $function
@@ -25,6 +29,7 @@ macro_rules! compiled_for {
         $function
     };
     (Neon, $function:item) => {
+        #[inline(never)]
         #[target_feature(enable = "neon")]
         $function
     };
@@ -58,7 +63,6 @@ pub mod sums;
 pub mod vec;
 pub mod word;
 
-use crate::exec::Isa;
 #[cfg(target_arch = "aarch64")]
 use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -176,7 +180,6 @@ macro_rules! level {
             fn run<T: Compiled<$token>>(self, task: T) -> T::Done {
                 compiled_for!(
                     $token,
-                    #[inline(never)]
                     fn run<T: Compiled<$token>>(p: $token, task: T) -> T::Done {
                         task.run(p)
                     }
@@ -210,34 +213,6 @@ impl Arithmetic for Avx512 {
 #[cfg(target_arch = "aarch64")]
 impl Arithmetic for Neon {
     const HAS_FMA: bool = true;
-}
-
-/// Does a task at the best level with vectors that the processor consents to; gives it back if that has none.
-#[cfg(target_arch = "x86_64")]
-pub fn run_by_vectors<D, T>(isa: Isa, task: T) -> Result<D, T>
-where
-    T: Compiled<Avx512, Done = D> + Compiled<Avx2, Done = D>,
-{
-    match (Avx512::of(isa), Avx2::of(isa)) {
-        (Some(p), _) => Ok(p.run(task)),
-        (None, Some(p)) => Ok(p.run(task)),
-        (None, None) => Err(task),
-    }
-}
-
-/// Does a task at the best level with vectors that the processor consents to; gives it back if that has none.
-#[cfg(target_arch = "aarch64")]
-pub fn run_by_vectors<D, T: Compiled<Neon, Done = D>>(isa: Isa, task: T) -> Result<D, T> {
-    match Neon::of(isa) {
-        Some(p) => Ok(p.run(task)),
-        None => Err(task),
-    }
-}
-
-/// Gives a task back: no level has vectors.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn run_by_vectors<T: Compiled<Scalar>>(_: Isa, task: T) -> Result<T::Done, T> {
-    Err(task)
 }
 
 #[cfg(test)]

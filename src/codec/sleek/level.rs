@@ -1,7 +1,5 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
-use std::marker::PhantomData;
-
 use super::buffers::Buffers;
 use super::decode::Spare;
 use super::encode::Verdict;
@@ -15,75 +13,82 @@ use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
-use crate::simd::{self, Compiled, Level, Scalar};
+use crate::simd::{Scalar, compiled_for};
 
-/// Evaluates an expression for the element type of a plan and the words of its subchunks. Integers go as floats of
-/// their size do whose bits are to be kept, so that no code is made for them alone: it would be a tenth of the library.
+/// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits
+/// are to be kept, so that no code is made for them alone: it would be a tenth of the library.
 macro_rules! by_dtype {
-    ($plan:expr, $e:ident, $s:ident => $body:expr) => {{
-        macro_rules! of {
-            ($element:ty, $words:literal) => {{
-                type $e = $element;
-                const $s: usize = $words;
-                $body
-            }};
-        }
+    ($plan:expr $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
+        use $f as f;
         match $plan.dtype {
-            DType::F32 | DType::I32 | DType::U32 => of!(F32, 128),
-            DType::F64 | DType::I64 | DType::U64 => of!(F64, 64),
-            DType::F16 => of!(F16, 256),
-            DType::BF16 | DType::I16 | DType::U16 => of!(BF16, 256),
-            DType::I8 | DType::U8 => of!(Int<u8>, 512),
+            DType::F32 | DType::I32 | DType::U32 => f::<F32, 128, _ $(, $past)?>($($arg),*),
+            DType::F64 | DType::I64 | DType::U64 => f::<F64, 64, _ $(, $past)?>($($arg),*),
+            DType::F16 => f::<F16, 256, _ $(, $past)?>($($arg),*),
+            DType::BF16 | DType::I16 | DType::U16 => f::<BF16, 256, _ $(, $past)?>($($arg),*),
+            DType::I8 | DType::U8 => f::<Int<u8>, 512, _ $(, $past)?>($($arg),*),
         }
     }};
 }
 
+/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
+/// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others. They are no
+/// tasks: of arguments the compiler knows that nothing else leads to their bytes, and of a task's fields it does not.
+macro_rules! chunk_coders {
+    ($name:ident, $level:tt) => {
+        mod $name {
+            use super::*;
+
+            compiled_for! { $level,
+                pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+                    p: P,
+                    plan: &Plan,
+                    buffers: &mut Buffers,
+                    data: Data,
+                    stores: StreamingStores,
+                    out: &mut [u8],
+                ) -> (Kind, usize, Verdict) {
+                    encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
+                }
+            }
+
+            compiled_for! { $level,
+                pub fn decode<
+                    E: Element,
+                    const S: usize,
+                    P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
+                    const PAST_CACHES: bool,
+                >(
+                    p: P,
+                    plan: &Plan,
+                    kind: Kind,
+                    body: Body,
+                    ahead: &[u8],
+                    spare: &mut Spare,
+                    out: &mut [u8],
+                ) -> Result<()> {
+                    decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
+                }
+            }
+        }
+    };
+}
+
+chunk_coders!(scalar, Scalar);
+#[cfg(target_arch = "aarch64")]
+chunk_coders!(neon, Neon);
+#[cfg(target_arch = "x86_64")]
+chunk_coders!(avx2, Avx2);
+#[cfg(target_arch = "x86_64")]
+chunk_coders!(avx512, Avx512);
+
 /// Encodes a chunk; see `ChunkCodec::encode`.
-struct Encode<'a, E, const S: usize> {
-    plan: &'a Plan,
-    buffers: &'a mut Buffers,
-    data: Data<'a>,
-    stores: StreamingStores<'a>,
-    out: &'a mut [u8],
-    element: PhantomData<E>,
-}
-
-impl<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>> Compiled<P> for Encode<'_, E, S> {
-    type Done = (Kind, usize, Verdict);
-
-    #[inline(always)]
-    fn run(self, p: P) -> Self::Done {
-        encode::chunk::<E, S, P>(p, self.plan, self.buffers, self.data, self.stores, self.out)
-    }
-}
-
-/// Decodes a chunk; see `ChunkCodec::decode`.
-struct Decode<'a, E, const S: usize, const PAST_CACHES: bool> {
-    plan: &'a Plan,
-    kind: Kind,
-    body: Body<'a>,
-    ahead: &'a [u8],
-    spare: &'a mut Spare,
-    out: &'a mut [u8],
-    element: PhantomData<E>,
-}
-
-impl<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool> Compiled<P>
-    for Decode<'_, E, S, PAST_CACHES>
-{
-    type Done = Result<()>;
-
-    #[inline(always)]
-    fn run(self, p: P) -> Result<()> {
-        let Decode { plan, kind, body, ahead, spare, out, .. } = self;
-        decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
-    }
-}
-
-/// See `Encode`.
 pub fn encode(
     isa: Isa,
     plan: &Plan,
@@ -92,13 +97,27 @@ pub fn encode(
     stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize, Verdict) {
-    by_dtype!(plan, E, S => {
-        let task = Encode::<E, S> { plan, buffers, data, stores, out, element: PhantomData };
-        simd::run_by_vectors(isa, task).unwrap_or_else(|task| Scalar.run(task))
-    })
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx512::of(isa) {
+        // SAFETY: the processor has the level, as the token says.
+        return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx2::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out) };
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = isa;
+    by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
 }
 
-/// See `Decode`.
+/// Decodes a chunk; see `ChunkCodec::decode`.
 pub fn decode<const PAST_CACHES: bool>(
     isa: Isa,
     plan: &Plan,
@@ -108,13 +127,32 @@ pub fn decode<const PAST_CACHES: bool>(
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
-    by_dtype!(plan, E, S => {
-        let task = Decode::<E, S, PAST_CACHES> { plan, kind, body, ahead, spare, out, element: PhantomData };
-        // One form of the scalar code is enough: few processors are without a level of their own.
-        simd::run_by_vectors(isa, task).unwrap_or_else(|Decode { spare, out, .. }| {
-            Scalar.run(Decode::<E, S, false> { plan, kind, body, ahead, spare, out, element: PhantomData })
-        })
-    })
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx512::of(isa) {
+        // SAFETY: the processor has the level, as the token says.
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx2::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out) };
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        let _ = isa;
+        by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
+    }
+    // Where few processors are without a level of their own, one form of the scalar code is enough.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        const PAST: bool = false;
+        by_dtype!(plan, PAST; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
+    }
 }
 
 /// Header and descriptors of a packed chunk.

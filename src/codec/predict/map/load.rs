@@ -54,8 +54,10 @@ impl<E: Multiple> Task for Quantize<'_, E> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
+        // Copied, so that the compiler knows that nothing written changes them.
+        let bins = *self.bins;
         let (whole, rest) = self.words.as_chunks_mut::<64>();
-        whole.iter_mut().for_each(|words| self.bins.encode::<E, 64>(words));
-        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| self.bins.encode::<E, 1>(word));
+        whole.iter_mut().for_each(|words| bins.encode::<E, 64>(words));
+        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| bins.encode::<E, 1>(word));
     }
 }

@@ -78,10 +78,12 @@ impl<E: Multiple> ByLevel for ShortenBins<'_, E> {
 
     #[inline(always)]
     fn run<P: Simd<M>, const M: usize>(self, _: P) -> ShortBins<E::Word> {
+        // Copied, so that the compiler knows that nothing written changes them.
+        let bins = *self.bins;
         // Asked before the loop: within it whatever is loaded is turned around with a mask.
         match self.plan.big_endian {
-            true => shorten_bins::<E, true>(self.plan, self.bins, self.data, self.short),
-            false => shorten_bins::<E, false>(self.plan, self.bins, self.data, self.short),
+            true => shorten_bins::<E, true>(self.plan, &bins, self.data, self.short),
+            false => shorten_bins::<E, false>(self.plan, &bins, self.data, self.short),
         }
     }
 }
