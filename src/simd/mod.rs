@@ -46,7 +46,10 @@ macro_rules! by {
             $crate::exec::$level::of($isa).map(|_| unsafe { run($($arg),*) })
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let done: Option<$r> = None;
+        let done: Option<$r> = {
+            let _ = ($isa, $(&$arg),*);
+            None
+        };
         done
     }};
 }
