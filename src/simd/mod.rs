@@ -54,6 +54,7 @@ macro_rules! by {
     }};
 }
 
+mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -70,16 +71,9 @@ pub mod word;
 use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
+pub use arithmetic::Arithmetic;
 use lanes::{ByLevel, Lanes};
 pub(crate) use {by, compiled_for};
-
-/// What a level offers for the arithmetic of quantizers; every one gives the same results.
-pub trait Arithmetic {
-    /// Whether it has fused multiplication and addition.
-    const HAS_FMA: bool = false;
-    /// Whether it compares numbers of f64 faster than words of 64 bits.
-    const CLAMPS_F64: bool = false;
-}
 
 /// A level. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {
@@ -201,23 +195,6 @@ level!(Avx512, avx512::REGISTERS);
 #[cfg(target_arch = "aarch64")]
 level!(Neon, neon::REGISTERS);
 
-#[cfg(target_arch = "x86_64")]
-impl Arithmetic for Avx2 {
-    const HAS_FMA: bool = true;
-    // There is no least or largest of 64-bit words.
-    const CLAMPS_F64: bool = true;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Arithmetic for Avx512 {
-    const HAS_FMA: bool = true;
-}
-
-#[cfg(target_arch = "aarch64")]
-impl Arithmetic for Neon {
-    const HAS_FMA: bool = true;
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -250,7 +227,11 @@ mod tests {
         assert!(of_avx2.contains("fma") && of_avx512.contains("gfni"), "{of_avx2:?} {of_avx512:?}");
         let (mut all, mut seen) = (Vec::new(), 0);
         sources(&src, &mut all);
-        for line in all.iter().flat_map(|source| source.lines()).filter(|line| line.contains("#[target_feature(")) {
+        for line in all
+            .iter()
+            .flat_map(|source| source.lines())
+            .filter(|line| line.trim_start().starts_with("#[target_feature("))
+        {
             let enabled = quoted(line);
             let is_higher = enabled.iter().any(|feature| of_avx512.contains(feature));
             let may = |feature: &&str| of_avx2.contains(feature) || is_higher && of_avx512.contains(feature);

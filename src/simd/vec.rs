@@ -1,6 +1,6 @@
 //! Vectors of 32-bit numbers, as each SIMD level has them.
 
-use super::Arithmetic;
+use super::arithmetic::Arithmetic;
 use super::word::Word;
 
 /// Numbers side by side, in as many registers as have room for them.
