@@ -62,6 +62,7 @@ mod rooms;
 pub mod route;
 #[doc(hidden)]
 pub mod runtime;
+mod simd;
 pub mod text;
 
 use exec::ExecOptions;

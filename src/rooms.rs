@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use imports::{circles, sources, uses};
 
 /// From the doors to what everything stands on.
-const ROOMS: [&[&str]; 15] = [
+const ROOMS: [&[&str]; 16] = [
     &["api"],
     &["advise"],
     &["route", "text"],
@@ -20,6 +20,7 @@ const ROOMS: [&[&str]; 15] = [
     &["primitives"],
     &["bound"],
     &["mode"],
+    &["simd"],
     &["exec"],
     &["host"],
     &["dtype"],

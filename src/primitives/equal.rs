@@ -1,9 +1,9 @@
 //! Which elements of a run have given bits. Elements are words of 2, 4 or 8 bytes, as they lie in memory.
 
-use super::word::Word;
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Level;
+use crate::simd::word::Word;
 
 /// Whether any element of `bytes`, words of `size` bytes, has the bits of `value`.
 #[inline]
@@ -96,18 +96,9 @@ fn by_words<W: Word>(bytes: &[u8], value: u64, mask: &mut [u64], whole: impl Fn(
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
-    use std::arch::asm;
     use std::arch::x86_64::*;
 
-    /// The same vector, of which the compiler no longer knows where it comes from: what it is made of stays one load,
-    /// and a loop that copies it does not become two.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub fn opaque(mut v: __m512i) -> __m512i {
-        // SAFETY: there is no instruction in it.
-        unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
-        v
-    }
+    use crate::simd::avx512::opaque;
 
     /// The two functions for one width of words.
     macro_rules! words {

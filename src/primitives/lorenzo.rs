@@ -4,7 +4,7 @@
 //! A box has lengths [x, y, z]; x runs fastest. Its differences along a set of axes leave those elements alone whose
 //! coordinates along all axes of the set are 0. Of these, the face, differences along the other axes are taken.
 
-use super::word::Word;
+use crate::simd::word::Word;
 
 /// The axes x, y and z; a set of axes has bit a for axis a.
 pub const AXES: usize = 3;

@@ -4,8 +4,7 @@
 use super::range::{Ends, value_range};
 use crate::dtype::DType;
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::simd::by;
 
 /// The most values that are found one after the other at the ends of an array: what is found first may hide another.
 pub const ROUNDS: u32 = 2;
@@ -54,23 +53,15 @@ pub fn count(dtype: DType, big_endian: bool, value: f64, bytes: &[u8]) -> usize 
     let bits = turned(dtype.nearest(value));
     let other = if value == 0.0 { turned(dtype.nearest(-value)) } else { bits };
     for piece in bytes.chunks(PIECE) {
-        seen += match Isa::best().level() {
-            // SAFETY: the processor has consented.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 | Level::Avx2 => unsafe { equal_avx2(size, piece, bits, other) },
-            _ => equal_of(size, piece, bits, other),
-        };
+        let done = by!(Avx2, Isa::best(), |size: usize, piece: &[u8], bits: u64, other: u64| -> usize {
+            equal_of(size, piece, bits, other)
+        });
+        seen += done.unwrap_or_else(|| equal_of(size, piece, bits, other));
         if seen > 1 {
             break;
         }
     }
     seen.min(2)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn equal_avx2(size: usize, bytes: &[u8], a: u64, b: u64) -> usize {
-    equal_of(size, bytes, a, b)
 }
 
 #[inline(always)]

@@ -5,11 +5,8 @@ pub mod equal;
 pub mod gaps;
 pub mod lorenzo;
 pub mod marks;
-#[cfg(target_arch = "aarch64")]
-pub mod neon;
 pub mod quantize;
 pub mod range;
 pub mod rans;
 pub mod round;
 pub mod stream;
-pub mod word;

@@ -11,9 +11,10 @@
 //! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered, but for the
 //! product of a bin and the step, which is exact either way.
 
-use super::word::Word;
 use crate::bound::Step;
 use crate::dtype::DType;
+use crate::simd::word::Word;
+use crate::simd::{Arithmetic, Scalar};
 
 /// Parameters for one stream, in both widths of arithmetic.
 #[derive(Clone, Copy, Debug)]
@@ -172,14 +173,6 @@ fn small_f64(q: &Quantizer, v: f64, reference: u64) -> u16 {
     (biased.to_bits() as u16).wrapping_sub(zero as u16)
 }
 
-/// What a level of instructions offers for the arithmetic of quantizers; every one gives the same results.
-pub trait Arithmetic {
-    /// Whether it has fused multiplication and addition.
-    const HAS_FMA: bool = false;
-    /// Whether it compares numbers of f64 faster than words of 64 bits.
-    const CLAMPS_F64: bool = false;
-}
-
 /// What a codec needs of an element type.
 pub trait Element: Send + Sync + 'static {
     /// The word of the element's width.
@@ -250,11 +243,6 @@ pub fn decode<E: Element, L: Arithmetic>(q: &Quantizer, x: E::Word) -> E::Word {
     if magnitude >= E::Word::from_u64(q.k) { far } else { E::value::<L>(q, x) }
 }
 
-/// The arithmetic of any machine.
-pub struct Plain;
-
-impl Arithmetic for Plain {}
-
 /// The bin whose value is equal to an element, if there is one.
 pub fn bin_of(dtype: DType, q: &Quantizer, bits: u64) -> Option<u64> {
     match dtype {
@@ -273,7 +261,7 @@ fn bin_of_element<E: Element>(q: &Quantizer, bits: u64) -> Option<u64> {
         return None;
     }
     let bin = E::bin(q, E::Word::from_u64(bits));
-    let value = E::value::<Plain>(q, bin).to_u64();
+    let value = E::value::<Scalar>(q, bin).to_u64();
     // Both zeros are equal.
     let is_bin = bin.magnitude().to_u64() < q.k;
     (is_bin && (value == bits || magnitude == 0 && value == 0)).then_some(bin.to_u64())
@@ -463,8 +451,10 @@ mod tests {
         let q = Quantizer::new(DType::F64, Step { w: 5, j: -3 }, 2.6 * bound::exp2(-3));
         let small = |v: f64, reference: i64| {
             let (bits, reference) = (v.to_bits(), reference as u64);
-            let [words, numbers] =
-                [F64::certain_small::<Plain>(&q, bits, reference), F64::certain_small::<Clamping>(&q, bits, reference)];
+            let [words, numbers] = [
+                F64::certain_small::<Scalar>(&q, bits, reference),
+                F64::certain_small::<Clamping>(&q, bits, reference),
+            ];
             (words as i16, numbers as i16)
         };
         for reference in [0, 1, -1, 40_000, -1_000_000_007, q.certain as i64 - (1 << 14) - 1] {

@@ -2,11 +2,10 @@
 
 use super::quantize::widen_f16;
 use super::stream;
-use super::word::Word;
 use crate::dtype::DType;
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::simd::by;
+use crate::simd::word::Word;
 
 /// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such
 /// element or the type is no float.
@@ -16,15 +15,20 @@ pub fn value_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) 
 
 /// The same with the instructions that `isa` consents to.
 fn value_range_with(isa: Isa, dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
-    match isa.level() {
-        // SAFETY: the processor has consented.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { value_range_avx512(dtype, big_endian, fills, bytes) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { value_range_avx2(dtype, big_endian, fills, bytes) },
-        _ => portable_range(dtype, big_endian, fills, bytes),
+    // In the other byte order, or with several fill values, loops of their own would make the library larger and, as
+    // memory sets the pace, no call faster.
+    if !big_endian && fills.len() < 2 {
+        let done = by!(Avx512, isa, |dtype: DType, fills: &[f64], bytes: &[u8]| -> Option<(f64, f64)> {
+            portable_range(dtype, false, &fills[..fills.len().min(1)], bytes)
+        });
+        if let Some(range) = done {
+            return range;
+        }
     }
+    let done = by!(Avx2, isa, |dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]| -> Option<(f64, f64)> {
+        portable_range(dtype, big_endian, fills, bytes)
+    });
+    done.unwrap_or_else(|| portable_range(dtype, big_endian, fills, bytes))
 }
 
 /// The range of two arrays from the range of each.
@@ -33,28 +37,6 @@ pub fn join(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> Option<(f64, f64)> 
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
         _ => a.or(b),
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,avx512f,avx512bw")]
-fn value_range_avx512(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
-    if is_rare(big_endian, fills) {
-        // Loops of their own would make the library larger and, as memory sets the pace, no call faster.
-        return value_range_avx2(dtype, big_endian, fills, bytes);
-    }
-    portable_range(dtype, false, &fills[..fills.len().min(1)], bytes)
-}
-
-/// The other byte order, or several fill values.
-#[cfg(target_arch = "x86_64")]
-fn is_rare(big_endian: bool, fills: &[f64]) -> bool {
-    big_endian || fills.len() > 1
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn value_range_avx2(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
-    portable_range(dtype, big_endian, fills, bytes)
 }
 
 /// The range as the compiler vectorises it for the function that it is inlined into.
@@ -202,12 +184,10 @@ fn scan<const N: usize, F: Float>(
 
 /// Whether any element lies from `low` to `high`, of floats; of types below f64 one just beside may count.
 pub fn reaches(isa: Isa, dtype: DType, big_endian: bool, (low, high): (f64, f64), bytes: &[u8]) -> bool {
-    match isa.level() {
-        // SAFETY: the processor has consented.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Avx2 => unsafe { reaches_avx2(dtype, big_endian, (low, high), bytes) },
-        _ => portable_reaches(dtype, big_endian, (low, high), bytes),
-    }
+    let done = by!(Avx2, isa, |dtype: DType, big_endian: bool, low: f64, high: f64, bytes: &[u8]| -> bool {
+        portable_reaches(dtype, big_endian, (low, high), bytes)
+    });
+    done.unwrap_or_else(|| portable_reaches(dtype, big_endian, (low, high), bytes))
 }
 
 /// The same by f64 alone, to the last bit: slower.
@@ -218,12 +198,6 @@ pub fn reaches_exactly(dtype: DType, big: bool, limits: (f64, f64), bytes: &[u8]
         DType::BF16 => any_within(bytes, big, limits, |b: u16| f64::from(f32::from_bits(u32::from(b) << 16))),
         _ => any_within(bytes, big, limits, |b: u32| f64::from(f32::from_bits(b))),
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn reaches_avx2(dtype: DType, big_endian: bool, limits: (f64, f64), bytes: &[u8]) -> bool {
-    portable_reaches(dtype, big_endian, limits, bytes)
 }
 
 #[inline(always)]
@@ -308,15 +282,16 @@ impl Watch {
 
     #[inline]
     fn look_at(&mut self, bytes: &[u8], far: bool) {
-        match self.isa.level() {
-            // SAFETY: the processor has consented.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { see_avx512(self, bytes, far) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { see_avx2(self, bytes, far) },
-            _ => self.see_portable(bytes, far),
-        }
+        let (isa, watch) = (self.isa, self);
+        let done = by!(Avx512, isa, |watch: &mut Watch, bytes: &[u8], far: bool| -> () {
+            watch.see_portable(bytes, far);
+        });
+        let done = done.or_else(|| {
+            by!(Avx2, isa, |watch: &mut Watch, bytes: &[u8], far: bool| -> () {
+                watch.see_portable(bytes, far);
+            })
+        });
+        done.unwrap_or_else(|| watch.see_portable(bytes, far));
     }
 
     #[inline(always)]
@@ -357,12 +332,9 @@ impl Watch {
 
     /// What was seen, of NaN nothing. Where there are infinities they are ends, but of f16.
     pub fn ends(&self) -> Option<Ends> {
-        match self.isa.level() {
-            // SAFETY: the processor has consented.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 | Level::Avx2 => unsafe { ends_avx2(self) },
-            _ => self.ends_portable(),
-        }
+        let watch = self;
+        let done = by!(Avx2, self.isa, |watch: &Watch| -> Option<Ends> { watch.ends_portable() });
+        done.unwrap_or_else(|| self.ends_portable())
     }
 
     #[inline(always)]
@@ -442,24 +414,6 @@ fn watch_each<W: Word, F: Float>(
         own.step(lane, (v, v));
     }
     *lanes = own;
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,avx512f,avx512bw")]
-fn see_avx512(watch: &mut Watch, bytes: &[u8], far: bool) {
-    watch.see_portable(bytes, far);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn see_avx2(watch: &mut Watch, bytes: &[u8], far: bool) {
-    watch.see_portable(bytes, far);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn ends_avx2(watch: &Watch) -> Option<Ends> {
-    watch.ends_portable()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Keeping k mantissa bits, rounded to nearest with ties to even, changes a normal number by at most 2^−(k+1) of
 //! itself.
 
-use super::word::Word;
+use crate::simd::word::Word;
 
 /// The magnitude of a word without so many bits, at least one.
 #[inline(always)]

@@ -12,7 +12,6 @@ mod predict;
 mod rest;
 mod rules;
 mod shape;
-mod simd;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
@@ -29,6 +28,7 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::Scalar;
 use body::kept::{ByWord, Decoder, Encoder};
 use body::{decode, encode, patches};
 pub use code::tables;
@@ -38,7 +38,6 @@ use map::lattice::{self, Multiple};
 use map::plan::Plan;
 use map::{decimals, ranks};
 use predict::{interpolation, lags};
-use simd::Scalar;
 
 /// The codec of this module.
 pub struct Predict;

@@ -1,7 +1,7 @@
 //! What is left of a body that is read from its front.
 
 use crate::error::{Result, fail};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// The first `n` bytes of `rest`, which shrinks by them.
 pub fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {

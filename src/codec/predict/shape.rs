@@ -3,6 +3,8 @@
 use super::format::TILE_LOG2;
 use crate::container::{Dims, MAX_RANK};
 
+/// Numbers in front of those of a tile, and behind them, that are read with them.
+pub const MARGIN: usize = 32;
 /// What a tile costs by itself, in elements at which a difference is missing.
 const TILE_COST: u64 = 256;
 /// A last dimension but one of no more elements than this is taken for the components of something, which are unlike

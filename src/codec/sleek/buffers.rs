@@ -7,8 +7,8 @@ use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::filled;
 use crate::primitives::stream::Line;
-use crate::primitives::word::Word;
 use crate::runtime::cpu::Span;
+use crate::simd::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]

@@ -38,7 +38,7 @@ use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A number for each subchunk.
 pub type PerSubchunk = [u16; SUBCHUNKS];

@@ -7,7 +7,7 @@ use super::integers::{Domain, Integers, first_of};
 use super::plan::Plan;
 use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::primitives::round;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Whether an integer of the chunk is `x`, which stands for a missing value. Few chunks are asked.
 #[cold]

@@ -2,7 +2,7 @@
 //! so that the largest numbers get the shortest codes; zeros get shorter ones still (docs/reference/codecs/sleek.md
 //! §5).
 
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Bits of the mantissa that a base has.
 const MANTISSA_BITS: u32 = 2;

@@ -13,9 +13,10 @@ use crate::container::constants::*;
 use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
 use crate::host::memory::Scratch;
-use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
+use crate::primitives::quantize::{self, Element, Quantizer};
 use crate::primitives::stream::{Line, PrefetchQueue};
-use crate::primitives::word::Word;
+use crate::simd::Arithmetic;
+use crate::simd::word::Word;
 
 /// A body that was checked, ready to be decoded.
 enum Content<'a> {

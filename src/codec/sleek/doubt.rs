@@ -4,7 +4,7 @@ use super::constants::*;
 use super::integers::load;
 use super::plan::Plan;
 use crate::primitives::quantize::{Element, Quantizer, largest_of, mantissa_and_bias};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// The exponent of the distance of neighbours of a number of this magnitude.
 #[inline(always)]

@@ -11,15 +11,15 @@ use super::pack::pack_chunk;
 use super::plan::Plan;
 use crate::codec::sleek::format::Special;
 use crate::codec::sleek::simd::Simd;
-use crate::codec::sleek::simd::scalar::Scalar;
 use crate::container::Kind;
 use crate::container::constants::*;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Int};
 use crate::primitives::range::by_halves;
 use crate::primitives::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
-use crate::primitives::word::Word;
 use crate::runtime::cpu::{Data, Span, raw};
+use crate::simd::Scalar;
+use crate::simd::word::Word;
 
 /// The least that a body takes that is not constant: a header, and what tells elements apart.
 pub const LEAST_PACKED_BYTES: usize = CHUNK_HEADER_BYTES + ALIGN;

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use crate::dtype::DType;
 use crate::primitives::range::by_halves;
 use crate::primitives::stream::Line;
-use crate::primitives::word::Word;
 use crate::runtime::cpu::Span;
+use crate::simd::word::Word;
 
 /// Some of the floats that were seen, as bits, among them the smallest and the largest one and a NaN if there was any:
 /// lines of lanes, so that vectors of them are one instruction. Levels differ in which they keep besides.
@@ -110,9 +110,10 @@ impl<W: Word> Ends<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::sleek::simd::{Simd, scalar::Scalar};
+    use crate::codec::sleek::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::exec::{Avx2, Avx512, Isa};
+    use crate::simd::Scalar;
 
     /// The largest magnitude of three subchunks so far, and the span of all.
     type Told = (Vec<u64>, Option<Span>);

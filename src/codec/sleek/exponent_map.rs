@@ -4,7 +4,7 @@
 //! The branch-free form: with t = 2x − 2^(W−e) taken as signed and u = 2·rotl(x, 1), M(x) = t ≥ 0 ? 2^(W−e+1) − 1 − u :
 //! u.
 
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// M of docs/reference/format.md for words with `e` exponent bits.
 #[inline(always)]

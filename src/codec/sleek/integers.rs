@@ -7,13 +7,13 @@ use super::ends::Ends;
 use super::plan::Plan;
 use crate::codec::sleek::format::Special;
 use crate::codec::sleek::simd::Simd;
-use crate::codec::sleek::simd::scalar::Scalar;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Quantizer, largest_of, mantissa_and_bias};
 use crate::primitives::round;
 use crate::primitives::stream::{Line, PrefetchQueue};
-use crate::primitives::word::Word;
 use crate::runtime::cpu::Data;
+use crate::simd::Scalar;
+use crate::simd::word::Word;
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;

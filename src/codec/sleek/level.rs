@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::{decode, encode};
 use crate::codec::sleek::constants::SUBCHUNKS;
 use crate::codec::sleek::format::ChunkHeader;
-use crate::codec::sleek::simd::{Simd, scalar::Scalar};
+use crate::codec::sleek::simd::Simd;
 use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -20,6 +20,7 @@ use crate::exec::{Avx2, Avx512};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
+use crate::simd::{Scalar, compiled_for};
 
 /// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits
 /// are to be kept, so that no code is made for them alone: it would be a tenth of the library.
@@ -37,58 +38,55 @@ macro_rules! by_dtype {
 }
 
 /// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
-/// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others.
-macro_rules! compiled_for {
-    ($name:ident, $how:meta) => {
+/// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others. They are no
+/// tasks: of arguments the compiler knows that nothing else leads to their bytes, and of a task's fields it does not.
+macro_rules! chunk_coders {
+    ($name:ident, $level:tt) => {
         mod $name {
             use super::*;
 
-            #[$how]
-            pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
-                p: P,
-                plan: &Plan,
-                buffers: &mut Buffers,
-                data: Data,
-                stores: StreamingStores,
-                out: &mut [u8],
-            ) -> (Kind, usize, Verdict) {
-                encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
+            compiled_for! { $level,
+                pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+                    p: P,
+                    plan: &Plan,
+                    buffers: &mut Buffers,
+                    data: Data,
+                    stores: StreamingStores,
+                    out: &mut [u8],
+                ) -> (Kind, usize, Verdict) {
+                    encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
+                }
             }
 
-            #[$how]
-            pub fn decode<
-                E: Element,
-                const S: usize,
-                P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
-                const PAST_CACHES: bool,
-            >(
-                p: P,
-                plan: &Plan,
-                kind: Kind,
-                body: Body,
-                ahead: &[u8],
-                spare: &mut Spare,
-                out: &mut [u8],
-            ) -> Result<()> {
-                decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
+            compiled_for! { $level,
+                pub fn decode<
+                    E: Element,
+                    const S: usize,
+                    P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
+                    const PAST_CACHES: bool,
+                >(
+                    p: P,
+                    plan: &Plan,
+                    kind: Kind,
+                    body: Body,
+                    ahead: &[u8],
+                    spare: &mut Spare,
+                    out: &mut [u8],
+                ) -> Result<()> {
+                    decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
+                }
             }
         }
     };
 }
 
-compiled_for!(scalar, inline(never));
+chunk_coders!(scalar, Scalar);
 #[cfg(target_arch = "aarch64")]
-compiled_for!(neon, inline(never));
+chunk_coders!(neon, Neon);
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx2, target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"));
+chunk_coders!(avx2, Avx2);
 #[cfg(target_arch = "x86_64")]
-compiled_for!(
-    avx512,
-    target_feature(
-        enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni",
-        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"
-    )
-);
+chunk_coders!(avx512, Avx512);
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
 pub fn encode(
@@ -101,7 +99,7 @@ pub fn encode(
 ) -> (Kind, usize, Verdict) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
-        // SAFETY: the processor has what `compiled_for` enables, as the token says.
+        // SAFETY: the processor has the level, as the token says.
         return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out) };
     }
     #[cfg(target_arch = "x86_64")]
@@ -111,7 +109,8 @@ pub fn encode(
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(level) = Neon::of(isa) {
-        return by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out);
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out) };
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
@@ -130,7 +129,7 @@ pub fn decode<const PAST_CACHES: bool>(
 ) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
-        // SAFETY: the processor has what `compiled_for` enables, as the token says.
+        // SAFETY: the processor has the level, as the token says.
         return unsafe { by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out) };
     }
     #[cfg(target_arch = "x86_64")]
@@ -140,7 +139,8 @@ pub fn decode<const PAST_CACHES: bool>(
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(level) = Neon::of(isa) {
-        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out) };
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {

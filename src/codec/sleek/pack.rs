@@ -12,7 +12,7 @@ use crate::codec::sleek::simd::{MASK_BYTES, Simd};
 use crate::container::constants::*;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::MemoryQueues;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Packs the chunk; see `encode::encode`.
 #[inline(always)]

@@ -7,7 +7,7 @@ use crate::codec::sleek::format::{ChunkHeader, Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{Masks, Simd, count_of};
 use crate::container::constants::*;
 use crate::error::{Result, fail};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
 pub struct Parts<W> {

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::words::{Before, WORD, each_word_of_block, fill_rest, put_bits};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// No lane: twice it, as a byte, is as negative.
 const NONE: u8 = 0xc0;

@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::words::{Before, WORD, fill_rest};
-use crate::primitives::equal::avx512::opaque;
-use crate::primitives::word::Word;
+use crate::simd::avx512::opaque;
+use crate::simd::word::Word;
 
 /// Bit i is set where word i of up to 64 is not zero.
 #[inline]

@@ -6,7 +6,7 @@ use super::{avx2, avx512};
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Level;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Puts other elements into the gaps of `dst`, a copy of `src`, of which the missing elements are those with a bit in
 /// `mask`: in each block of so many `words` of the mask the element before them, at its start the first that is there,

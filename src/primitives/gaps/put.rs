@@ -6,7 +6,7 @@ use super::{avx2, avx512};
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Level;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Puts the low bytes of `value` where `mask` has bits among the elements of `dst`, words of `size` bytes.
 pub fn put(isa: Isa, size: usize, mask: &[u64], value: u64, dst: &mut [u8]) {

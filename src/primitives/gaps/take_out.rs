@@ -7,7 +7,7 @@ use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Level;
 use crate::primitives::equal;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
 /// than a plane has.

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Elements of a mask's word.
 pub const WORD: usize = 64;

@@ -11,12 +11,12 @@ use crate::codec::predict::predict::axes;
 use crate::codec::predict::predict::costs_of_sets::{CostOfSets, MARGIN, SETS};
 use crate::codec::predict::predict::interpolation;
 use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LITTLE_COST, MOST_BIN, SAMPLE_ELEMENTS};
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
-use crate::codec::predict::simd::{Level, Task};
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::word::Word;
+use crate::simd::lanes::{LONGEST, Lanes};
+use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 /// What a predictor is tried with.
 pub struct Trial {

@@ -7,10 +7,10 @@ use crate::codec::predict::map::lattice::{Bins, Multiple, multiple_of};
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey, element_bits, ones};
 use crate::codec::predict::predict::interpolation;
-use crate::codec::predict::simd::Level;
 use crate::error::Result;
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::word::Word;
+use crate::simd::Level;
+use crate::simd::word::Word;
 
 /// What an encoder keeps for such tiles.
 pub struct Buffers {

@@ -3,13 +3,12 @@
 use std::marker::PhantomData;
 
 use super::closed_loop;
-use super::level::Level;
 use super::lossless::decode::{self as lossless, Flatten, Restore, Side};
 use super::lossless::slope::{self, AsCodes};
 use super::lossless::{Form, Prediction};
 use super::patches::Patches;
 use crate::codec::predict::code::decode::{self as code, Own};
-use crate::codec::predict::code::simd::tile::{Coded, Codes, Packed};
+use crate::codec::predict::code::simd::tile::{Coded, Codes, DecodeShort, DecodeTwo, Packed};
 use crate::codec::predict::code::sparse;
 use crate::codec::predict::code::states::read_states;
 use crate::codec::predict::code::tables::TOKENS;
@@ -18,17 +17,17 @@ use crate::codec::predict::map::lattice::{Bins, Lattice, Multiple};
 use crate::codec::predict::map::order::from_bits;
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::predict::interpolation;
-use crate::codec::predict::predict::short::{STEP, Sums};
+use crate::codec::predict::predict::short::{STEP, Sums, restore};
 use crate::codec::predict::rest::{take, take16};
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::{Lanes, Portable};
 use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::quantize::{Element, Plain};
+use crate::primitives::quantize::Element;
 use crate::primitives::rans::LANES;
-use crate::primitives::word::Word;
+use crate::simd::lanes::{Lanes, Portable};
+use crate::simd::word::Word;
+use crate::simd::{Level, Scalar, Task};
 
 /// Buffers that a decoder reuses from tile to tile.
 pub struct Buffers<W> {
@@ -177,7 +176,7 @@ fn bins<E: Multiple, P: Level>(
     sums: &mut Sums<E::Word>,
     out: &mut [u8],
 ) {
-    p.restore(set, lens, places, sums, |at, words, count| {
+    restore(p, set, lens, places, sums, |at, words, count| {
         // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
         let bins = *bins;
         store_step(plan.big_endian, words, count, at, out, |w| bins.decode::<E, P>(w.add(base)));
@@ -199,7 +198,7 @@ fn sloped<E: Multiple, P: Level>(
 ) {
     let mut steps = [E::Word::ZERO; STEP];
     (0..STEP).for_each(|i| steps[i] = base.add(slope::times(slope, i)));
-    p.restore(set, lens, codes, sums, |at, words, count| {
+    restore(p, set, lens, codes, sums, |at, words, count| {
         let (mut words, at_first) = (*words, slope::times(slope, at));
         for i in 0..STEP {
             words[i] = words[i].add(steps[i]).add(at_first);
@@ -240,12 +239,14 @@ fn packed<E: Multiple, P: Level>(
     {
         let (one, other) = (&prefix.packed(), &second.packed());
         let last = last_token::<E::Word>();
-        is_short = p.decode_two([Coded { n, packed: one, last }, Coded { n: count, packed: other, last }], short);
+        let tiles = [Coded { n, packed: one, last }, Coded { n: count, packed: other, last }];
+        is_short = p.by_vectors(DecodeTwo { tiles, codes: &mut *short }).unwrap_or(false);
         buffers.next = is_short.then_some(next.number);
     }
     if !is_short {
         let packed = &prefix.packed();
-        is_short = p.decode_short(Coded { n, packed, last: last_token::<E::Word>() }, &mut short[0])?;
+        let tile = Coded { n, packed, last: last_token::<E::Word>() };
+        is_short = p.by_vectors(DecodeShort { tile, codes: &mut short[0] }).unwrap_or(Ok(false))?;
     }
     let (base, set) = (prefix.base, prefix.head.set);
     if prefix.head.predictor != Predictor::Axes {
@@ -266,7 +267,7 @@ fn packed<E: Multiple, P: Level>(
         }
         Meaning::Bits(side) if is_short && P::HAS_VECTORS => {
             if let Some(shift) = side.plain_shift() {
-                p.restore(set, lens, &short[0].places, sums, |at, words, count| {
+                restore(p, set, lens, &short[0].places, sums, |at, words, count| {
                     store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
                 });
             } else if side.has_slope()
@@ -395,7 +396,7 @@ impl<E: Multiple> Task for Store<'_, E> {
             }
             Meaning::Bins(bins) => {
                 for (place, number) in elements {
-                    put(place, big_endian, bins.decode::<E, Plain>(E::Word::from_u64(number.extend()).add(base)));
+                    put(place, big_endian, bins.decode::<E, Scalar>(E::Word::from_u64(number.extend()).add(base)));
                 }
             }
             Meaning::Bits(_) => {
@@ -448,7 +449,7 @@ fn by_portable_code<E: Multiple>(
         Meaning::Bins(bins) => {
             words.iter_mut().zip(places).for_each(|(w, code)| *w = code.unzigzag());
             lorenzo::inverse(prefix.head.set, lens, words);
-            store(plan.big_endian, words, out, |w| bins.decode::<E, Plain>(w.add(base)));
+            store(plan.big_endian, words, out, |w| bins.decode::<E, Scalar>(w.add(base)));
         }
         Meaning::Bits(side) => {
             words.iter_mut().zip(places).for_each(|(w, code)| *w = *code);

@@ -4,32 +4,35 @@ use std::marker::PhantomData;
 
 use super::choice::Way;
 use super::closed_loop;
-use super::level::Level;
 use super::lossless::bounded;
 use super::lossless::encode as lossless;
 use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
 use super::prefix::{Meaning, Prefix};
 use crate::codec::predict::code::counts::TokenCounts;
 use crate::codec::predict::code::encode::{Group, Tables, code};
-use crate::codec::predict::code::simd::tile::{Buffers as CodeBuffers, place_codes};
+use crate::codec::predict::code::simd::tile::{Buffers as CodeBuffers, EncodeCodes, EncodePlaced, place_codes};
 use crate::codec::predict::code::sparse;
 use crate::codec::predict::code::states::State;
 use crate::codec::predict::code::token_costs::BIT;
 use crate::codec::predict::format::*;
 use crate::codec::predict::map::lattice::{Bins, Multiple};
+use crate::codec::predict::map::load::{Load, Quantize};
 use crate::codec::predict::map::order::{from_bits, ordered};
 use crate::codec::predict::map::plan::Plan;
+use crate::codec::predict::map::short::{Shorten, ShortenBins};
 use crate::codec::predict::map::survey::{self, Bits, Survey, element_bits};
 use crate::codec::predict::predict::axes::{self, Choice};
+use crate::codec::predict::predict::short::Differ;
 use crate::container::Kind;
 use crate::error::Result;
 use crate::host::memory::{Aligned, Integer, boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::quantize::{Element, Plain, mantissa_and_bias};
+use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::primitives::rans::Words;
 use crate::primitives::round;
-use crate::primitives::word::Word;
 use crate::runtime::cpu::raw;
+use crate::simd::word::Word;
+use crate::simd::{Level, Scalar};
 
 /// Buffers that an encoder reuses from tile to tile.
 pub struct Buffers<W: Integer> {
@@ -213,7 +216,7 @@ fn codes_of_tile<E: Multiple>(
 ) -> (Kind, usize) {
     let Buffers { short, counts, words: codes, group, sparse, .. } = buffers;
     short.clear_behind(n);
-    if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
+    if let Some((state, at, has_table)) = p.by_vectors(EncodeCodes { n, counts, buffers: &mut *short }) {
         let table = if has_table { &counts.bytes[..] } else { &[] };
         let (all, words) = (&short.places[..n], &short.stream[at..]);
         return (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words, out));
@@ -237,7 +240,8 @@ fn in_bins<E: Multiple>(
     out: &mut [u8],
 ) -> (Option<(Kind, usize)>, Bits<E::Word>) {
     let n = data.len() / size_of::<E::Word>();
-    if let Some(short_bins) = p.shorten_bins::<E>(plan, bins, data, &mut buffers.closed.multiples.numbers) {
+    let short = &mut buffers.closed.multiples.numbers[..];
+    if let Some(short_bins) = p.by_vectors(ShortenBins::<E> { plan, bins, data, short, element: PhantomData }) {
         if short_bins.collides {
             return (None, short_bins.seen);
         }
@@ -248,8 +252,8 @@ fn in_bins<E: Multiple>(
         }
     }
     let words = &mut buffers.words[..n];
-    let (any, largest) = p.load(plan.big_endian, data, words);
-    p.quantize::<E>(bins, words);
+    let (any, largest) = p.run(Load { big_endian: plan.big_endian, data, elements: &mut *words });
+    p.run(Quantize::<E> { bins, words: &mut *words });
     let body =
         if collides(plan, words) { None } else { Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out)) };
     (body, Bits { any, largest })
@@ -268,7 +272,7 @@ fn by_bits<E: Multiple>(
 ) -> Option<(Kind, usize)> {
     let n = data.len() / size_of::<E::Word>();
     let words = &mut buffers.words[..n];
-    p.load(plan.big_endian, data, words);
+    p.run(Load { big_endian: plan.big_endian, data, elements: &mut *words });
     if let Some(keep) = keep_bits {
         if !round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep) {
             return None;
@@ -305,7 +309,7 @@ fn lossless_tile<E: Multiple>(
 ) -> Option<(Kind, usize)> {
     let n = data.len() / size_of::<E::Word>();
     let elements = &mut buffers.elements[..n];
-    p.load(plan.big_endian, data, elements);
+    p.run(Load { big_endian: plan.big_endian, data, elements: &mut *elements });
     if elements.iter().all(|w| *w == elements[0]) {
         let mut body = [0; FLAT];
         let (kind, bytes) = by_bits::<E>(p, plan, None, lens, buffers, data, &mut body)?;
@@ -326,7 +330,7 @@ fn lossless_tile<E: Multiple>(
     let mut prefix = Prefix::of_form(choice.base, choice.form, choice.set, plan.bins.is_some());
     prefix.head.has_table = choice.own_table;
     if place_codes(p, codes, short)
-        && let Some((state, at)) = p.encode_placed(n, own, short)
+        && let Some((state, at)) = p.by_vectors(EncodePlaced { n, own, buffers: &mut *short })
     {
         return Some((Kind::Packed, prefix.write([&[], side], &state, &short.stream[at..], out)));
     }
@@ -400,7 +404,7 @@ fn pack<E: Multiple>(
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
     if (matches!(meaning, Meaning::Bits(_)) || !p.has_vectors())
-        && p.shorten(words, &mut buffers.closed.multiples.numbers)
+        && p.run(Shorten { words, short: &mut buffers.closed.multiples.numbers })
         && let Some(body) = short_numbers::<E>(p, plan, meaning, (lens, n), base, buffers, out)
     {
         return body;
@@ -432,8 +436,9 @@ fn short_numbers<E: Multiple>(
         return Some(body);
     }
     let Buffers { closed, short: coder, counts, .. } = &mut *buffers;
-    let (choice, differ) = p.differ(&plan.grid, lens, &mut closed.multiples.numbers, &mut coder.places)?;
-    let coded = if differ { Some(p.encode_codes(n, counts, coder)?) } else { None };
+    let (numbers, places) = (&mut closed.multiples.numbers, &mut coder.places);
+    let (choice, differ) = p.by_vectors(Differ { grid: &plan.grid, lens, short: numbers, places })?;
+    let coded = if differ { Some(p.by_vectors(EncodeCodes { n, counts, buffers: coder })?) } else { None };
     Some(short(plan, meaning, base, (&choice, coded), (n, buffers), element::<E>, out))
 }
 
@@ -496,7 +501,7 @@ fn flat<W: Word>(
 /// See `ElementOf`.
 fn element<E: Multiple>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
     match (meaning, &plan.bins) {
-        (Meaning::Bins, Some(bins)) => bins.decode::<E, Plain>(word),
+        (Meaning::Bins, Some(bins)) => bins.decode::<E, Scalar>(word),
         (Meaning::Bits(shift), _) => from_bits::<E>(word, shift),
         (Meaning::Bins | Meaning::Multiples(_), _) => word,
     }

@@ -10,7 +10,7 @@ use crate::exec::{Isa, Level};
 use crate::host::fpu;
 use crate::host::memory::{Heap, Kept};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Buffers for words of one size.
 pub enum ByWord<A, B, C, D> {

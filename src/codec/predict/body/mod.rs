@@ -7,7 +7,6 @@ mod closed_loop;
 pub mod decode;
 pub mod encode;
 pub mod kept;
-mod level;
 mod lossless;
 pub mod patches;
 mod prefix;

@@ -4,7 +4,7 @@
 use crate::codec::predict::rest::{take, take16};
 use crate::error::{Result, fail};
 use crate::host::memory::reserve;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A byte that stands for as many elements more, and none of them.
 const SKIP: u8 = 255;

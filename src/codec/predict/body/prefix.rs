@@ -5,7 +5,7 @@ use crate::codec::predict::code::sparse;
 use crate::codec::predict::code::states::{STATE_ROOM, State};
 use crate::codec::predict::format::*;
 use crate::primitives::rans::LANES;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// What the words of a tile stand for.
 #[derive(Clone, Copy)]

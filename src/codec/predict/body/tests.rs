@@ -1,6 +1,5 @@
 //! Every level against the portable code, tile by tile: bodies, what they are decoded to, and what damaged ones are.
 
-use super::level::Level;
 use super::{decode, encode};
 use crate::codec::Codec;
 use crate::codec::predict::Predict;
@@ -8,8 +7,6 @@ use crate::codec::predict::code::costs;
 use crate::codec::predict::format::GROUP;
 use crate::codec::predict::map::lattice::Multiple;
 use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::simd::lanes::Lanes;
-use crate::codec::predict::simd::{self, Scalar, Task};
 use crate::container::{Dims, Kind, Layout, Shape};
 use crate::dtype::DType;
 #[cfg(target_arch = "aarch64")]
@@ -20,6 +17,8 @@ use crate::exec::{Isa, Level as Processor};
 use crate::params::{Bound, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{F16, F32, F64, Int};
+use crate::simd::lanes::Lanes;
+use crate::simd::{Level, Scalar, Task};
 
 /// Pseudo-random bits.
 struct Random(u64);
@@ -208,7 +207,7 @@ fn groups_cost_alike<P: Level>(p: P) {
                 let there = random.below(4) >= zeros;
                 *code = if there { random.below(most) as u32 } else { 0 };
             });
-            assert_eq!(p.run(Cost(&codes)), simd::Level::run(Scalar, Cost(&codes)), "{codes:?}");
+            assert_eq!(p.run(Cost(&codes)), Level::run(Scalar, Cost(&codes)), "{codes:?}");
         }
     }
 }

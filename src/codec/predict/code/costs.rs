@@ -9,7 +9,7 @@ use super::tables;
 use super::token_costs::{DIRECT_COSTS, TOKEN_COSTS, log2};
 use crate::codec::predict::format::{DIRECT, GROUP, token};
 use crate::codec::predict::rules::{BIT, CLASS_COST, LOW_COST, PARTS, TABLE_COST};
-use crate::codec::predict::simd::lanes::Lanes;
+use crate::simd::lanes::Lanes;
 
 /// How often tokens occur, each in one of several places: one that was added to a moment ago is slow to be added to.
 pub type Counts = [[u32; SYMBOLS]; COPIES];

@@ -6,7 +6,7 @@ use super::tables::{CODES, SLOTS_OF};
 use crate::codec::predict::format::*;
 use crate::error::Result;
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source, TABLE_BITS};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A tile's own table, for decoding.
 #[derive(Clone, Copy)]

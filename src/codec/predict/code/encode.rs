@@ -7,7 +7,7 @@ use super::tables::{SYMBOLS, TABLES, TOKENS};
 use super::token_costs::TOKEN_COSTS;
 use crate::codec::predict::format::*;
 use crate::primitives::rans::{LANES, RAW_BITS, Symbol, Words};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A tile's own table, for encoding.
 #[derive(Clone, Copy)]

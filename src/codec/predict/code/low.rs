@@ -3,7 +3,7 @@
 
 use crate::codec::predict::rest::take;
 use crate::error::{Result, fail};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// How many bits, and which codes have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::codec::predict::rest::take;
 use crate::codec::predict::rules::MOST_MAGNITUDE;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// The class that stands for the tile's own table where there is one.
 pub const OWN: usize = TABLES - 1;

@@ -7,7 +7,7 @@ use crate::codec::predict::format::{GROUP, code, groups, token};
 use crate::codec::predict::rest::take;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Groups of such a tile that have codes, at most.
 pub const MOST_GROUPS: usize = 16;

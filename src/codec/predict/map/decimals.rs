@@ -2,11 +2,11 @@
 //! Elements that are not come back from a list.
 
 use crate::codec::predict::rest::{take, take16};
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Powers of ten, by their digits.
 pub const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
@@ -171,8 +171,8 @@ impl<'a> Decimals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::predict::simd::lanes::Portable;
     use crate::primitives::quantize::{F32, F64};
+    use crate::simd::lanes::Portable;
 
     fn come_back<E: Element>(elements: &[E::Word], expected: u8) {
         assert_eq!(digits::<E>(elements), Some(expected));

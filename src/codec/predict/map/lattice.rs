@@ -13,8 +13,9 @@ use crate::bound::{Step, exp2};
 use crate::codec::predict::format::LATTICE_STEP;
 use crate::codec::predict::rules::BORDER_WIDTH;
 use crate::dtype::DType;
-use crate::primitives::quantize::{self, Arithmetic, BF16, Element, F16, F32, F64, Int, Quantizer};
-use crate::primitives::word::Word;
+use crate::primitives::quantize::{self, BF16, Element, F16, F32, F64, Int, Quantizer};
+use crate::simd::Arithmetic;
+use crate::simd::word::Word;
 
 /// fine = multiplier · 2^(j − this), with j of the quantizer's step.
 const EXPONENT: i32 = 8;
@@ -344,7 +345,7 @@ mod tests {
                     if block.border[0] == 0 {
                         let mut words = [element];
                         bins.encode::<E, 1>(&mut words);
-                        let restored = bins.decode::<E, quantize::Plain>(words[0]);
+                        let restored = bins.decode::<E, crate::simd::Scalar>(words[0]);
                         assert!((v - value(restored)).abs() <= abs, "{v} {} {abs}", value(restored));
                         let mut again = [restored];
                         bins.encode::<E, 1>(&mut again);

@@ -2,7 +2,7 @@
 
 pub mod decimals;
 pub mod lattice;
-pub mod level;
+pub mod load;
 pub mod order;
 pub mod plan;
 pub mod ranks;

@@ -1,7 +1,7 @@
 //! Elements' bits as numbers in the order of elements.
 
 use crate::primitives::quantize::Element;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// A float's bits as a number in the order of floats; its own inverse. An integer as it is.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::codec::predict::rest::{take, take16};
 use crate::error::{Result, fail};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Distinct elements, at most.
 pub const MOST: usize = 256;

@@ -4,11 +4,16 @@
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use std::marker::PhantomData;
+
 use super::lattice::{Bins, Multiple};
 use super::plan::Plan;
 use super::survey::Bits;
-use crate::codec::predict::simd::MARGIN;
-use crate::primitives::word::Word;
+use crate::codec::predict::shape::MARGIN;
+use crate::simd::Task;
+use crate::simd::lanes::{ByLevel, Lanes};
+use crate::simd::vec::Simd;
+use crate::simd::word::Word;
 
 /// Bits of the magnitudes of short words: eight of them, and 128 such sums, must fit 32 bits; and eight of them a word.
 const fn short_bits<W: Word>() -> u32 {
@@ -16,16 +21,27 @@ const fn short_bits<W: Word>() -> u32 {
 }
 
 /// The words as short numbers behind a margin; whether they are.
-#[inline(always)]
-pub fn shorten<W: Word>(words: &[W], short: &mut [u32]) -> bool {
-    let bits = short_bits::<W>();
-    let limit = W::ONE << bits;
-    let mut any = W::ZERO;
-    for (number, w) in short[MARGIN..].iter_mut().zip(words) {
-        *number = w.extend() as u32;
-        any = any | (w.add(limit) >> (bits + 1));
+pub struct Shorten<'a, W> {
+    /// The words.
+    pub words: &'a [W],
+    /// Where the numbers go.
+    pub short: &'a mut [u32],
+}
+
+impl<W: Word> Task for Shorten<'_, W> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> bool {
+        let bits = short_bits::<W>();
+        let limit = W::ONE << bits;
+        let mut any = W::ZERO;
+        for (number, w) in self.short[MARGIN..].iter_mut().zip(self.words) {
+            *number = w.extend() as u32;
+            any = any | (w.add(limit) >> (bits + 1));
+        }
+        any == W::ZERO
     }
-    any == W::ZERO
 }
 
 /// What the elements of a tile are as bins.
@@ -44,18 +60,36 @@ pub struct ShortBins<W> {
 const BLOCK: usize = 64;
 
 /// The bins of elements, less the first one, as short numbers behind a margin, if they are.
-#[inline(always)]
-pub fn shorten_bins<E: Multiple>(plan: &Plan, bins: &Bins, data: &[u8], short: &mut [u32]) -> ShortBins<E::Word> {
-    // Asked before the loop: within it whatever is loaded is turned around with a mask.
-    if plan.big_endian {
-        shorten_bins_of::<E, true>(plan, bins, data, short)
-    } else {
-        shorten_bins_of::<E, false>(plan, bins, data, short)
+pub struct ShortenBins<'a, E> {
+    /// What there is to know of them.
+    pub plan: &'a Plan,
+    /// The bins.
+    pub bins: &'a Bins,
+    /// The elements.
+    pub data: &'a [u8],
+    /// Where the numbers go.
+    pub short: &'a mut [u32],
+    /// Their type.
+    pub element: PhantomData<E>,
+}
+
+impl<E: Multiple> ByLevel for ShortenBins<'_, E> {
+    type Done = ShortBins<E::Word>;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, _: P) -> ShortBins<E::Word> {
+        // Copied, so that the compiler knows that nothing written changes them.
+        let bins = *self.bins;
+        // Asked before the loop: within it whatever is loaded is turned around with a mask.
+        match self.plan.big_endian {
+            true => shorten_bins::<E, true>(self.plan, &bins, self.data, self.short),
+            false => shorten_bins::<E, false>(self.plan, &bins, self.data, self.short),
+        }
     }
 }
 
 #[inline(always)]
-fn shorten_bins_of<E: Multiple, const BIG_ENDIAN: bool>(
+fn shorten_bins<E: Multiple, const BIG_ENDIAN: bool>(
     plan: &Plan,
     bins: &Bins,
     data: &[u8],

@@ -6,11 +6,12 @@
 use super::lattice::{Lattice, Multiple};
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
-use crate::codec::predict::simd::lanes::Lanes;
-use crate::codec::predict::simd::{MARGIN, Task};
+use crate::codec::predict::shape::MARGIN;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed};
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Elements that are taken at once: a word of a mask has a bit for each.
 pub const BLOCK: usize = 64;

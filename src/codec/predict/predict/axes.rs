@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::codec::predict::format::{GROUP, GROUPS, Grid};
 use crate::codec::predict::rules::{SAMPLED_GROUPS, SMALL_COST};
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Words whose magnitudes are added up.
 const SAMPLE: usize = 128;

@@ -5,9 +5,9 @@
 
 use super::axes::logarithm;
 use crate::codec::predict::format::GROUP;
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
 use crate::primitives::lorenzo::AXES;
+use crate::simd::Task;
+use crate::simd::lanes::{LONGEST, Lanes, THERE};
 
 /// Sets of axes.
 pub const SETS: usize = 1 << AXES;
@@ -147,8 +147,8 @@ impl<L: Lanes> Row<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::predict::simd::{Level, Scalar};
     use crate::primitives::lorenzo;
+    use crate::simd::{Level, Scalar};
 
     /// What differences along each set cost one after the other.
     #[test]

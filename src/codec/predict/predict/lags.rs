@@ -4,12 +4,12 @@
 use super::axes;
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rest::{take, take16};
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::{Result, fail};
 use crate::host::memory::boxed;
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Words of a segment, the last of which may be shorter.
 pub const SEGMENT: usize = 16;
@@ -241,7 +241,7 @@ pub fn read(rest: &mut &[u8], n: usize, lags: &mut Lags) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::predict::simd::lanes::Portable;
+    use crate::simd::lanes::Portable;
 
     #[test]
     fn repeats_are_found_and_come_back() {

@@ -4,5 +4,4 @@ pub mod axes;
 pub mod costs_of_sets;
 pub mod interpolation;
 pub mod lags;
-pub mod level;
 pub mod short;

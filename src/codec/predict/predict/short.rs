@@ -7,13 +7,15 @@ use std::sync::atomic::AtomicU32;
 
 use super::axes::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
 use crate::codec::predict::format::{GROUP, Grid, TILE_LOG2};
-use crate::codec::predict::simd::MARGIN;
-use crate::codec::predict::simd::vec::Simd;
+use crate::codec::predict::shape::MARGIN;
 use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::rans::LANES;
-use crate::primitives::word::Word;
+use crate::simd::Level;
+use crate::simd::lanes::ByLevel;
+use crate::simd::vec::Simd;
+use crate::simd::word::Word;
 
 /// Words of a tile, and of a row.
 const MOST: usize = 1 << TILE_LOG2;
@@ -27,9 +29,30 @@ fn zeros() -> &'static [u32] {
     unsafe { std::slice::from_raw_parts(ZEROS.as_ptr().cast(), ZEROS.len()) }
 }
 
-/// See `Level::differ`.
+/// The codes of short numbers of a tile, which stand behind a margin. They are differences along the axes that are
+/// chosen, or distances from what was subtracted; and whether any is other than 0.
+pub struct Differ<'a> {
+    /// How the array is cut.
+    pub grid: &'a Grid,
+    /// The lengths of the tile.
+    pub lens: [usize; AXES],
+    /// The numbers.
+    pub short: &'a mut [u32],
+    /// Where the codes go.
+    pub places: &'a mut [u32],
+}
+
+impl ByLevel for Differ<'_> {
+    type Done = (Choice, bool);
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> (Choice, bool) {
+        differ(p, self.grid, self.lens, self.short, self.places)
+    }
+}
+
 #[inline(always)]
-pub fn differ<P: Simd<M>, const M: usize>(
+fn differ<P: Simd<M>, const M: usize>(
     p: P,
     grid: &Grid,
     lens: [usize; AXES],
@@ -306,9 +329,39 @@ impl<W: Word> Sums<W> {
 pub const STEP: usize = 16;
 
 /// Shows the words, less the base, that the differences in `places` lead to, row after row: where they begin among the
-/// tile's elements, 16 of them, and how many count; those behind them may be written over what comes later.
+/// tile's elements, 16 of them, and how many count; those behind them may be written over what comes later. Nothing
+/// without vectors.
 #[inline(always)]
-pub fn restore<W: Word, P: Simd<M>, const M: usize>(
+pub fn restore<W: Word>(
+    p: impl Level,
+    set: u8,
+    lens: [usize; AXES],
+    places: &[u32],
+    sums: &mut Sums<W>,
+    show: impl FnMut(usize, &[W; STEP], usize),
+) {
+    p.by_vectors(Restore { set, lens, places, sums, show });
+}
+
+struct Restore<'a, W, S> {
+    set: u8,
+    lens: [usize; AXES],
+    places: &'a [u32],
+    sums: &'a mut Sums<W>,
+    show: S,
+}
+
+impl<W: Word, S: FnMut(usize, &[W; STEP], usize)> ByLevel for Restore<'_, W, S> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) {
+        restored(p, self.set, self.lens, self.places, self.sums, self.show);
+    }
+}
+
+#[inline(always)]
+fn restored<W: Word, P: Simd<M>, const M: usize>(
     p: P,
     set: u8,
     lens: [usize; AXES],

@@ -89,16 +89,16 @@ pub mod avx512;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod portable;
-pub mod scalar;
+mod scalar;
 mod shapes;
 #[cfg(test)]
 mod tests;
 
 use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
-use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
-use crate::primitives::word::Word;
+use crate::simd::Arithmetic;
+use crate::simd::word::Word;
 pub use shapes::{
     HIGHS, HIGHS_SLACK, MASK_BYTES, MaskBytes, Masks, READ_SLACK, Staged, Transposed, count_of, subchunk_of,
 };

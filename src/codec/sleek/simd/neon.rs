@@ -12,9 +12,8 @@ use std::arch::aarch64::*;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, listed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::exec::Neon;
-use crate::primitives::neon::{sums16, sums32, sums64};
-use crate::primitives::quantize::Arithmetic;
-use crate::primitives::word::Word;
+use crate::simd::sums::{sums16, sums32, sums64};
+use crate::simd::word::Word;
 
 /// Constants of unpacking eight values of n bits, vector by vector (V of them with L lanes): where each vector's bytes
 /// begin, the bytes that each lane takes of them, and minus the first bit there, which is a shift to the right.
@@ -355,10 +354,6 @@ macro_rules! extract_exceptions {
 extract_exceptions!(exceptions16, u16, wide16);
 extract_exceptions!(exceptions32, u32, wide32);
 extract_exceptions!(exceptions64, u64, wide64);
-
-impl Arithmetic for Neon {
-    const HAS_FMA: bool = true;
-}
 
 impl SimdLevel for Neon {
     const PREFERS_SMALL: bool = true;

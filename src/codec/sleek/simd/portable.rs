@@ -4,7 +4,7 @@ use super::shapes::{HIGHS, MaskBytes, Masks, Transposed};
 use crate::codec::sleek::constants::{MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::countdown;
 use crate::codec::sleek::format::Subchunks;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// See `Simd::pack`.
 #[inline(always)]

@@ -3,14 +3,8 @@
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, portable};
 use crate::codec::sleek::constants::{SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
-use crate::primitives::quantize::Arithmetic;
-use crate::primitives::word::Word;
-
-/// The portable implementation: every loop as it stands here.
-#[derive(Clone, Copy)]
-pub struct Scalar;
-
-impl Arithmetic for Scalar {}
+use crate::simd::Scalar;
+use crate::simd::word::Word;
 
 /// Loops are functions of their own: the compiler makes much of each, and where the encoder and the decoder call them
 /// they would be there many times.

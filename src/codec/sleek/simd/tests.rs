@@ -1,7 +1,6 @@
 //! Every level against the portable code, function by function.
 
 use super::portable::{BitWriter, positions};
-use super::scalar::Scalar;
 use super::*;
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
 use crate::codec::sleek::constants::SAMPLE;
@@ -13,6 +12,7 @@ use crate::exec::Avx512;
 #[cfg(target_arch = "aarch64")]
 use crate::exec::Neon;
 use crate::exec::{Isa, Level};
+use crate::simd::Scalar;
 
 /// Pseudo-random bits.
 struct Random(u64);

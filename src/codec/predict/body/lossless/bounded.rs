@@ -6,7 +6,7 @@ use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::survey::Bits;
 use crate::codec::predict::map::{decimals, ranks};
 use crate::primitives::quantize::{Element, mantissa_and_bias};
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Elements that are compared with each other.
 const SET: usize = 32;

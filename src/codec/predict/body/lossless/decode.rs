@@ -10,14 +10,14 @@ use crate::codec::predict::code::tables::TOKENS;
 use crate::codec::predict::map::decimals::Decimals;
 use crate::codec::predict::map::{order, ranks};
 use crate::codec::predict::predict::lags;
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::Result;
 use crate::host::memory::boxed;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::TABLE_BITS;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Buffers that a decoder reuses from tile to tile.
 pub struct Buffers {

@@ -12,13 +12,13 @@ use crate::codec::predict::format::{GROUP, GROUPS, Grid};
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::{decimals, order, ranks};
 use crate::codec::predict::predict::{axes, lags};
-use crate::codec::predict::simd::Level;
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::Symbol;
-use crate::primitives::word::Word;
+use crate::simd::Level;
+use crate::simd::word::Word;
 
 /// Fewer low bits than these are left to the coder.
 const FEWEST_LOW: u32 = 4;

@@ -11,7 +11,7 @@ pub mod slope;
 use crate::codec::predict::map::decimals;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
-use crate::primitives::word::Word;
+use crate::simd::word::Word;
 
 /// Which words stand for elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

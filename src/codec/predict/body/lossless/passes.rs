@@ -7,11 +7,11 @@ use crate::codec::predict::code::own_table::{self as table, Costs, Counts, OWN, 
 use crate::codec::predict::code::token_costs::TOKEN_COSTS;
 use crate::codec::predict::format::{GROUP, GROUPS};
 use crate::codec::predict::map::order::ordered;
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// One code of so many may be so short that low bits lose something of it.
 const SHORT: usize = 64;

@@ -2,10 +2,10 @@
 //! of the tile, so that they have all positions along its axes.
 
 use crate::codec::predict::predict::axes::{difference, sets, sum_cost};
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Elements of a chunk.
 const CHUNK: usize = 128;

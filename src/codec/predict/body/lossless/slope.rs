@@ -4,10 +4,10 @@
 use super::passes::Zigzag;
 use crate::codec::predict::format::DIRECT;
 use crate::codec::predict::rest::take;
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::Lanes;
 use crate::error::Result;
-use crate::primitives::word::Word;
+use crate::simd::Task;
+use crate::simd::lanes::Lanes;
+use crate::simd::word::Word;
 
 /// Bytes that a slope takes, by what forms say of it.
 const BYTES: [usize; 4] = [0, 2, 4, 8];

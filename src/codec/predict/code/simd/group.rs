@@ -10,9 +10,9 @@ use crate::codec::predict::code::own_table::OWN;
 use crate::codec::predict::code::tables;
 use crate::codec::predict::code::token_costs::DIRECT_COSTS;
 use crate::codec::predict::format::{DIRECT, GROUP, QUAD};
-use crate::codec::predict::simd::lanes::ByLevel;
-use crate::codec::predict::simd::vec::Simd;
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
+use crate::simd::lanes::ByLevel;
+use crate::simd::vec::Simd;
 
 /// Comparisons of tokens that take as long as counting them one by one.
 const FEW: u32 = 60;

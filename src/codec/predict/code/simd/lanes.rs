@@ -4,8 +4,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::codec::predict::format::{QUAD, RUN, RUNS};
-use crate::codec::predict::simd::vec::Simd;
 use crate::primitives::rans::LANES;
+use crate::simd::vec::Simd;
 
 /// Where the bits of a lane's four values stand among those of a run.
 static IN_RUN: [u32; LANES] = {

@@ -3,6 +3,5 @@
 pub mod encoding;
 pub mod group;
 pub mod lanes;
-pub mod level;
 pub mod states;
 pub mod tile;

@@ -5,8 +5,8 @@
 
 use super::lanes::{has_value, lanes_of, quads_of};
 use crate::codec::predict::format::{DIRECT, GROUP, QUAD, present_in};
-use crate::codec::predict::simd::vec::Simd;
 use crate::primitives::rans::{LANES, RAW_BITS, TABLE_BITS};
+use crate::simd::vec::Simd;
 
 /// The most words that a group takes: one for each symbol, and for each of up to three rounds of raw bits.
 const MOST_WORDS: usize = 4 * GROUP;

@@ -13,13 +13,14 @@ use crate::codec::predict::code::own_table::OWN;
 use crate::codec::predict::code::states::{State, check_end, encode_classes, lower, read_classes};
 use crate::codec::predict::code::tables::{SLOTS_OF, TABLES};
 use crate::codec::predict::format::*;
-use crate::codec::predict::simd::lanes::Lanes;
-use crate::codec::predict::simd::vec::Simd;
-use crate::codec::predict::simd::{Level, MARGIN, Task};
+use crate::codec::predict::shape::MARGIN;
 use crate::error::{Result, fail};
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
-use crate::primitives::word::Word;
+use crate::simd::lanes::{ByLevel, Lanes};
+use crate::simd::vec::Simd;
+use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 /// What an encoder keeps of the codes of a tile.
 pub struct Buffers {
@@ -51,10 +52,29 @@ impl Buffers {
     }
 }
 
-/// Encodes the `n` codes, by a table of the tile's own where that takes less: how coding ended, where the words begin,
-/// and whether there is such a table.
+/// Encodes so many codes that stand in their places, by a table of the tile's own where that takes less: how coding
+/// ended, where the words begin, and whether there is such a table.
+pub struct EncodeCodes<'a> {
+    /// So many.
+    pub n: usize,
+    /// Room for counts, and for the table.
+    pub counts: &'a mut TokenCounts,
+    /// With the codes.
+    pub buffers: &'a mut Buffers,
+}
+
+impl ByLevel for EncodeCodes<'_> {
+    type Done = (State, usize, bool);
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
+        self.buffers.clear_behind(self.n);
+        encode_codes::<P, M>(p, self.n, self.counts, self.buffers)
+    }
+}
+
 #[inline(always)]
-pub fn encode_codes<P: Simd<M>, const M: usize>(
+fn encode_codes<P: Simd<M>, const M: usize>(
     p: P,
     n: usize,
     counts: &mut TokenCounts,
@@ -114,9 +134,28 @@ static SAME: [u8; TABLES] = {
     classes
 };
 
-/// See `Level::encode_placed`.
+/// Encodes so many codes that were put to their places, by a table of the tile's own if there is one: how coding ended,
+/// and where the words begin.
+pub struct EncodePlaced<'a> {
+    /// So many.
+    pub n: usize,
+    /// The tile's own table.
+    pub own: Option<Given<'a>>,
+    /// With the codes.
+    pub buffers: &'a mut Buffers,
+}
+
+impl ByLevel for EncodePlaced<'_> {
+    type Done = (State, usize);
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
+        encode_placed::<P, M>(p, self.n, self.own, self.buffers)
+    }
+}
+
 #[inline(always)]
-pub fn encode_placed<P: Simd<M>, const M: usize>(
+fn encode_placed<P: Simd<M>, const M: usize>(
     p: P,
     n: usize,
     given: Option<Given>,
@@ -348,9 +387,25 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     }
 }
 
-/// See `Level::decode_short`. Verdicts are those of `decode`.
+/// Decodes a packed tile to its differences; `false` if some are too long for 32 bits. Verdicts are those of `decode`.
+pub struct DecodeShort<'a> {
+    /// The tile.
+    pub tile: Coded<'a>,
+    /// Where the differences go.
+    pub codes: &'a mut Codes,
+}
+
+impl ByLevel for DecodeShort<'_> {
+    type Done = Result<bool>;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<bool> {
+        decode_tile::<P, M>(p, self.tile, self.codes)
+    }
+}
+
 #[inline(always)]
-pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes) -> Result<bool> {
+fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes) -> Result<bool> {
     let mut course = Course::<P, M>::begin(p, tile, &mut codes.tail);
     for (g, out) in codes.places.as_chunks_mut().0[..groups(tile.n)].iter_mut().enumerate() {
         course.reach(g)?;
@@ -364,10 +419,21 @@ pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Co
     Ok(true)
 }
 
-/// See `Level::decode_two`.
-#[inline(always)]
-pub fn decode_tiles<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
-    matches!(decode_two::<P, M>(p, tiles, codes), Ok(true))
+/// Decodes two at once, which takes less time than one after the other; `false` if both have to be decoded alone.
+pub struct DecodeTwo<'a> {
+    /// The tiles.
+    pub tiles: [Coded<'a>; 2],
+    /// Where their differences go.
+    pub codes: &'a mut [Codes; 2],
+}
+
+impl ByLevel for DecodeTwo<'_> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> bool {
+        matches!(decode_two::<P, M>(p, self.tiles, self.codes), Ok(true))
+    }
 }
 
 /// The same, with what is wrong.

@@ -3,10 +3,10 @@
 //! level but the finest, row after row: the coarse ones of the next finer level.
 
 use super::weights::{Nodes, WeightKind, coarse};
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::primitives::lorenzo::AXES;
+use crate::simd::lanes::{LONGEST, Lanes};
 
 /// The new axes of the classes of a level, in their order.
 pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];

@@ -10,11 +10,11 @@ mod pass;
 mod weights;
 
 use crate::codec::predict::format::Rule;
-use crate::codec::predict::simd::Task;
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes};
 use crate::error::Result;
 use crate::host::memory::{Aligned, Integer};
 use crate::primitives::lorenzo::AXES;
+use crate::simd::Task;
+use crate::simd::lanes::{LONGEST, Lanes};
 pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
 use levels::{LevelLayout, Room};
 use pass::Pass;
@@ -201,7 +201,7 @@ impl Task for Restored<'_> {
 mod tests {
     use super::*;
     use crate::codec::predict::format::LATTICE_STEP;
-    use crate::codec::predict::simd::{Level, Scalar};
+    use crate::simd::{Level, Scalar};
 
     const LENS: [[usize; AXES]; 18] = [
         [1, 1, 1],

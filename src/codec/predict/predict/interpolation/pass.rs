@@ -4,8 +4,8 @@
 use super::levels::{ABSENT, CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
 use crate::codec::predict::format::Rule;
-use crate::codec::predict::simd::lanes::{LONGEST, Lanes, THERE};
 use crate::primitives::lorenzo::AXES;
+use crate::simd::lanes::{LONGEST, Lanes, THERE};
 
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;

@@ -15,7 +15,6 @@ use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
-use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::Line;
 use choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
 use pack::{pack_u32, pack_u64};
@@ -78,12 +77,6 @@ unsafe fn sums64(v: __m256i, carry: &mut __m256i) -> __m256i {
 
 /// Eight bytes 8.
 const UPPER: i64 = 0x0808_0808_0808_0808;
-
-impl Arithmetic for Avx2 {
-    const HAS_FMA: bool = true;
-    // There is no least or largest of 64-bit words.
-    const CLAMPS_F64: bool = true;
-}
 
 impl SimdLevel for Avx2 {
     const PREFERS_SMALL: bool = true;

@@ -4,10 +4,11 @@
 use std::arch::x86_64::*;
 
 use super::unpack::{Unpack, unpack_table};
-use super::vec::{Lanes, optimisation_barrier};
+use super::vec::Lanes;
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
 use crate::exec::Avx512;
+use crate::simd::avx512::opaque;
 
 const LANES: usize = 32;
 
@@ -54,7 +55,7 @@ unsafe fn unzigzag16(v: __m512i) -> __m512i {
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
         // turned.
-        let turned = optimisation_barrier(_mm512_shrdi_epi16::<1>(v, v));
+        let turned = opaque(_mm512_shrdi_epi16::<1>(v, v));
         let rest = _mm512_set1_epi16(i16::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
     }
@@ -84,7 +85,7 @@ unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m51
     // SAFETY: as the caller promises.
     unsafe {
         // The compiler would make two instructions of the masked one if it knew the lanes.
-        let from = optimisation_barrier(const { &last_of_halves(REACH) }.load());
+        let from = opaque(const { &last_of_halves(REACH) }.load());
         _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
     }
 }
@@ -199,7 +200,7 @@ pub fn extract_exceptions<const S: usize>(_: Avx512, codes: &[u16; S], width: u3
         // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
         for i in 0..S / LANES {
             let wide = (masks[i / 2] >> (i % 2 * LANES)) as u32;
-            let parts = _mm512_maskz_compress_epi16(wide, optimisation_barrier(_mm512_srlv_epi16(v(i), shift)));
+            let parts = _mm512_maskz_compress_epi16(wide, opaque(_mm512_srlv_epi16(v(i), shift)));
             _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
             at += wide.count_ones() as usize;
         }

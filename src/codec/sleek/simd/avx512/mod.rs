@@ -19,12 +19,11 @@ use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx512;
-use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
+use crate::simd::avx512::opaque;
 use choose::{lanes32, lanes64};
 use pack::{pack_u8, pack_u16, pack_u32, pack_u64};
 use unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
-use vec::optimisation_barrier;
 
 /// Zigzag undone.
 ///
@@ -36,7 +35,7 @@ unsafe fn unzigzag32(v: __m512i) -> __m512i {
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
         // turned.
-        let turned = optimisation_barrier(_mm512_ror_epi32::<1>(v));
+        let turned = opaque(_mm512_ror_epi32::<1>(v));
         let rest = _mm512_set1_epi32(i32::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
     }
@@ -57,7 +56,7 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
         let sums = _mm512_add_epi32(v, *carry);
         // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(optimisation_barrier(_mm512_set1_epi32(15)), v));
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
         sums
     }
 }
@@ -72,7 +71,7 @@ unsafe fn unzigzag64(v: __m512i) -> __m512i {
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
         // turned.
-        let turned = optimisation_barrier(_mm512_ror_epi64::<1>(v));
+        let turned = opaque(_mm512_ror_epi64::<1>(v));
         let rest = _mm512_set1_epi64(i64::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
     }
@@ -91,7 +90,7 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
         let sums = _mm512_add_epi64(v, *carry);
-        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(optimisation_barrier(_mm512_set1_epi64(7)), v));
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
         sums
     }
 }
@@ -140,10 +139,6 @@ fn stream_lines(_: Avx512, staged: &Staged, chunk: &mut [u8], at: usize, shared:
 #[inline(never)]
 fn stream_apart(staged: &Staged, out: &mut [u8]) {
     stream::copy(bytes(staged), out);
-}
-
-impl Arithmetic for Avx512 {
-    const HAS_FMA: bool = true;
 }
 
 impl SimdLevel for Avx512 {

@@ -1,7 +1,10 @@
-//! Vectors of 512 bits: constants, and shifts.
+//! Vectors of 512 bits: constants, and shifts. The compiler knows a variable shift as a comparison of the count with the
+//! lanes' width and a choice. Given an OR behind it, it joins the two to a comparison and a masked OR, where the
+//! instruction for the shift had done it all: so what comes of a shift is opaque.
 
-use std::arch::asm;
 use std::arch::x86_64::*;
+
+use crate::simd::avx512::opaque;
 
 /// One 64-byte vector of constants.
 #[repr(C, align(64))]
@@ -21,41 +24,30 @@ impl<T, const N: usize> Lanes<T, N> {
     }
 }
 
-/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a
-/// comparison of the count with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison
-/// and a masked OR where the instruction for the shift had done it all.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub fn optimisation_barrier(mut v: __m512i) -> __m512i {
-    // SAFETY: there is no instruction in it.
-    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
-    v
-}
-
 /// 32-bit lanes shifted to the left by as many bits each; from 32 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn left32(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_sllv_epi32(v, bits))
+    opaque(_mm512_sllv_epi32(v, bits))
 }
 
 /// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn right32(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_srlv_epi32(v, bits))
+    opaque(_mm512_srlv_epi32(v, bits))
 }
 
 /// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn left64(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_sllv_epi64(v, bits))
+    opaque(_mm512_sllv_epi64(v, bits))
 }
 
 /// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn right64(v: __m512i, bits: __m512i) -> __m512i {
-    optimisation_barrier(_mm512_srlv_epi64(v, bits))
+    opaque(_mm512_srlv_epi64(v, bits))
 }

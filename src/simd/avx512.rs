@@ -1,10 +1,21 @@
 //! AVX-512 with VBMI2 and VNNI: two registers have a number for each lane.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
+use super::word::Word;
 use crate::exec::Avx512;
-use crate::primitives::word::Word;
+
+/// The same vector, of which the compiler no longer knows where it comes from: what it is made of stays as it is, one
+/// load stays one, and a loop that copies it does not become two.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn opaque(mut v: __m512i) -> __m512i {
+    // SAFETY: there is no instruction in it.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    v
+}
 
 /// Registers that have the numbers of all lanes.
 pub const REGISTERS: usize = 2;

@@ -1,10 +1,12 @@
 //! Vectors of 32-bit numbers, as each SIMD level has them.
 
-use crate::primitives::quantize::Arithmetic;
-use crate::primitives::rans::LANES;
-use crate::primitives::word::Word;
+use super::arithmetic::Arithmetic;
+use super::word::Word;
 
-/// The vectors of a level: M of them have a number for each of 32 lanes, the first one those of the first lanes.
+/// Numbers side by side, in as many registers as have room for them.
+pub const LANES: usize = 32;
+
+/// The vectors of a level: M of them have a number for each of LANES, the first one those of the first lanes.
 /// Numbers are unsigned unless something else is said; those that are compared are below 2^31.
 pub trait Simd<const M: usize>: Arithmetic + Copy {
     /// As many numbers as a register takes.

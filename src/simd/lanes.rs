@@ -1,7 +1,6 @@
 //! Vectors of signed numbers of 32 bits modulo 2^32: what a predictor needs of a level, so that one source serves all.
 
-use super::vec::Simd;
-use crate::primitives::rans::LANES;
+use super::vec::{LANES, Simd};
 
 /// Numbers of the longest vector.
 pub const LONGEST: usize = 16;

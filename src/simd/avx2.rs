@@ -4,8 +4,8 @@
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
+use super::word::Word;
 use crate::exec::Avx2;
-use crate::primitives::word::Word;
 
 /// Registers that have the numbers of all lanes.
 pub const REGISTERS: usize = 4;

@@ -3,10 +3,10 @@
 
 use std::arch::aarch64::*;
 
+use super::sums::{sums32, sums64};
 use super::vec::Simd;
+use super::word::Word;
 use crate::exec::Neon;
-use crate::primitives::neon::{sums32, sums64};
-use crate::primitives::word::Word;
 
 /// Registers that have the numbers of all lanes.
 pub const REGISTERS: usize = 8;

@@ -1,0 +1,243 @@
+//! Levels of instructions: what is compiled for each, and vectors of 32-bit numbers of each. Here alone stands with
+//! which features code is compiled for a level. A function of a level's own instructions names the few that it has.
+
+/// Methods of a level that are one instruction, or a few.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! instructions {
+    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $t),*) -> $r {
+            // SAFETY: the processor has the level, as the token says.
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// A function as it is compiled for a level.
+macro_rules! compiled_for {
+    (Scalar, $function:item) => {
+        #[inline(never)]
+        $function
+    };
+    (Avx2, $function:item) => {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma")]
+        $function
+    };
+    (Avx512, $function:item) => {
+        #[target_feature(enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
+        #[target_feature(enable = "gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma")]
+        $function
+    };
+    (Neon, $function:item) => {
+        #[inline(never)]
+        #[target_feature(enable = "neon")]
+        $function
+    };
+}
+
+/// What a block gives that is compiled for a level of x86-64; `None` without the consent to it. Its arguments are
+/// variables of their names.
+macro_rules! by {
+    ($level:ident, $isa:expr, |$($arg:ident: $t:ty),*| -> $r:ty $body:block) => {{
+        #[cfg(target_arch = "x86_64")]
+        let done: Option<$r> = {
+            $crate::simd::compiled_for!($level, fn run($($arg: $t),*) -> $r $body);
+            // SAFETY: the processor has the level, as the token says.
+            $crate::exec::$level::of($isa).map(|_| unsafe { run($($arg),*) })
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let done: Option<$r> = {
+            let _ = ($isa, $(&$arg),*);
+            None
+        };
+        done
+    }};
+}
+
+mod arithmetic;
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+pub mod lanes;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
+#[cfg(target_arch = "aarch64")]
+pub mod sums;
+pub mod vec;
+pub mod word;
+
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
+pub use arithmetic::Arithmetic;
+use lanes::{ByLevel, Lanes};
+pub(crate) use {by, compiled_for};
+
+/// A level. A value of it is the right to its instructions.
+pub trait Level: Arithmetic + Copy {
+    /// Whether it has vectors of its own.
+    const HAS_VECTORS: bool;
+    /// Its vectors.
+    type Lanes: Lanes;
+
+    /// Its vectors.
+    fn lanes(self) -> Self::Lanes;
+
+    /// Does a task, compiled for the level. Never inlined: the stack would hold what all tasks of a tile need.
+    fn run<T: Compiled<Self>>(self, task: T) -> T::Done;
+
+    /// Does a task with the level's own vectors; `None` if it has none.
+    fn by_vectors<T: ByLevel>(self, task: T) -> Option<T::Done> {
+        self.run(OwnVectors(task))
+    }
+
+    /// Whether a level at hand has vectors of its own.
+    fn has_vectors(self) -> bool {
+        Self::HAS_VECTORS
+    }
+}
+
+/// What is compiled for each level that it is for: `run` is `inline(always)`, and all that is to be fast in it.
+pub trait Compiled<P> {
+    /// What comes of it.
+    type Done;
+    /// Does it with the level's token.
+    fn run(self, p: P) -> Self::Done;
+}
+
+/// The same with vectors of 32-bit numbers, of whatever level.
+pub trait Task {
+    /// What comes of it.
+    type Done;
+    /// Does it with these vectors.
+    fn run<L: Lanes>(self, l: L) -> Self::Done;
+}
+
+impl<P: Level, T: Task> Compiled<P> for T {
+    type Done = T::Done;
+
+    #[inline(always)]
+    fn run(self, p: P) -> T::Done {
+        Task::run(self, p.lanes())
+    }
+}
+
+struct OwnVectors<T>(T);
+
+impl<T: ByLevel> Task for OwnVectors<T> {
+    type Done = Option<T::Done>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> Self::Done {
+        l.by_level(self.0)
+    }
+}
+
+/// No more than the portable code.
+#[derive(Clone, Copy)]
+pub struct Scalar;
+
+impl Arithmetic for Scalar {}
+
+impl Level for Scalar {
+    const HAS_VECTORS: bool = false;
+    type Lanes = lanes::Portable;
+
+    #[inline(always)]
+    fn lanes(self) -> lanes::Portable {
+        lanes::Portable
+    }
+
+    #[inline(never)]
+    fn run<T: Compiled<Scalar>>(self, task: T) -> T::Done {
+        task.run(self)
+    }
+
+    fn by_vectors<T: ByLevel>(self, _: T) -> Option<T::Done> {
+        None
+    }
+}
+
+/// A level with vectors.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! level {
+    ($token:ident, $registers:expr) => {
+        impl Level for $token {
+            const HAS_VECTORS: bool = true;
+            type Lanes = lanes::By<$token, { $registers }>;
+
+            #[inline(always)]
+            fn lanes(self) -> Self::Lanes {
+                lanes::By(self)
+            }
+
+            #[inline(always)]
+            fn run<T: Compiled<$token>>(self, task: T) -> T::Done {
+                compiled_for!(
+                    $token,
+                    fn run<T: Compiled<$token>>(p: $token, task: T) -> T::Done {
+                        task.run(p)
+                    }
+                );
+                // SAFETY: the processor has the level, as the token says.
+                unsafe { run(self, task) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+level!(Avx2, avx2::REGISTERS);
+#[cfg(target_arch = "x86_64")]
+level!(Avx512, avx512::REGISTERS);
+#[cfg(target_arch = "aarch64")]
+level!(Neon, neon::REGISTERS);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    /// What is quoted in a text, at commas.
+    fn quoted(text: &str) -> BTreeSet<&str> {
+        text.split('"').skip(1).step_by(2).flat_map(|list| list.split(',')).collect()
+    }
+
+    fn sources(folder: &Path, to: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => sources(&path, to),
+                false => to.push(fs::read_to_string(path).unwrap()),
+            }
+        }
+    }
+
+    /// Whoever has a level's token may call what is compiled for it: no code has features that nobody asked for.
+    #[test]
+    fn features_are_those_that_a_level_asks_for() {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let detection = fs::read_to_string(src.join("exec.rs")).unwrap();
+        let mut asked = detection.split("if self >= Level::Avx512 {");
+        let of_avx2 = quoted(asked.next().unwrap().split("if self >= Level::Avx2 {").nth(1).unwrap());
+        let of_avx512 = quoted(asked.next().unwrap().split("None\n").next().unwrap());
+        assert!(of_avx2.contains("fma") && of_avx512.contains("gfni"), "{of_avx2:?} {of_avx512:?}");
+        let (mut all, mut seen) = (Vec::new(), 0);
+        sources(&src, &mut all);
+        for line in all
+            .iter()
+            .flat_map(|source| source.lines())
+            .filter(|line| line.trim_start().starts_with("#[target_feature("))
+        {
+            let enabled = quoted(line);
+            let is_higher = enabled.iter().any(|feature| of_avx512.contains(feature));
+            let may = |feature: &&str| of_avx2.contains(feature) || is_higher && of_avx512.contains(feature);
+            assert!(enabled.iter().all(may) || enabled.contains("neon"), "{line}");
+            seen += 1;
+        }
+        assert!(seen > 20, "{seen}");
+    }
+}
