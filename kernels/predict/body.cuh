@@ -71,7 +71,7 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
     const u32 n = d.n;
     for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
-    take_groups<true>(b, codes, n);
+    take_groups(b, codes, n);
     const bool own = choose_table(b, d.part);
     // A warp makes words of the codes, another one writes the table, and a third one tries to make a sparse tile.
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, halves = Desk<T>::STREAM_HALVES;
@@ -80,8 +80,9 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     u32 longest = 0, is_masked = 0, state_halves = 0;
     if (warp == 0) {
         w.begin(stream, halves, lane);
-        list_groups(b, n, own);
-        encode_listed(b, codes, n, w);
+        const u64 classes = b.own_classes;
+        list_groups(b, n, own, [&](u32 g) { return own ? (u32)(classes >> (4 * b.classes[g])) & 15 : b.classes[g]; });
+        encode_listed(b, codes, n, false, w);
         state_halves = write_states(w.x, body.states, longest, is_masked);
     } else if (warp == 1) {
         if (lane == 0) b.table_halves = own ? write_table(b, d.table(which)) / 2 : 0;
@@ -106,8 +107,8 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
                       {stream + SPARSE_HALVES - sparse, sparse});
         } else {
             said.has_table = own;
-            make_body(body, said, 0, w.change, longest, is_masked, patches,
-                      {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
+            make_body(body, said, 0, w.change, longest, is_masked, patches, {(const u16*)d.table(which), table_halves},
+                      state_halves, {stream + w.at, halves - w.at});
         }
     }
     __syncthreads();
@@ -300,7 +301,7 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next())
-        codes[i] = code_of(middle         ? words[i] - (Word)middle
+        codes[i] = code_of(middle     ? words[i] - (Word)middle
                            : set == 0 ? words[i]
                                       : lorenzo<Word>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return words[k]; }));
     __syncthreads();

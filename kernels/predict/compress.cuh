@@ -9,6 +9,8 @@
 //   v      numbers of a tile, or of a part of it; at the same place what a warp needs that makes words
 //   e      errors of nodes (interp.cuh); at the same place what is counted
 //
+// or PREDICT_EXACT_BYTES of lossless arrays, where e lies over the symbols of v, which come after it.
+//
 // and besides the desk, with what is known of array and tile. Functions say for whom they are and where barriers are.
 #pragma once
 #include "../common/range.cuh"
@@ -356,11 +358,17 @@ template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
 template <class T> DEV void compress(const PredictCompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Desk<T> d;
-    const Shelf shelf = {(u32*)shared, (u32*)shared + PREDICT_NUMBER_BYTES / 4};
+    // Blocks of lossless arrays share less, and keep less, so that there are more of them.
+    const bool exact = a.common.mode == MODE_LOSSLESS;
+    static_assert(EXACT_FORMS_AT + sizeof(Bench_of_forms<typename T::Word>) <= PREDICT_EXACT_BYTES &&
+                      sizeof(Bench_of_coder) <= PREDICT_EXACT_BYTES,
+                  "what the host reckons with");
+    const Shelf shelf = {(u32*)shared, (u32*)shared + (exact ? (u32)EXACT_FORMS_AT : PREDICT_NUMBER_BYTES) / 4};
     const Batch& batch = a.common.batch;
     const u32 lane = threadIdx.x & 31;
     if (threadIdx.x == 0) {
-        d.at = a.scratch + (u64)blockIdx.x * (PREDICT_DESK_WORDS * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
+        const u32 words = exact ? PREDICT_EXACT_WORDS : PREDICT_DESK_WORDS;
+        d.at = a.scratch + (u64)blockIdx.x * (words * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
         d.levels.len[0] = d.levels_of_parts().len[0] = 0;
         d.first = d.behind = d.staged_to = 0;
     }

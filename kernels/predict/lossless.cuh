@@ -21,7 +21,15 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
     typedef typename T::Word Word;
     u32 differ = 0;
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) differ |= d.elements()[i] != d.elements()[0];
-    if (!block_or(differ, d.part)) return by_bits(d, shelf, body, 0);
+    if (!block_or(differ, d.part)) {
+        if (threadIdx.x == 0) {
+            body.kind = KIND_CONSTANT;
+            body.bytes = T::BITS == 64 ? 8 : 4;
+            body.constant = d.elements()[0];
+        }
+        __syncthreads();
+        return true;
+    }
     Forms<T> forms(d, shelf);
     const Choice<Word> choice = forms.choose();
     if (choice.cost > min_of(most, (u64)BIT * d.n * T::BITS)) return false;
@@ -35,18 +43,19 @@ template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body,
             b.cost[s] = cost_of(b.frequency[s]);
         }
     const Word* const codes = d.best();
-    take_groups<false>(b, codes, d.n);
+    const u32 prediction = choice.form >> 8 & 3, of = !choice.own_table          ? NO_TABLE
+                                                      : prediction == BY_SYMBOLS ? OF_ALL
+                                                      : choice.form >> 10 & 1    ? OF_EVERY
+                                                                                 : OF_CHEAPER;
+    choose_classes(b, of, codes, d.n);
     if (threadIdx.x < 32) {
-        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES, prediction = choice.form >> 8 & 3;
+        const u32 lane = threadIdx.x, halves = Desk<T>::STREAM_HALVES;
         u16* const stream = d.stream((u32)(&body - d.body));
-        u32 of = NO_TABLE;
-        if (choice.own_table) {
-            make_own_symbols(b);
-            of = prediction == BY_SYMBOLS ? OF_ALL : choice.form >> 10 & 1 ? OF_EVERY : OF_CHEAPER;
-        }
+        if (choice.own_table) make_own_symbols(b);
+        list_groups(b, d.n, choice.own_table, [&](u32 g) { return (u32)b.own_group[g]; });
         Writer w;
         w.begin(stream, halves, lane);
-        encode_codes(b, of, codes, d.n, w);
+        encode_listed(b, codes, d.n, of == OF_ALL, w);
         u32 longest, is_masked;
         const u32 state_halves = write_states(w.x, body.states, longest, is_masked);
         if (lane == 0) {

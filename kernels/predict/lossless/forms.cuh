@@ -21,9 +21,14 @@ enum : u32 {
     SAMPLE_ALIKE = 64,    // elements that are compared with each other
     HASHES = 1 << 12,
     CHANGE_COST = 16,
-    ASKED = 16,
+    PROBED_EVERY = 4,    // every so many words are asked where the like of them has been
+    ASKED = 16,          // of so many segments one is asked whether distances may pay, by so many of its words
+    PROBES = 8,
     ASKED_CHANGE = 8,
-    ENTERED = 4,
+    ENTERED = 4,    // of so many words one is entered for that
+    ENTERED_OF_ASKED = ASKED * SEGMENT / ENTERED,
+    MOST_ASKED = ELEMENTS / (ASKED * SEGMENT),
+    PLACES_OF_RANKS = 1024,
     SLOPE_FEWEST = 128,    // a slope is for as many elements, and where codes take less by one part in so many
     SLOPE_WORTH = 64,
 };
@@ -53,15 +58,35 @@ struct Share_of {
     DEV u64 cost(u64 symbols, u32 table_bytes) const { return share * symbols + 8 * BIT * (u64)table_bytes; }
 };
 
+// What distances are chosen by.
+struct Bench_of_lags {
+    struct Costs {
+        u32 least[ELEMENTS / SEGMENT];         // in bits of a segment from bit 16 on, and the distance
+        u16 of_near[2][ELEMENTS / SEGMENT];    // in bits
+    };
+    union {
+        u32 seen[HASHES];    // numbers, plus 1, of the words with this hash that were entered last
+        Costs costs;
+    };
+    union {
+        u16 entered[ELEMENTS / ENTERED];    // hashes
+        u16 hashes[PREDICT_THREADS];
+    };
+    // Of asked segments: hashes of words, distances, and what these, 0 and 1 take, in bits.
+    u16 probed[MOST_ASKED * PROBES], distances[MOST_ASKED * PROBES], bits[MOST_ASKED][PROBES + 2];
+};
+
 // What is counted and found, in shared memory.
 template <class Word> struct Bench_of_forms {
     u32 own[SYMBOLS], trial[SYMBOLS], best_count[SYMBOLS];    // frequencies, frequencies, counts
     u64 fixed[ELEMENTS / GROUP];                              // what groups cost by the tables that are always there
-    Word list[SYMBOLS + 2];                                   // of ranks
+    Word list[2 * SYMBOLS];    // of ranks; the second half holds them in any order while it is made
     u32 listed;
+    u16 ranks[PLACES_OF_RANKS];    // places in the list, where elements are found by a hash; the list's length for none
     union {
         u32 widths[65];
-        u32 seen[HASHES];
+        u32 first[PLACES_OF_RANKS];    // numbers, plus 1, of elements that stand for all that are equal
+        Bench_of_lags lags;
         u32 before[MASK_WORDS + 1];
     };
 };
@@ -99,6 +124,7 @@ template <class T> struct Forms {
         return 32 + 8 * (u64)(((n - bare_codes) * bits + 15) / 16 * 2);
     }
     DEV u32 low_bits(u32 count);
+    DEV void take_out_bare(const Choice<Word>& choice, Word* to);
     SELDOM u32 write_low(const Choice<Word>& choice, u32 at);
 
     // tokens.cuh
@@ -109,6 +135,7 @@ template <class T> struct Forms {
 
     // symbols.cuh
     DEV u32 bare_codes_of(const u32* counts, u32 count, u32 bits, u32& symbol);
+    DEV void halve_counts();
     SELDOM Choice<Word> symbols(u32 form, const Share_of& part, bool is_signed);
     DEV bool numbers(Choice<Word>& choice, const Share_of& part);
 
@@ -129,20 +156,26 @@ template <class T> struct Forms {
     SELDOM Choice<Word> sloped(Choice<Word> choice, const Rise<Word>& rise, const Share_of& part, u32 low);
 
     // lags.cuh
-    static DEV u32 hash(const Word* w, u32 i, u32 n);
-    static DEV u32 bits_of_lag(const Word* w, u32 from, u32 to, u32 lag);
-    template <class Show> DEV void each_segment(Show show);
-    DEV bool lags_may_pay(u32 set, u64 of_axes, u64 least);
+    static DEV u32 hash(Word word, Word next);
+    DEV u32 hash(u32 i) const;
+    DEV u32 bits_at(u32 i, u32 lag) const;
+    DEV void ask(u32 asked);
+    DEV u32 bits_of_asked(u32 asked);
+    SELDOM bool lags_may_pay(u32 set, u64 of_axes, u64 least);
+    DEV void find_distances(u16* distances);
+    DEV void cost_distances(const u16* distances);
     DEV bool choose_lags();
     DEV u32 changed_lags() const;
     SELDOM bool lags(Choice<Word>& choice);
     SELDOM void try_lags(const Known& known, Choice<Word>& least);
     SELDOM bool may_take_lags(const Known& known, const u64 (&costs)[PLAIN_FORMS]);
+    DEV u32 write_lags(u8* side, u32 at);
 
     // ranks.cuh
     DEV bool may_be_few();
+    static DEV u32 place_of(Word element);
     SELDOM bool make_list();
-    DEV u32 find(Word own) const;
+    DEV u32 rank_of(Word element) const;
     SELDOM void try_ranks(Choice<Word>& least);
 
     // decimals.cuh

@@ -1,6 +1,7 @@
 // Low bits of codes, which stand beside the coder: codec/predict/code/low.rs in CUDA.
 #pragma once
 #include "forms.cuh"
+#include "../sums.cuh"
 
 namespace predict {
 
@@ -23,18 +24,14 @@ template <class T> DEV u32 Forms<T>::low_bits(u32 count) {
     return width > 3 ? width - 3 : 0;
 }
 
-// The low bits of codes, which become their high bits, from `at` on; where they end.
-template <class T> SELDOM u32 Forms<T>::write_low(const Choice<Word>& choice, u32 at) {
-    u8* const side = d.side();
-    const u32 bits = choice.low, end = at + 4 + ((n - choice.bare_codes) * bits + 15) / 16 * 2;
-    const auto has_low = [&](Word high) { return choice.bare_codes == 0 || high != choice.bare; };
-    // How many of them are before each word of a mask.
+// Copies those codes that have low bits, one behind the other.
+template <class T> DEV void Forms<T>::take_out_bare(const Choice<Word>& choice, Word* to) {
     const u32 whole = (n + 31) / 32 * 32;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < whole; i += blockDim.x)
-        put_bit(d.corrected(), i, i < n && has_low(best()[i] >> bits));
-    for (u32 i = at + threadIdx.x; i < end + 4; i += blockDim.x) side[i] = 0;
+        put_bit(d.corrected(), i, i < n && best()[i] >> choice.low != choice.bare);
     __syncthreads();
+    // How many of them are before each word of the mask.
     if (threadIdx.x < 32) {
         u32 before = 0;
         for (u32 first = 0; 32 * first < n; first += 32) {
@@ -44,29 +41,42 @@ template <class T> SELDOM u32 Forms<T>::write_low(const Choice<Word>& choice, u3
             before += __shfl_sync(FULL, up_to, 31);
         }
     }
-    if (threadIdx.x == 0) {
-        side[at] = (u8)bits;
-        side[at + 1] = (u8)choice.bare;
-        *(u16*)(side + at + 2) = (u16)choice.bare_codes;
-    }
     __syncthreads();
-    u32* const plane = (u32*)side;
-    const u64 first = 8 * (u64)(at + 4);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const Word code = best()[i];
-        best()[i] = code >> bits;
-        if (!has_bit(d.corrected(), i)) continue;
-        const u32 rank = f.before[i / 32] + __popc(d.corrected()[i / 32] & low_ones(i % 32));
-        const u64 low = (u64)code & (((u64)1 << bits) - 1), place = first + (u64)rank * bits;
-        const u32 word = (u32)(place / 32), by = (u32)(place % 32);
-        const u64 lower = low << by;
-        if ((u32)lower) atomicOr(plane + word, (u32)lower);
-        if (lower >> 32) atomicOr(plane + word + 1, (u32)(lower >> 32));
-        if (by && low >> (64 - by)) atomicOr(plane + word + 2, (u32)(low >> (64 - by)));
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+        if (has_bit(d.corrected(), i))
+            to[f.before[i / 32] + __popc(d.corrected()[i / 32] & low_ones(i % 32))] = best()[i];
+    __syncthreads();
+}
+// The low bits of codes, which become their high bits, from `at` on; where they end.
+template <class T> SELDOM u32 Forms<T>::write_low(const Choice<Word>& choice, u32 at) {
+    u16* const side = (u16*)(d.side() + at);
+    const u32 bits = choice.low, numbers = n - choice.bare_codes, halves = (numbers * bits + 15) / 16;
+    const Word* from = best();
+    if (choice.bare_codes) {
+        take_out_bare(choice, codes());
+        from = codes();
+    }
+    if (threadIdx.x == 0) {
+        side[0] = (u16)(bits | choice.bare << 8);
+        side[1] = (u16)choice.bare_codes;
+    }
+    const Word mask = ((Word)1 << bits) - 1;
+    const Divisor number(bits);
+    // All 16 bits of what is written, from one number or several.
+#pragma unroll 2
+    for (u32 h = threadIdx.x; h < halves; h += blockDim.x) {
+        u32 k = number.divide(16 * h), there = (k + 1) * bits - 16 * h;
+        u32 half = (u32)((from[k] & mask) >> (bits - there));
+#pragma unroll 1
+        for (; there < 16 && ++k < numbers; there += bits) half |= (u32)(from[k] & mask) << there;
+        side[2 + h] = (u16)half;
     }
     __syncthreads();
-    return end;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) best()[i] >>= bits;
+    __syncthreads();
+    return at + 4 + 2 * halves;
 }
 
 }    // namespace predict

@@ -13,55 +13,63 @@ template <class T> DEV bool Forms<T>::may_be_few() {
     return block_sum(is_alike, d.part) >= 2;
 }
 
-// The distinct elements in their order as numbers without sign; false if they are too many. For a whole block.
+// Where an element is looked for first.
+template <class T> DEV u32 Forms<T>::place_of(Word element) { return (u32)((element * KEY64) >> 54); }
+// The distinct elements in their order as numbers without sign; false if they are too many. For a whole block; a
+// barrier before and behind.
 template <class T> SELDOM bool Forms<T>::make_list() {
-    const u32 whole = (n + blockDim.x - 1) / blockDim.x * blockDim.x;
+    const Word* const elements = d.elements();
+    static_assert(PLACES_OF_RANKS == 1 << 10 && PLACES_OF_RANKS > 2 * SYMBOLS, "what place_of tells");
+    for (u32 p = threadIdx.x; p < PLACES_OF_RANKS; p += blockDim.x) f.first[p] = 0;
     if (threadIdx.x == 0) f.listed = 0;
     __syncthreads();
+    // The first thread with an element enters it where no other stands, at its place or behind that.
+    u32 is_new = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-        const Word own = i < n ? d.elements()[i] : 0;
-        for (;;) {
-            const bool lacks = i < n && find(own) == ~0u;
-            const u32 who = block_min(lacks ? threadIdx.x : ~0u, d.part);
-            if (who == ~0u) break;
-            if (f.listed == SYMBOLS) return false;
-            if (threadIdx.x == who) d.found = own;
-            __syncthreads();
-            const Word more = (Word)d.found;
-            const u32 t = threadIdx.x, count = f.listed;
-            const Word here = t < count ? f.list[t] : 0;
-            u32 below = t < count && here < more;
-            const u32 place = block_sum(below, d.part);
-            if (t < count && here > more) f.list[t + 1] = here;
-            if (t == 0) {
-                f.list[place] = more;
-                f.listed = count + 1;
-            }
-            __syncthreads();
+    for (u32 i = threadIdx.x; i < n && is_new <= SYMBOLS; i += blockDim.x) {
+        const Word own = elements[i];
+        for (u32 p = place_of(own);; p = (p + 1) % PLACES_OF_RANKS) {
+            u32 first = f.first[p];
+            if (first == 0) first = atomicCAS(f.first + p, 0u, i + 1);
+            if (first == 0) is_new = atomicAdd(&f.listed, 1u) + 1;
+            if (first == 0 || elements[first - 1] == own) break;
         }
+    }
+    __syncthreads();
+    const u32 count = f.listed;
+    __syncthreads();
+    if (count > SYMBOLS) return false;
+    if (threadIdx.x == 0) f.listed = 0;
+    __syncthreads();
+    // First in any order, then each where as many are below as there are before it.
+    Word* const any_order = f.list + SYMBOLS;
+    for (u32 p = threadIdx.x; p < PLACES_OF_RANKS; p += blockDim.x)
+        if (f.first[p]) any_order[atomicAdd(&f.listed, 1u)] = elements[f.first[p] - 1];
+    __syncthreads();
+    for (u32 p = threadIdx.x; p < PLACES_OF_RANKS; p += blockDim.x) {
+        u32 rank = count;
+        if (f.first[p]) {
+            const Word own = elements[f.first[p] - 1];
+            rank = 0;
+            for (u32 k = 0; k < count; k++) rank += any_order[k] < own;
+            f.list[rank] = own;
+        }
+        f.ranks[p] = (u16)rank;
     }
     __syncthreads();
     return true;
 }
-
-// The place of an element in the list, or ~0.
-template <class T> DEV u32 Forms<T>::find(Word own) const {
-    u32 low = 0, high = f.listed;
-    while (low < high) {
-        const u32 middle = (low + high) / 2;
-        if (f.list[middle] < own)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < f.listed && f.list[low] == own ? low : ~0u;
+// The place in the list of an element that is there.
+template <class T> DEV u32 Forms<T>::rank_of(Word element) const {
+    u32 p = place_of(element);
+    while (f.list[f.ranks[p]] != element) p = (p + 1) % PLACES_OF_RANKS;
+    return f.ranks[p];
 }
 
 // Tries ranks, whose list is made.
 template <class T> SELDOM void Forms<T>::try_ranks(Choice<Word>& least) {
     __syncthreads();
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = find(d.elements()[i]);
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = rank_of(d.elements()[i]);
     Choice<Word> choice = symbols(RANKS << 6, {n, 1}, false);
     choice.cost += BIT * (16 + 8 * (u64)(f.listed * (T::BITS / 8)));
     keep_if_less(least, choice);

@@ -39,23 +39,9 @@ template <class T> SELDOM u32 Forms<T>::write_side(const Choice<Word>& choice) {
         at += 4 + d.count * (2 + T::BITS / 8);
     }
     if ((choice.form >> 8 & 3) == BY_LAGS) {
-        const u32 segments = (n + SEGMENT - 1) / SEGMENT;
-        if (threadIdx.x == 0) {
-            u32 next = at + (segments + 15) / 16 * 2, mask = 0;
-#pragma unroll 1
-            for (u32 s = 0; s < segments; s++) {
-                const u32 lag = d.lags()[s];
-                if (lag != (s ? d.lags()[s - 1] : 1)) {
-                    mask |= 1 << (s % 16);
-                    *(u16*)(side + next) = (u16)lag;
-                    next += 2;
-                }
-                if (s % 16 == 15 || s + 1 == segments) {
-                    *(u16*)(side + at + s / 16 * 2) = (u16)mask;
-                    mask = 0;
-                }
-            }
-            d.count = next;
+        if (threadIdx.x < 32) {
+            const u32 end = write_lags(side, at);
+            if (threadIdx.x == 0) d.count = end;
         }
         __syncthreads();
         at = d.count;

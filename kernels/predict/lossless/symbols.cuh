@@ -7,7 +7,10 @@ namespace predict {
 // The symbol that occurs most, and how many codes have it if all of these are without low bits.
 template <class T> DEV u32 Forms<T>::bare_codes_of(const u32* counts, u32 count, u32 bits, u32& symbol) {
     u32 key = 0;
-    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) key = counts[s] << 8 | (SYMBOLS - 1 - s);
+    for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) {
+        const u32 own = counts[s] << 8 | (SYMBOLS - 1 - s);
+        key = own > key ? own : key;
+    }
     key = block_max(key, d.part);
     symbol = SYMBOLS - 1 - (key & (SYMBOLS - 1));
     const u32 most = key >> 8;
@@ -22,6 +25,14 @@ template <class T> DEV u32 Forms<T>::bare_codes_of(const u32* counts, u32 count,
     return block_or(low, d.part) ? 0 : most;
 }
 
+// Counts of symbols with another low bit. For a whole block; a barrier before and behind.
+template <class T> DEV void Forms<T>::halve_counts() {
+    static_assert(PREDICT_EXACT_THREADS >= SYMBOLS / 2, "a thread for each symbol that is left");
+    const u32 s = threadIdx.x, two = s < SYMBOLS / 2 ? b.count[2 * s] + b.count[2 * s + 1] : 0;
+    __syncthreads();
+    for (u32 k = s; k < SYMBOLS; k += blockDim.x) b.count[k] = k < SYMBOLS / 2 ? two : 0;
+    __syncthreads();
+}
 // What the words that stand as codes cost as symbols.
 template <class T> SELDOM Choice<typename T::Word> Forms<T>::symbols(u32 form, const Share_of& part, bool is_signed) {
     const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
@@ -62,10 +73,7 @@ template <class T> SELDOM Choice<typename T::Word> Forms<T>::symbols(u32 form, c
         u32 others = 0;
         for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) others |= s > 0 && b.count[s];
         if (bits + 1 >= T::BITS || !block_or(others, d.part)) break;
-        const u32 s = threadIdx.x, two = s < SYMBOLS / 2 ? b.count[2 * s] + b.count[2 * s + 1] : 0;
-        __syncthreads();
-        if (s < SYMBOLS) b.count[s] = two;
-        __syncthreads();
+        halve_counts();
         bits++;
         const u64 one = cost(bits);
         if (one >= least_cost) break;

@@ -23,7 +23,7 @@ const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WA
 /// than that warps restore none.
 const LIST_ROOM: u64 = 16;
 
-const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2);
+const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2 && PREDICT_EXACT_BYTES < SHARED_BYTES);
 
 /// The kernels for an element type in a context.
 #[derive(Clone, Copy)]
@@ -52,6 +52,8 @@ impl Base {
 #[derive(Clone, Copy)]
 struct Encoder {
     compress: Kernel,
+    /// The same of lossless arrays, in smaller blocks.
+    exact: Kernel,
     begin: Kernel,
     range: Kernel,
     look: Kernel,
@@ -61,8 +63,10 @@ impl Encoder {
     fn load(session: &Session, dtype: DType) -> Result<Encoder> {
         static LOADED: Loaded<Encoder> = Loaded::none();
         LOADED.get(session, need(CODEC_PREDICT, dtype, "encoder")?, |module| {
+            let compress = module.kernel_sharing("compress", SHARED_BYTES)?;
             Ok(Encoder {
-                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
+                compress,
+                exact: compress.in_blocks_of(session, PREDICT_EXACT_THREADS, PREDICT_EXACT_BYTES)?,
                 begin: module.kernel("begin_compress")?,
                 range: module.kernel("range")?,
                 look: module.kernel("look")?,
@@ -101,7 +105,11 @@ impl GpuCodec for Predict {
             return fail!(Internal, "codec predict is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, begin, range, look } = Encoder::load(session, params.dtype)?;
+        let Encoder { compress, exact, begin, range, look } = Encoder::load(session, params.dtype)?;
+        let (compress, words) = match params.mode {
+            Mode::Lossless => (exact, PREDICT_EXACT_WORDS),
+            _ => (compress, PREDICT_DESK_WORDS),
+        };
         let list = Base::load(session, params.dtype)?.list;
         let dims = layout.shape.dims.lens();
         // Of an array alone all tiles are known, however the array's edges cut them.
@@ -110,7 +118,7 @@ impl GpuCodec for Predict {
         unsafe {
             let batch = arrays.tell(list, compress, tiles_of)?;
             let blocks = compress.blocks(batch.work_slots);
-            let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
+            let desk = ((words * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
             let searches = search::is_wanted(params.mode.has_bound(), params)?;
             let common = CompressArgs {
