@@ -20,7 +20,10 @@ namespace predict {
 template <class T> SELDOM bool code_exactly(Desk<T>& d, Shelf shelf, Body& body, u64 most) {
     typedef typename T::Word Word;
     u32 differ = 0;
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) differ |= d.elements()[i] != d.elements()[0];
+    const Word* const elements = d.elements();
+    const Word one = elements[0];
+#pragma unroll 8
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) differ |= elements[i] != one;
     if (!block_or(differ, d.part)) {
         if (threadIdx.x == 0) {
             body.kind = KIND_CONSTANT;

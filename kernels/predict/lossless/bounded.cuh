@@ -64,6 +64,7 @@ template <class T> struct Probe {
             exponent = exponent > -1022 ? exponent : -1022;
             grain = float_of((u64)(exponent + 1023) << 52);
         }
+        if (!Forms<T>::HAS_DECIMALS) return false;
         const double near = T::BITS == 64 ? 1.0 / 2251799813685248.0 : 1.0625 / 16777216.0,
                      far = T::BITS == 64 ? 2251799813685248.0 : 4194304.0, round = 6755399441055744.0;
         bool any = false;

@@ -17,7 +17,7 @@ DEV Choice<typename T::Word> Forms<T>::differences(const Choice<Word>& choice, c
     }
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x)
-        codes()[i] = code_of(lorenzo<Word>(d.box, choice.set, i, [=](u32 k) { return w[k]; }));
+        codes()[i] = code_of(extended<T>(lorenzo<Word>(d.box, choice.set, i, [=](u32 k) { return w[k]; })));
     __syncthreads();
     return tokens(choice, {n, 1}, low);
 }
@@ -27,21 +27,17 @@ template <class T> DEV void Forms<T>::keep_if_less(Choice<Word>& least, const Ch
     if (!(choice.cost < least.cost)) return;
     least = choice;
     __syncthreads();
+#pragma unroll 8
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) best()[i] = codes()[i];
     for (u32 s = threadIdx.x; s < SYMBOLS; s += blockDim.x) d.kept_table()[s] = f.own[s];
     __syncthreads();
 }
 
-template <class T> DEV typename T::Word Forms<T>::ordered(Word w, u32 shift) const {
-    const Word sign = (Word)1 << (T::BITS - 1);
-    const Word number = negative<T>(w) && d.head.is_float ? w ^ (sign - 1) : w;
-    return T::BITS == 64 ? (Word)((i64)number >> shift) : (Word)((i32)number >> shift);
-}
-
 // Words as they are, as codes. Barriers before and behind.
 template <class T> DEV void Forms<T>::take_words(Word base) {
     __syncthreads();
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = words()[i] + base;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) codes()[i] = extended<T>(words()[i] + base);
     __syncthreads();
 }
 
@@ -82,7 +78,7 @@ DEV u64 Forms<T>::look_at_symbols(u32 form, const Share_of& part, bool is_signed
     u32 low = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const Word code = word(i) ^ sign;
+        const Word code = wrap<T>(word(i)) ^ sign;
         low |= code >> bits == symbol && code != bare;
     }
     const u64 more = part.share * BIT * choice.bare_codes * bits;
@@ -97,13 +93,15 @@ template <class T> SELDOM u32 Forms<T>::look(const Known& known, u64 (&costs)[PL
     const u32 set = known.set, turned = known.magnitudes & 63;
     const Word base = known.plain.base;
     Share_of part = {0, sample_share()};
-    part.n = take_sample([=](u32 i) { return code_of(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; })); });
+    part.n = take_sample(
+        [=](u32 i) { return code_of(extended<T>(lorenzo<Word>(box, set, i, [=](u32 k) { return w[k]; }))); });
     const Choice<Word> along = tokens(known.plain, part, OPEN);
     costs[FORM_AXES] = along.cost;
-    take_sample([=](u32 i) { return (Word)(w[i] + base); });
+    take_sample([=](u32 i) { return extended<T>(w[i] + base); });
     Choice<Word> as_numbers = known.plain;
     costs[FORM_NUMBERS] = numbers(as_numbers, part) ? as_numbers.cost : ~0ull;
-    costs[FORM_SYMBOLS] = look_at_symbols(known.plain.form, part, true, [=](u32 i) { return (Word)(w[i] + base); });
+    costs[FORM_SYMBOLS] =
+        look_at_symbols(known.plain.form, part, true, [=](u32 i) { return extended<T>(w[i] + base); });
     costs[FORM_MAGNITUDES] = ~0ull;
     if (d.head.is_float)
         costs[FORM_MAGNITUDES] =
@@ -115,14 +113,17 @@ template <class T> SELDOM u32 Forms<T>::look(const Known& known, u64 (&costs)[PL
 template <class T> SELDOM Choice<typename T::Word> Forms<T>::choose() {
     const Word* const elements = d.elements();
     Word any = 0;
+#pragma unroll 8
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) any |= elements[i];
     any = block_or(any, d.part);
     const u32 shift = zeros_below(any);
     Known known = {};
-    known.magnitudes = zeros_below((Word)(any << 1 | any >> (T::BITS - 1))) | MAGNITUDES << 6;
+    known.magnitudes = zeros_below(rotated<T>(any)) | MAGNITUDES << 6;
     known.plain.form = shift;
-    known.plain.base = ordered(elements[0], shift);
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) words()[i] = ordered(elements[i], shift) - known.plain.base;
+    known.plain.base = ordered(d, elements[0], shift);
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+        words()[i] = extended<T>(ordered(d, elements[i], shift) - known.plain.base);
     __syncthreads();
     known.set = axes();
     Choice<Word> along = known.plain;
@@ -134,22 +135,22 @@ template <class T> SELDOM Choice<typename T::Word> Forms<T>::choose() {
         for (u32 form = 0; form < (d.head.is_float ? (u32)PLAIN_FORMS : (u32)FORM_MAGNITUDES); form++)
             try_plain(known, form, OPEN, least);
         try_lags(known, least);
-        if (make_list()) try_ranks(least);
-        const u32 digits = find_digits(false);
-        if (digits != ~0u) try_decimals(digits, least);
+        if (HAS_RANKS && make_list()) try_ranks(least);
+        const u32 digits = HAS_DECIMALS ? find_digits(false) : ~0u;
+        if (HAS_DECIMALS && digits != ~0u) try_decimals(digits, least);
         return least;
     }
     u64 costs[PLAIN_FORMS];
     const u32 low = look(known, costs);
-    const bool are_few = may_be_few() && make_list();
-    const u32 digits = are_few ? ~0u : find_digits(true);
+    const bool are_few = HAS_RANKS && may_be_few() && make_list();
+    const u32 digits = are_few || !HAS_DECIMALS ? ~0u : find_digits(true);
     const bool has_digits = digits != ~0u, by_lags = !are_few && !has_digits && may_take_lags(known, costs);
     if (known.rise.there) costs[FORM_AXES] = known.rise.cost;
     const u32 forms = tried(costs, !are_few && !has_digits && !by_lags);
     for (u32 form = 0; form < PLAIN_FORMS; form++)
         if (forms >> form & 1) try_plain(known, form, low, least);
-    if (are_few) try_ranks(least);
-    if (has_digits) try_decimals(digits, least);
+    if (HAS_RANKS && are_few) try_ranks(least);
+    if (HAS_DECIMALS && has_digits) try_decimals(digits, least);
     if (by_lags) try_lags(known, least);
     return least;
 }

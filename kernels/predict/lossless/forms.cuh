@@ -93,6 +93,7 @@ template <class Word> struct Bench_of_forms {
 
 template <class T> struct Forms {
     typedef typename T::Word Word;
+    enum : bool { HAS_DECIMALS = T::EXPONENT && T::BITS >= 32, HAS_RANKS = T::BITS > 8 };
     Desk<T>& d;
     Bench_of_coder& b;
     Bench_of_forms<Word>& f;
@@ -132,6 +133,8 @@ template <class T> struct Forms {
     SELDOM Choice<Word> tokens_with_low(Choice<Word> choice, const Share_of& part, u32 bits);
     SELDOM Choice<Word> tokens(Choice<Word> choice, const Share_of& part, u32 low);
     DEV u64 cost_by_table(u32 g, u32 count) const;
+    // The tokens of this lane's codes of a group.
+    DEV u32& four_tokens(u32 g) const { return ((u32*)d.tokens())[g * (GROUP / QUAD) + (threadIdx.x & 31)]; }
 
     // symbols.cuh
     DEV u32 bare_codes_of(const u32* counts, u32 count, u32 bits, u32& symbol);
@@ -179,8 +182,7 @@ template <class T> struct Forms {
     SELDOM void try_ranks(Choice<Word>& least);
 
     // decimals.cuh
-    static DEV double value_of(u32 bits) { return (double)float_of(bits); }
-    static DEV double value_of(u64 bits) { return float_of(bits); }
+    static DEV double value_of(Word bits) { return (double)Quantizer<T>::number_of_element(bits); }
     static DEV bool integer_of(Word bits, u32 digits, Word& k);
     DEV u32 digits_of() const;
     DEV bool are_nearer(u32 digits) const;
@@ -191,9 +193,7 @@ template <class T> struct Forms {
     // choose.cuh
     DEV Choice<Word> differences(const Choice<Word>& choice, const Rise<Word>& rise, u32 low);
     DEV void keep_if_less(Choice<Word>& least, const Choice<Word>& choice);
-    static DEV Word magnitude_word(Word bits, u32 shift) { return (bits << 1 | bits >> (T::BITS - 1)) >> shift; }
-    DEV Word ordered(Word w, u32 shift) const;
-    static DEV u32 zeros_below(Word any) { return any ? top_bit((Word)(any & (0 - any))) : 0; }
+    static DEV Word magnitude_word(Word bits, u32 shift) { return rotated<T>(bits) >> shift; }
     DEV void take_words(Word base);
     SELDOM void try_plain(const Known& known, u32 form, u32 low, Choice<Word>& least);
     template <class Of> DEV u64 look_at_symbols(u32 form, const Share_of& part, bool is_signed, Of word);
@@ -203,7 +203,7 @@ template <class T> struct Forms {
     // side.cuh
     SELDOM u32 write_side(const Choice<Word>& choice);
     static DEV void put_word(u8* to, Word word) {
-        for (u32 k = 0; k < T::BITS / 16; k++) ((u16*)to)[k] = (u16)(word >> (16 * k));
+        for (u32 k = 0; 16 * k < T::BITS; k++) ((u16*)to)[k] = (u16)(word >> (16 * k));
     }
 };
 

@@ -9,8 +9,15 @@ namespace predict {
 
 // The leading bits of two words, so few that words which are near each other share them.
 template <class T> DEV u32 Forms<T>::hash(Word word, Word next) {
-    enum : u32 { MOST_LEADING = 22, LEADING = T::BITS == 64 ? MOST_LEADING : 12 };
-    const u64 both = (u64)(word >> (T::BITS - LEADING)) << MOST_LEADING | (u64)(next >> (T::BITS - LEADING));
+    enum : u32 {
+        MOST_LEADING = 22,
+        LEADING = T::BITS == 64 ? MOST_LEADING
+        : T::BITS == 32         ? 12
+        : T::BITS < 10          ? T::BITS
+                                : 10
+    };
+    enum : u32 { OTHERS = T::BITS - LEADING };
+    const u64 both = (u64)(wrap<T>(word) >> OTHERS) << MOST_LEADING | (u64)(wrap<T>(next) >> OTHERS);
     return (u32)((both * KEY64) >> 52);
 }
 template <class T> DEV u32 Forms<T>::hash(u32 i) const {
@@ -21,7 +28,7 @@ template <class T> DEV u32 Forms<T>::hash(u32 i) const {
 // Bits of a word less the one so far before.
 template <class T> DEV u32 Forms<T>::bits_at(u32 i, u32 lag) const {
     const Word* const w = words();
-    const Word one = w[i] - (lag == 0 || lag > i ? 0 : w[i - lag]);
+    const Word one = extended<T>(w[i] - (lag == 0 || lag > i ? 0 : w[i - lag]));
     return one ? width_of(magnitude_of(one)) : 0;
 }
 // What the lanes of each half of a warp have together, as all of that half find. For a whole warp.
@@ -100,7 +107,7 @@ template <class T> SELDOM bool Forms<T>::lags_may_pay(u32 set, u64 of_axes, u64 
         const u32 a = first + lane / SEGMENT;
         const bool has = a < asked;
         const u32 i = ((has ? a + 1 : 1) * ASKED - 1) * SEGMENT + lane % SEGMENT;
-        const Word one = lorenzo<Word>(d.box, set, i, [=](u32 k) { return w[k]; });
+        const Word one = extended<T>(lorenzo<Word>(d.box, set, i, [=](u32 k) { return w[k]; }));
         along += has && one ? width_of(magnitude_of(one)) : 0;
         u32 own = 0;
 #pragma unroll
@@ -128,10 +135,14 @@ template <class T> DEV void Forms<T>::find_distances(u16* distances) {
     const Word* const w = words();
     const u32 t = threadIdx.x, probe = t / PROBED_EVERY * PROBED_EVERY, segment = probe / SEGMENT * SEGMENT;
     for (u32 i = t; i < HASHES; i += blockDim.x) f.lags.seen[i] = 0;
+    // Words are asked for before those of the round before are looked at.
+    Word own_word = w[min_of(t, n - 1)], next_word = w[min_of(t + 1, n - 1)];
 #pragma unroll 1
     for (u32 first = 0; first < n; first += blockDim.x) {
-        const u32 i = first + t;
-        f.lags.hashes[t] = i < n ? hash(w[i], w[min_of(i + 1, n - 1)]) : (u32)HASHES;
+        const u32 i = first + t, later = i + blockDim.x;
+        f.lags.hashes[t] = i < n ? hash(own_word, next_word) : (u32)HASHES;
+        own_word = w[min_of(later, n - 1)];
+        next_word = w[min_of(later + 1, n - 1)];
         __syncthreads();
         // Four threads look for the like of one word among those that have not been entered yet.
         const u32 own = f.lags.hashes[probe];
@@ -233,7 +244,7 @@ template <class T> SELDOM bool Forms<T>::lags(Choice<Word>& choice) {
 #pragma unroll 4
     for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
         const u32 lag = d.lags()[i / SEGMENT];
-        codes()[i] = code_of((Word)(w[i] - (lag == 0 || lag > i ? 0 : w[i - lag])));
+        codes()[i] = code_of(extended<T>(w[i] - (lag == 0 || lag > i ? 0 : w[i - lag])));
     }
     __syncthreads();
     choice.form |= BY_LAGS << 8;

@@ -9,7 +9,7 @@ namespace predict {
 template <class T> DEV u32 Forms<T>::low_bits(u32 count) {
     for (u32 i = threadIdx.x; i < 65; i += blockDim.x) f.widths[i] = 0;
     __syncthreads();
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) atomicAdd(f.widths + width_of(codes()[i]), 1u);
     __syncthreads();
     u32 left = count / 64, width = 0;

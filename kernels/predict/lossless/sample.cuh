@@ -14,7 +14,7 @@ template <class T> DEV u32 Forms<T>::sample_share() const {
 template <class T> template <class Of> DEV u32 Forms<T>::take_sample(Of word) {
     const u32 share = sample_share(), every = share ? share : 1, count = n / (every * GROUP) * GROUP;
     __syncthreads();
-#pragma unroll 1
+#pragma unroll 2
     for (u32 i = threadIdx.x; i < count; i += blockDim.x)
         codes()[i] = word(sampled_group(i / GROUP, every) * GROUP + i % GROUP);
     __syncthreads();

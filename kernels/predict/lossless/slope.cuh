@@ -11,12 +11,12 @@ template <class T> template <class Of> DEV void Forms<T>::ends(u32 from, u32 to,
     most = 0;
 #pragma unroll 1
     for (u32 i = from + threadIdx.x; i < to; i += blockDim.x) {
-        const Word v = value(i) ^ sign;
+        const Word v = wrap<T>(value(i)) ^ sign;
         least = v < least ? v : least;
         most = v > most ? v : most;
     }
-    least = block_min(least, d.part) ^ sign;
-    most = block_max(most, d.part) ^ sign;
+    least = extended<T>(block_min(least, d.part) ^ sign);
+    most = extended<T>(block_max(most, d.part) ^ sign);
 }
 
 // The bits of what stands as codes, less one of these.
@@ -24,7 +24,7 @@ template <class T> DEV u64 Forms<T>::widths(u32 from, u32 to, Word least) {
     u64 bits = 0;
 #pragma unroll 1
     for (u32 i = from + threadIdx.x; i < to; i += blockDim.x) {
-        const Word v = codes()[i] - least;
+        const Word v = wrap<T>(codes()[i] - least);
         bits += v ? width_of(v) : 0;
     }
     return block_sum(bits, d.part);
@@ -33,7 +33,7 @@ template <class T> DEV u64 Forms<T>::widths(u32 from, u32 to, Word least) {
 // The step from the first word, which is 0, to the last one, rounded.
 template <class T> DEV typename T::Word Forms<T>::step_of_row() const {
     const i64 steps = n - 1, last = (i64)(extended_word<T>(words()[n - 1]) + (u64)(steps / 2)), step = last / steps;
-    return (Word)(step - (last % steps < 0));
+    return extended<T>((Word)(step - (last % steps < 0)));
 }
 
 // The slope of words that rise along a row, or fall, where samples take less with one.
@@ -42,7 +42,7 @@ template <class T> SELDOM Rise<typename T::Word> Forms<T>::rise(const Choice<Wor
     const Word sign = (Word)1 << (T::BITS - 1);
     Rise<Word> rise = {};
     if (choice.set != 1 || d.box.lx != n || n < SLOPE_FEWEST) return rise;
-    const auto along = [=](u32 i) { return (Word)(i ? w[i] - w[i - 1] : w[i]); };
+    const auto along = [=](u32 i) { return extended<T>(i ? w[i] - w[i - 1] : w[i]); };
     Share_of part = {0, sample_share()};
     if (part.share == 0) part.share = 1;
     part.n = take_sample(along);
@@ -51,12 +51,12 @@ template <class T> SELDOM Rise<typename T::Word> Forms<T>::rise(const Choice<Wor
     ends(1, part.n, [=](u32 i) { return sample[i]; }, least, most);
     if ((least ^ most) & sign || (code_of(least) < DIRECT && code_of(most) < DIRECT)) return rise;
     ends(1, n, along, all, unused);
-    const Word steps = (Word)(least - all) <= (Word)(most - least) ? all : least;
+    const Word steps = wrap<T>(least - all) <= wrap<T>(most - least) ? all : least;
     const u64 of_steps = widths(1, part.n, least);
     take_sample([=](u32 i) { return code_of(along(i)); });
     const u64 as_signed = tokens(choice, part, OPEN).cost;
     const Word step = step_of_row();
-    const auto beside = [=](u32 i) { return (Word)(w[i] - step * i); };
+    const auto beside = [=](u32 i) { return extended<T>(w[i] - step * i); };
     take_sample(beside);
     ends(0, part.n, [=](u32 i) { return sample[i]; }, least, unused);
     rise.is_line = widths(0, part.n, least) < of_steps;
@@ -77,8 +77,7 @@ template <class T> SELDOM Rise<typename T::Word> Forms<T>::rise(const Choice<Wor
 // The code of a word of a row with a slope.
 template <class T> DEV typename T::Word Forms<T>::code_with(const Rise<Word>& rise, u32 i) const {
     const Word* const w = words();
-    if (rise.is_line) return w[i] - rise.slope * i - rise.first;
-    return i ? w[i] - w[i - 1] - rise.slope : w[i];
+    return wrap<T>(rise.is_line ? w[i] - rise.slope * i - rise.first : i ? w[i] - w[i - 1] - rise.slope : w[i]);
 }
 
 // What such codes cost as tokens.

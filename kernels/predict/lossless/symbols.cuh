@@ -17,7 +17,7 @@ template <class T> DEV u32 Forms<T>::bare_codes_of(const u32* counts, u32 count,
     if (bits == 0 || 16 * most <= count) return 0;
     const Word first = (Word)symbol << bits;
     u32 low = 0;
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
         const Word code = codes()[i];
         low |= code >> bits == symbol && code != first;
@@ -38,9 +38,9 @@ template <class T> SELDOM Choice<typename T::Word> Forms<T>::symbols(u32 form, c
     const Word sign = is_signed ? (Word)1 << (T::BITS - 1) : 0;
     Word least = ~(Word)0, most = 0;
     __syncthreads();
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) {
-        const Word code = codes()[i] ^ sign;
+        const Word code = wrap<T>(codes()[i]) ^ sign;
         least = code < least ? code : least;
         most = code > most ? code : most;
     }
@@ -51,9 +51,9 @@ template <class T> SELDOM Choice<typename T::Word> Forms<T>::symbols(u32 form, c
     if ((most - (least >> bits << bits)) >> bits >= SYMBOLS) bits++;
     const Word first = least >> bits << bits;
     clear_counts();
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) {
-        const Word code = (codes()[i] ^ sign) - first;
+        const Word code = (wrap<T>(codes()[i]) ^ sign) - first;
         codes()[i] = code;
         atomicAdd(b.count + (u32)(code >> bits), 1u);
     }
@@ -100,6 +100,7 @@ template <class T> DEV bool Forms<T>::numbers(Choice<Word>& choice, const Share_
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) zeros += codes()[i] == 0;
     zeros = block_sum(zeros, d.part);
     if ((part.share == 1 ? 16 : 128) * zeros < part.n) return false;
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) codes()[i] = code_of(codes()[i]);
     __syncthreads();
     choice = tokens(choice, part, OPEN);

@@ -7,7 +7,7 @@ namespace predict {
 // Tokens of codes without so many low bits, and their raw bits together. Barriers before and behind.
 template <class T> DEV u64 Forms<T>::make_tokens(const Share_of& part, u32 low) {
     u64 raw = 0;
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) {
         u32 bits;
         d.tokens()[i] = (u8)token_of_code((Word)(codes()[i] >> low), bits);
@@ -20,6 +20,7 @@ template <class T>
 SELDOM Choice<typename T::Word> Forms<T>::tokens_with_low(Choice<Word> choice, const Share_of& part, u32 bits) {
     const u64 raw = BIT * (make_tokens(part, bits) + cost_of_low(part.n, bits, 0));
     clear_counts();
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < part.n; i += blockDim.x) atomicAdd(b.count + d.tokens()[i], 1u);
     __syncthreads();
     const u32 bytes = fit_all();
@@ -50,9 +51,9 @@ SELDOM Choice<typename T::Word> Forms<T>::tokens(Choice<Word> choice, const Shar
             if (!(quad.has >> j & 1)) continue;
             raw += quad.raw[j];
             if (cls) cost += token_cost(cls, quad.token[j]);
-            d.tokens()[g * GROUP + lane * QUAD + j] = (u8)quad.token[j];
             atomicAdd(b.count + quad.token[j], 1u);
         }
+        four_tokens(g) = quad.token[0] | quad.token[1] << 8 | quad.token[2] << 16 | quad.token[3] << 24;
         __syncwarp();
         cost = __reduce_add_sync(FULL, cost);
         if (lane == 0) {
@@ -71,9 +72,12 @@ SELDOM Choice<typename T::Word> Forms<T>::tokens(Choice<Word> choice, const Shar
     __syncthreads();
 #pragma unroll 1
     for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32)
-        if (cost_by_table(g, part.n) < f.fixed[g])
-            for (u32 i = g * GROUP + lane; i < min_of(part.n, (g + 1) * GROUP); i += 32)
-                atomicAdd(b.count + d.tokens()[i], 1u);
+        if (cost_by_table(g, part.n) < f.fixed[g]) {
+            const u32 there = codes_there(part.n, g, lane), four = four_tokens(g);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++)
+                if (there >> j & 1) atomicAdd(b.count + (four >> (8 * j) & 255), 1u);
+        }
     __syncthreads();
     const u32 bytes = fit_all();
     u64 symbols = 0;
@@ -101,9 +105,10 @@ SELDOM Choice<typename T::Word> Forms<T>::tokens(Choice<Word> choice, const Shar
 
 // What a group's tokens cost by the table. For a whole warp.
 template <class T> DEV u64 Forms<T>::cost_by_table(u32 g, u32 count) const {
+    const u32 there = codes_there(count, g, threadIdx.x & 31), four = four_tokens(g);
     u32 cost = 0;
-    for (u32 i = g * GROUP + (threadIdx.x & 31); i < min_of(count, (g + 1) * GROUP); i += 32)
-        cost += b.cost[d.tokens()[i]];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) cost += there >> j & 1 ? b.cost[four >> (8 * j) & 255] : 0;
     __syncwarp();
     return __reduce_add_sync(FULL, cost);
 }

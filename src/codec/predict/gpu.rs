@@ -14,7 +14,7 @@ use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
-use crate::runtime::cuda::module::{Kernel, Loaded, find, need};
+use crate::runtime::cuda::module::{Kernel, Loaded, need};
 
 /// Bytes that a block shares.
 const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WARP_BYTES;
@@ -55,6 +55,13 @@ struct Encoder {
     /// The same of lossless arrays, in smaller blocks.
     exact: Kernel,
     begin: Kernel,
+    /// Of floats.
+    ends: Option<Ends>,
+}
+
+/// The kernels that find the ends of an array's numbers, and values that may stand for missing ones.
+#[derive(Clone, Copy)]
+struct Ends {
     range: Kernel,
     look: Kernel,
 }
@@ -68,8 +75,10 @@ impl Encoder {
                 compress,
                 exact: compress.in_blocks_of(session, PREDICT_EXACT_THREADS, PREDICT_EXACT_BYTES)?,
                 begin: module.kernel("begin_compress")?,
-                range: module.kernel("range")?,
-                look: module.kernel("look")?,
+                ends: match module.has("range") {
+                    true => Some(Ends { range: module.kernel("range")?, look: module.kernel("look")? }),
+                    false => None,
+                },
             })
         })
     }
@@ -82,20 +91,15 @@ fn tiles(count: u64) -> u64 {
 
 impl GpuCodec for Predict {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
-        if find(CODEC_PREDICT, params.dtype, "encoder").is_some() {
-            Encoder::load(session, params.dtype)?;
-        }
+        Encoder::load(session, params.dtype)?;
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
-        if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
-            return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
-        }
+    /// There are kernels for all that the codec has.
+    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
         None
     }
 
-    /// There are kernels to restore all that the codec has.
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
         Plan::for_decoding(header).err().map(|e| e.message)
     }
@@ -105,7 +109,7 @@ impl GpuCodec for Predict {
             return fail!(Internal, "codec predict is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, exact, begin, range, look } = Encoder::load(session, params.dtype)?;
+        let Encoder { compress, exact, begin, ends } = Encoder::load(session, params.dtype)?;
         let (compress, words) = match params.mode {
             Mode::Lossless => (exact, PREDICT_EXACT_WORDS),
             _ => (compress, PREDICT_DESK_WORDS),
@@ -118,7 +122,9 @@ impl GpuCodec for Predict {
         unsafe {
             let batch = arrays.tell(list, compress, tiles_of)?;
             let blocks = compress.blocks(batch.work_slots);
-            let desk = ((words * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
+            // Words have at least 32 bits.
+            let word = params.dtype.size().max(4);
+            let desk = ((words * word) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
             let searches = search::is_wanted(params.mode.has_bound(), params)?;
             let common = CompressArgs {
@@ -129,7 +135,9 @@ impl GpuCodec for Predict {
             };
             let (lens, rank) = (padded(dims), dims.len() as u32);
             let mut args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
-            if searches || params.mode == Mode::Noa && params.range.is_none() {
+            if let Some(Ends { range, look }) = ends
+                && (searches || params.mode == Mode::Noa && params.range.is_none())
+            {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
