@@ -82,7 +82,7 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu examples/mpi/scale/*.cu benches/scale/*.cu) \
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh kernels/*/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu examples/mpi/scale/*.cu benches/scale/*.cu) \
 	tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources

@@ -273,6 +273,9 @@ fn headers_are_fresh() {
         ("LIST_BYTES", LIST_BYTES as u64),
         ("PREDICT_DESK_WORDS", PREDICT_DESK_WORDS as u64),
         ("PREDICT_DESK_BYTES", PREDICT_DESK_BYTES as u64),
+        ("PREDICT_EXACT_THREADS", PREDICT_EXACT_THREADS as u64),
+        ("PREDICT_EXACT_BYTES", PREDICT_EXACT_BYTES as u64),
+        ("PREDICT_EXACT_WORDS", PREDICT_EXACT_WORDS as u64),
     ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),

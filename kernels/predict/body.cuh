@@ -15,7 +15,10 @@ struct Said {
     u64 base;    // extended
 };
 
-template <class T> DEV u64 extended_word(typename T::Word w) { return T::BITS == 64 ? (u64)w : (u64)(i64)(i32)w; }
+// A word as a number of 64 bits.
+template <class T> DEV u64 extended_word(typename T::Word w) {
+    return T::BITS == 64 ? (u64)w : (u64)(i64)(i32)extended<T>(w);
+}
 
 // The further words of a base.
 DEV u32 words_of_base(u64 base) {
@@ -71,7 +74,7 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     Bench_of_coder& b = *(Bench_of_coder*)shelf.v;
     const u32 n = d.n;
     for (u32 i = threadIdx.x; i < ALL_SYMBOLS; i += blockDim.x) b.symbols[i] = d.symbols()[i];
-    take_groups<true>(b, codes, n);
+    take_groups(b, codes, n);
     const bool own = choose_table(b, d.part);
     // A warp makes words of the codes, another one writes the table, and a third one tries to make a sparse tile.
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, halves = Desk<T>::STREAM_HALVES;
@@ -80,8 +83,9 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
     u32 longest = 0, is_masked = 0, state_halves = 0;
     if (warp == 0) {
         w.begin(stream, halves, lane);
-        list_groups(b, n, own);
-        encode_listed(b, codes, n, w);
+        const u64 classes = b.own_classes;
+        list_groups(b, n, own, [&](u32 g) { return own ? (u32)(classes >> (4 * b.classes[g])) & 15 : b.classes[g]; });
+        encode_listed(b, codes, n, false, w);
         state_halves = write_states(w.x, body.states, longest, is_masked);
     } else if (warp == 1) {
         if (lane == 0) b.table_halves = own ? write_table(b, d.table(which)) / 2 : 0;
@@ -106,8 +110,8 @@ SELDOM void code_tile(Desk<T>& d, Shelf shelf, Body& body, Said said, const Word
                       {stream + SPARSE_HALVES - sparse, sparse});
         } else {
             said.has_table = own;
-            make_body(body, said, 0, w.change, longest, is_masked, patches,
-                      {(const u16*)d.table(which), table_halves}, state_halves, {stream + w.at, halves - w.at});
+            make_body(body, said, 0, w.change, longest, is_masked, patches, {(const u16*)d.table(which), table_halves},
+                      state_halves, {stream + w.at, halves - w.at});
         }
     }
     __syncthreads();
@@ -197,7 +201,7 @@ template <class T> SELDOM u32 choose_by_some(Desk<T>& d, Shelf shelf, const type
 #pragma unroll
             for (u32 s = 0; s < SETS; s++) {
                 const Word of_set = on_face(s, x, y, z) ? corners.at[SETS - 1] : corners.at[s];
-                sums[s] += magnitude_limited(magnitude_of(of_set));
+                sums[s] += magnitude_limited(magnitude_of(extended<T>(of_set)));
             }
         }
         __syncwarp();
@@ -262,7 +266,8 @@ template <class T> DEV typename T::Word element_of(const Desk<T>& d, u32 form, t
 template <class T>
 SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, typename T::Word base, u32 form) {
     typedef typename T::Word Word;
-    enum : u32 { SHORT_BITS = 21 };
+    // Eight short words, and 128 such sums, must fit 32 bits, and eight a word.
+    enum : u32 { SHORT_BITS = T::BITS < 32 ? T::BITS - 5 : 21 };
     Said said = {0, 0, form != NO_FORM && d.head.step_w ? (u32)EXACT : (u32)PLAIN, 0, form, extended_word<T>(base)};
     Word far = 0, large = 0;
 #pragma unroll 8
@@ -300,9 +305,10 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
     Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next())
-        codes[i] = code_of(middle         ? words[i] - (Word)middle
-                           : set == 0 ? words[i]
-                                      : lorenzo<Word>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return words[k]; }));
+        codes[i] = code_of(
+            extended<T>(middle     ? words[i] - (Word)middle
+                        : set == 0 ? words[i]
+                                   : lorenzo<Word>(box, set, i, w.x, w.y, w.z, [=](u32 k) { return words[k]; })));
     __syncthreads();
     if (any_code(d, codes)) {
         code_tile(d, shelf, body, said, codes);
@@ -342,7 +348,7 @@ template <class T> SELDOM bool in_bins(Desk<T>& d, Shelf shelf, Body& body, cons
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
         const Word bin = bin_of(d, elements[i]);
         any |= collides(d, bin);
-        words[i] = bin - base;
+        words[i] = extended<T>(bin - base);
     }
     if (block_or(any, d.part)) return false;
     pack(d, shelf, body, words, base, NO_FORM);
@@ -359,13 +365,10 @@ template <class T> SELDOM bool correct_bins(Desk<T>& d, const typename T::Word* 
     });
 }
 
-// Encodes within the bound by bins or multiples; false where that cannot be. For a whole block; a barrier before and
-// behind.
-template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
+// Encodes within the bound by multiples, or by bins with what these do not restore; false where that cannot be. For a
+// whole block; a barrier before and behind.
+template <class T> SELDOM bool on_lattice(Desk<T>& d, Shelf shelf, Body& body) {
     typedef typename T::Word Word;
-    if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
-    __syncthreads();
-    if (!d.head.multiplier) return in_bins(d, shelf, body, d.elements());
     if (!survey_whole(d)) {
         look(d, d.elements());
         survey(d);
@@ -388,12 +391,29 @@ template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
     return in_bins(d, shelf, body, elements);
 }
 
+// Encodes within the bound by bins or multiples; false where that cannot be. For a whole block; a barrier before and
+// behind.
+template <class T> SELDOM bool quantized(Desk<T>& d, Shelf shelf, Body& body) {
+    if (threadIdx.x == 0) d.patch_halves = d.corrections = d.exceptions = 0;
+    __syncthreads();
+    if constexpr (T::BITS >= 32)
+        if (d.head.multiplier) return on_lattice(d, shelf, body);
+    return in_bins(d, shelf, body, d.elements());
+}
+
+// Zero bits at the low end of a word that has others.
+template <class Word> DEV u32 zeros_below(Word any) { return any ? top_bit((Word)(any & (0 - any))) : 0; }
+// An element's bits as a number in the order of elements, without so many of its low bits.
+template <class T> DEV typename T::Word ordered(const Desk<T>& d, typename T::Word w, u32 shift) {
+    const typename T::Word number = extended<T>(negative<T>(w) && d.head.is_float ? w ^ ones<T>(T::BITS - 1) : w);
+    return (typename T::Word)((typename T::Signed)number >> shift);
+}
 // Encodes by elements' bits, rounded to fewer mantissa bits if asked; false where that cannot be. For a whole block; a
 // barrier before and behind.
 template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 drop) {
     typedef typename T::Word Word;
     enum : u32 { MANTISSA = T::MANTISSA };
-    const Word sign = (Word)1 << (T::BITS - 1), infinity = (~sign) >> MANTISSA << MANTISSA;
+    const Word sign = (Word)1 << (T::BITS - 1), infinity = ones<T>(T::BITS - 1) >> MANTISSA << MANTISSA;
     const Word low = drop ? ((Word)1 << drop) - 1 : 0, half = drop ? (Word)1 << (drop - 1) : 0;
     const Word* const elements = d.elements();
     Word* const words = d.numbers_of_bins();
@@ -416,15 +436,11 @@ template <class T> SELDOM bool by_bits(Desk<T>& d, Shelf shelf, Body& body, u32 
     const u32 both = block_or(bad | collided << 1, d.part);
     if (both & 1 || (both && !all_come_beside(d, words))) return false;
     all = block_or(all, d.part);
-    const u32 shift = all ? T::BITS == 64 ? top_bit((u64)all & (0 - (u64)all)) : top_bit((u32)all & (0 - (u32)all)) : 0;
-    const auto ordered = [&](Word w) {
-        const Word number = negative<T>(w) && d.head.is_float ? w ^ ~sign : w;
-        return T::BITS == 64 ? (Word)((i64)number >> shift) : (Word)((i32)number >> shift);
-    };
-    const Word base = ordered(words[0]);
+    const u32 shift = zeros_below(all);
+    const Word base = ordered(d, words[0], shift);
     __syncthreads();    // all have it
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) words[i] = ordered(words[i]) - base;
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) words[i] = extended<T>(ordered(d, words[i], shift) - base);
     __syncthreads();
     pack(d, shelf, body, words, base, shift);
     return true;

@@ -18,23 +18,26 @@ enum : u32 { IS_DIRECT = 1u << 31 };
 
 // What a warp that codes has in shared memory.
 struct Bench_of_coder {
-    uint4 symbols[ALL_SYMBOLS];    // of the tables that are always there, then those of classes
-    uint4 own[SYMBOLS];            // of the tile's own table
     u32 frequency[SYMBOLS], cost[SYMBOLS], count[SYMBOLS];
-    u32 sums[STATIC_SYMBOLS];          // how often tokens occur in groups of each class, as FREQUENCIES stand
-    u8 classes[ELEMENTS / GROUP];      // of groups, among the tables that are always there
-    u8 own_group[ELEMENTS / GROUP];    // those that they are coded by
+    u32 sums[STATIC_SYMBOLS];             // how often tokens occur in groups of each class, as FREQUENCIES stand
+    u8 classes[ELEMENTS / GROUP];         // of groups, among the tables that are always there
+    u8 own_group[ELEMENTS / GROUP];       // those that they are coded by
     u32 direct[ELEMENTS / GROUP / 32];    // a bit for each whole group of direct tokens alone
     // The groups that have codes, the first one last: where the table of each is among `symbols`, from bit 8 on, with
     // IS_DIRECT where it has direct tokens alone; and how many there are.
     u32 listed[ELEMENTS / GROUP], list_length;
-    u32 used, coded;                   // the classes that there are; groups up to the last one that has codes
-    u64 own_classes;                   // the class that groups of each class get, four bits each
+    u32 used, coded;    // the classes that there are; groups up to the last one that has codes
+    u64 own_classes;    // the class that groups of each class get, four bits each
     // Of the choice of the own table: what tokens of each class cost in it, and otherwise; its bytes in a body.
     u32 own_cost[TABLES], other_cost[TABLES], table_bytes;
     u32 table_halves, sparse, sparse_head_bytes;    // what was written of the table, and as a sparse tile
+    // While codes are made words of: the tables that are always there, then those of classes; the tile's own table.
+    uint4 symbols[ALL_SYMBOLS];
+    uint4 own[SYMBOLS];
 };
 static_assert(sizeof(Bench_of_coder) <= PREDICT_NUMBER_BYTES, "it stands where numbers do");
+// Where lossless arrays have what forms are chosen by.
+enum : u32 { EXACT_FORMS_AT = OFFSET_OF(Bench_of_coder, symbols) };
 
 // What encodes a symbol: the state from which on it takes a word, where its slots start, the reciprocal of its
 // frequency, and how far that is shifted, with what the frequency lacks of all slots from bit 8 on.
@@ -46,9 +49,7 @@ DEV uint4 symbol_of(u32 start, u32 frequency) {
                       ((1u << TABLE_BITS) - frequency) << 8 | shift);
 }
 // The state behind a symbol, of one that takes no word.
-DEV u32 state_behind(u32 x, const uint4& s) {
-    return x + (high_product(2 * x, s.z) >> (s.w & 31)) * (s.w >> 8) + s.y;
-}
+DEV u32 state_behind(u32 x, const uint4& s) { return x + (high_product(2 * x, s.z) >> (s.w & 31)) * (s.w >> 8) + s.y; }
 // The symbols of the tables that are always there. For a whole block.
 DEV void make_symbols(uint4* symbols) {
 #pragma unroll 1
@@ -389,21 +390,20 @@ template <class Word> DEV u32 own_class(const Bench_of_coder& b, u32 of, u32 cls
     return cls == OWN || own < other ? (u32)OWN : cls;
 }
 
-// Finds the classes of groups, and counts their tokens where that is asked for. For a whole block, with barriers before
-// and behind.
-template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n) {
+// Finds the classes of groups, and counts their tokens. For a whole block, with barriers before and behind.
+template <class Word> DEV void take_groups(Bench_of_coder& b, const Word* codes, u32 n) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     for (u32 s = threadIdx.x; s < STATIC_SYMBOLS; s += blockDim.x) b.sums[s] = 0;
     if (threadIdx.x < sizeof(b.direct) / 4) b.direct[threadIdx.x] = 0;
-    if (COUNTS) make_direct_costs();
+    make_direct_costs();
     if (threadIdx.x == 0) b.used = b.coded = 0;
     __syncthreads();
 #pragma unroll 1
     for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
         Word code[QUAD];
         const u32 has = take_codes(codes, n, g, lane, code);
-        bool are_direct = false;
-        const u32 cls = COUNTS ? class_of(code, are_direct) : class_of(code);
+        bool are_direct;
+        const u32 cls = class_of(code, are_direct);
         if (lane == 0) {
             b.classes[g] = (u8)cls;
             if (cls) {
@@ -412,7 +412,7 @@ template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const
                 if (are_direct && (g + 1) * GROUP <= n) atomicOr(b.direct + g / 32, 1u << (g % 32));
             }
         }
-        if (!COUNTS || !uniform(cls)) continue;
+        if (!uniform(cls)) continue;
         u32* const sums = b.sums + FIRSTS[cls];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
@@ -420,6 +420,28 @@ template <bool COUNTS, class Word> DEV void take_groups(Bench_of_coder& b, const
             if (has >> j & 1) atomicAdd(sums + (are_direct ? (u32)code[j] : token_of_code(code[j], raw)), 1u);
         }
         __syncwarp();
+    }
+    __syncthreads();
+}
+
+// Finds the classes that groups are coded by, where the tile's own table is for some or all, whose symbols have costs.
+// For a whole block, with barriers before and behind.
+template <class Word> DEV void choose_classes(Bench_of_coder& b, u32 of, const Word* codes, u32 n) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    if (threadIdx.x < sizeof(b.direct) / 4) b.direct[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+        Quad<Word> quad;
+        quad.take(codes, n, g, lane, of == OF_ALL);
+        const u32 cls = own_class(b, of, class_of(quad.code), quad);
+        bool are_direct = true;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) are_direct &= of == OF_ALL || quad.code[j] < DIRECT;
+        are_direct = __all_sync(FULL, are_direct);
+        if (lane) continue;
+        b.own_group[g] = (u8)cls;
+        if (are_direct && (g + 1) * GROUP <= n) atomicOr(b.direct + g / 32, 1u << (g % 32));
     }
     __syncthreads();
 }
@@ -438,28 +460,27 @@ DEV void encode_classes(const Bench_of_coder& b, u32 n, Writer& w) {
     });
 }
 
-// Lists the groups that have codes, of the tile's own table or none; with the classes that they are coded by. For a
-// whole warp.
-DEV void list_groups(Bench_of_coder& b, u32 n, bool own) {
+// Lists the groups that have codes, which are of a class above 0; `cls_of` tells that of each. `own`: the tile has its
+// own table. For a whole warp.
+template <class Of> DEV void list_groups(Bench_of_coder& b, u32 n, bool own, Of cls_of) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     u32 length = 0;
     __syncwarp();
 #pragma unroll 1
     for (u32 first = (groups + 31) / 32 * 32; uniform(first > 0); first -= 32) {
-        const u32 g = first - 1 - lane, of = g < groups ? b.classes[g] : 0,
-                  cls = own ? (u32)(b.own_classes >> (4 * of)) & 15 : of;
-        if (g < groups) b.own_group[g] = (u8)(of ? cls : 0);
+        const u32 g = first - 1 - lane, cls = g < groups ? cls_of(g) : 0;
+        if (g < groups) b.own_group[g] = (u8)cls;
         const u32 table = own && cls == OWN ? (u32)ALL_SYMBOLS : FIRSTS[cls],
-                  is_direct = b.direct[(first - 1) / 32] >> (g % 32) & 1, there = __ballot_sync(FULL, of != 0);
-        if (of) b.listed[length + __popc(there & low_ones(lane))] = g | table << 8 | (is_direct ? (u32)IS_DIRECT : 0);
+                  is_direct = b.direct[(first - 1) / 32] >> (g % 32) & 1, there = __ballot_sync(FULL, cls != 0);
+        if (cls) b.listed[length + __popc(there & low_ones(lane))] = g | table << 8 | (is_direct ? (u32)IS_DIRECT : 0);
         length += __popc(there);
     }
     if (lane == 0) b.list_length = length;
     __syncwarp();
 }
 
-// Encodes n codes of which the groups are listed. For a whole warp.
-template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, Writer& w) {
+// Encodes n codes of which the groups are listed; `direct`: all of them are symbols. For a whole warp.
+template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* codes, u32 n, bool direct, Writer& w) {
     const u32 lane = threadIdx.x & 31, length = b.list_length;
     // Codes are asked for two groups before they are needed.
     Word next[QUAD] = {0, 0, 0, 0}, later[QUAD] = {0, 0, 0, 0};
@@ -490,38 +511,9 @@ template <class Word> DEV void encode_listed(Bench_of_coder& b, const Word* code
             continue;
         }
         Quad<Word> quad;
-        quad.of(code, codes_there(n, item & 255, lane), false);
+        quad.of(code, codes_there(n, item & 255, lane), direct);
         w.step((item & 255) + 1, [&] { quad.encode(w, table); });
     }
-    encode_classes(b, n, w);
-}
-
-// Encodes n codes, whose groups have the classes at `b.classes`. For a whole warp.
-template <class Word> DEV void encode_codes(Bench_of_coder& b, u32 of, const Word* codes, u32 n, Writer& w) {
-    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
-    // The codes of a group are asked for before the one behind it is encoded.
-    const auto next_of = [&](u32 g) {
-        while (uniform(g > 0) && !uniform(b.classes[g - 1])) g--;
-        return g;
-    };
-    Word next[QUAD] = {0, 0, 0, 0};
-    u32 g = next_of(groups);
-    if (uniform(g > 0)) take_codes(codes, n, g - 1, lane, next);
-    for (u32 i = lane; i < groups; i += 32) b.own_group[i] = 0;
-    __syncwarp();
-#pragma unroll 1
-    while (uniform(g > 0)) {
-        Quad<Word> quad;
-        quad.of(next, codes_there(n, g - 1, lane), of == OF_ALL);
-        const u32 behind = next_of(g - 1);
-        if (uniform(behind > 0)) take_codes(codes, n, behind - 1, lane, next);
-        const u32 cls = own_class(b, of, b.classes[g - 1], quad);
-        if (lane == 0) b.own_group[g - 1] = (u8)cls;
-        const uint4* const table = of && cls == OWN ? b.own : b.symbols + FIRSTS[cls];
-        w.step(g, [&] { quad.encode(w, table); });
-        g = behind;
-    }
-    __syncwarp();
     encode_classes(b, n, w);
 }
 

@@ -179,10 +179,13 @@ DEV u64 code_of(u64 difference) { return difference << 1 ^ (u64)((i64)difference
 DEV u32 shifted(u32 top, u32 n, u32) { return __funnelshift_lc(0, top, n); }
 DEV u64 shifted(u32 top, u32 n, u64) { return n < 64 ? (u64)top << n : 0; }
 
-// Of a word's bits alone, with copies of its sign above them.
+// A word's bits, with copies of its sign above them.
+template <class T> DEV typename T::Word extended(typename T::Word w) {
+    return T::BITS == 8 ? (typename T::Word)(i32)(signed char)w : T::BITS == 16 ? (typename T::Word)(i32)(short)w : w;
+}
+// The difference of a word's bits alone.
 template <class T> DEV typename T::Word extended_difference(typename T::Word code) {
-    const typename T::Word d = difference_of(wrap<T>(code));
-    return T::BITS == 8 ? (typename T::Word)(i32)(signed char)d : T::BITS == 16 ? (typename T::Word)(i32)(short)d : d;
+    return extended<T>(difference_of(wrap<T>(code)));
 }
 // The differences of a group of a class above 0, of words of T; those of fewer bits than a Word come extended.
 template <class T, bool WHOLE>

@@ -9,6 +9,8 @@
 //   v      numbers of a tile, or of a part of it; at the same place what a warp needs that makes words
 //   e      errors of nodes (interp.cuh); at the same place what is counted
 //
+// or PREDICT_EXACT_BYTES of lossless arrays, where e lies over the symbols of v, which come after it.
+//
 // and besides the desk, with what is known of array and tile. Functions say for whom they are and where barriers are.
 #pragma once
 #include "../common/range.cuh"
@@ -134,21 +136,22 @@ template <class T> struct Job {
 template <class T> DEV bool bin_equal_to(const Desk<T>& d, typename T::Word bits, typename T::Word& bin) {
     typedef typename T::Word Word;
     const Quantizer<T>& q = d.meaning.quantizer;
-    const Lattice<T>& lattice = d.meaning.lattice;
     const Word sign = (Word)1 << (T::BITS - 1), magnitude = bits & ~sign;
-    const auto quotient = Quantizer<T>::number_of_element(bits) * lattice.inverse;
-    if (lattice.first && Quantizer<T>::magnitude_of(quotient) < d.border) {
-        i32 number;
-        if (!multiple_of(d, bits, number) || number % (i32)LATTICE_STEP) return false;
-        bin = (Word)(i64)(number / (i32)LATTICE_STEP);
-        return true;
+    if constexpr (T::BITS >= 32) {
+        const auto quotient = Quantizer<T>::number_of_element(bits) * d.meaning.lattice.inverse;
+        if (d.meaning.lattice.first && Quantizer<T>::magnitude_of(quotient) < d.border) {
+            i32 number;
+            if (!multiple_of(d, bits, number) || number % (i32)LATTICE_STEP) return false;
+            bin = (Word)(i64)(number / (i32)LATTICE_STEP);
+            return true;
+        }
     }
     // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
     if (magnitude > q.top + 3) return false;
     bin = q.bin(Quantizer<T>::number_of_element(bits), (typename T::Float)0);
     const Word value = Quantizer<T>::element_bits(q.small_value(bin));
     if (!(magnitude_of(bin) < q.k) || !(value == bits || (magnitude == 0 && value == 0))) return false;
-    if (lattice.first) bin = negative<T>(bin) ? bin - lattice.shift : bin + lattice.shift;
+    bin = wrap<T>(beyond_lattice(d, bin));
     return true;
 }
 
@@ -182,15 +185,20 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
 // The body of a tile, of those that a desk has. For a whole block; a barrier before and behind.
 template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
     const u32 raw_bytes = d.raw_bytes();
-    bool within = d.lossless      ? code_exactly(d, shelf, d.body[0], ~0ull)
-                  : d.head.step_w ? quantized(d, shelf, d.body[0])
-                                  : by_bits(d, shelf, d.body[0], d.drop);
+    bool within;
+    if constexpr (T::EXPONENT)
+        within = d.lossless      ? code_exactly(d, shelf, d.body[0], ~0ull)
+                 : d.head.step_w ? quantized(d, shelf, d.body[0])
+                                 : by_bits(d, shelf, d.body[0], d.drop);
+    else
+        within = code_exactly(d, shelf, d.body[0], ~0ull);
     within = within && d.body[0].bytes < raw_bytes;
     const u32 limit = within ? d.body[0].bytes : raw_bytes;
-    if (!d.lossless && (!within || may_be_smaller(d, shelf, limit))) {
-        const u64 most = 8 * (u64)BIT * (limit + limit / 64);
-        if (code_exactly(d, shelf, d.body[1], most) && d.body[1].bytes < limit) return 1;
-    }
+    if constexpr (T::EXPONENT)
+        if (!d.lossless && (!within || may_be_smaller(d, shelf, limit))) {
+            const u64 most = 8 * (u64)BIT * (limit + limit / 64);
+            if (code_exactly(d, shelf, d.body[1], most) && d.body[1].bytes < limit) return 1;
+        }
     if (!within) {
         if (threadIdx.x == 0) {
             d.body[0].kind = KIND_RAW;
@@ -209,19 +217,22 @@ struct Made {
 
 // The body of a tile with what missing values add to it. For a whole block; a barrier before and behind.
 template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
-    const u32 all = d.head.values ? take_out(d) : ~0u;
+    u32 all = ~0u;
+    if constexpr (T::EXPONENT)
+        if (d.head.values) all = take_out(d);
     if (all != ~0u) {
         if (threadIdx.x == 0) d.body[0].constant = d.head.missing[all];
         __syncthreads();
-        return {d.body, KIND_CONSTANT, 0, d.head.element_bytes / UNIT};
+        return {d.body, KIND_CONSTANT, 0, T::BITS < 32 ? 1 : d.head.element_bytes / UNIT};
     }
-    if (d.head.values && d.head.step_w) look_beside(d);
+    if constexpr (T::EXPONENT)
+        if (d.head.values && d.head.step_w) look_beside(d);
     Body& body = d.body[encode(d, shelf)];
     const bool changes = d.beside && body.kind == KIND_CONSTANT;
     if (threadIdx.x == 0 && changes) body.constant = d.head.beside_missing(body.constant);
     __syncthreads();
     const u32 units = body.bytes / UNIT;
-    if (!d.masked) return {&body, body.kind, 0, units};
+    if (!T::EXPONENT || !d.masked) return {&body, body.kind, 0, units};
     if (threadIdx.x < 32) {
         const u32 bytes = write_plane(d);
         if (threadIdx.x == 0) {
@@ -237,7 +248,7 @@ template <class T> DEV Made make(Desk<T>& d, Shelf shelf) {
 
 // An element as it was before missing values were taken out.
 template <class T> DEV typename T::Word element_before(const Desk<T>& d, u32 i) {
-    if (d.masked && has_bit(d.missing(), i))
+    if (T::EXPONENT && d.masked && has_bit(d.missing(), i))
 #pragma unroll 1
         for (u32 k = 0; k < d.head.values; k++)
             if (has_bit(d.value_mask(k), i)) return (typename T::Word)d.head.missing[k];
@@ -251,8 +262,15 @@ template <class T> DEV u32 word_of(const Desk<T>& d, const Made& made, u32 i) {
     const bool raw = made.kind == KIND_RAW;
     if (!raw && made.kind != KIND_CONSTANT && made.body->kind == KIND_PACKED)
         return made.body->half(2 * i) | made.body->half(2 * i + 1) << 16;
-    const typename T::Word v = raw ? element_before(d, i / (T::BITS / 32)) : (typename T::Word)made.body->constant;
-    return (u32)(v >> (T::BITS == 64 ? 32 * (i % 2) : 0));
+    if (!raw) return (u32)(made.body->constant >> (32 * i));
+    if constexpr (T::BITS >= 32) {
+        return (u32)(element_before(d, i / (T::BITS / 32)) >> (T::BITS == 64 ? 32 * (i % 2) : 0));
+    } else {
+        enum : u32 { EACH = 32 / T::BITS };
+        u32 word = 0;
+        for (u32 k = 0; k < EACH && i * EACH + k < d.n; k++) word |= element_before(d, i * EACH + k) << (k * T::BITS);
+        return word;
+    }
 }
 
 // Brings the body that has waited longest to its place in the stream and enters it there, if the sizes of all before it
@@ -284,6 +302,7 @@ template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
     if (fits) {
         u32* const to = (u32*)(d.item.dst + at);
         const u32* const from = d.staging() + body.at;
+#pragma unroll 8
         for (u32 i = threadIdx.x; i < body.units; i += blockDim.x) to[i] = from[i];
     }
     if (threadIdx.x == 0) {
@@ -337,7 +356,7 @@ template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
     }
     u32* const to = d.staging() + at;
     u64 sum = 0;
-#pragma unroll 1
+#pragma unroll 4
     for (u32 i = threadIdx.x; i < units; i += blockDim.x) {
         const u32 word = word_of(d, made, i);
         to[i] = word;
@@ -356,11 +375,17 @@ template <class T> DEV void enter(Desk<T>& d, const Made& made, Mark& known) {
 template <class T> DEV void compress(const PredictCompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Desk<T> d;
-    const Shelf shelf = {(u32*)shared, (u32*)shared + PREDICT_NUMBER_BYTES / 4};
+    // Blocks of lossless arrays share less, and keep less, so that there are more of them.
+    const bool exact = a.common.mode == MODE_LOSSLESS;
+    static_assert(EXACT_FORMS_AT + sizeof(Bench_of_forms<typename T::Word>) <= PREDICT_EXACT_BYTES &&
+                      sizeof(Bench_of_coder) <= PREDICT_EXACT_BYTES,
+                  "what the host reckons with");
+    const Shelf shelf = {(u32*)shared, (u32*)shared + (exact ? (u32)EXACT_FORMS_AT : PREDICT_NUMBER_BYTES) / 4};
     const Batch& batch = a.common.batch;
     const u32 lane = threadIdx.x & 31;
     if (threadIdx.x == 0) {
-        d.at = a.scratch + (u64)blockIdx.x * (PREDICT_DESK_WORDS * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
+        const u32 words = exact ? PREDICT_EXACT_WORDS : PREDICT_DESK_WORDS;
+        d.at = a.scratch + (u64)blockIdx.x * (words * Desk<T>::WORD_BYTES + PREDICT_DESK_BYTES);
         d.levels.len[0] = d.levels_of_parts().len[0] = 0;
         d.first = d.behind = d.staged_to = 0;
     }

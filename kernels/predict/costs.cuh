@@ -265,7 +265,7 @@ DEV void add_costs_of_sets(Desk<T>& d, Places box, u32 without, At value, u32 lo
 #pragma unroll
             for (u32 s = 0; s < SETS; s++) {
                 const Word of_set = FACES && on_face(s, x, y, z) ? corners.at[SETS - 1] : corners.at[s];
-                sums[s] += (Sum)magnitude_limited(magnitude_of(of_set));
+                sums[s] += (Sum)magnitude_limited(magnitude_of(T::BITS < 32 ? (Word)extended<T>(of_set) : of_set));
             }
         }
         __syncwarp();

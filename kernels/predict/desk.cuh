@@ -264,7 +264,7 @@ template <class T> struct Desk {
     Header head;
     Meaning<T> meaning;
     typename T::Float border;
-    u32 drop;    // mantissa bits that mode rel rounds off
+    u32 drop;                   // mantissa bits that mode rel rounds off
     double abs_bound, bound;    // the latter as it was asked for
     u32 lossless;
     Word colliding[MAX_MISSING];    // bins, or rounded bits, of missing values
@@ -294,22 +294,22 @@ template <class T> struct Desk {
     u8* at;
 
     enum : u32 { WORD_BYTES = sizeof(Word) << TILE_LOG2 };
-    template <class P> DEV P* words(u32 k) const { return (P*)(at + (u64)k * WORD_BYTES); }
+    template <class P> DEV P* words(u32 k) const { return (P*)(at + PREDICT_DESK_BYTES + (u64)k * WORD_BYTES); }
     DEV Word* elements() const { return words<Word>(0); }
     DEV Word* numbers_of_bins() const { return words<Word>(1); }
-    DEV u32* numbers() const { return words<u32>(2); }
-    DEV Word* codes() const { return words<Word>(3); }
-    DEV Word* trial() const { return words<Word>(4); }
-    DEV Word* best() const { return words<Word>(5); }
-    DEV u32* differences() const { return words<u32>(6); }
-    DEV Word* wide_differences() const { return words<Word>(6); }
-    DEV u16* stream(u32 k) const { return words<u16>(7 + 2 * k); }
-    DEV u8* side() const { return words<u8>(11); }
-    DEV u32* staging() const { return words<u32>(13); }
+    DEV Word* trial() const { return words<Word>(2); }
+    DEV Word* best() const { return words<Word>(3); }
+    DEV u32* staging() const { return words<u32>(4); }
     enum : u32 { STAGING = 4 * WORD_BYTES / UNIT };
+    DEV u8* side() const { return words<u8>(8); }
+    DEV u16* stream(u32 k) const { return words<u16>(k ? 15 : 10); }
     enum : u32 { STREAM_HALVES = WORD_BYTES };    // two places, in halves of words
+    // Those that are not there where arrays are lossless, from PREDICT_EXACT_WORDS on.
+    DEV u32* numbers() const { return words<u32>(12); }
+    DEV Word* codes() const { return words<Word>(13); }
+    DEV u32* differences() const { return words<u32>(14); }
     // And others.
-    DEV u8* others() const { return at + (u64)PREDICT_DESK_WORDS * WORD_BYTES; }
+    DEV u8* others() const { return at; }
     DEV u32* mask(u32 k) const { return (u32*)others() + k * MASK_WORDS; }
     DEV u32* missing() const { return mask(0); }
     DEV u32* on() const { return mask(1); }

@@ -17,6 +17,9 @@
 #define LIST_BYTES 16u
 #define PREDICT_DESK_WORDS 17u
 #define PREDICT_DESK_BYTES 131072u
+#define PREDICT_EXACT_THREADS 128u
+#define PREDICT_EXACT_BYTES 48128u
+#define PREDICT_EXACT_WORDS 12u
 
 // Of the kernels that compress.
 struct PredictCompressArgs {

@@ -17,14 +17,15 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define BY_WARPS(name, type)
 #endif
 #if !defined(PART) || PART == 1
-#define ENCODER(name, type)                                                                                  \
+#define LOSSLESS_ENCODER(name, type)                                                                         \
     KERNEL(predict_compress_##name, PredictCompressArgs, PREDICT_THREADS, 2) { predict::compress<type>(a); } \
-    GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) {                   \
-        predict::begin_compress(a);                                                                          \
-    }                                                                                                        \
+    GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) { predict::begin_compress(a); }
+#define ENCODER(name, type)                                                                                  \
+    LOSSLESS_ENCODER(name, type)                                                                             \
     GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); } \
     GRID_KERNEL(predict_look_##name, PredictCompressArgs, RANGE_THREADS) { look_for_marks<type>(a.common); }
 #else
+#define LOSSLESS_ENCODER(name, type)
 #define ENCODER(name, type)
 #endif
 
@@ -39,10 +40,13 @@ ENCODER(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 DECODER(f16, F16)
+ENCODER(f16, F16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 DECODER(bf16, BF16)
+ENCODER(bf16, BF16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 DECODER(b8, B8)
+LOSSLESS_ENCODER(b8, B8)
 #endif

@@ -221,9 +221,19 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
             in_codes = true;
             if (form.prediction == BY_AXES) sum_box(codes, box, own.set, bench.partial);
         } else {
-            const Codes all = {(const u8*)codes, own.narrow ? 1u : 2u};
+            // Four at a time; there is room behind the last one.
+            uint4* const to = (uint4*)v;
+            if (own.narrow) {
 #pragma unroll 4
-            for (u32 i = threadIdx.x; i < n; i += blockDim.x) v[i] = all[i];
+                for (u32 i = threadIdx.x; QUAD * i < n; i += blockDim.x) {
+                    const uint2 q = ((const uint2*)codes)[i];
+                    to[i] = make_uint4((u32)(i32)(short)q.x, (u32)((i32)q.x >> 16), (u32)(i32)(short)q.y,
+                                       (u32)((i32)q.y >> 16));
+                }
+            } else {
+#pragma unroll 4
+                for (u32 i = threadIdx.x; QUAD * i < n; i += blockDim.x) to[i] = ((const uint4*)codes)[i];
+            }
             __syncthreads();
             if (form.prediction == BY_AXES) sum_box(v, box, own.set, bench.narrow);
         }

@@ -33,9 +33,19 @@ template <class T> DEV void gather(Desk<T>& d) {
         const Places vectors = {box.lx / SEVERAL, box.ly, box.lz};
         Walk w(vectors, threadIdx.x, blockDim.x);
 #pragma unroll 2
-        for (u32 i = threadIdx.x; i < n / SEVERAL; i += blockDim.x, w.next())
-            ((uint4*)to)[i] =
+        for (u32 i = threadIdx.x; i < n / SEVERAL; i += blockDim.x, w.next()) {
+            const uint4 all =
                 load_streaming((const uint4*)(first + (w.x * SEVERAL + w.y * y_step + w.z * z_step) * (T::BITS / 8)));
+            if constexpr (T::BITS >= 32) {
+                ((uint4*)to)[i] = all;
+            } else {
+                Word own[SEVERAL];
+                split(all, own);
+#pragma unroll
+                for (u32 k = 0; k < SEVERAL; k += QUAD)
+                    ((uint4*)to)[(i * SEVERAL + k) / QUAD] = make_uint4(own[k], own[k + 1], own[k + 2], own[k + 3]);
+            }
+        }
         return;
     }
     Walk w(box, threadIdx.x, blockDim.x);
@@ -44,7 +54,7 @@ template <class T> DEV void gather(Desk<T>& d) {
         const u64 z = many ? z_offset_of_many(g, g.stride, t.chunk, w.z) : w.z * z_step,
                   at = w.x * x_step + w.y * y_step + z;
         const u8* const p = first + at * (T::BITS / 8);
-        const Word word = aligned ? *(const Word*)p : joined<T>(p);
+        const Word word = aligned && T::BITS >= 32 ? *(const Word*)p : joined<T>(p);
         to[i] = turn ? swapped<T>(word) : word;
     }
 }
@@ -53,19 +63,27 @@ template <class T> DEV void gather(Desk<T>& d) {
 DEV float magic_of(float) { return 12582912.0f; }
 DEV double magic_of(double) { return 6755399441055744.0; }
 
+// The bin for one of the quantizer's, beyond the lattice if there is one.
+template <class T> DEV typename T::Word beyond_lattice(const Desk<T>& d, typename T::Word bin) {
+    if constexpr (T::BITS >= 32) {
+        const Lattice<T>& lattice = d.meaning.lattice;
+        if (lattice.first) return negative<T>(bin) ? bin - lattice.shift : bin + lattice.shift;
+    }
+    return bin;
+}
 // The bin of any element, of the lattice or beyond.
 template <class T> DEV typename T::Word bin_of(const Desk<T>& d, typename T::Word bits) {
     typedef typename T::Word Word;
     typedef typename T::Float Float;
-    const Lattice<T>& lattice = d.meaning.lattice;
-    const Float quotient = Quantizer<T>::number_of_element(bits) * lattice.inverse, magic = magic_of(quotient);
-    if (lattice.first && Quantizer<T>::magnitude_of(quotient) < d.border) {
-        const Float number = (quotient + magic) - magic;
-        return bits_of(number * ((Float)1 / (Float)LATTICE_STEP) + magic) - bits_of(magic);
+    if constexpr (T::BITS >= 32) {
+        const Lattice<T>& lattice = d.meaning.lattice;
+        const Float quotient = Quantizer<T>::number_of_element(bits) * lattice.inverse, magic = magic_of(quotient);
+        if (lattice.first && Quantizer<T>::magnitude_of(quotient) < d.border) {
+            const Float number = (quotient + magic) - magic;
+            return bits_of(number * ((Float)1 / (Float)LATTICE_STEP) + magic) - bits_of(magic);
+        }
     }
-    const Word bin = d.meaning.quantizer.bin_of(bits);
-    if (!lattice.first) return bin;
-    return negative<T>(bin) ? bin - lattice.shift : bin + lattice.shift;
+    return beyond_lattice(d, d.meaning.quantizer.bin_of(bits));
 }
 
 // The multiple that an element is equal to, on the border too, if there is one.

@@ -9,12 +9,12 @@ use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::Params;
+use crate::params::{Bound, Params};
 use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
-use crate::runtime::cuda::module::{Kernel, Loaded, find, need};
+use crate::runtime::cuda::module::{Kernel, Loaded, need};
 
 /// Bytes that a block shares.
 const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WARP_BYTES;
@@ -23,7 +23,7 @@ const SHARED_BYTES: usize = PREDICT_NUMBER_BYTES + PREDICT_TOGETHER * PREDICT_WA
 /// than that warps restore none.
 const LIST_ROOM: u64 = 16;
 
-const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2);
+const _: () = assert!(PREDICT_NUMBER_BYTES == 4 << TILE_LOG2 && PREDICT_EXACT_BYTES < SHARED_BYTES);
 
 /// The kernels for an element type in a context.
 #[derive(Clone, Copy)]
@@ -52,7 +52,16 @@ impl Base {
 #[derive(Clone, Copy)]
 struct Encoder {
     compress: Kernel,
+    /// The same of lossless arrays, in smaller blocks.
+    exact: Kernel,
     begin: Kernel,
+    /// Of floats.
+    ends: Option<Ends>,
+}
+
+/// The kernels that find the ends of an array's numbers, and values that may stand for missing ones.
+#[derive(Clone, Copy)]
+struct Ends {
     range: Kernel,
     look: Kernel,
 }
@@ -61,11 +70,15 @@ impl Encoder {
     fn load(session: &Session, dtype: DType) -> Result<Encoder> {
         static LOADED: Loaded<Encoder> = Loaded::none();
         LOADED.get(session, need(CODEC_PREDICT, dtype, "encoder")?, |module| {
+            let compress = module.kernel_sharing("compress", SHARED_BYTES)?;
             Ok(Encoder {
-                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
+                compress,
+                exact: compress.in_blocks_of(session, PREDICT_EXACT_THREADS, PREDICT_EXACT_BYTES)?,
                 begin: module.kernel("begin_compress")?,
-                range: module.kernel("range")?,
-                look: module.kernel("look")?,
+                ends: match module.has("range") {
+                    true => Some(Ends { range: module.kernel("range")?, look: module.kernel("look")? }),
+                    false => None,
+                },
             })
         })
     }
@@ -78,20 +91,15 @@ fn tiles(count: u64) -> u64 {
 
 impl GpuCodec for Predict {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
-        if find(CODEC_PREDICT, params.dtype, "encoder").is_some() {
-            Encoder::load(session, params.dtype)?;
-        }
+        Encoder::load(session, params.dtype)?;
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
-        if find(CODEC_PREDICT, params.dtype, "encoder").is_none() {
-            return Some(format!("codec predict has no kernels that compress {}", params.dtype.name()));
-        }
+    /// There are kernels for all that the codec has.
+    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
         None
     }
 
-    /// There are kernels to restore all that the codec has.
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
         Plan::for_decoding(header).err().map(|e| e.message)
     }
@@ -101,7 +109,11 @@ impl GpuCodec for Predict {
             return fail!(Internal, "codec predict is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, begin, range, look } = Encoder::load(session, params.dtype)?;
+        let Encoder { compress, exact, begin, ends } = Encoder::load(session, params.dtype)?;
+        let (compress, words) = match params.bound {
+            Bound::Lossless => (exact, PREDICT_EXACT_WORDS),
+            _ => (compress, PREDICT_DESK_WORDS),
+        };
         let list = Base::load(session, params.dtype)?.list;
         let dims = layout.shape.dims.lens();
         // Of an array alone all tiles are known, however the array's edges cut them.
@@ -110,7 +122,9 @@ impl GpuCodec for Predict {
         unsafe {
             let batch = arrays.tell(list, compress, tiles_of)?;
             let blocks = compress.blocks(batch.work_slots);
-            let desk = ((PREDICT_DESK_WORDS * params.dtype.size()) << TILE_LOG2) + PREDICT_DESK_BYTES;
+            // Words have at least 32 bits.
+            let word = params.dtype.size().max(4);
+            let desk = ((words * word) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
             let searches = search::is_wanted(params.bound.mode().has_bound(), params)?;
             let common = CompressArgs {
@@ -121,7 +135,9 @@ impl GpuCodec for Predict {
             };
             let (lens, rank) = (padded(dims), dims.len() as u32);
             let mut args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
-            if searches || params.bound.measures() {
+            if let Some(Ends { range, look }) = ends
+                && (searches || params.bound.measures())
+            {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;

@@ -401,6 +401,12 @@ pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
 pub const PREDICT_DESK_WORDS: usize = 17;
 /// See there.
 pub const PREDICT_DESK_BYTES: usize = 128 << 10;
+/// Threads of a block that compresses lossless arrays.
+pub const PREDICT_EXACT_THREADS: usize = 128;
+/// Bytes that it shares: four such blocks fit on a multiprocessor.
+pub const PREDICT_EXACT_BYTES: usize = 47 << 10;
+/// How many times it keeps its tile's words.
+pub const PREDICT_EXACT_WORDS: usize = 12;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
