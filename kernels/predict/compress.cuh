@@ -200,6 +200,7 @@ template <class T> DEV u32 encode(Desk<T>& d, Shelf shelf) {
             if (code_exactly(d, shelf, d.body[1], most) && d.body[1].bytes < limit) return 1;
         }
     if (!within) {
+        __syncthreads();    // all have seen its bytes
         if (threadIdx.x == 0) {
             d.body[0].kind = KIND_RAW;
             d.body[0].bytes = raw_bytes;
