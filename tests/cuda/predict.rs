@@ -266,6 +266,10 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
             [(&[0.0][..], 0.05), (&[0.0], 0.5), (&[4.0, 0.0], 0.5), (&[0.0, -6.0, 9.0], 0.25), (&[f64::NAN, 4.0], 0.1)]
         {
             for kind in 0..6 {
+                round += 1;
+                if crate::short() && round % 3 > 0 {
+                    continue;
+                }
                 let shape = [&[20000u64][..], &[40, 33, 35], &[130, 131], &[5000, 3]][round % 4];
                 let center = *marks.last().unwrap();
                 let number = |r: &mut inputs::Random, i: usize| match kind {
@@ -295,11 +299,10 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
                     with_next += usize::from(stream[74] == 1);
                     found += usize::from(stream[73] > 0);
                 }
-                round += 1;
             }
         }
     }
-    assert!(with_next > 15 && found > 5, "{with_next}, {found} of {round}");
+    assert!(with_next > 15 && found > 5 || crate::short() && with_next > 3, "{with_next}, {found} of {round}");
 }
 
 /// Behind valid checksums a body may say anything: the verdict is that of the CPU, and what is taken is the same.
