@@ -267,7 +267,7 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
         {
             for kind in 0..6 {
                 round += 1;
-                if crate::short() && round % 3 > 0 {
+                if crate::short() && round % 5 > 0 {
                     continue;
                 }
                 let shape = [&[20000u64][..], &[40, 33, 35], &[130, 131], &[5000, 3]][round % 4];
@@ -302,7 +302,7 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
             }
         }
     }
-    assert!(with_next > 15 && found > 5 || crate::short() && with_next > 3, "{with_next}, {found} of {round}");
+    assert!(with_next > 15 && found > 5 || crate::short() && with_next > 1, "{with_next}, {found} of {round}");
 }
 
 /// Behind valid checksums a body may say anything: the verdict is that of the CPU, and what is taken is the same.
