@@ -81,7 +81,7 @@ def test_files_of_several_streams(path):
     file = path.read_bytes()
     size = int.from_bytes(file[24:32], "little")
     array, first = sleek_decode.decode_file(file), sleek_decode.decode(file[:size])
-    assert array[: len(first)].tobytes() == sleek_decode.decode_bytes(file[:size]) and array.size > first.size
+    assert array.ravel()[: first.size].tobytes() == sleek_decode.decode_bytes(file[:size]) and array.size > first.size
     for wrong in (file[:size], file[:-1], file + file[:size], file + file, b"", file[:70]):
         with pytest.raises(sleek_decode.DamagedError):
             sleek_decode.decode_file(wrong)
