@@ -82,7 +82,8 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh kernels/*/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu examples/mpi/scale/*.cu benches/scale/*.cu) \
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh kernels/*/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu) \
+	$(wildcard examples/cuda/*.cu examples/mpi/scale/*.cu benches/scale/*.cu) \
 	tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
@@ -222,7 +223,8 @@ kernels: ## the stale archives of compiled kernels (kernels.bin) from their sour
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
-	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
+	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib \
+		--no-default-features --target-dir $(TARGET)/static)
 
 # Whoever waits knows for what: the library is compiled once, and once more into the command.
 .PHONY: wheel-time

@@ -7,8 +7,8 @@ use super::vec::Simd;
 use super::word::Word;
 use crate::exec::Avx512;
 
-/// The same vector, of which the compiler no longer knows where it comes from: what it is made of stays as it is, one
-/// load stays one, and a loop that copies it does not become two.
+/// The same vector, of which the compiler no longer knows where it comes from. What it is made of stays as it is: one
+/// load stays one. A loop that copies it does not become two.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn opaque(mut v: __m512i) -> __m512i {

@@ -253,7 +253,8 @@ static void one_case(hid_t file, unsigned i)
     CHECK(H5Dwrite(d[0], c.mem_type, part, c.space, H5P_DEFAULT, copy));
     OK(put(d[1], c.mem_type, c.partly ? c.start : NULL, c.partly ? c.count : NULL, data, c.bytes));
     expect(c.by_host ? SLEEK_H5D_THREADS : fast(), "chunks");
-    if (info.raw_bytes != c.bytes || info.staged != (gpu && c.by_host) || info.stored_bytes == 0) DIE("raw %llu", (unsigned long long)info.raw_bytes);
+    if (info.raw_bytes != c.bytes || info.staged != (gpu && c.by_host) || info.stored_bytes == 0)
+        DIE("raw %llu", (unsigned long long)info.raw_bytes);
     CHECK(H5Fflush(file, H5F_SCOPE_GLOBAL));
     same_chunks(&c, d[0], d[1]);
 

@@ -52,8 +52,8 @@ impl Buffers {
     }
 }
 
-/// Encodes so many codes that stand in their places, by a table of the tile's own where that takes less: how coding
-/// ended, where the words begin, and whether there is such a table.
+/// Encodes so many codes that stand in their places, by a table of the tile's own where that takes less. Tells how
+/// coding ended, where the words begin, and whether there is such a table.
 pub struct EncodeCodes<'a> {
     /// So many.
     pub n: usize,

@@ -1,6 +1,6 @@
-//! Vectors of 512 bits: constants, and shifts. The compiler knows a variable shift as a comparison of the count with the
-//! lanes' width and a choice. Given an OR behind it, it joins the two to a comparison and a masked OR, where the
-//! instruction for the shift had done it all: so what comes of a shift is opaque.
+//! Vectors of 512 bits: constants, and shifts. The compiler knows a variable shift as a comparison of the count with
+//! the lanes' width and a choice. It joins these with an OR behind them to a comparison and a masked OR. The
+//! instruction for the shift alone had done it all, so what comes of a shift is opaque.
 
 use std::arch::x86_64::*;
 
