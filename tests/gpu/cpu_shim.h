@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -69,15 +70,17 @@ struct Fiber {
 #endif
     char* stack;
     u32 thread;
-    bool done;
     std::vector<std::pair<uint4*, const uint4*>> copies;    // that nobody has waited for yet
 };
 struct Warp {
-    u32 arrived = 0, generation = 0, place = 0;
-    u64 slot[32];
+    u32 arrived = 0, place = 0;
+    u32 ready = 0;       // a set of lanes: those that wait for nobody
+    u32 at_block = 0;    // those that wait for the block
+    u32 generation = 0;
+    u64 slot[2][32];    // what lanes tell each other, by turns
 };
 struct Block {
-    u32 index, grid, threads, live, arrived = 0, generation = 0, any = 0, any_result = 0;
+    u32 index, grid, threads, live, arrived = 0, any = 0, any_result = 0;
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
     std::function<void()> body;
@@ -119,32 +122,36 @@ inline void to_main() { swapcontext(&fiber->context, &block->main); }
 inline void to_fiber(Fiber& f) { swapcontext(&block->main, &f.context); }
 #endif
 
+inline Warp& warp() { return block->warps[fiber->thread >> 5]; }
+inline u32 lane_bit() { return 1u << (fiber->thread & 31); }
+
 inline void release_block() {
     block->arrived = 0;
     block->any_result = block->any;
     block->any = 0;
-    block->generation++;
+    for (Warp& w : block->warps) {
+        w.ready |= w.at_block;
+        w.at_block = 0;
+    }
 }
 inline void entry() {
     block->body();
-    fiber->done = true;
+    warp().ready &= ~lane_bit();
     block->live--;
     // A finished thread no longer counts at barriers.
     if (block->live && block->arrived == block->live) release_block();
     for (;;) to_main();
 }
 inline void block_sync() {
-    const u32 g = block->generation;
-    if (++block->arrived == block->live)
-        release_block();
-    else
-        while (block->generation == g) to_main();
+    if (++block->arrived == block->live) return release_block();
+    Warp& w = warp();
+    w.ready &= ~lane_bit();
+    w.at_block |= lane_bit();
+    to_main();
 }
-inline Warp& warp() { return block->warps[fiber->thread >> 5]; }
 // `place`: the line of the source.
 inline void warp_sync(u32 place) {
     Warp& w = warp();
-    const u32 g = w.generation;
     if (w.arrived == 0) w.place = place;
     if (w.place != place) {
         fprintf(stderr, "lanes of a warp meet at lines %u and %u\n", w.place, place);
@@ -153,27 +160,31 @@ inline void warp_sync(u32 place) {
     if (++w.arrived == 32) {
         w.arrived = 0;
         w.generation++;
-    } else
-        while (w.generation == g) to_main();
+        w.ready = ~0u;
+    } else {
+        w.ready &= ~lane_bit();
+        to_main();
+    }
+}
+// What all lanes of the warp have told. It stays until they meet for the second time from here.
+inline const u64* tell(u64 bits, u32 place) {
+    Warp& w = warp();
+    u64* const slot = w.slot[w.generation % 2];
+    slot[fiber->thread & 31] = bits;
+    warp_sync(place);
+    return slot;
 }
 template <class T> inline T shuffle(T v, u32 from, u32 place) {
-    Warp& w = warp();
     u64 bits = 0;
     memcpy(&bits, &v, sizeof v);
-    w.slot[fiber->thread & 31] = bits;
-    warp_sync(place);
-    bits = w.slot[from & 31];
-    warp_sync(place);
+    bits = tell(bits, place)[from & 31];
     memcpy(&v, &bits, sizeof v);
     return v;
 }
 template <class Op> inline u32 reduce(u32 v, u32 place, Op op) {
-    Warp& w = warp();
-    w.slot[fiber->thread & 31] = v;
-    warp_sync(place);
-    u32 r = (u32)w.slot[0];
-    for (int i = 1; i < 32; i++) r = op(r, (u32)w.slot[i]);
-    warp_sync(place);
+    const u64* const told = tell(v, place);
+    u32 r = (u32)told[0];
+    for (int i = 1; i < 32; i++) r = op(r, (u32)told[i]);
     return r;
 }
 
@@ -193,8 +204,31 @@ inline void fill_shared_memory() {
         },
         (void*)own);
 }
+
+// Stacks of fibers, which the next block takes over.
+enum : size_t { STACK_BYTES = 128 << 10 };
+struct Stacks {
+    std::mutex lock;
+    std::vector<char*> free;
+
+    char* take() {
+        const std::lock_guard<std::mutex> guard(lock);
+        if (free.empty()) return (char*)malloc(STACK_BYTES);
+        char* stack = free.back();
+        free.pop_back();
+        return stack;
+    }
+    void give(char* stack) {
+        const std::lock_guard<std::mutex> guard(lock);
+        free.push_back(stack);
+    }
+};
+inline Stacks& stacks() {
+    static Stacks* const all = new Stacks;
+    return *all;
+}
+
 inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
-    const size_t stack = 128 << 10;
     fill_shared_memory();
     Block b;
     b.index = index;
@@ -207,10 +241,10 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
     for (u32 i = 0; i < threads; i++) {
         Fiber& f = b.fibers[i];
         f.thread = i;
-        f.done = false;
-        f.stack = (char*)malloc(stack);
+        b.warps[i / 32].ready |= 1u << (i % 32);
+        f.stack = stacks().take();
 #if defined(__x86_64__)
-        u64* sp = (u64*)((uintptr_t)(f.stack + stack) & ~15ull);
+        u64* sp = (u64*)((uintptr_t)(f.stack + STACK_BYTES) & ~15ull);
         *--sp = 0;
         *--sp = (u64)(void*)&entry;
         for (int k = 0; k < 6; k++) *--sp = 0;
@@ -218,28 +252,37 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
 #else
         getcontext(&f.context);
         f.context.uc_stack.ss_sp = f.stack;
-        f.context.uc_stack.ss_size = stack;
+        f.context.uc_stack.ss_size = STACK_BYTES;
         f.context.uc_link = nullptr;
         makecontext(&f.context, entry, 0);
 #endif
     }
     u32 random = seed * 2654435761u + 1;
     while (b.live) {
+        u32 ready = 0;
+        for (const Warp& w : b.warps) ready |= w.ready;
+        if (!ready) {
+            fprintf(stderr, "all threads of block %u wait for others\n", index);
+            abort();
+        }
         u32 offset = 0;
         if (seed) {
             random = random * 1664525u + 1013904223u;
             offset = random % threads;
         }
-        for (u32 i = 0; i < threads; i++) {
-            Fiber& f = b.fibers[(i + offset) % threads];
-            if (f.done) continue;
+        // Warps in turns, from thread `offset` on; the lanes before it come last.
+        for (u32 i = 0; i <= b.warps.size(); i++) {
+            const u32 number = (offset / 32 + i) % b.warps.size(), from = ~0u << (offset % 32);
             // One warp lags behind the others, which may then be as far ahead of it as barriers allow.
-            if (seed && f.thread / 32 == seed % (u32)b.warps.size() && (random >> 8) % 8) continue;
-            fiber = &f;
-            to_fiber(f);
+            if (seed && number == seed % (u32)b.warps.size() && (random >> 8) % 8) continue;
+            u32 lanes = b.warps[number].ready & (i == 0 ? from : i == b.warps.size() ? ~from : ~0u);
+            for (; lanes; lanes &= lanes - 1) {
+                fiber = &b.fibers[32 * number + __builtin_ctz(lanes)];
+                to_fiber(*fiber);
+            }
         }
     }
-    for (auto& f : b.fibers) free(f.stack);
+    for (auto& f : b.fibers) stacks().give(f.stack);
 }
 inline void launch(u32 grid, u32 at_once, u32 threads, const std::function<void()>& body, u32 seed) {
     for (u32 first = 0; first < grid; first += at_once) {
