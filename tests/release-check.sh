@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What comes before a release beside the tests: each check by itself, with its time and outcome in docs/results/release.tsv, which
 # docs/internals/release.md speaks of. A check whose tool cannot be had counts as not run, never as passed.
-#   bash tests/release-check.sh [CHECK…]     all, or those named
+#   bash tests/release-check.sh [CHECK…]     what is packed; or those named; or "proofs", the slow ones
 set -uo pipefail
 cd "$(dirname "$0")/.."
 table=docs/results/release.tsv logs=build/release-check
@@ -25,13 +25,33 @@ checks=(
     "h5wasm     | node      | apt install nodejs                      | make -s h5wasm"
     "clean-room | debootstrap | apt install debootstrap               | make -s clean-room"
 )
+# Each takes from minutes to an hour on two cores.
+proofs=(
+    "miri       | cargo-miri | rustup component add miri              | make -s miri"
+    "asan       | rustup    | rustup                                  | make -s asan"
+    "ubsan      | cc        | apt install gcc                         | make -s ubsan"
+    "tsan       | rustup    | rustup                                  | make -s tsan"
+    "memcheck   | cargo     | rustup                                  | make -s memcheck"
+    "aarch64    | cargo     | rustup                                  | make -s aarch64"
+    "kills      | h5repack  | apt install hdf5-tools                  | make -s kills"
+    "subfiling  | python3   | apt install python3                     | make -s subfiling"
+    "damage     | cargo     | rustup                                  | make -s damage"
+    "exhaustive | cargo     | rustup                                  | make -s exhaustive"
+)
 
 commit=$(git describe --always)$(git diff --quiet HEAD -- . ":!$table" || echo -dirty)
 set -f    # commands are told as they are written
 trim() { local text=$*; echo "${text%"${text##*[![:space:]]}"}"; }
 failed=0 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
-for check in "${checks[@]}"; do
+all=("${checks[@]}")
+if [ "$*" = proofs ]; then
+    all=("${proofs[@]}")
+    shift
+elif [ $# -gt 0 ]; then
+    all+=("${proofs[@]}")
+fi
+for check in "${all[@]}"; do
     IFS='|' read -r name tool source command <<<"$check"
     name=$(trim $name) tool=$(trim $tool) source=$(trim $source) command=$(trim $command)
     if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi

@@ -223,18 +223,29 @@ fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
 
 /// One table: all fields at each bound, and the geometric means; 0 stands for lossless.
 pub fn bench(mib: usize, reps: usize, bounds: &[f64]) {
+    table(&fields::load(), mib, reps, bounds);
+}
+
+/// The same of a field of 32-bit floats as other types, integers losslessly alone.
+pub fn bench_types(mib: usize, reps: usize) {
+    for field in fields::load().iter().find(|f| f.name.starts_with("navy")).map(other_types).into_iter().flatten() {
+        table(&[field], mib, reps, if field.dtype.is_float() { &[1e-1, 1e-3, 0.0] } else { &[0.0] });
+    }
+}
+
+fn table(fields: &[Field], mib: usize, reps: usize, bounds: &[f64]) {
     println!(
         "\n| {mib} MiB | bound | ratio | compress × memcpy | µs | decompress × memcpy | µs |\n\
          |---|---|---|---|---|---|---|"
     );
     let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
-    for field in fields::load() {
-        let (lens, bytes) = repeated(&field, mib << 20);
+    for field in fields {
+        let (lens, bytes) = repeated(field, mib << 20);
         let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
         let count = bytes.len() / field.dtype.size();
         let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
         for bound in bounds {
-            let p = profile(bounded(&field, *bound), &lens);
+            let p = profile(bounded(field, *bound), &lens);
             let stream = sleek::compress(&p, &bytes).unwrap();
             let (from, workspace, outcome) =
                 (Memory::of(&stream), Memory::new(route::WORKSPACE_BYTES), Memory::new(16));

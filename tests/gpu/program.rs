@@ -798,6 +798,7 @@ fn main() {
             println!("gpu check: {} arrays of codec predict equal to the CPU's", predict::check(is_small()))
         }
         Some("predict") => predict::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
+        Some("predict-types") => predict::bench_types(number(2, 512), number(3, 7)),
         Some("predict-quick") => {
             let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
             predict::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
@@ -813,8 +814,8 @@ fn main() {
              | lossless [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] | check-zfp \
-             | zfp [MiB] [repeats]"
+             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] \
+             | predict-types [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
         ),
     }
 }
