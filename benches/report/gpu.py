@@ -9,6 +9,7 @@ import collections
 import datetime
 import json
 import pathlib
+import re
 import statistics
 import sys
 
@@ -96,9 +97,10 @@ def main() -> None:
     tables = json.loads(FILE.read_text())
     for text in texts:
         cells = rows(text)
+        copies = {"memcpy": int(n) for n in re.findall(r"^memcpy: (\d+) GB/s", text, re.M)}
         for name, found in {**of_bench(cells), **of_others(cells)}.items():
             command = COMMANDS.get(name, "`SLEEK_GPU_NO_FILL=1 gpu bench 512 5`")
-            tables[name]["about"] = {"machine": machine, "date": datetime.date.today().isoformat(), "commit": commit, "command": command}
+            tables[name]["about"] = {"machine": machine, "date": datetime.date.today().isoformat(), "commit": commit, "command": command, **copies}
             tables[name]["rows"], tables[name]["columns"] = found, COLUMNS.get(name, tables[name]["columns"])
             results.save_grid("gpu", name, tables[name])
             print(name, *found, sep="\n  ")

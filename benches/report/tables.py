@@ -295,12 +295,15 @@ class Compared:
                 cells.append(self.cell(group, profile, SPEED_BOUND, "ratio"))
                 cells.append(" / ".join(self.cell(group, profile, SPEED_BOUND, f) for f in ("compress", "decompress")))
             rows.append(cells)
-        gpu = grids("gpu")["how fast"]
+        gpu, small = grids("gpu")["how fast"], grids("gpu")["small"]
+        marks = [mark(codec, g["about"]["commit"]) for codec, g in (("sleek on GPUs", gpu), ("predict on GPUs", small))]
+        of_small = next(row for row in small["rows"] if row[0] == "1e-3")
         for row in gpu["rows"]:
             if row[1] == "1e-3":
-                sleek = [number(row[5]), f"{number(row[6])} / {number(row[7])}", number(row[2]), f"{number(row[3])} / {number(row[4])}"]
-                stale = mark("sleek on GPUs", gpu["about"]["commit"])
-                rows.append([f"NVIDIA H100, {row[0]}", "1490 GB/s", *(cell + stale for cell in sleek), "–", "–"])
+                figures = [*row[5:8], *row[2:5], *of_small[1 if row[0] == "f32" else 4 :][:3]]
+                cells = [text for ratio, *pair in zip(*[iter(figures)] * 3) for text in (number(ratio), " / ".join(map(number, pair)))]
+                cells = [cell + marks[k // 4] for k, cell in enumerate(cells)]
+                rows.append([f"{gpu['about']['machine']}, {row[0]}", f"{gpu['about']['memcpy']} GB/s", *cells])
         head = ["", "memcpy", *(text for codec in ("adaptive", "fast", "small") for text in (self.named(codec, SPEED_BOUND) + ": ratio", "speed"))]
         return table(head, rows)
 
@@ -403,7 +406,8 @@ def grid(name, title):
     head = [c + (stale.get(c) or (everywhere if i else "")) for i, c in enumerate(g["columns"])]
     rows = [[cell(c) + (stale.get(c, "") if i == 0 and isinstance(c, str) and c not in g["columns"] else "") for i, c in enumerate(row)] for row in g["rows"]]
     about = g["about"]
-    said = f"{about['date']}, {about['machine']}, commit {about['commit']}: {about['command']}."
+    copy = f", which copies {about['memcpy']} GB/s" if "memcpy" in about else ""
+    said = f"{about['date']}, {about['machine']}{copy}, commit {about['commit']}: {about['command']}."
     return table(head, rows) + ("" if g.get("silent") else "\n\n" + prose(said))
 
 

@@ -229,7 +229,8 @@ pub fn bench(mib: usize, reps: usize, bounds: &[f64]) {
 /// The same of a field of 32-bit floats as other types, integers losslessly alone.
 pub fn bench_types(mib: usize, reps: usize) {
     for field in fields::load().iter().find(|f| f.name.starts_with("navy")).map(other_types).into_iter().flatten() {
-        table(&[field], mib, reps, if field.dtype.is_float() { &[1e-1, 1e-3, 0.0] } else { &[0.0] });
+        let bounds: &[f64] = if field.dtype.is_float() { &[1e-1, 1e-3, 0.0] } else { &[0.0] };
+        table(&[field], mib, reps, bounds);
     }
 }
 
