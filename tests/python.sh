@@ -39,6 +39,14 @@ tested() { # environment, options of pytest
 print(", h5py", h5py.__version__, "with HDF5", h5py.version.hdf5_version)' 2> /dev/null || true)"
     PYTHONPATH=$site "$venvs/$1/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python "${@:2}" python/tests
 }
+others() {
+    local environment
+    for environment in venv-numpy venv-h5py-1.14 venv-netcdf venv-h5py-old; do
+        [ "$environment" = venv-h5py-old ] && [ ! -d "$venvs/$environment" ] || tested "$environment" --tb=short
+    done
+}
+( set -e; others ) > "$work/others" 2>&1 &
+beside=$!
 tested venv-python --tb=short -rs | tee "$work/all"
 # Zarr 3 needs Python 3.11; from there on nothing may be missing but PyTorch, which is too large to be fetched for a test.
 if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' &&
@@ -46,9 +54,6 @@ if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (
     echo "python: a test was skipped where everything is there" >&2
     exit 1
 fi
-for environment in venv-numpy venv-h5py-1.14 venv-netcdf venv-h5py-old; do
-    [ "$environment" = venv-h5py-old ] && [ ! -d "$venvs/$environment" ] || tested "$environment" --tb=short
-done
 
 step "sleek-decode, against the library"
 PYTHONPATH=$site "$venvs/venv-python/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python/decoder --tb=short -rs python/decoder/tests
@@ -57,4 +62,9 @@ step "types"
 MYPYPATH=python/src "$venvs/venv-python/bin/python" -m mypy --config-file python/pyproject.toml --cache-dir "$work/mypy" python/src/sleek
 MYPYPATH=python/decoder/src "$venvs/venv-python/bin/python" -m mypy --config-file python/decoder/pyproject.toml --cache-dir "$work/mypy" \
     python/decoder/src/sleek_decode
+
+others=passed
+wait "$beside" || others=failed
+cat "$work/others"
+[ $others = passed ]
 step "passed"

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::repack::{PYTHON, at_work, header, sleek, sleek_fails, sleek_ok};
+use crate::interrupted::at_work;
+use crate::repack::{PYTHON, header, sleek, sleek_fails, sleek_ok};
 use crate::{Place, common, venv_python};
 
 /// Makes so many small files in two folders, and what is no HDF5 file beside them.

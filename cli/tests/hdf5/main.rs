@@ -7,6 +7,7 @@ mod batch;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod hostile;
+mod interrupted;
 mod look;
 mod names;
 #[path = "../../../tests/hdf5/place.rs"]
@@ -14,7 +15,9 @@ mod place;
 mod quality;
 mod repack;
 mod sparse;
+mod targets;
 mod tools;
+mod undone;
 mod zfp;
 
 use place::{Place, found, h5repack_argument, source, venv_python};
