@@ -162,6 +162,13 @@ fn frames_of_different_kinds_are_no_file() {
 #[test]
 #[allow(clippy::zombie_processes)] // wait4 is not known to it
 fn a_small_file_takes_little_memory() {
+    // What is said of a process counts what its parent had when it was made: this one has the data of other tests.
+    if std::env::var_os("SLEEK_TEST_ALONE").is_none() {
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "streams::a_small_file_takes_little_memory"]).env("SLEEK_TEST_ALONE", "1");
+        assert!(crate::common::run(&mut alone).contains("1 passed"));
+        return;
+    }
     let bench = Bench::new();
     bench.put("in", &bytes_of(&wave(1000)));
     let child = bench.command("compress -q --dtype f32 --abs 1e-3 in packed").spawn().unwrap();

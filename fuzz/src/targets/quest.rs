@@ -58,7 +58,7 @@ pub fn run(bytes: &[u8]) {
         params.dims = Dims::new(&[count / 8, 8]).unwrap();
     }
     if let Target::Size(size) = wanted {
-        wanted = Target::Size(size * data.len() as u64 / 4096);
+        wanted = Target::Size((u128::from(size) * data.len() as u128 / 4096) as u64);
     }
     let found = match find_bound(&params, &data, wanted) {
         Ok(found) => found,
