@@ -171,7 +171,7 @@ deny: ## licences, sources and known weaknesses of what the library is built fro
 	$(CARGO) deny --all-features check licenses bans sources
 	$(CARGO) deny --all-features check advisories
 
-release-check: ## what comes before a release beside the tests, each with its outcome in docs/results/release.tsv; an hour (CHECKS="abi sbom": some; proofs: the slow ones)
+release-check: ## what comes before a release, into docs/results/release.tsv; an hour (CHECKS="abi sbom": some; CHECKS=proofs: the slow ones)
 	@bash tests/release-check.sh $(CHECKS)
 
 sbom: ## build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx

@@ -161,7 +161,6 @@ fn types_of_one_name_are_in_two_rooms_at_most() {
     assert!(many.is_empty(), "names of types in more than two rooms: {many:#?}");
 }
 
-/// What all kernels have in common knows no codec, and codecs' kernels know no other one's.
 /// The codec's folder, or `common`, in which a file that `file` of `kernels/` includes by `name` lies.
 fn room_of_include(kernels: &Path, file: &Path, name: &str) -> String {
     let mut at: Vec<_> = file.strip_prefix(kernels).unwrap().parent().unwrap().components().collect();
@@ -182,6 +181,7 @@ fn rooms_of_includes_are_seen() {
     assert_eq!(room("k/predict/body.cuh", "../common/body.cuh"), "common");
 }
 
+/// What all kernels have in common knows no codec, and codecs' kernels know no other one's.
 #[test]
 fn kernels_include_their_own_folder_and_what_is_common() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
