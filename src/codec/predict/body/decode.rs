@@ -8,7 +8,7 @@ use super::lossless::slope::{self, AsCodes};
 use super::lossless::{Form, Prediction};
 use super::patches::Patches;
 use crate::codec::predict::code::decode::{self as code, Own};
-use crate::codec::predict::code::simd::tile::{Coded, Codes, DecodeShort, DecodeTwo, Packed};
+use crate::codec::predict::code::simd::tile::{Coded, Codes, DecodeShort, DecodeTwo, DecodeWide, Packed};
 use crate::codec::predict::code::sparse;
 use crate::codec::predict::code::states::read_states;
 use crate::codec::predict::code::tables::TOKENS;
@@ -230,11 +230,11 @@ fn packed<E: Multiple, P: Level>(
     } else if prefix.head.is_sparse {
         sparse::decode(&mut &*prefix.words, &mut short[0].places[..n])?;
         is_short = true;
-    } else if prefix.has_numbers()
+    } else if prefix.is_likely_short()
         && let Some(next) = next.filter(|next| next.kind == Kind::Packed)
         && let count = next.lens.iter().product()
         && let Ok(second) = Prefix::read::<E>(plan, next.body, count, own_of_next, patches_of_next)
-        && second.has_numbers()
+        && second.is_likely_short()
         && !second.head.is_sparse
     {
         let (one, other) = (&prefix.packed(), &second.packed());
@@ -251,9 +251,11 @@ fn packed<E: Multiple, P: Level>(
     let (base, set) = (prefix.base, prefix.head.set);
     if prefix.head.predictor != Predictor::Axes {
         let Buffers { levels, numbers, codes, .. } = buffers;
+        if !is_short {
+            prefix.wide_codes(p, n, &mut short[0], codes)?;
+        }
         let signed = &mut short[0].places;
         if !is_short {
-            prefix.codes(n, codes)?;
             signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
         }
         p.run(interpolation::Decode { rule: prefix.head.rule(), lens, buffers: levels, codes: signed, numbers });
@@ -265,20 +267,25 @@ fn packed<E: Multiple, P: Level>(
         Meaning::Bins(of) if is_short && P::HAS_VECTORS => {
             bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out)
         }
-        Meaning::Bits(side) if is_short && P::HAS_VECTORS => {
-            if let Some(shift) = side.plain_shift() {
+        Meaning::Bits(side) if P::HAS_VECTORS => {
+            let plain_shift = side.plain_shift().filter(|_| is_short);
+            let sloped_shift = side.sloped_shift().filter(|_| is_short && side.has_slope());
+            if let Some(shift) = plain_shift {
                 restore(p, set, lens, &short[0].places, sums, |at, words, count| {
                     store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
                 });
-            } else if side.has_slope()
-                && let Some((shift, slope)) = side.sloped_shift()
+            } else if let Some((shift, slope)) = sloped_shift
                 && p.run(AsCodes { differences: &mut short[0].places[..n] })
             {
                 sloped::<E, _>(p, plan, (shift, slope), (set, base), lens, &short[0].places, sums, out);
             } else {
-                let words = &mut buffers.words[..n];
-                let is_turned = side.has_slope() && side.sloped_shift().is_some();
-                p.run(Widen { differences: &short[0].places[..n], is_turned, codes: words });
+                if is_short {
+                    let (differences, is_turned) = (&short[0].places[..n], sloped_shift.is_some());
+                    p.run(Widen { differences, is_turned, codes: &mut buffers.codes[..n] });
+                } else {
+                    prefix.wide_codes(p, n, &mut short[0], &mut buffers.codes)?;
+                }
+                let words = &mut buffers.codes[..n];
                 if side.has_slope() {
                     let side = &p.run(Flatten { side, set, lens, words: &mut *words })?;
                     p.run(Restore::<E> { side, set: 0, base, lens, words: &mut *words })?;
@@ -294,7 +301,7 @@ fn packed<E: Multiple, P: Level>(
                 let signed = codes.iter_mut().zip(&short[0].places[..n]);
                 signed.for_each(|(code, d)| *code = E::Word::from_u64(d.extend()).zigzag());
             } else {
-                prefix.codes(n, codes)?;
+                prefix.wide_codes(p, n, &mut short[0], codes)?;
             }
             by_portable_code::<E>(plan, &prefix, lens, words, codes, out)?;
         }
@@ -554,9 +561,9 @@ fn check_head(plan: &Plan, head: &Head) -> Result<()> {
 }
 
 impl<W: Word> Prefix<'_, W> {
-    /// Whether codes stand for bins or multiples.
-    fn has_numbers(&self) -> bool {
-        !matches!(self.meaning, Meaning::Bits(_))
+    /// Whether codes fit 32 bits, most likely: those of bins, of multiples and of short words.
+    fn is_likely_short(&self) -> bool {
+        W::BITS <= 32 || !matches!(self.meaning, Meaning::Bits(_))
     }
 
     /// What it says of codes.
@@ -564,6 +571,12 @@ impl<W: Word> Prefix<'_, W> {
         let own = self.own.map(|own| own.slots);
         let direct = self.own.is_some_and(|own| own.direct);
         Packed { switch: self.head.switch, lanes: self.lanes, own, direct, bytes: self.words }
+    }
+
+    /// The same as `codes`, by vectors where there are some.
+    fn wide_codes(&self, p: impl Level, n: usize, buffers: &mut Codes, codes: &mut [W]) -> Result<()> {
+        let tile = Coded { n, packed: &self.packed(), last: last_token::<W>() };
+        p.by_vectors(DecodeWide { tile, buffers, codes: &mut *codes }).unwrap_or_else(|| self.codes(n, codes))
     }
 
     /// Decodes all `n` codes, and makes those behind them 0 up to the end of the last group.

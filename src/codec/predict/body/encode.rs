@@ -10,7 +10,9 @@ use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
 use super::prefix::{Meaning, Prefix};
 use crate::codec::predict::code::counts::TokenCounts;
 use crate::codec::predict::code::encode::{Group, Tables, code};
-use crate::codec::predict::code::simd::tile::{Buffers as CodeBuffers, EncodeCodes, EncodePlaced, place_codes};
+use crate::codec::predict::code::simd::tile::{
+    Buffers as CodeBuffers, EncodeCodes, EncodePlaced, EncodeWide, place_codes,
+};
 use crate::codec::predict::code::sparse;
 use crate::codec::predict::code::states::State;
 use crate::codec::predict::code::token_costs::BIT;
@@ -334,8 +336,14 @@ fn lossless_tile<E: Multiple>(
     {
         return Some((Kind::Packed, prefix.write([&[], side], &state, &short.stream[at..], out)));
     }
+    let end = groups(n) * GROUP;
+    best[n..end].fill(E::Word::ZERO);
+    let codes = &best[..end];
+    if let Some((state, at)) = p.by_vectors(EncodeWide { n, codes, own, buffers: &mut *short }) {
+        return Some((Kind::Packed, prefix.write([&[], side], &state, &short.stream[at..], out)));
+    }
     let mut stream = Words::new(&mut short.stream);
-    let (state, _) = code(codes.iter().copied(), Tables::Given(own), trial, &mut group[0], &mut stream);
+    let (state, _) = code(codes[..n].iter().copied(), Tables::Given(own), trial, &mut group[0], &mut stream);
     Some((Kind::Packed, prefix.write([&[], side], &state, stream.all(), out)))
 }
 

@@ -269,12 +269,12 @@ impl Group {
 }
 
 /// Tokens that `encode_tokens` looks up: any; below `DIRECT`; below `Simd::FEW`.
-const ANY: u8 = 0;
+pub const ANY: u8 = 0;
 const FEWER: u8 = 1;
 
 /// Encodes the tokens of a group.
 #[inline(always)]
-fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const TOKENS: u8>(
+pub fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const TOKENS: u8>(
     p: P,
     table: Encoding,
     has: &[P::V; M],
@@ -319,7 +319,13 @@ fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const TOKENS: u8
 
 /// Encodes as many raw bits on each lane.
 #[inline(always)]
-fn put_raw<P: Simd<M>, const M: usize>(p: P, x: &mut [P::V; M], bits: &[P::V; M], len: &[P::V; M], words: &mut Words) {
+pub fn put_raw<P: Simd<M>, const M: usize>(
+    p: P,
+    x: &mut [P::V; M],
+    bits: &[P::V; M],
+    len: &[P::V; M],
+    words: &mut Words,
+) {
     let mut full = [p.mask(0); M];
     for k in 0..M {
         let most = p.sub(p.right_by(p.splat(1 << STATE_BITS), len[k]), p.splat(1));

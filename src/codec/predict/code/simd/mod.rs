@@ -2,6 +2,8 @@
 
 pub mod encoding;
 pub mod group;
+mod groups;
 pub mod lanes;
 pub mod states;
 pub mod tile;
+mod wide;

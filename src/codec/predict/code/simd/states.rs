@@ -1,4 +1,4 @@
-//! States of lanes by vectors, and groups that they are decoded to. Codes fit 32 bits.
+//! States of lanes by vectors, and groups that they are decoded to.
 
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
@@ -7,9 +7,10 @@ use super::lanes::{has_value, lanes_of, quads_of};
 use crate::codec::predict::format::{DIRECT, GROUP, QUAD, present_in};
 use crate::primitives::rans::{LANES, RAW_BITS, TABLE_BITS};
 use crate::simd::vec::Simd;
+use crate::simd::word::Word;
 
-/// The most words that a group takes: one for each symbol, and for each of up to three rounds of raw bits.
-const MOST_WORDS: usize = 4 * GROUP;
+/// The most words that a group takes: one for each symbol, and for each of up to six rounds of raw bits.
+const MOST_WORDS: usize = 7 * GROUP;
 /// What may be read behind the last word that counts.
 const READ_SLACK: usize = LANES;
 
@@ -91,29 +92,35 @@ impl<'a, P: Simd<M>, const M: usize> States<'a, P, M> {
     }
 }
 
-/// What a group is decoded by: the slots of its table, which one it is of how many codes, and where its differences go.
-pub struct Turn<'a, const M: usize> {
+/// What a group is decoded by: the slots of its table, and which one it is of how many codes.
+pub struct Turn<'a> {
     /// The slots.
     pub slots: &'a [u32; 1 << TABLE_BITS],
     /// The codes of the tile, and the group.
     pub place: (usize, usize),
     /// Tokens are codes.
     pub direct: bool,
-    /// The differences.
-    pub out: &'a mut [u32; GROUP],
 }
 
-/// Decodes the differences of a group each of N tiles: while the states of one wait for their slots those of the others
-/// work. `None` if words have ended before; otherwise whether no token is above `last`, for which there is no room in
-/// 32 bits, or in the words.
+/// A group each of N tiles whose tokens are decoded, four bytes a lane.
+struct Tokens<'w, P: Simd<M>, const M: usize, const N: usize> {
+    tokens: [[P::V; M]; N],
+    x: [[P::V; M]; N],
+    thresholds: [P::V; N],
+    windows: [&'w [[u8; 2]]; N],
+    /// Where the next words are in the windows.
+    at: [usize; N],
+}
+
+/// Decodes the tokens of a group each of N tiles: while the states of one wait for their slots those of the others
+/// work. `None` if words have ended before; `first` is where each began in its window.
 #[inline(always)]
-pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
+fn tokens<'w, P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
     p: P,
-    states: &mut [&mut States<P, M>; N],
-    turns: &mut [Turn<M>; N],
-    last: u32,
-) -> Option<bool> {
-    let n = LANES / M;
+    states: &'w mut [&mut States<P, M>; N],
+    turns: &[Turn; N],
+    first: &mut [usize; N],
+) -> Option<Tokens<'w, P, M, N>> {
     let low = p.splat((1 << TABLE_BITS) - 1);
     let (mut x, mut tokens, mut thresholds) = ([[low; M]; N], [[p.splat(0); M]; N], [low; N]);
     let (mut windows, mut at): ([&[[u8; 2]]; N], _) = ([&[]; N], [0; N]);
@@ -123,7 +130,7 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
     for (t, states) in states.iter_mut().enumerate() {
         (windows[t], at[t]) = states.source.window()?;
     }
-    let first = at;
+    *first = at;
     let mut has = [[p.splat(0); M]; N];
     if !WHOLE {
         for t in 0..N {
@@ -155,16 +162,37 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
             p.refill(&mut x[t], takes[t], windows[t], &mut at[t]);
         }
     }
+    Some(Tokens { tokens, x, thresholds, windows, at })
+}
+
+/// Whether no token has raw bits.
+#[inline(always)]
+fn are_codes<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
+    let mut any = tokens[0];
+    for other in &tokens[1..] {
+        any = p.or(any, *other);
+    }
+    let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
+    p.bits(p.less(p.splat(0), is_long)) == 0
+}
+
+/// Decodes the differences of a group each of N tiles. `None` if words have ended before; otherwise whether no token is
+/// above `last`, for which there is no room in 32 bits, or in the words.
+#[inline(always)]
+pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
+    p: P,
+    states: &mut [&mut States<P, M>; N],
+    turns: &[Turn; N],
+    out: &mut [&mut [u32; GROUP]; N],
+    last: u32,
+) -> Option<bool> {
+    let n = LANES / M;
+    let mut first = [0; N];
+    let Tokens { tokens, mut x, thresholds, windows, mut at } = tokens::<P, M, N, WHOLE>(p, states, turns, &mut first)?;
     let mut fits = true;
     for t in 0..N {
-        let mut any = tokens[t][0];
-        for other in &tokens[t][1..] {
-            any = p.or(any, *other);
-        }
-        let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
-        let direct = turns[t].direct;
-        let out = &mut *turns[t].out;
-        if direct || p.bits(p.less(p.splat(0), is_long)) == 0 {
+        let out = &mut *out[t];
+        if turns[t].direct || are_codes::<P, M>(p, &tokens[t]) {
             let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
             for k in 0..M {
                 // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
@@ -182,6 +210,45 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
         states[t].source.at += at[t] - first[t];
     }
     Some(fits)
+}
+
+/// Decodes the codes of a group, of up to 64 bits; `None` if words have ended before.
+#[inline(always)]
+pub fn decode_wide<P: Simd<M>, const M: usize, const WHOLE: bool, W: Word>(
+    p: P,
+    states: &mut States<P, M>,
+    turn: Turn,
+    out: &mut [W; GROUP],
+) -> Option<()> {
+    let (mut one, mut first, direct) = ([&mut *states], [0], turn.direct);
+    let Tokens { tokens: [tokens], x: [mut x], thresholds: [threshold], windows: [window], at: [mut at] } =
+        tokens::<P, M, 1, WHOLE>(p, &mut one, &[turn], &mut first)?;
+    let (mut low, mut high) = ([0; GROUP], [0; GROUP]);
+    if direct || are_codes::<P, M>(p, &tokens) {
+        let n = LANES / M;
+        for k in 0..M {
+            let quads = quad_of::<P, M>(p, tokens[k]);
+            p.store_quads(quads, &mut low[k * n * QUAD..(k + 1) * n * QUAD]);
+        }
+    } else {
+        raw_wide(p, threshold, &mut x, &tokens, window, &mut at, [&mut low, &mut high]);
+    }
+    for (i, code) in out.iter_mut().enumerate() {
+        *code = W::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
+    }
+    states.x = x;
+    states.source.at += at - first[0];
+    Some(())
+}
+
+/// The four tokens of each lane.
+#[inline(always)]
+fn quad_of<P: Simd<M>, const M: usize>(p: P, tokens: P::V) -> [P::V; QUAD] {
+    let mut quads = [tokens; QUAD];
+    for j in 0..QUAD {
+        quads[j] = p.and(p.right_by(tokens, p.splat(8 * j as u32)), p.splat(255));
+    }
+    quads
 }
 
 /// Takes as many raw bits from each state.
@@ -276,4 +343,78 @@ fn raw<P: Simd<M>, const M: usize>(
         p.store_quads(quads, &mut out[k * n * QUAD..(k + 1) * n * QUAD]);
     }
     true
+}
+
+/// The codes of tokens with raw bits: their lower and their upper 32 bits.
+#[inline(always)]
+fn raw_wide<P: Simd<M>, const M: usize>(
+    p: P,
+    threshold: P::V,
+    x: &mut [P::V; M],
+    tokens: &[P::V; M],
+    words: &[[u8; 2]],
+    at: &mut usize,
+    [low, high]: [&mut [u32; GROUP]; 2],
+) {
+    let (zero, one, half) = (p.splat(0), p.splat(1), p.splat(32));
+    let (mut lens, mut lows, mut highs) = ([[zero; QUAD]; M], [[zero; QUAD]; M], [[zero; QUAD]; M]);
+    let (mut largest, mut total) = (zero, [zero; M]);
+    for k in 0..M {
+        let quads = quad_of::<P, M>(p, tokens[k]);
+        for j in 0..QUAD {
+            let token = quads[j];
+            let is_direct = p.less(token, p.splat(DIRECT));
+            let len = p.select(is_direct, zero, p.sub(p.right::<1>(token), p.splat(27)));
+            let leading = p.select(is_direct, token, p.add(p.and(token, one), p.splat(2)));
+            let over = p.left_by(leading, p.sub(p.max(len, half), half));
+            let beyond = p.right_by(leading, p.sub(half, p.min(len, half)));
+            lows[k][j] = p.left_by(leading, len);
+            highs[k][j] = p.select(p.less(len, half), beyond, over);
+            lens[k][j] = len;
+            total[k] = p.add(total[k], len);
+            largest = p.max(largest, token);
+        }
+    }
+    let mut most = total[0];
+    for other in &total[1..] {
+        most = p.max(most, *other);
+    }
+    if p.largest(most) <= RAW_BITS {
+        let mut bits = take_raw(p, threshold, x, &total, words, at);
+        for k in 0..M {
+            for j in 0..QUAD {
+                let len = lens[k][j];
+                lows[k][j] = p.or(lows[k][j], p.and(bits[k], p.sub(p.left_by(one, len), one)));
+                bits[k] = p.right_by(bits[k], len);
+            }
+        }
+    } else {
+        let longest = (p.largest(largest) >> 1) - 27;
+        for round in 0..longest.div_ceil(RAW_BITS) {
+            let from = round * RAW_BITS;
+            let first = p.splat(from);
+            for j in 0..QUAD {
+                let mut len = [zero; M];
+                for k in 0..M {
+                    len[k] = p.min(p.sub(p.max(lens[k][j], first), first), p.splat(RAW_BITS));
+                }
+                let bits = take_raw(p, threshold, x, &len, words, at);
+                for k in 0..M {
+                    lows[k][j] = p.or(lows[k][j], p.left_by(bits[k], first));
+                    let over = if from < 32 {
+                        p.right_by(bits[k], p.splat(32 - from))
+                    } else {
+                        p.left_by(bits[k], p.splat(from - 32))
+                    };
+                    highs[k][j] = p.or(highs[k][j], over);
+                }
+            }
+        }
+    }
+    let n = LANES / M;
+    for k in 0..M {
+        let places = k * n * QUAD..(k + 1) * n * QUAD;
+        p.store_quads(lows[k], &mut low[places.clone()]);
+        p.store_quads(highs[k], &mut high[places]);
+    }
 }

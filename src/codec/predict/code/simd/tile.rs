@@ -1,16 +1,18 @@
-//! Codes that 32 bits hold, by vectors: those of nearly all tiles. What comes out is what `encode` and `decode` say.
+//! Codes by vectors: 32 bits hold those of nearly all tiles. What comes out is what `encode` and `decode` say.
 
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
 use super::encoding::{Encoding, OwnEncoding};
 use super::group::Group;
-use super::lanes::{lanes_of, quads_of};
+use super::groups::{Groups, encode_groups};
+use super::lanes::quads_of;
 use super::states::{self, States, Tail, Turn, WordSource};
+use super::wide::Wide;
 use crate::codec::predict::code::counts::TokenCounts;
 use crate::codec::predict::code::encode::{Of, Own as Given};
 use crate::codec::predict::code::own_table::OWN;
-use crate::codec::predict::code::states::{State, check_end, encode_classes, lower, read_classes};
+use crate::codec::predict::code::states::{State, check_end, lower, read_classes};
 use crate::codec::predict::code::tables::{SLOTS_OF, TABLES};
 use crate::codec::predict::format::*;
 use crate::codec::predict::shape::MARGIN;
@@ -261,7 +263,45 @@ fn own_table<'a>(counts: &'a mut TokenCounts, own: &'a mut OwnEncoding) -> Own<'
     Some((&counts.classes, encoding))
 }
 
-/// Encodes all groups of `n` codes; see `encode`.
+/// Groups of short codes that have been taken apart.
+struct Short<'a> {
+    codes: &'a [[u32; GROUP]],
+    groups: &'a [Group],
+    n: usize,
+    own: Own<'a>,
+    table: Encoding<'a>,
+}
+
+impl<P: Simd<M>, const M: usize> Groups<P, M> for Short<'_> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.codes.len().min(self.groups.len())
+    }
+
+    #[inline(always)]
+    fn take(&mut self, _: P, g: usize) -> usize {
+        let class = self.groups[g].class;
+        let (class, table) = match self.own {
+            Some((classes, own)) if usize::from(classes[class]) == OWN => (OWN, own),
+            Some((classes, _)) => (classes[class].into(), Encoding::of(classes[class].into())),
+            None => (class, Encoding::of(class)),
+        };
+        self.table = table;
+        class
+    }
+
+    #[inline(always)]
+    fn encode(&self, p: P, g: usize, x: &mut [P::V; M], words: &mut Words) {
+        let (group, codes, n) = (&self.groups[g], &self.codes[g], self.n);
+        if absent(n, g) == 0 {
+            group.encode::<P, M, true>(p, codes, self.table, &[p.splat(0); M], x, words);
+        } else {
+            group.encode::<P, M, false>(p, codes, self.table, &quads_of(p, &present_in(n, g)), x, words);
+        }
+    }
+}
+
+/// Encodes all groups of `n` short codes.
 #[inline(always)]
 fn encode<P: Simd<M>, const M: usize>(
     p: P,
@@ -270,51 +310,32 @@ fn encode<P: Simd<M>, const M: usize>(
     own: Own,
     words: &mut Words,
 ) -> State {
-    let mut state = State::new();
-    let mut x = [p.splat(1); M];
-    let mut classes = [0u8; GROUPS];
-    for (g, (codes, group)) in codes.iter().zip(groups).enumerate().rev() {
-        let (class, table) = match own {
-            Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
-            Some((classes, _)) => (classes[group.class].into(), Encoding::of(classes[group.class].into())),
-            None => (group.class, Encoding::of(group.class)),
-        };
-        classes[g] = class as u8;
-        if class == 0 {
-            continue;
-        }
-        let before = (x, words.at);
-        encode_group(p, (group, codes), table, (n, g), &mut x, words);
-        if state.is_small() {
-            let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
-            state.lanes = lanes[1];
-            if !state.holds((lanes[0], before.1), words, g + 1) {
-                for k in 0..M {
-                    x[k] = p.load(&state.lanes[k * (LANES / M)..]);
-                }
-                encode_group(p, (group, codes), table, (n, g), &mut x, words);
-            }
-        }
-    }
-    state.lanes = lanes_of(p, &x);
-    encode_classes(&mut state, &classes[..groups.len()], words);
-    state
+    encode_groups(p, &mut Short { codes, groups, n, own, table: Encoding::of(0) }, words)
 }
 
-/// Encodes group `g` of `n` codes.
-#[inline(always)]
-fn encode_group<P: Simd<M>, const M: usize>(
-    p: P,
-    (group, codes): (&Group, &[u32; GROUP]),
-    table: Encoding,
-    (n, g): (usize, usize),
-    x: &mut [P::V; M],
-    words: &mut Words,
-) {
-    if absent(n, g) == 0 {
-        group.encode::<P, M, true>(p, codes, table, &[p.splat(0); M], x, words);
-    } else {
-        group.encode::<P, M, false>(p, codes, table, &quads_of(p, &present_in(n, g)), x, words);
+/// Encodes codes of any length, by a table of the tile's own if there is one: how coding ended, and where the words
+/// begin.
+pub struct EncodeWide<'a, W> {
+    /// So many.
+    pub n: usize,
+    /// These, and zeros up to the end of their last group.
+    pub codes: &'a [W],
+    /// The tile's own table.
+    pub own: Option<Given<'a>>,
+    /// What is used meanwhile.
+    pub buffers: &'a mut Buffers,
+}
+
+impl<W: Word> ByLevel for EncodeWide<'_, W> {
+    type Done = (State, usize);
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
+        let EncodeWide { n, codes, own, buffers: Buffers { own: room, stream, .. } } = self;
+        let own = own.map(|given| (given, room.fill(given.frequencies)));
+        let mut words = Words::new(stream);
+        let state = encode_groups(p, &mut Wide::new(&codes.as_chunks().0[..groups(n)], n, own), &mut words);
+        (state, words.at)
     }
 }
 
@@ -351,20 +372,17 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         Ok(())
     }
 
-    /// What group `g` is decoded by; its differences if all are 0.
+    /// What group `g` is decoded by; nothing if its codes, or differences, are 0, as those `out` are then.
     #[inline(always)]
-    fn turn<'b>(&self, g: usize, out: &'b mut [u32; GROUP]) -> Option<Turn<'b, M>>
-    where
-        'a: 'b,
-    {
+    fn turn<N: Copy + Default>(&self, g: usize, out: &mut [N; GROUP]) -> Option<Turn<'a>> {
         let class = usize::from(self.classes[g]);
         if class == 0 {
-            out.fill(0);
+            out.fill(N::default());
             return None;
         }
         let packed = self.tile.packed;
         let slots = packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
-        Some(Turn { slots, place: (self.tile.n, g), direct: packed.direct, out })
+        Some(Turn { slots, place: (self.tile.n, g), direct: packed.direct })
     }
 
     /// Decodes group `g`; `None` if words have ended before, otherwise whether its differences fit 32 bits.
@@ -373,9 +391,20 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         let Some(turn) = self.turn(g, out) else { return Some(true) };
         let last = self.tile.last;
         if absent(self.tile.n, g) == 0 {
-            states::decode::<P, M, 1, true>(p, &mut [&mut self.states], &mut [turn], last)
+            states::decode::<P, M, 1, true>(p, &mut [&mut self.states], &[turn], &mut [out], last)
         } else {
-            states::decode::<P, M, 1, false>(p, &mut [&mut self.states], &mut [turn], last)
+            states::decode::<P, M, 1, false>(p, &mut [&mut self.states], &[turn], &mut [out], last)
+        }
+    }
+
+    /// Decodes group `g` to codes; `None` if words have ended before.
+    #[inline(always)]
+    fn decode_wide<W: Word>(&mut self, p: P, g: usize, out: &mut [W; GROUP]) -> Option<()> {
+        let Some(turn) = self.turn(g, out) else { return Some(()) };
+        if absent(self.tile.n, g) == 0 {
+            states::decode_wide::<P, M, true, W>(p, &mut self.states, turn, out)
+        } else {
+            states::decode_wide::<P, M, false, W>(p, &mut self.states, turn, out)
         }
     }
 
@@ -419,6 +448,33 @@ fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes)
     Ok(true)
 }
 
+/// Decodes a packed tile to its codes, of any length; those behind them become 0 up to the end of the last group.
+pub struct DecodeWide<'a, W> {
+    /// The tile.
+    pub tile: Coded<'a>,
+    /// Room that is of use meanwhile.
+    pub buffers: &'a mut Codes,
+    /// The codes, whole groups.
+    pub codes: &'a mut [W],
+}
+
+impl<W: Word> ByLevel for DecodeWide<'_, W> {
+    type Done = Result<()>;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<()> {
+        let DecodeWide { tile, buffers, codes } = self;
+        let mut course = Course::<P, M>::begin(p, tile, &mut buffers.tail);
+        for (g, out) in codes.as_chunks_mut().0[..groups(tile.n)].iter_mut().enumerate() {
+            course.reach(g)?;
+            if course.decode_wide(p, g, out).is_none() {
+                return fail!(Corrupt, "a tile's words end early");
+            }
+        }
+        course.end()
+    }
+}
+
 /// Decodes two at once, which takes less time than one after the other; `false` if both have to be decoded alone.
 pub struct DecodeTwo<'a> {
     /// The tiles.
@@ -450,9 +506,13 @@ fn decode_two<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [
         b.reach(g)?;
         let whole = absent(tiles[0].n.min(tiles[1].n), g) == 0;
         let fits = match (a.turn(g, out), b.turn(g, other_out)) {
-            (Some(turn), Some(other)) if whole => {
-                states::decode::<P, M, 2, true>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
-            }
+            (Some(turn), Some(other)) if whole => states::decode::<P, M, 2, true>(
+                p,
+                &mut [&mut a.states, &mut b.states],
+                &[turn, other],
+                &mut [out, other_out],
+                last,
+            ),
             _ => match a.decode(p, g, out) {
                 Some(true) => b.decode(p, g, other_out),
                 verdict => verdict,
