@@ -118,14 +118,13 @@ SELDOM bool encode_numbers(Desk<T>& d, Shelf shelf, Places box, Rule rule, const
         return any < (rule.coarse ? 1u << 20 : 1u << 22);
     }
     Encoding encoding = {not_counted, codes, d.differences(), d.part, 0};
-    Partial<u32>* const none = nullptr;
     Levels& levels = box.count() == d.n ? d.levels : d.levels_of_parts();
     if (rule.rough)
         interpolate<true, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set, levels,
-                                *none, &encoding);
+                                nullptr, &encoding);
     else
         interpolate<false, true>(shelf.v, shelf.e, nullptr, false, box.lx, box.ly, box.lz, rule.coarse, rule.set,
-                                 levels, *none, &encoding);
+                                 levels, nullptr, &encoding);
     const u32 any = block_or(encoding.any, d.part);
     return any < (rule.coarse ? 1u << 20 : 1u << 22);
 }

@@ -366,7 +366,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         }
     }
     // The codes of a class of one new axis, summed up along axes, where errors will stand. For a whole block.
-    DEV const u32* summed(u32* to, u32 first, const Box& box, u32 sums, Partial<u32>& partial) {
+    DEV const u32* summed(u32* to, u32 first, const Box& box, u32 sums, Partial<u32>* partial) {
         const u32 count = box.count();
         if (!sums || count == 0) return nullptr;
 #pragma unroll 4
@@ -375,7 +375,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
 #pragma unroll 1
         for (u32 a = 0; a < 3; a++) {
             if (!(sums >> a & 1) || box.len[a] <= 1) continue;
-            sum_along(to, box, a, partial);
+            sum_along(to, box, a, *partial);
             __syncthreads();
         }
         return to;
@@ -410,10 +410,10 @@ template <bool ROUGH, class M> DEV void encode_anchors(M& m, u32 ax, u32 ay, u32
 }
 
 // Restores the numbers of a tile from the differences at `code`; or encodes those at `v`. At `e` is room for
-// PREDICT_ERRORS errors. For a whole block; a barrier before and behind.
+// PREDICT_ERRORS errors; `partial` is for who restores. For a whole block; a barrier before and behind.
 template <bool ROUGH, bool ENCODE = false>
 DEV void interpolate(u32* v, u32* e, const u8* code, bool narrow, u32 lx, u32 ly, u32 lz, bool coarse_steps, u32 set,
-                     Levels& levels, Partial<u32>& partial, Encoding* encoding = nullptr) {
+                     Levels& levels, Partial<u32>* partial, Encoding* encoding = nullptr) {
     if (lz == 1) {
         lz = ly;
         ly = 1;

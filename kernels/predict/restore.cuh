@@ -212,9 +212,9 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
         const bool coarse = own.map == ON_LATTICE;
         const u8* const at = (const u8*)codes;
         if (own.predictor == 1)
-            interpolate<false>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, bench.narrow);
+            interpolate<false>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, &bench.narrow);
         else
-            interpolate<true>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, bench.narrow);
+            interpolate<true>(v, e, at, own.narrow, t.lx, t.ly, t.lz, coarse, own.set, bench.levels, &bench.narrow);
     } else {
         const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
         if (T::BITS == 64) {
