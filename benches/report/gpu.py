@@ -1,6 +1,7 @@
 """Puts what tests/gpu/bench.sh printed on a machine with a GPU into docs/results/gpu.json.
 
     gpu.py COMMIT TABLES...        # of a library built at that commit; files of tables, or one with all
+    gpu.py COMMIT nvCOMP: TABLES   # the table of that name alone; both programs' rows are of one file
 
 Tables that were not printed stay as they are.
 """
@@ -87,18 +88,49 @@ def of_others(cells: list[list[str]]) -> dict[str, list]:
     return found
 
 
-COMMANDS = {"small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
+# Rows of nvCOMP's table: its codec, as tests/gpu/nvcomp.cu calls it, and whether there is a bound.
+PEERS = {
+    "Bitcomp, with a bound": ("Bitcomp", True),
+    "Bitcomp, lossless": ("Bitcomp", False),
+    "ANS of floats, f32": ("ANS of floats", False),
+    "ANS of bytes": ("ANS", False),
+    "Cascaded": ("Cascaded", False),
+    "LZ4": ("LZ4", False),
+}
+
+
+def of_peers(cells: list[list[str]]) -> dict[str, list]:
+    """The table of nvCOMP's codecs, each beside both profiles on the same fields under the same bounds."""
+    ours = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 7)] for row in cells if len(row) == 9 and row[2] in PROFILES}
+    peers = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 5)] for row in cells if len(row) == 7 and row[2] != "nvCOMP codec"}
+    found = []
+    for name, (codec, bounded) in PEERS.items():
+        on = [key[:2] for key in peers if key[2] == codec and (key[1] != "lossless") == bounded]
+        if not on or any((*key, profile) not in ours for key in on for profile in PROFILES):
+            return {}
+        mean = lambda of, who: [rounded(statistics.geometric_mean(of[*key, who][k] for key in on)) for k in range(3)]
+        found.append([name, len(on), mean(peers, codec), *(mean(ours, profile) for profile in PROFILES)])
+        better = [key for key in on if peers[*key, codec][0] > ours[*key, "adaptive"][0]]
+        print(f"{name}: smaller than adaptive's in {len(better)} of {len(on)} rows", *sorted({field for field, _ in better}))
+    return {"nvCOMP": found}
+
+
+COMMANDS = {"nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12", "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
 COLUMNS = {"small": ["bound", "f32: ratio", "compress", "decompress", "f64: ratio", "compress", "decompress"]}
 
 
 def main() -> None:
-    commit, texts = sys.argv[1], [pathlib.Path(name).read_text() for name in sys.argv[2:]]
+    commit, words = sys.argv[1], sys.argv[2:]
+    alone = words.pop(0)[:-1] if words[0].endswith(":") else None
+    texts = [pathlib.Path(name).read_text() for name in words]
     machine = next(line.split(",")[0] for text in texts for line in text.splitlines() if "compute capability" in line)
     tables = json.loads(FILE.read_text())
     for text in texts:
         cells = rows(text)
         copies = {"memcpy": int(n) for n in re.findall(r"^memcpy: (\d+) GB/s", text, re.M)}
-        for name, found in {**of_bench(cells), **of_others(cells)}.items():
+        for name, found in {**of_bench(cells), **of_others(cells), **of_peers(cells)}.items():
+            if alone not in (None, name):
+                continue
             command = COMMANDS.get(name, "`SLEEK_GPU_NO_FILL=1 gpu bench 512 5`")
             tables[name]["about"] = {"machine": machine, "date": datetime.date.today().isoformat(), "commit": commit, "command": command, **copies}
             tables[name]["rows"], tables[name]["columns"] = found, COLUMNS.get(name, tables[name]["columns"])
