@@ -60,6 +60,11 @@ pub trait Word:
     /// Zero bits below the lowest one.
     fn trailing_zeros(self) -> u32;
 
+    /// Words that have 64 bits, as such.
+    fn wide(words: &[Self]) -> Option<&[u64]>;
+    /// The same of words that are to change.
+    fn wide_mut(words: &mut [Self]) -> Option<&mut [u64]>;
+
     /// Position of the highest one, counted from 1; 0 for 0.
     #[inline(always)]
     fn width(self) -> u32 {
@@ -93,13 +98,21 @@ pub trait Word:
 }
 
 macro_rules! word {
-    ($u:ty, $i:ty) => {
+    ($u:ty, $i:ty, $words:pat => $wide:expr) => {
         impl Word for $u {
             const BITS: u32 = <$u>::BITS;
             const ZERO: Self = 0;
             const ONE: Self = 1;
             const SIGN: Self = 1 << (<$u>::BITS - 1);
 
+            #[inline(always)]
+            fn wide($words: &[Self]) -> Option<&[u64]> {
+                $wide
+            }
+            #[inline(always)]
+            fn wide_mut($words: &mut [Self]) -> Option<&mut [u64]> {
+                $wide
+            }
             #[inline(always)]
             fn from_u64(x: u64) -> Self {
                 x as $u
@@ -163,7 +176,7 @@ macro_rules! word {
     };
 }
 
-word!(u8, i8);
-word!(u16, i16);
-word!(u32, i32);
-word!(u64, i64);
+word!(u8, i8, _ => None);
+word!(u16, i16, _ => None);
+word!(u32, i32, _ => None);
+word!(u64, i64, words => Some(words));

@@ -573,10 +573,11 @@ impl<W: Word> Prefix<'_, W> {
         Packed { switch: self.head.switch, lanes: self.lanes, own, direct, bytes: self.words }
     }
 
-    /// The same as `codes`, by vectors where there are some.
+    /// The same as `codes`, by vectors where there are some for these words.
     fn wide_codes(&self, p: impl Level, n: usize, buffers: &mut Codes, codes: &mut [W]) -> Result<()> {
         let tile = Coded { n, packed: &self.packed(), last: last_token::<W>() };
-        p.by_vectors(DecodeWide { tile, buffers, codes: &mut *codes }).unwrap_or_else(|| self.codes(n, codes))
+        let done = W::wide_mut(codes).and_then(|codes| p.by_vectors(DecodeWide { tile, buffers, codes }));
+        done.unwrap_or_else(|| self.codes(n, codes))
     }
 
     /// Decodes all `n` codes, and makes those behind them 0 up to the end of the last group.

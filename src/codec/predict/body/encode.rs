@@ -338,12 +338,12 @@ fn lossless_tile<E: Multiple>(
     }
     let end = groups(n) * GROUP;
     best[n..end].fill(E::Word::ZERO);
-    let codes = &best[..end];
+    let codes = E::Word::wide(&best[..end]);
     if let Some((state, at)) = p.by_vectors(EncodeWide { n, codes, own, buffers: &mut *short }) {
         return Some((Kind::Packed, prefix.write([&[], side], &state, &short.stream[at..], out)));
     }
     let mut stream = Words::new(&mut short.stream);
-    let (state, _) = code(codes[..n].iter().copied(), Tables::Given(own), trial, &mut group[0], &mut stream);
+    let (state, _) = code(best[..n].iter().copied(), Tables::Given(own), trial, &mut group[0], &mut stream);
     Some((Kind::Packed, prefix.write([&[], side], &state, stream.all(), out)))
 }
 

@@ -109,8 +109,8 @@ impl Low {
 const MOST_AT_ONCE: usize = 57;
 
 /// Completes codes by sixteen, which begin at a byte each time, while there are bytes; leaves the rest, and tells where
-/// its bits begin.
-#[inline(always)]
+/// its bits begin. Never inlined: it is one for all types and levels that have such words.
+#[inline(never)]
 fn complete_sixteen<W: Word>(bits: usize, mask: u64, plane: &[u8], rest: &mut &mut [W]) -> usize {
     let (mut offsets, mut shifts) = ([0; 16], [0; 16]);
     (0..16).for_each(|i| (offsets[i], shifts[i]) = (i * bits / 8, (i * bits % 8) as u32));

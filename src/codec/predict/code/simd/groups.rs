@@ -32,15 +32,18 @@ pub fn encode_groups<P: Simd<M>, const M: usize>(p: P, groups: &mut impl Groups<
             continue;
         }
         let before = (x, words.at);
-        groups.encode(p, g, &mut x, words);
-        if state.is_small() {
+        loop {
+            groups.encode(p, g, &mut x, words);
+            if !state.is_small() {
+                break;
+            }
             let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
             state.lanes = lanes[1];
-            if !state.holds((lanes[0], before.1), words, g + 1) {
-                for k in 0..M {
-                    x[k] = p.load(&state.lanes[k * (LANES / M)..]);
-                }
-                groups.encode(p, g, &mut x, words);
+            if state.holds((lanes[0], before.1), words, g + 1) {
+                break;
+            }
+            for k in 0..M {
+                x[k] = p.load(&state.lanes[k * (LANES / M)..]);
             }
         }
     }

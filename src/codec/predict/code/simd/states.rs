@@ -7,7 +7,6 @@ use super::lanes::{has_value, lanes_of, quads_of};
 use crate::codec::predict::format::{DIRECT, GROUP, QUAD, present_in};
 use crate::primitives::rans::{LANES, RAW_BITS, TABLE_BITS};
 use crate::simd::vec::Simd;
-use crate::simd::word::Word;
 
 /// The most words that a group takes: one for each symbol, and for each of up to six rounds of raw bits.
 const MOST_WORDS: usize = 7 * GROUP;
@@ -212,17 +211,17 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
     Some(fits)
 }
 
-/// Decodes the codes of a group, of up to 64 bits; `None` if words have ended before.
+/// Decodes the codes of a group, whole or not, of 64 bits; `None` if words have ended before.
 #[inline(always)]
-pub fn decode_wide<P: Simd<M>, const M: usize, const WHOLE: bool, W: Word>(
+pub fn decode_wide<P: Simd<M>, const M: usize>(
     p: P,
     states: &mut States<P, M>,
     turn: Turn,
-    out: &mut [W; GROUP],
+    out: &mut [u64; GROUP],
 ) -> Option<()> {
     let (mut one, mut first, direct) = ([&mut *states], [0], turn.direct);
     let Tokens { tokens: [tokens], x: [mut x], thresholds: [threshold], windows: [window], at: [mut at] } =
-        tokens::<P, M, 1, WHOLE>(p, &mut one, &[turn], &mut first)?;
+        tokens::<P, M, 1, false>(p, &mut one, &[turn], &mut first)?;
     let (mut low, mut high) = ([0; GROUP], [0; GROUP]);
     if direct || are_codes::<P, M>(p, &tokens) {
         let n = LANES / M;
@@ -234,7 +233,7 @@ pub fn decode_wide<P: Simd<M>, const M: usize, const WHOLE: bool, W: Word>(
         raw_wide(p, threshold, &mut x, &tokens, window, &mut at, [&mut low, &mut high]);
     }
     for (i, code) in out.iter_mut().enumerate() {
-        *code = W::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
+        *code = u64::from(low[i]) | u64::from(high[i]) << 32;
     }
     states.x = x;
     states.source.at += at - first[0];

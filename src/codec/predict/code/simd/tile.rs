@@ -315,26 +315,29 @@ fn encode<P: Simd<M>, const M: usize>(
 
 /// Encodes codes of any length, by a table of the tile's own if there is one: how coding ended, and where the words
 /// begin.
-pub struct EncodeWide<'a, W> {
+pub struct EncodeWide<'a> {
     /// So many.
     pub n: usize,
-    /// These, and zeros up to the end of their last group.
-    pub codes: &'a [W],
+    /// Those of 64 bits, and zeros up to the end of their last group; otherwise codes stand in their places.
+    pub codes: Option<&'a [u64]>,
     /// The tile's own table.
     pub own: Option<Given<'a>>,
     /// What is used meanwhile.
     pub buffers: &'a mut Buffers,
 }
 
-impl<W: Word> ByLevel for EncodeWide<'_, W> {
+impl ByLevel for EncodeWide<'_> {
     type Done = (State, usize);
 
     #[inline(always)]
     fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
-        let EncodeWide { n, codes, own, buffers: Buffers { own: room, stream, .. } } = self;
+        let EncodeWide { n, codes, own, buffers } = self;
+        buffers.clear_behind(n);
+        let Buffers { places, own: room, stream, .. } = buffers;
         let own = own.map(|given| (given, room.fill(given.frequencies)));
+        let (places, wide) = (&places.as_chunks().0[..groups(n)], codes.map(|codes| codes.as_chunks().0));
         let mut words = Words::new(stream);
-        let state = encode_groups(p, &mut Wide::new(&codes.as_chunks().0[..groups(n)], n, own), &mut words);
+        let state = encode_groups(p, &mut Wide::new(places, wide, n, own), &mut words);
         (state, words.at)
     }
 }
@@ -399,13 +402,9 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
 
     /// Decodes group `g` to codes; `None` if words have ended before.
     #[inline(always)]
-    fn decode_wide<W: Word>(&mut self, p: P, g: usize, out: &mut [W; GROUP]) -> Option<()> {
+    fn decode_wide(&mut self, p: P, g: usize, out: &mut [u64; GROUP]) -> Option<()> {
         let Some(turn) = self.turn(g, out) else { return Some(()) };
-        if absent(self.tile.n, g) == 0 {
-            states::decode_wide::<P, M, true, W>(p, &mut self.states, turn, out)
-        } else {
-            states::decode_wide::<P, M, false, W>(p, &mut self.states, turn, out)
-        }
+        states::decode_wide::<P, M>(p, &mut self.states, turn, out)
     }
 
     /// Checks how it ended.
@@ -448,17 +447,17 @@ fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes)
     Ok(true)
 }
 
-/// Decodes a packed tile to its codes, of any length; those behind them become 0 up to the end of the last group.
-pub struct DecodeWide<'a, W> {
+/// Decodes a packed tile to its codes, of 64 bits; those behind them become 0 up to the end of the last group.
+pub struct DecodeWide<'a> {
     /// The tile.
     pub tile: Coded<'a>,
     /// Room that is of use meanwhile.
     pub buffers: &'a mut Codes,
     /// The codes, whole groups.
-    pub codes: &'a mut [W],
+    pub codes: &'a mut [u64],
 }
 
-impl<W: Word> ByLevel for DecodeWide<'_, W> {
+impl ByLevel for DecodeWide<'_> {
     type Done = Result<()>;
 
     #[inline(always)]

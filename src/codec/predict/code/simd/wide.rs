@@ -9,15 +9,17 @@ use super::groups::Groups;
 use super::lanes::quads_of;
 use crate::codec::predict::code::encode::Own;
 use crate::codec::predict::code::own_table::{OWN, class_of};
-use crate::codec::predict::format::{GROUP, QUAD, absent, present_in, token};
+use crate::codec::predict::format::{GROUP, QUAD, present_in, token};
 use crate::primitives::rans::{LANES, RAW_BITS, Words};
 use crate::simd::vec::Simd;
 use crate::simd::word::Word;
 
 /// The groups of a tile, one of which is taken apart: for each lane four tokens and how many raw bits each has, as
 /// bytes, and for each code the lower and the upper 32 of these bits.
-pub struct Wide<'a, W> {
-    codes: &'a [[W; GROUP]],
+pub struct Wide<'a> {
+    codes: &'a [[u32; GROUP]],
+    /// Codes of 64 bits in their place.
+    wide: Option<&'a [[u64; GROUP]]>,
     n: usize,
     own: Option<(Own<'a>, Encoding<'a>)>,
     table: Encoding<'a>,
@@ -29,18 +31,27 @@ pub struct Wide<'a, W> {
     longest: (u32, u32),
 }
 
-impl<'a, W: Word> Wide<'a, W> {
+impl<'a> Wide<'a> {
     /// Of `n` codes, with zeros behind them; none is taken apart yet.
     #[inline(always)]
-    pub fn new(codes: &'a [[W; GROUP]], n: usize, own: Option<(Own<'a>, Encoding<'a>)>) -> Wide<'a, W> {
+    pub fn new(
+        codes: &'a [[u32; GROUP]],
+        wide: Option<&'a [[u64; GROUP]]>,
+        n: usize,
+        own: Option<(Own<'a>, Encoding<'a>)>,
+    ) -> Wide<'a> {
         let (lanes, places) = ([0; LANES], [0; GROUP]);
         let table = Encoding::of(0);
-        Wide { codes, n, own, table, tokens: lanes, lens: lanes, low: places, high: places, longest: (0, 0) }
+        Wide { codes, wide, n, own, table, tokens: lanes, lens: lanes, low: places, high: places, longest: (0, 0) }
     }
 
-    /// Takes codes apart.
+    /// Takes codes apart, and tells the class of their group.
     #[inline(always)]
-    fn take_codes(&mut self, codes: &[W; GROUP]) {
+    fn take_codes<W: Word>(&mut self, codes: &[W; GROUP]) -> usize {
+        let class = class_of(codes);
+        if class == 0 {
+            return 0;
+        }
         let (mut tokens, mut lens) = ([0u8; GROUP], [0u8; GROUP]);
         for i in 0..GROUP {
             let (token, len) = token(codes[i].to_u64());
@@ -59,6 +70,7 @@ impl<'a, W: Word> Wide<'a, W> {
             }
             self.longest = (longest, self.longest.1.max(total));
         }
+        class
     }
 
     #[inline(always)]
@@ -102,7 +114,7 @@ impl<'a, W: Word> Wide<'a, W> {
     }
 }
 
-impl<W: Word, P: Simd<M>, const M: usize> Groups<P, M> for Wide<'_, W> {
+impl<P: Simd<M>, const M: usize> Groups<P, M> for Wide<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.codes.len()
@@ -110,12 +122,13 @@ impl<W: Word, P: Simd<M>, const M: usize> Groups<P, M> for Wide<'_, W> {
 
     #[inline(always)]
     fn take(&mut self, _: P, g: usize) -> usize {
-        let codes = &self.codes[g];
-        let mut class = class_of(codes);
+        let mut class = match self.wide {
+            Some(wide) => self.take_codes(&wide[g]),
+            None => self.take_codes(&self.codes[g]),
+        };
         if class == 0 {
             return 0;
         }
-        self.take_codes(codes);
         self.table = Encoding::of(class);
         if let Some((own, table)) = self.own {
             let has = present_in(self.n, g);
@@ -136,10 +149,7 @@ impl<W: Word, P: Simd<M>, const M: usize> Groups<P, M> for Wide<'_, W> {
         if self.longest.0 > 0 {
             self.encode_raw(p, x, words);
         }
-        if absent(self.n, g) == 0 {
-            encode_tokens::<P, M, true, ANY>(p, self.table, &[p.splat(0); M], &tokens, x, words);
-        } else {
-            encode_tokens::<P, M, false, ANY>(p, self.table, &quads_of(p, &present_in(self.n, g)), &tokens, x, words);
-        }
+        // Once for whole groups and others: such tiles are few.
+        encode_tokens::<P, M, false, ANY>(p, self.table, &quads_of(p, &present_in(self.n, g)), &tokens, x, words);
     }
 }
