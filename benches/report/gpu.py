@@ -102,7 +102,8 @@ PEERS = {
 def of_peers(cells: list[list[str]]) -> dict[str, list]:
     """The table of nvCOMP's codecs, each beside both profiles on the same fields under the same bounds."""
     ours = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 7)] for row in cells if len(row) == 9 and row[2] in PROFILES}
-    peers = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 5)] for row in cells if len(row) == 7 and row[2] != "nvCOMP codec"}
+    codecs = {codec for codec, _ in PEERS.values()}
+    peers = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 5)] for row in cells if len(row) == 7 and row[2] in codecs}
     found = []
     for name, (codec, bounded) in PEERS.items():
         on = [key[:2] for key in peers if key[2] == codec and (key[1] != "lossless") == bounded]
@@ -115,7 +116,15 @@ def of_peers(cells: list[list[str]]) -> dict[str, list]:
     return {"nvCOMP": found}
 
 
-COMMANDS = {"nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12", "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
+def of_batches(cells: list[list[str]]) -> dict[str, list]:
+    """The table of `gpu batches`, up to 4 MiB an array."""
+    speeds = {(row[0], row[2]): [float(row[4]), float(row[5])] for row in cells if len(row) == 6 and row[2] in PROFILES}
+    sizes = [size for size in ("64", "256", "1024", "4096") if all((size, profile) in speeds for profile in PROFILES)]
+    found = [[size, *(speeds[size, profile] for profile in PROFILES)] for size in sizes]
+    return {"small arrays": found} if len(sizes) == 4 else {}
+
+
+COMMANDS = {"small arrays": "`SLEEK_GPU_NO_FILL=1 gpu batches 512 9`", "nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12", "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
 COLUMNS = {"small": ["bound", "f32: ratio", "compress", "decompress", "f64: ratio", "compress", "decompress"]}
 
 
@@ -128,7 +137,7 @@ def main() -> None:
     for text in texts:
         cells = rows(text)
         copies = {"memcpy": int(n) for n in re.findall(r"^memcpy: (\d+) GB/s", text, re.M)}
-        for name, found in {**of_bench(cells), **of_others(cells), **of_peers(cells)}.items():
+        for name, found in {**of_bench(cells), **of_others(cells), **of_peers(cells), **of_batches(cells)}.items():
             if alone not in (None, name):
                 continue
             command = COMMANDS.get(name, "`SLEEK_GPU_NO_FILL=1 gpu bench 512 5`")
