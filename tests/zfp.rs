@@ -65,7 +65,7 @@ fn the_page_says_the_same() {
 }
 
 /// Name, type, mode, its number and shape of each golden stream.
-const GOLDEN: [(&str, DType, Bound, &[u64]); 17] = [
+const GOLDEN: [(&str, DType, Bound, &[u64]); 19] = [
     ("f32-abs", DType::F32, Bound::Abs(0.01), &[21, 18]),
     ("f32-abs-infinite", DType::F32, Bound::Abs(1e-2), &[100]),
     ("f32-rate", DType::F32, Bound::Rate(9.5), &[10, 9, 7]),
@@ -79,6 +79,8 @@ const GOLDEN: [(&str, DType, Bound, &[u64]); 17] = [
     ("f64-abs", DType::F64, Bound::Abs(1e-4), &[5, 4, 7, 6]),
     ("f64-rate", DType::F64, Bound::Rate(16.0), &[70]),
     ("f64-lossless", DType::F64, Bound::Lossless, &[12, 3, 11]),
+    ("f64-abs-big-endian", DType::F64, Bound::Abs(0.01), &[6, 5, 7]),
+    ("f32-lossless-raw", DType::F32, Bound::Lossless, &[9, 11]),
     ("i32-rate", DType::I32, Bound::Rate(7.0), &[9, 9]),
     ("i32-lossless", DType::I32, Bound::Lossless, &[6, 7, 8]),
     ("i64-precision", DType::I64, Bound::Precision(22), &[2, 9, 8]),
@@ -90,8 +92,10 @@ const GOLDEN: [(&str, DType, Bound, &[u64]); 17] = [
 fn golden_streams_do_not_change() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/zfp");
     for (name, dtype, bound, lens) in GOLDEN {
-        let params = params(dtype, bound, lens);
-        let mut words = vectors::words("walk", dtype, 6, params.dims.count() as usize);
+        let big_endian = name.ends_with("big-endian");
+        let params = Params { big_endian, ..params(dtype, bound, lens) };
+        let generator = if name.ends_with("raw") { "noise" } else { "walk" };
+        let mut words = vectors::words(generator, dtype, 6, params.dims.count() as usize);
         if name == "f32-abs-infinite" {
             words[50] = dtype.nearest(f64::INFINITY);
         }
@@ -101,7 +105,7 @@ fn golden_streams_do_not_change() {
         if name.ends_with("found") {
             words[40..90].fill(dtype.nearest(-9999.0));
         }
-        let (stream, back) = checked(&params, &vectors::to_bytes(dtype, &words, false));
+        let (stream, back) = checked(&params, &vectors::to_bytes(dtype, &words, big_endian));
         let path = folder.join(format!("{name}.slk"));
         if std::env::var_os("SLEEK_UPDATE").is_some() {
             std::fs::create_dir_all(&folder).unwrap();

@@ -756,7 +756,26 @@ pub fn features(s: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
     if head >> 8 & 1 == 1 && number(body, 4 + form + 2 * words + 2, 2)? > 0 {
         found.push("predict: exceptions");
     }
+    if form > 0 {
+        let n = lens.iter().product();
+        found.extend(features_of_form(s, head, n, &body[4..])?);
+    }
     let flags = [(7, "predict: table"), (8, "predict: patches"), (9, "predict: sparse")];
     found.extend(flags.into_iter().filter(|(bit, _)| head >> bit & 1 == 1).map(|(_, name)| name));
+    Ok(found)
+}
+
+/// Those of a form, which begins what follows a head.
+fn features_of_form(s: &Header, head: u64, n: u64, behind: &[u8]) -> Outcome<Vec<&'static str>> {
+    let form = Form::read(s, number(behind, 0, 2)?, head & 7, head >> 7 & 1 == 1)?;
+    let of_order = ["predict: numbers", "predict: magnitudes", "predict: decimals", "predict: ranks"];
+    let of_prediction = ["predict: along axes", "predict: symbols", "predict: lags"];
+    let mut found = vec![of_order[form.order as usize], of_prediction[form.prediction as usize]];
+    found.extend((form.slope > 0).then_some("predict: slope"));
+    if form.low && head >> 8 & 1 == 0 {
+        let words = [0, 1, 2, 4][(head >> 24 & 3) as usize];
+        let side = Side::read(s, &form, n, &mut Bytes(&behind[2 + 2 * words..]))?;
+        found.push(if side.bare_codes > 0 { "predict: bare codes" } else { "predict: low bits" });
+    }
     Ok(found)
 }

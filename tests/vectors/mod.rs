@@ -172,6 +172,10 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
             (0..count as i64).map(|i| number(at(i) + random.around(reach as u64 >> 10))).collect()
         }
         "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
+        "pruned" => {
+            let mut of = |_| if random.below(4) > 0 { 0 } else { number(random.around(reach as u64)) };
+            (0..count).map(&mut of).collect()
+        }
         _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
     }
 }
