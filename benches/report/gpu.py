@@ -132,7 +132,8 @@ def main() -> None:
     commit, words = sys.argv[1], sys.argv[2:]
     alone = words.pop(0)[:-1] if words[0].endswith(":") else None
     texts = [pathlib.Path(name).read_text() for name in words]
-    machine = next(line.split(",")[0] for text in texts for line in text.splitlines() if "compute capability" in line)
+    device = next(line.split(",")[0] for text in texts for line in text.splitlines() if "compute capability" in line)
+    machine = " ".join(device.split()[:2])    # "NVIDIA H100" without its memory
     tables = json.loads(FILE.read_text())
     for text in texts:
         cells = rows(text)
