@@ -148,7 +148,7 @@ fuzz: ## every fuzz target for MINUTES (10), going on from where the last run st
 fuzz-carry: ## build/fuzz: all fuzz targets with their corpora and run.sh, for a machine with many cores and without Rust
 	@bash fuzz/carry.sh build/fuzz
 
-nightly: ## what a night is for: fuzzing (MINUTES for each target), what it found into the corpus, damage, memcheck, ASan, UBSan, TSan, Miri, Arm, h5wasm
+nightly: ## what a night is for: fuzzing (MINUTES for each target), its finds into the corpus, damage, memcheck, sanitizers, Miri, Arm, h5wasm
 	$(MAKE) fuzz fuzz-keep damage memcheck asan ubsan tsan miri aarch64 h5wasm
 
 fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of the repository

@@ -101,9 +101,14 @@ PEERS = {
 
 def of_peers(cells: list[list[str]]) -> dict[str, list]:
     """The table of nvCOMP's codecs, each beside both profiles on the same fields under the same bounds."""
-    ours = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 7)] for row in cells if len(row) == 9 and row[2] in PROFILES}
+    three = lambda row, places: {tuple(row[:3]): [float(row[k]) for k in places]}
+    ours, peers = {}, {}
     codecs = {codec for codec, _ in PEERS.values()}
-    peers = {(row[0], row[1], row[2]): [float(row[k]) for k in (3, 4, 5)] for row in cells if len(row) == 7 and row[2] in codecs}
+    for row in cells:
+        if len(row) == 9 and row[2] in PROFILES:
+            ours |= three(row, (3, 4, 7))
+        elif len(row) == 7 and row[2] in codecs:
+            peers |= three(row, (3, 4, 5))
     found = []
     for name, (codec, bounded) in PEERS.items():
         on = [key[:2] for key in peers if key[2] == codec and (key[1] != "lossless") == bounded]
@@ -124,7 +129,12 @@ def of_batches(cells: list[list[str]]) -> dict[str, list]:
     return {"small arrays": found} if len(sizes) == 4 else {}
 
 
-COMMANDS = {"small arrays": "`SLEEK_GPU_NO_FILL=1 gpu batches 512 9`", "nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12", "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`", "zfp": "`gpu zfp 512 5`"}
+COMMANDS = {
+    "small arrays": "`SLEEK_GPU_NO_FILL=1 gpu batches 512 9`",
+    "nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12",
+    "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`",
+    "zfp": "`gpu zfp 512 5`",
+}
 COLUMNS = {"small": ["bound", "f32: ratio", "compress", "decompress", "f64: ratio", "compress", "decompress"]}
 
 

@@ -14,8 +14,8 @@ use crate::primitives::rans::{LANES, RAW_BITS, Words};
 use crate::simd::vec::Simd;
 use crate::simd::word::Word;
 
-/// The groups of a tile, one of which is taken apart: for each lane four tokens and how many raw bits each has, as
-/// bytes, and for each code the lower and the upper 32 of these bits.
+/// The groups of a tile, one of which is taken apart. A lane has four tokens as bytes, and as many lengths of raw bits.
+/// A code has the lower and the upper 32 of these bits.
 pub struct Wide<'a> {
     codes: &'a [[u32; GROUP]],
     /// Codes of 64 bits in their place.
