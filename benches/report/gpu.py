@@ -2,6 +2,7 @@
 
     gpu.py COMMIT TABLES...        # of a library built at that commit; files of tables, or one with all
     gpu.py COMMIT nvCOMP: TABLES   # the table of that name alone; both programs' rows are of one file
+    gpu.py COMMIT simulated: TABLES    # of `gpu bench` and `gpu predict-quick` on the fields that tests/gpu/simulate.py made
 
 Tables that were not printed stay as they are.
 """
@@ -129,7 +130,26 @@ def of_batches(cells: list[list[str]]) -> dict[str, list]:
     return {"small arrays": found} if len(sizes) == 4 else {}
 
 
+def of_simulated(cells: list[list[str]]) -> dict[str, list]:
+    """The table of the fields of simulate.py: ratio, compressing and restoring of each by all three profiles."""
+    of = {}
+    for row in cells:
+        if len(row) == 9 and row[2] in PROFILES:
+            of[row[0], row[1], row[2]] = [float(row[k]) for k in (3, 4, 7)]
+        if len(row) == 7 and row[0].endswith((".f32", ".f64")):
+            of[row[0], row[1], "small"] = [float(row[k]) for k in (2, 3, 5)]
+    found = []
+    for field in sorted({key[0] for key in of}, key=lambda name: (name.endswith(".f64"), name)):
+        name, end = field.split("_")[0], field.rsplit(".", 1)[1]
+        for bound in ("1e-1", "1e-3", "1e-6", "lossless"):
+            cells = [of.get((field, bound, profile)) for profile in (*PROFILES, "small")]
+            if all(cells):
+                found.append([f"{name}, {end}", bound, *([rounded(x) for x in cell] for cell in cells)])
+    return {"simulated": found}
+
+
 COMMANDS = {
+    "simulated": "`simulate.py`, `SLEEK_GPU_NO_FILL=1 gpu bench 512 5`, `gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`",
     "small arrays": "`SLEEK_GPU_NO_FILL=1 gpu batches 512 9`",
     "nvCOMP": "`tests/gpu/nvcomp.cu`, nvCOMP 6.0.0.12",
     "small": "`gpu predict-quick 512 3 1e-1 1e-3 1e-6 0`",
@@ -148,7 +168,10 @@ def main() -> None:
     for text in texts:
         cells = rows(text)
         copies = {"memcpy": int(n) for n in re.findall(r"^memcpy: (\d+) GB/s", text, re.M)}
-        for name, found in {**of_bench(cells), **of_others(cells), **of_peers(cells), **of_batches(cells)}.items():
+        all_found = {**of_bench(cells), **of_others(cells), **of_peers(cells), **of_batches(cells)}
+        if alone == "simulated":
+            all_found = of_simulated(cells)
+        for name, found in all_found.items():
             if alone not in (None, name):
                 continue
             command = COMMANDS.get(name, "`SLEEK_GPU_NO_FILL=1 gpu bench 512 5`")

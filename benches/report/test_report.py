@@ -115,6 +115,10 @@ class Report(unittest.TestCase):
         self.assertEqual(tables_of["lossless"][1], ["f64", 3, 2, 1, 3, 2, 1])
         self.assertNotIn("other types", tables_of)
         self.assertEqual(gpu.of_others(gpu.rows("| **mean of 6 in 3-D** | f32 rate 8 | 6 | 0.1 | 0.2 | | |")), {})
+        small = "| a_9.f32 | 1e-3 | 30.25 | 0.040 | 9 | 0.250 | 9 |\n| b_9.f32 | 1e-3 | 30 | 0.04 | 9 | 0.25 | 9 |"
+        some = "\n".join(line for line in lines if line.startswith("| a_9.f32 |"))
+        found = gpu.of_simulated(gpu.rows(f"{some}\n{small}"))
+        self.assertEqual(found, {"simulated": [["a, f32", "1e-3", [2, 1, 1.5], [2, 1, 1.5], [30.2, 0.04, 0.25]]]})
 
 
 if __name__ == "__main__":

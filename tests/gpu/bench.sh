@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Measures the GPU path on a machine with a GPU, and nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu says how to
-# get it) and there is nvcc. Tables and plot go to build/gpu; benches/report/gpu.py takes the tables over, docs/guide/gpu.png goes by hand.
-# SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
+# Measures the GPU path on a machine with a GPU, with nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu
+# says how to get it) and there is nvcc, and fields of simulations where there is cupy. Tables and plot go to build/gpu, those of
+# simulations to simulated.md there; benches/report/gpu.py takes tables over, docs/guide/gpu.png goes by hand. SLEEK_GPU as in check.sh,
+# SLEEK_OUT for another folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 gpu=${SLEEK_GPU:-}
@@ -34,6 +35,21 @@ nvcomp() {
     "$out/nvcomp" "${SLEEK_DATA:-tests/data}"
 }
 
+# Simulation fields of 256^3 by all profiles, or a line that says why there are none.
+simulated() {
+    if ! python3 -c 'import cupy' 2>/dev/null; then
+        echo "cupy is not installed: fields of simulations were left out"
+        return
+    fi
+    python3 tests/gpu/simulate.py "$out/cubes"
+    {
+        SLEEK_DATA=$out/cubes SLEEK_GPU_NO_FILL=1 "$gpu" bench 512 5
+        SLEEK_DATA=$out/cubes "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
+    } > "$out/simulated.md"
+    rm -r "$out/cubes"
+}
+
+simulated
 {
     SLEEK_GPU_NO_FILL=1 "$gpu" bench "$@"
     "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
