@@ -121,9 +121,11 @@ subfiling: ## ranks that share a file by subfiling and by collective metadata, w
 
 KILLS ?= 500
 kills: ## compress and decompress, with and without --force, repack and a batch of it: KILLS (500) times each killed at a random moment
+	@bash tests/hdf5/setup.sh
 	SLEEK_KILLS=$(KILLS) $(CARGO) test --all-features --test cli --test hdf5 -- --nocapture killed_at_any_moment
 
 asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a nightly toolchain and clang
+	@bash tests/hdf5/setup.sh
 	@bash tests/asan.sh
 
 ubsan: ## the C tests, and the kernels as the stand-in driver runs them, under UndefinedBehaviorSanitizer

@@ -29,7 +29,7 @@ fn rows() -> Vec<Params> {
     // Zeros that fill up chunks are no missing values.
     let plain = Params { threads: 1, search: Search::Off, ..Params::new(DType::F32) };
     let row = |bound, profile| Params { profile, ..plain.clone().with_bound(bound) };
-    let (adaptive, fast) = (Profile::Adaptive, Profile::Fast);
+    let (adaptive, fast, small) = (Profile::Adaptive, Profile::Fast, Profile::Small);
     vec![
         row(Bound::Lossless, adaptive),
         row(Bound::Lossless, fast),
@@ -63,6 +63,20 @@ fn rows() -> Vec<Params> {
         row(Bound::Rel(3e-8), adaptive),
         row(Bound::Rel(1e-3), fast),
         row(Bound::Noa { share: 1e-5, range: Some(1234.5) }, adaptive),
+        row(Bound::Lossless, small),
+        row(Bound::Abs(1e-3), small),
+        row(Bound::Abs(0.7), small),
+        row(Bound::Abs(3e38), small),
+        row(Bound::Abs(two(-125)), small),
+        row(Bound::Abs(below(two(-125))), small),
+        row(Bound::Abs(3.5 * two(100)), small),
+        row(Bound::Abs(1.0), small),
+        row(Bound::Abs(below(1.25)), small),
+        row(Bound::Abs(below(1.5 * two(-60))), small),
+        row(Bound::Abs(1.75 * two(-20)), small),
+        row(Bound::Rel(1e-3), small),
+        row(Bound::Rel(1e-6), small),
+        row(Bound::Noa { share: 1e-5, range: Some(1234.5) }, small),
     ]
 }
 
