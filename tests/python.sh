@@ -58,6 +58,10 @@ fi
 step "sleek-decode, against the library"
 PYTHONPATH=$site "$venvs/venv-python/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python/decoder --tb=short -rs python/decoder/tests
 
+step "fields of simulations for GPUs, small and on the CPU"
+"$venvs/venv-numpy/bin/python" tests/gpu/simulate.py "$work/fields" 12
+[ "$(cat "$work"/fields/*_12x12x12.f?? | wc -c)" = $((7 * 4 * 12 * 12 * 12)) ]
+
 step "types"
 MYPYPATH=python/src "$venvs/venv-python/bin/python" -m mypy --config-file python/pyproject.toml --cache-dir "$work/mypy" python/src/sleek
 MYPYPATH=python/decoder/src "$venvs/venv-python/bin/python" -m mypy --config-file python/decoder/pyproject.toml --cache-dir "$work/mypy" \

@@ -6,6 +6,7 @@
     report.py shapes                  profile small on odd shapes and with missing values: docs/results/cpu.json
     report.py story                   docs/guide/story.md: a field at three bounds with three profiles, by the command, and its pictures
     report.py memory JSON             a processor's row from what `cargo bench --bench cpu -- --json` wrote: docs/results/memory.json
+    report.py small TABLE             small arrays, of the table that `cargo bench --bench small` printed: docs/results/cpu.json
     report.py hdf5 PROGRAM [--quick]  HDF5 on a RAM disk by the program of benches/hdf5/ram.c: docs/results/hdf5.json
     report.py plots                   the plots, which need matplotlib
     report.py pages                   the tables and sentences of the pages; needs Python alone
@@ -40,7 +41,7 @@ started = time.monotonic()
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["ratios", "speeds", "climate", "shapes", "story", "memory", "hdf5", "plots", "pages", "check"])
+    parser.add_argument("what", choices=["ratios", "speeds", "climate", "shapes", "story", "memory", "small", "hdf5", "plots", "pages", "check"])
     parser.add_argument("file", nargs="?", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
@@ -141,6 +142,16 @@ def memory(a):
         one |= {to: geometric_mean(r[f] for r in of) for to, f in (("memcpy",) * 2, ("compress", "compress_memcpy"), ("decompress", "decompress_memcpy"))}
         rows.append(one)
     Results("memory", tuple(MEMORY_KEY)).add(rows, results.this_run("cargo bench --bench cpu"))
+
+
+def small(a):
+    """Speeds of small arrays on one thread, from the table that `cargo bench --bench small` printed."""
+    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in a.file.read_text().splitlines()]
+    speeds = {(r[0].rsplit(".", 1)[-1], r[2]): [float(r[k].split()[0]) for k in (3, 5)] for r in cells if len(r) == 7 and r[1] == "small"}
+    rows = [[kib, *speeds["f32", kib], *speeds["f64", kib]] for kib in ("16384", "1024", "64", "16", "4", "1")]
+    about = results.this_run("`cargo bench --bench small -- --profile small`")
+    columns = ["KiB", "f32 compress", "decompress", "f64 compress", "decompress"]
+    results.save_grid("cpu", "small arrays", {"about": about, "speaks": {"*": "small"}, "columns": columns, "rows": rows})
 
 
 def hdf5(a):

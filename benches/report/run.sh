@@ -36,6 +36,10 @@ for part in "${parts[@]}"; do
             cargo bench --quiet --bench cpu -- --json "$PWD/$place/cpu.json" $([ -z "$quick" ] || echo --mib 8 --rounds 1) >&2
             [ -n "$quick" ] || "$python" benches/report/report.py memory $place/cpu.json
             ;;
+        small)
+            cargo bench --quiet --bench small -- --profile small >$place/small.md
+            [ -n "$quick" ] || "$python" benches/report/report.py small $place/small.md
+            ;;
         *) "$python" benches/report/report.py "$part" $quick ;;
     esac
 done
