@@ -137,8 +137,8 @@ pub fn gaps(mib: usize, reps: usize) {
     println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
 }
 
-pub const HEADING: &str = "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured \
-too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|";
+pub const HEADING: &str = "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range \
+measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|";
 
 pub const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
