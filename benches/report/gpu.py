@@ -52,7 +52,6 @@ def of_bench(cells: list[list[str]]) -> dict[str, list]:
     both = lambda end, bound: [*of[end, bound, "fast"], *of[end, bound, "adaptive"]]
     if ("f32", "1e-6", "fast") in of:
         found["how fast"] = [[end, bound, *both(end, bound)] for end in ("f32", "f64") for bound in ("1e-1", "1e-3", "1e-6", "lossless")]
-        found["lossless"] = [[end, *both(end, "lossless")] for end in ("f32", "f64")]
     whole = [row for row in cells if len(row) == 9 and row[2] in PROFILES]
     speeds = {(row[0], row[1], row[2]): [rounded(float(row[4])), rounded(float(row[7]))] for row in whole}
     one = {end: next((f.rsplit(" as ", 1)[0] for f, _, _ in speeds if f.endswith(f" as {end}")), None) for end in TYPES}
@@ -141,11 +140,12 @@ def of_simulated(cells: list[list[str]]) -> dict[str, list]:
     found = []
     for field in sorted({key[0] for key in of}, key=lambda name: (name.endswith(".f64"), name)):
         name, end = field.split("_")[0], field.rsplit(".", 1)[1]
-        for bound in ("1e-1", "1e-3", "1e-6", "lossless"):
+        for bound in ("1e-1", "1e-3", "1e-6"):
             cells = [of.get((field, bound, profile)) for profile in (*PROFILES, "small")]
             if all(cells):
-                found.append([f"{name}, {end}", bound, *([rounded(x) for x in cell] for cell in cells)])
-    return {"simulated": found}
+                named = "" if found and found[-1][-1] == field else f"{name}, {end}"
+                found.append([named, bound, *([rounded(x) for x in cell] for cell in cells), field])
+    return {"simulated": [row[:-1] for row in found]}
 
 
 COMMANDS = {
