@@ -35,6 +35,11 @@ def rounded(x: float) -> float | int:
     return int(x) if x >= 100 else x
 
 
+def by_profile(cells: list[list[str]]) -> dict[tuple, list[float]]:
+    """Ratio, compressing and restoring by field, bound and profile, as `gpu bench` prints them."""
+    return {tuple(row[:3]): [float(row[k]) for k in (3, 4, 7)] for row in cells if len(row) == 9 and row[2] in PROFILES}
+
+
 def means(cells: list[list[str]], types: tuple[str, ...] = ("f32", "f64")) -> dict[tuple, list[float]]:
     """Ratio, compressing and restoring of whole fields by type, bound and profile: geometric means, as multiples of a copy."""
     of = collections.defaultdict(list)
@@ -101,14 +106,9 @@ PEERS = {
 
 def of_peers(cells: list[list[str]]) -> dict[str, list]:
     """The table of nvCOMP's codecs, each beside both profiles on the same fields under the same bounds."""
-    three = lambda row, places: {tuple(row[:3]): [float(row[k]) for k in places]}
-    ours, peers = {}, {}
     codecs = {codec for codec, _ in PEERS.values()}
-    for row in cells:
-        if len(row) == 9 and row[2] in PROFILES:
-            ours |= three(row, (3, 4, 7))
-        elif len(row) == 7 and row[2] in codecs:
-            peers |= three(row, (3, 4, 5))
+    ours = by_profile(cells)
+    peers = {tuple(row[:3]): [float(row[k]) for k in (3, 4, 5)] for row in cells if len(row) == 7 and row[2] in codecs}
     found = []
     for name, (codec, bounded) in PEERS.items():
         on = [key[:2] for key in peers if key[2] == codec and (key[1] != "lossless") == bounded]
@@ -131,10 +131,8 @@ def of_batches(cells: list[list[str]]) -> dict[str, list]:
 
 def of_simulated(cells: list[list[str]]) -> dict[str, list]:
     """The table of the fields of simulate.py: ratio, compressing and restoring of each by all three profiles."""
-    of = {}
+    of = by_profile(cells)
     for row in cells:
-        if len(row) == 9 and row[2] in PROFILES:
-            of[row[0], row[1], row[2]] = [float(row[k]) for k in (3, 4, 7)]
         if len(row) == 7 and row[0].endswith((".f32", ".f64")):
             of[row[0], row[1], "small"] = [float(row[k]) for k in (2, 3, 5)]
     found = []

@@ -68,12 +68,12 @@ def mixing_layer(n=320, steps=900):
     return state[0]
 
 
-def amplitude(shape=(72, 96, 96), steps=500, dt=0.05):
-    """Real part of a complex Ginzburg-Landau equation in three dimensions: waves around defects."""
-    rng = np.random.RandomState(3)
+def amplitude(shape=(72, 96, 96), steps=500, dt=0.05, xp=np):
+    """Real part of a complex Ginzburg-Landau equation in three dimensions: waves around defects; of numpy, or of cupy."""
+    rng = xp.random.RandomState(3)
     a = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64) * np.float32(0.1)
     for _ in range(steps):
-        around = sum(np.roll(a, s, axis) for axis in range(3) for s in (1, -1)) - 6 * a
+        around = sum(xp.roll(a, s, axis) for axis in range(3) for s in (1, -1)) - 6 * a
         a = a + np.float32(dt) * (a + (1 + 0.5j) * around - (1 - 0.8j) * abs(a) ** 2 * a)
         a = a.astype(np.complex64)
     return a.real

@@ -146,8 +146,10 @@ def memory(a):
 
 def small(a):
     """Speeds of small arrays on one thread, from the table that `cargo bench --bench small` printed."""
-    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in a.file.read_text().splitlines()]
-    speeds = {(r[0].rsplit(".", 1)[-1], r[2]): [float(r[k].split()[0]) for k in (3, 5)] for r in cells if len(r) == 7 and r[1] == "small"}
+    import gpu
+
+    cells = [row for row in gpu.rows(a.file.read_text()) if row[1] == "small"]
+    speeds = {(row[0].rsplit(".", 1)[-1], row[2]): [float(row[k].split()[0]) for k in (3, 5)] for row in cells}
     rows = [[kib, *speeds["f32", kib], *speeds["f64", kib]] for kib in ("16384", "1024", "64", "16", "4", "1")]
     about = results.this_run("`cargo bench --bench small -- --profile small`")
     columns = ["KiB", "f32 compress", "decompress", "f64 compress", "decompress"]

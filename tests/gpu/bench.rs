@@ -92,11 +92,9 @@ impl Bench {
         }
         rows
     }
-}
 
-impl Bench {
-    /// Rows of a field of each width without a missing value, with one that is named but not there, with one in a
-    /// hundred elements and every second one, and with half of all runs of 200, as land lies in the sea.
+    /// Rows of a field of each width: without a missing value, and with one that is named but not there. Then one
+    /// element in a hundred is missing, every second one, and half of all runs of 200, as land lies in the sea.
     pub fn missing(&self) {
         let mut r = Random(11);
         let value = MissingValue::Number(-9999.0);
