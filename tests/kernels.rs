@@ -312,7 +312,11 @@ fn headers_are_fresh() {
 fn enumerators(source: &str) -> Vec<(String, String)> {
     let lines = source.lines().map(|line| line.split("//").next().unwrap_or_default());
     let source = lines.flat_map(|line| ["\n", line]).collect::<String>();
-    let lists = source.split("\nenum : u32 {").skip(1).filter_map(|rest| rest.split('}').next());
+    let bodies = source
+        .split("\nenum ")
+        .skip(1)
+        .filter_map(|rest| rest.strip_prefix(": u32 ").unwrap_or(rest).strip_prefix('{'));
+    let lists = bodies.filter_map(|rest| rest.split('}').next());
     let each = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split_once('='));
     each.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
 }
@@ -400,6 +404,93 @@ fn numbers_are_the_same_in_kernels() {
         let theirs = said[name].trim_matches(['(', ')']).trim_end_matches(".0").trim_end_matches('u');
         assert_eq!(value(theirs, &known), Some(ours), "{name} is {} in kernels", said[name]);
     }
+}
+
+/// What stands in Rust and in kernels by one name, but is another thing there: sizes of vectors, warps and masks.
+const ANOTHER_THING: [(&str, &str); 9] = [
+    ("common", "PIECE"),
+    ("common", "TOGETHER"),
+    ("common", "TOP"),
+    ("predict", "MANY"),
+    ("predict", "MASK_WORDS"),
+    ("predict", "NOISE"),
+    ("predict", "PROBES"),
+    ("predict", "SEGMENTS"),
+    ("sleek", "LANES"),
+];
+
+/// The files below a folder with one of these ends, whose text nothing has made.
+fn texts(folder: &Path, ends: &[&str]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            texts.extend(self::texts(&path, ends));
+        } else if path.extension().is_some_and(|e| ends.iter().any(|end| e == *end)) {
+            texts.extend(Some(std::fs::read_to_string(path).unwrap()).filter(|text| !text.contains("SLEEK_UPDATE=1")));
+        }
+    }
+    texts
+}
+
+/// The constants of Rust sources, with what they say of them.
+fn constants(source: &str) -> Vec<(String, String)> {
+    let one = |line: &str| {
+        let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(super) ");
+        let (name, rest) = line.strip_prefix("const ")?.split_once(':')?;
+        Some((name.to_owned(), rest.split_once(" = ")?.1.split_once(';')?.0.to_owned()))
+    };
+    source.lines().filter_map(one).collect()
+}
+
+/// The names that stand on both sides, and those of them that are not said to be the same number.
+fn in_both(rust: &[String], cuda: &[String]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let ours: Vec<_> = rust.iter().flat_map(|source| constants(source)).collect();
+    // Those of functions and types, too.
+    let flat = |source: &String| source.lines().flat_map(|line| ["\n", line.trim_start()]).collect::<String>();
+    let theirs: Vec<_> =
+        cuda.iter().map(flat).flat_map(|source| [definitions(&source), enumerators(&source)].concat()).collect();
+    let plain =
+        |word: &str| if word.starts_with(|c: char| c.is_ascii_digit()) { word.replace('_', "") } else { word.into() };
+    let number = |said: &str, known: &BTreeMap<String, u64>| {
+        value(&said.split(' ').map(plain).collect::<Vec<String>>().join(" "), known)
+    };
+    let none = BTreeMap::new();
+    let known = ours.iter().filter_map(|(name, said)| Some((name.clone(), number(said, &none)?))).collect();
+    let (mut both, mut other) = (BTreeSet::new(), BTreeSet::new());
+    for (name, said) in theirs {
+        let mut same = ours.iter().filter(|(ours, _)| *ours == name).map(|(_, ours)| number(ours, &known)).peekable();
+        if same.peek().is_some() {
+            let theirs = number(&said, &known);
+            if theirs.is_none() || !same.any(|ours| ours == theirs) {
+                other.insert(name.clone());
+            }
+            both.insert(name);
+        }
+    }
+    (both, other)
+}
+
+/// A number that stands twice by hand is the same twice.
+#[test]
+fn numbers_that_stand_twice_are_the_same() {
+    let source = |folder: &str| kernels().join("../src").join(folder);
+    for (folder, rust) in [
+        ("common", vec!["primitives", "container", "runtime/cuda"]),
+        ("predict", vec!["codec/predict", "primitives"]),
+        ("sleek", vec!["codec/sleek"]),
+        ("zfp", vec!["codec/zfp"]),
+    ] {
+        let rust: Vec<String> = rust.into_iter().flat_map(|folder| texts(&source(folder), &["rs"])).collect();
+        let cuda = texts(&kernels().join(folder), &["cu", "cuh", "h"]);
+        let (both, other) = in_both(&rust, &cuda);
+        let left_out = ANOTHER_THING.iter().filter(|(of, _)| *of == folder).map(|(_, name)| name.to_string()).collect();
+        assert_eq!(other, left_out, "{folder}");
+        assert!(folder != "predict" || both.len() > 15, "{both:?}");
+    }
+    let [ours, same, other] = ["const A: u8 = 1 << 4;", "enum {\n    A = 16,\n};", "#define A 17u"].map(str::to_owned);
+    let ours = [ours];
+    assert_eq!(in_both(&ours, &[format!("\n{same}")]).1.len(), 0);
+    assert_eq!(in_both(&ours, &[format!("\n{other}")]).1.len(), 1);
 }
 
 /// A source with every include put in its place once, but for those of the stand-in for the driver.

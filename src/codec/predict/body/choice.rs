@@ -60,6 +60,17 @@ pub enum Way {
     Interpolated(Rule),
 }
 
+/// What a desk has of a whole tile when its way is chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// Nothing.
+    Nothing,
+    /// Its numbers are taken, to interpolate them.
+    Numbers,
+    /// It is encoded by the way that was chosen.
+    Codes,
+}
+
 /// A tile of multiples.
 #[derive(Clone, Copy)]
 pub struct Tile<'a> {
@@ -77,29 +88,34 @@ thread_local! {
     pub static FORCED: std::cell::Cell<Option<Way>> = const { std::cell::Cell::new(None) };
 }
 
-/// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
-pub fn choose(p: impl Level, tile: Tile, desk: &mut Desk) -> Way {
+/// Chooses for a tile of multiples how it is predicted, by what a part of it costs; what the desk has of it then.
+pub fn choose(p: impl Level, tile: Tile, desk: &mut Desk) -> (Way, Ready) {
     let Tile { lens, survey, .. } = tile;
     let n: usize = lens.iter().product();
     if n < FEWEST || !survey.near || !survey.has_few_wide(n) {
-        return Way::Bins;
+        return (Way::Bins, Ready::Nothing);
     }
     #[cfg(test)]
     if let Some(way) = FORCED.get() {
-        return way;
+        return (way, Ready::Nothing);
     }
     // A part would not come back as the tile did.
     let sides = if survey.is_restored { lens } else { sample(lens) };
     let (way, cost) = with_part(p, tile, sides, desk, None);
     let samples: usize = sides.iter().product();
-    if samples == n || cost >= LITTLE_COST * samples as u64 {
-        return way;
+    if samples == n {
+        return (way, Ready::Numbers);
+    }
+    if cost >= LITTLE_COST * samples as u64 {
+        return (way, Ready::Nothing);
     }
     let set = match way {
         Way::Interpolated(rule) => rule.set,
         Way::Bins => 0,
     };
-    with_part(p, tile, lens, desk, Some(set)).0
+    let way = with_part(p, tile, lens, desk, Some(set)).0;
+    let is_last = way == Way::Interpolated(last_rule(LATTICE_STEP, set));
+    (way, if is_last { Ready::Codes } else { Ready::Numbers })
 }
 
 /// Chooses for a tile of numbers that must not change how it is predicted.
@@ -112,7 +128,7 @@ pub fn choose_exact(p: impl Level, lens: [usize; AXES], numbers: &[u32], desk: &
     let share = share(lens, sides);
     let mut case = Case { sides, numbers, is_masked: false, corrected: false, base: 0, step: 1, share, desk };
     case.load(p);
-    let way = case.least(p, None).0;
+    let way = case.search(p).0;
     desk.trial.part = part;
     way
 }
@@ -125,6 +141,11 @@ fn sample(lens: [usize; AXES]) -> [usize; AXES] {
         sides[longest] = sides[longest].div_ceil(2);
     }
     sides
+}
+
+/// The rule that is tried last where the axes are known: most tiles take it.
+fn last_rule(step: u32, set: u8) -> Rule {
+    Rule { rough: false, coarse: step > 1, set }
 }
 
 /// A part of a tile, to be tried.
@@ -161,6 +182,39 @@ fn copy_part<'a>(lens: [usize; AXES], sides: [usize; AXES], numbers: &[u32], par
     &part[..sides.iter().product()]
 }
 
+/// Which elements of a part of a tile are multiples.
+struct CopyOn<'a> {
+    lens: [usize; AXES],
+    sides: [usize; AXES],
+    on: &'a survey::Mask,
+    to: &'a mut [u8],
+}
+
+impl Task for CopyOn<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        const MANY: usize = 16;
+        let CopyOn { lens, sides, on, to } = self;
+        copy_sample(lens, sides, |from, at, count| {
+            for first in (0..count).step_by(MANY) {
+                let bits = survey::bits_from(on, from + first) as u32;
+                let to = &mut to[at + first..at + count.min(first + MANY)];
+                if let Some(all) = to.first_chunk_mut::<MANY>() {
+                    for i in 0..MANY {
+                        all[i] = (bits >> i) as u8 & 1;
+                    }
+                } else {
+                    for i in 0..to.len() {
+                        to[i] = (bits >> i) as u8 & 1;
+                    }
+                }
+            }
+        });
+    }
+}
+
 /// The numbers of a part of a tile, without those that do not count.
 struct LeaveOut<'a> {
     tile: Tile<'a>,
@@ -191,9 +245,7 @@ fn with_part(p: impl Level, tile: Tile, sides: [usize; AXES], desk: &mut Desk, s
     let n: usize = lens.iter().product();
     let corrected = survey.on > n / 64;
     if corrected {
-        let (on, of_part) = (&multiples.on, &mut desk.trial.on);
-        let is_on = |x: usize| (on[x / BLOCK] >> (x % BLOCK) & 1) as u8;
-        copy_sample(lens, sides, |from, to, count| (0..count).for_each(|x| of_part[to + x] = is_on(from + x)));
+        p.run(CopyOn { lens, sides, on: &multiples.on, to: &mut desk.trial.on });
     }
     let mut part = std::mem::take(&mut desk.trial.part);
     let all = &multiples.numbers[..n];
@@ -205,16 +257,19 @@ fn with_part(p: impl Level, tile: Tile, sides: [usize; AXES], desk: &mut Desk, s
     let (base, step, share) = (survey.base, LATTICE_STEP, share(lens, sides));
     let mut case = Case { sides, numbers, is_masked, corrected, base, step, share, desk };
     case.load(p);
-    let way = case.least(p, set);
+    let way = match set {
+        Some(set) => case.compare(p, set),
+        None => case.search(p),
+    };
     desk.trial.part = part;
     way
 }
 
 impl Case<'_, '_> {
-    /// The way that costs least; differences of codes are along `set`, where that is known.
-    fn least(&mut self, p: impl Level, set: Option<u8>) -> (Way, u64) {
+    /// The way that costs least.
+    fn search(&mut self, p: impl Level) -> (Way, u64) {
         let (of_bins, about_bins) = self.make_bins(p);
-        let rule = Rule { rough: false, coarse: self.step > 1, set: set.unwrap_or(0) };
+        let rule = last_rule(self.step, 0);
         let Some([plain, corrections]) = self.cost(p, rule) else {
             return (Way::Bins, self.bins(p, of_bins));
         };
@@ -225,11 +280,11 @@ impl Case<'_, '_> {
         let bins = self.bins(p, of_bins);
         if bins <= plain {
             best = (Way::Bins, bins);
-            if set.is_none() && about_bins + far < about_codes {
+            if about_bins + far < about_codes {
                 return best;
             }
         }
-        let set = set.unwrap_or_else(|| p.run(Axes { sides: self.sides, desk: self.desk }));
+        let set = p.run(Axes { sides: self.sides, desk: self.desk });
         if set != rule.set {
             p.run(Differ { sides: self.sides, set, codes: self.desk.codes });
             let cost = corrections + p.run(CostOfCodes { codes: &self.desk.codes[..n] });
@@ -237,12 +292,32 @@ impl Case<'_, '_> {
                 best = (Way::Interpolated(Rule { set, ..rule }), cost);
             }
         }
-        self.try_rule(p, Rule { set, rough: true, ..rule }, &mut best);
+        self.try_others(p, Rule { set, ..rule }, &mut best);
+        best
+    }
+
+    /// The way that costs least, where differences of codes are along `set`. The part is encoded by `last_rule` then,
+    /// unless none can be.
+    fn compare(&mut self, p: impl Level, set: u8) -> (Way, u64) {
+        let of_bins = self.make_bins(p).0;
+        let rule = last_rule(self.step, set);
+        let (bins, mut others) = (self.bins(p, of_bins), (Way::Bins, u64::MAX));
+        self.try_others(p, rule, &mut others);
+        let plain = match self.cost(p, rule) {
+            Some([cost, _]) if cost < bins => (Way::Interpolated(rule), cost),
+            Some(_) => (Way::Bins, bins),
+            None => return (Way::Bins, bins),
+        };
+        if others.1 < plain.1 { others } else { plain }
+    }
+
+    /// Tries the rules beside this one.
+    fn try_others(&mut self, p: impl Level, rule: Rule, best: &mut (Way, u64)) {
+        self.try_rule(p, Rule { rough: true, ..rule }, best);
         // Where multiples are so many the tile was restored before, at least in part.
         if self.corrected {
-            self.try_rule(p, Rule { set, coarse: false, ..rule }, &mut best);
+            self.try_rule(p, Rule { coarse: false, ..rule }, best);
         }
-        best
     }
 
     fn try_rule(&mut self, p: impl Level, rule: Rule, best: &mut (Way, u64)) {

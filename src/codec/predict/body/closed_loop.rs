@@ -1,6 +1,6 @@
 //! Tiles that are interpolated, with the patches of what that does not restore.
 
-use super::choice::{self, Desk, Tile, Trial, Way};
+use super::choice::{self, Desk, Ready, Tile, Trial, Way};
 use super::patches::Patches;
 use crate::codec::predict::format::{GROUP, Grid, LATTICE_STEP, Rule};
 use crate::codec::predict::map::lattice::{Bins, Multiple, multiple_of};
@@ -49,8 +49,14 @@ pub fn is_for(plan: &Plan) -> bool {
     interpolation::is_for(plan.grid.sides)
 }
 
-/// Chooses for a tile of multiples how it is predicted; `codes` is room for this.
-pub fn choose(p: impl Level, lens: [usize; AXES], survey: Survey, buffers: &mut Buffers, codes: &mut [u32]) -> Way {
+/// Chooses for a tile of multiples how it is predicted; what of it is in buffers and codes then.
+pub fn choose(
+    p: impl Level,
+    lens: [usize; AXES],
+    survey: Survey,
+    buffers: &mut Buffers,
+    codes: &mut [u32],
+) -> (Way, Ready) {
     let Buffers { multiples, trial, levels, .. } = buffers;
     choice::choose(p, Tile { lens, survey, multiples }, &mut Desk { trial, levels, codes })
 }
@@ -61,23 +67,25 @@ pub fn choose_exact(p: impl Level, lens: [usize; AXES], buffers: &mut Buffers, c
     choice::choose_exact(p, lens, multiples.short(lens.iter().product()), &mut Desk { trial, levels, codes })
 }
 
-/// Encodes a tile by a rule into codes; `false` where it cannot be.
+/// Encodes a tile by a rule into codes, but for what is there already; `false` where it cannot be.
 pub fn encode(
     p: impl Level,
     lens: [usize; AXES],
     survey: Survey,
-    rule: Rule,
+    (rule, ready): (Rule, Ready),
     buffers: &mut Buffers,
     codes: &mut [u32],
 ) -> bool {
     let n: usize = lens.iter().product();
     let Buffers { multiples: Multiples { numbers, absent, on, .. }, levels, trial, patches } = buffers;
     let (is_masked, restored) = (survey.is_masked(), &mut trial.other);
-    if is_masked {
-        p.run(survey::LeaveOut { numbers: &mut numbers[..n], absent, by: interpolation::ABSENT });
+    if ready == Ready::Nothing {
+        if is_masked {
+            p.run(survey::LeaveOut { numbers: &mut numbers[..n], absent, by: interpolation::ABSENT });
+        }
+        p.run(interpolation::Load { lens, numbers: &numbers[..n], is_masked, buffers: levels });
     }
-    p.run(interpolation::Load { lens, numbers: &numbers[..n], is_masked, buffers: levels });
-    if !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
+    if ready != Ready::Codes && !p.run(interpolation::Encode { rule, buffers: levels, codes }) {
         return false;
     }
     if !rule.coarse || survey.on == 0 {
@@ -123,8 +131,9 @@ pub fn except<W: Word>(big_endian: bool, data: &[u8], survey: Survey, buffers: &
     ones(&wide[..words]).all(|i| patches.except(i, element_bits::<W>(big_endian, data, i).to_u64()))
 }
 
-/// Lists the multiples that bins do not restore; `false` if they are too many.
+/// Lists the multiples that bins do not restore, of which alone `on` tells then; `false` if they are too many.
 pub fn correct_bins<E: Multiple>(
+    p: impl Level,
     bins: &Bins,
     big_endian: bool,
     data: &[u8],
@@ -136,11 +145,10 @@ pub fn correct_bins<E: Multiple>(
     }
     let n = data.len() / size_of::<E::Word>();
     let Buffers { multiples: Multiples { on, numbers, .. }, patches, .. } = buffers;
-    ones(&on[..n.div_ceil(BLOCK)]).all(|i| {
+    let on = &mut on[..n.div_ceil(BLOCK)];
+    p.run(survey::LeaveBins { numbers, base: survey.base, on });
+    ones(on).all(|i| {
         let number = (numbers[i] as i32).wrapping_add(survey.base);
-        if number % LATTICE_STEP as i32 == 0 {
-            return true;
-        }
         let mut bin = [element_bits::<E::Word>(big_endian, data, i)];
         bins.encode::<E, 1>(&mut bin);
         patches.correct(i, number.wrapping_sub((bin[0].extend() as i32).wrapping_mul(LATTICE_STEP as i32)))

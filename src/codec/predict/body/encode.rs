@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::choice::Way;
+use super::choice::{Ready, Way};
 use super::closed_loop;
 use super::lossless::bounded;
 use super::lossless::encode as lossless;
@@ -144,8 +144,9 @@ fn quantized<E: Multiple>(
         return (None, seen);
     }
     if closed_loop::is_for(plan)
-        && let Way::Interpolated(rule) = closed_loop::choose(p, lens, survey, closed, &mut buffers.short.places)
-        && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, rule, buffers, out)
+        && let (Way::Interpolated(rule), ready) =
+            closed_loop::choose(p, lens, survey, closed, &mut buffers.short.places)
+        && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, (rule, ready), buffers, out)
     {
         return (Some(body), seen);
     }
@@ -172,7 +173,7 @@ fn bins_of_tile<E: Multiple>(
     data: &[u8],
     out: &mut [u8],
 ) -> (Option<(Kind, usize)>, Bits<E::Word>) {
-    if !closed_loop::correct_bins::<E>(bins, plan.big_endian, data, survey, &mut buffers.closed) {
+    if !closed_loop::correct_bins::<E>(p, bins, plan.big_endian, data, survey, &mut buffers.closed) {
         return (None, seen);
     }
     buffers.closed.patches.write_if_any(size_of::<E::Word>(), &mut buffers.side);
@@ -185,12 +186,12 @@ fn interpolated<E: Multiple>(
     plan: &Plan,
     (lens, n): ([usize; AXES], usize),
     survey: Survey,
-    rule: Rule,
+    (rule, ready): (Rule, Ready),
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
     let Buffers { closed, short, side, .. } = &mut *buffers;
-    if !closed_loop::encode(p, lens, survey, rule, closed, &mut short.places)
+    if !closed_loop::encode(p, lens, survey, (rule, ready), closed, &mut short.places)
         || closed_loop::collides::<E>(p, plan, lens, survey, closed)
     {
         return None;

@@ -3,7 +3,7 @@
 use super::counts::TokenCounts;
 use super::own_table::{self, Costs, OWN};
 use super::states::{State, encode_classes};
-use super::tables::{SYMBOLS, TABLES, TOKENS};
+use super::tables::{SYMBOLS, TABLES};
 use super::token_costs::TOKEN_COSTS;
 use crate::codec::predict::format::*;
 use crate::primitives::rans::{LANES, RAW_BITS, Symbol, Words};
@@ -37,19 +37,38 @@ impl Own<'_> {
     /// The class of a group that has this one without the table, of the values that are there.
     #[inline(always)]
     pub fn class(&self, class: usize, tokens: &[[u8; QUAD]; LANES], has: impl Fn(usize, usize) -> bool) -> usize {
-        let costs = match self.of {
-            Of::All | Of::Every => return OWN,
-            Of::Classes(classes) => return classes[class].into(),
-            Of::Cheaper(costs) => costs,
-        };
-        let (fixed, mut own, mut other) = (&TOKEN_COSTS[class], 0, 0);
-        for (lane, tokens) in tokens.iter().enumerate() {
-            for (_, token) in tokens.iter().enumerate().filter(|(j, _)| has(lane, *j)) {
-                own += u32::from(costs[usize::from(*token)]);
-                other += u32::from(fixed[usize::from(*token).min(TOKENS - 1)]);
+        self.cheaper(class, |costs| {
+            let mut cost = 0;
+            for (lane, tokens) in tokens.iter().enumerate() {
+                for (_, token) in tokens.iter().enumerate().filter(|(j, _)| has(lane, *j)) {
+                    cost += u64::from(costs[usize::from(*token)]);
+                }
+            }
+            cost
+        })
+    }
+
+    /// The same of a group in which all values are there.
+    #[inline(always)]
+    pub fn class_of_whole(&self, class: usize, tokens: &[[u8; QUAD]; LANES]) -> usize {
+        self.cheaper(class, |costs| own_table::cost(costs, tokens.as_flattened()))
+    }
+
+    /// The class of a group, by what it costs in a table.
+    #[inline(always)]
+    fn cheaper(&self, class: usize, cost: impl Fn(&[u16]) -> u64) -> usize {
+        match self.of {
+            Of::All | Of::Every => OWN,
+            Of::Classes(classes) => classes[class].into(),
+            Of::Cheaper(_) if class == OWN => OWN,
+            Of::Cheaper(costs) => {
+                if cost(costs) < cost(&TOKEN_COSTS[class]) {
+                    OWN
+                } else {
+                    class
+                }
             }
         }
-        if class == OWN || own < other { OWN } else { class }
     }
 }
 

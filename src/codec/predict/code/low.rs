@@ -21,6 +21,36 @@ fn plane_bytes(low: &Low, n: usize) -> usize {
     ((n - low.bare_codes) * low.bits as usize).div_ceil(16) * 2
 }
 
+/// A plane that is written.
+struct Numbers<'a> {
+    plane: &'a mut [u8],
+    /// Bytes that are written, and so many bits behind them.
+    at: usize,
+    word: u64,
+    count: u32,
+}
+
+impl Numbers<'_> {
+    /// Puts so many bits.
+    #[inline(always)]
+    fn put(&mut self, bits: u64, count: u32) {
+        self.word |= bits << self.count;
+        self.count += count;
+        if self.count >= 64 {
+            self.plane[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+            self.at += 8;
+            self.count -= 64;
+            // What did not fit: nothing, where a shift by all bits of it says so.
+            self.word = bits >> (count - self.count - 1) >> 1;
+        }
+    }
+
+    /// Puts what is left.
+    fn end(self) {
+        self.plane[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+    }
+}
+
 impl Low {
     /// Whether a code with these high bits has low bits.
     #[inline(always)]
@@ -40,25 +70,26 @@ impl Low {
         let (start, bytes) = (out.len(), plane_bytes(self, codes.len()));
         // Room for a word more than there is.
         out.resize(start + bytes + 8, 0);
-        let (plane, mask, mut at) = (&mut out[start..], (1u64 << self.bits) - 1, 0);
-        let (mut word, mut count) = (0u64, 0);
-        for code in codes {
+        let (plane, mask) = (&mut out[start..], (1u64 << self.bits) - 1);
+        let mut numbers = Numbers { plane, at: 0, word: 0, count: 0 };
+        let (pairs, rest) = if self.bare_codes == 0 && 2 * self.bits <= u64::BITS {
+            codes.as_chunks_mut::<2>()
+        } else {
+            (&mut [][..], codes)
+        };
+        for pair in pairs {
+            let [low, next] = pair.map(|code| code.to_u64() & mask);
+            numbers.put(low | next << self.bits, 2 * self.bits);
+            *pair = pair.map(|code| code >> self.bits);
+        }
+        for code in rest {
             let high = *code >> self.bits;
             if self.has(high) {
-                let low = code.to_u64() & mask;
-                word |= low << count;
-                count += self.bits;
-                if count >= 64 {
-                    plane[at..at + 8].copy_from_slice(&word.to_le_bytes());
-                    at += 8;
-                    count -= 64;
-                    // What did not fit: nothing, where a shift by all bits of it says so.
-                    word = low >> (self.bits - count - 1) >> 1;
-                }
+                numbers.put(code.to_u64() & mask, self.bits);
             }
             *code = high;
         }
-        plane[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        numbers.end();
         out.truncate(start + bytes);
     }
 

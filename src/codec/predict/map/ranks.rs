@@ -23,7 +23,12 @@ pub fn may_be_few<W: Word>(elements: &[W]) -> bool {
 /// The distinct elements in their order as numbers without sign; whether there are not too many.
 pub fn list<W: Word>(elements: &[W], list: &mut Vec<W>) -> bool {
     list.clear();
+    let mut last = None;
     for bits in elements {
+        if last == Some(bits) {
+            continue;
+        }
+        last = Some(bits);
         if let Err(at) = list.binary_search(bits) {
             if list.len() == MOST {
                 return false;

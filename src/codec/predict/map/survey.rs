@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::lattice::{Lattice, Multiple};
-use crate::codec::predict::format::TILE_LOG2;
+use crate::codec::predict::format::{LATTICE_STEP, TILE_LOG2};
 use crate::codec::predict::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
 use crate::codec::predict::shape::MARGIN;
 use crate::error::Result;
@@ -212,6 +212,34 @@ fn bits_of(ones: &[u32; BLOCK]) -> u64 {
         bits |= u64::from(ones[i]) << i;
     }
     bits
+}
+
+/// Of elements that are multiples leaves out those that are bins.
+pub struct LeaveBins<'a> {
+    /// The multiples less the base, in whole blocks.
+    pub numbers: &'a [u32],
+    pub base: i32,
+    /// A bit for each element.
+    pub on: &'a mut [u64],
+}
+
+impl Task for LeaveBins<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        for (numbers, on) in self.numbers.as_chunks::<BLOCK>().0.iter().zip(self.on) {
+            if *on == 0 {
+                continue;
+            }
+            let (mut is_off, mut any) = ([0; BLOCK], 0);
+            for i in 0..BLOCK {
+                is_off[i] = u32::from((numbers[i] as i32).wrapping_add(self.base) % LATTICE_STEP as i32 != 0);
+                any |= is_off[i];
+            }
+            *on &= if any == 0 { 0 } else { bits_of(&is_off) };
+        }
+    }
 }
 
 /// Marks which elements count, where some do not.

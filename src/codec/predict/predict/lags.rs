@@ -1,6 +1,9 @@
 //! Words that are near those at a distance, which each segment of a tile names: periods, repeated rows, mirrored
 //! planes.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::axes;
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rest::{take, take16};
@@ -22,7 +25,7 @@ const HASH_LOG2: u32 = 12;
 /// Leading bits of a word that are mixed, at most.
 const MOST_LEADING: u32 = 22;
 /// Every so many words are asked where the like of them has been.
-const PROBES: usize = 4;
+const PROBES: usize = SEGMENT / 4;
 /// What another distance than that of the segment before costs, in bits.
 const CHANGE: u32 = 16;
 /// One segment of so many is asked whether distances may pay.
@@ -43,18 +46,40 @@ impl Seen {
     }
 }
 
-/// The leading bits of two words, so few that words which are near each other share them.
+/// Where words hash that are followed by others: by the leading bits of both, so few that words which are near each
+/// other share them.
 #[inline(always)]
-fn hash<W: Word>(words: &[W], i: usize) -> usize {
+fn hash<W: Word>(word: W, next: W) -> u16 {
     let leading = match W::BITS {
         64 => MOST_LEADING,
         32 => 12,
         bits => bits.min(10),
     };
     let shift = W::BITS - leading;
-    let next = words[(i + 1).min(words.len() - 1)];
-    let both = (words[i] >> shift).to_u64() << MOST_LEADING | (next >> shift).to_u64();
-    (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH_LOG2)) as usize
+    let both = (word >> shift).to_u64() << MOST_LEADING | (next >> shift).to_u64();
+    (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH_LOG2)) as u16
+}
+
+/// Where word i hashes; the last one is followed by itself.
+#[inline(always)]
+fn hash_of<W: Word>(words: &[W], i: usize) -> u16 {
+    hash(words[i], words[(i + 1).min(words.len() - 1)])
+}
+
+/// Where the words of the segment from `from` on hash.
+#[inline(always)]
+fn hashes<W: Word>(words: &[W], from: usize) -> [u16; SEGMENT] {
+    let mut hashes = [0; SEGMENT];
+    if let Some(words) = words[from..].first_chunk::<{ SEGMENT + 1 }>() {
+        for i in 0..SEGMENT {
+            hashes[i] = hash(words[i], words[i + 1]);
+        }
+        return hashes;
+    }
+    for i in 0..SEGMENT.min(words.len() - from) {
+        hashes[i] = hash_of(words, from + i);
+    }
+    hashes
 }
 
 /// The word `lag` before word `i`.
@@ -66,22 +91,38 @@ fn before<W: Word>(words: &[W], i: usize, lag: usize) -> W {
 /// Bits that the differences of a segment take.
 #[inline(always)]
 fn bits<W: Word>(words: &[W], from: usize, to: usize, lag: usize) -> u32 {
-    (from..to).map(|i| words[i].sub(before(words, i, lag)).magnitude().width()).sum()
+    match (words[from..to].first_chunk(), lag) {
+        (Some(own), 0) => widths(own, &[W::ZERO; SEGMENT]),
+        (Some(own), _) if lag <= from => {
+            widths(own, words[from - lag..].first_chunk().expect("a segment has as many words"))
+        }
+        _ => (from..to).map(|i| words[i].sub(before(words, i, lag)).magnitude().width()).sum(),
+    }
+}
+
+/// Bits that the differences of words take from others.
+#[inline(always)]
+fn widths<W: Word>(words: &[W; SEGMENT], others: &[W; SEGMENT]) -> u32 {
+    let mut bits = 0;
+    for i in 0..SEGMENT {
+        bits += words[i].sub(others[i]).magnitude().width();
+    }
+    bits
 }
 
 /// The distance, not below a segment, at which the like of word i of the segment from `from` on has been.
 #[inline(always)]
-fn probe<W: Word>(words: &[W], from: usize, i: usize, seen: &Seen) -> Option<usize> {
+fn probe(hash: u16, from: usize, i: usize, seen: &Seen) -> Option<usize> {
     // Positions count from 1.
-    let at = usize::from(seen.0[hash(words, i)]);
+    let at = usize::from(seen.0[usize::from(hash)]);
     let lag = (i + 1).wrapping_sub(at);
     (at > 0 && (SEGMENT..=from).contains(&lag)).then_some(lag)
 }
 
-/// Enters where every so many words are.
+/// Enters that a word is word i.
 #[inline(always)]
-fn enter<W: Word>(words: &[W], every: usize, from: usize, to: usize, seen: &mut Seen) {
-    (from..to).step_by(every).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
+fn enter(hash: u16, i: usize, seen: &mut Seen) {
+    seen.0[usize::from(hash)] = i as u16 + 1;
 }
 
 /// Bits of some segments' differences at distances, and of those along a set of axes.
@@ -106,15 +147,24 @@ impl<W: Word> Task for Ask<'_, W> {
             if s % ASKED == ASKED - 1 {
                 axes::difference(set, lens, words, from, &mut differences);
                 along += differences.iter().map(|d| d.magnitude().width()).sum::<u32>();
-                let cost = |lag: usize| bits(words, from, to, lag) + if lag == last { 0 } else { ASKED_CHANGE };
-                let mut best = (cost(last), last).min((cost(0), 0)).min((cost(1), 1));
-                for lag in PROBED.iter().filter_map(|i| probe(words, from, from + i, seen)) {
-                    best = best.min((cost(lag), lag));
+                let mut candidates = [last; 3 + PROBED.len()];
+                (candidates[1], candidates[2]) = (0, 1);
+                for (candidate, i) in candidates[3..].iter_mut().zip(PROBED) {
+                    *candidate = probe(hash_of(words, from + i), from, from + i, seen).unwrap_or(last);
+                }
+                let mut best = (u32::MAX, last);
+                for (k, lag) in candidates.into_iter().enumerate() {
+                    if k == 0 || lag != last {
+                        let change = if k == 0 { 0 } else { ASKED_CHANGE };
+                        best = best.min((bits(words, from, to, lag) + change, lag));
+                    }
                 }
                 far += best.0;
                 last = best.1;
             }
-            enter(words, ENTERED, from, to, seen);
+            for i in (from..to).step_by(ENTERED) {
+                enter(hash_of(words, i), i, seen);
+            }
         }
         [far, along]
     }
@@ -136,14 +186,13 @@ impl<W: Word> Task for Choose<'_, W> {
         seen.0.fill(0);
         let (mut last, mut any) = (1, false);
         for (s, from) in (0..words.len()).step_by(SEGMENT).enumerate() {
-            let to = (from + SEGMENT).min(words.len());
+            let (to, hashes) = ((from + SEGMENT).min(words.len()), hashes(words, from));
             let mut best = (bits(words, from, to, last), last);
-            for lag in [1, 0] {
-                if lag != last {
-                    best = best.min((bits(words, from, to, lag) + CHANGE, lag));
-                }
+            let mut candidates = [1, 0, last, last, last, last];
+            for i in (0..to - from).step_by(PROBES) {
+                candidates[2 + i / PROBES] = probe(hashes[i], from, from + i, seen).unwrap_or(last);
             }
-            for lag in (from..to).step_by(PROBES).filter_map(|i| probe(words, from, i, seen)) {
+            for lag in candidates {
                 if lag != best.1 && lag != last {
                     best = best.min((bits(words, from, to, lag) + CHANGE, lag));
                 }
@@ -151,7 +200,9 @@ impl<W: Word> Task for Choose<'_, W> {
             last = best.1;
             any |= last > 1;
             lags[s] = last as u16;
-            enter(words, 1, from, to, seen);
+            for i in 0..to - from {
+                enter(hashes[i], from + i, seen);
+            }
         }
         any
     }
@@ -170,8 +221,21 @@ impl<W: Word> Task for Forward<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
         let Forward { words, lags, differences } = self;
-        for (i, d) in differences.iter_mut().enumerate() {
-            *d = words[i].sub(before(words, i, lags[i / SEGMENT].into()));
+        for (s, differences) in differences.chunks_mut(SEGMENT).enumerate() {
+            let (from, lag) = (s * SEGMENT, usize::from(lags[s]));
+            let own = &words[from..from + differences.len()];
+            if lag == 0 {
+                differences.copy_from_slice(own);
+            } else if lag <= from {
+                let others = &words[from - lag..];
+                for i in 0..own.len() {
+                    differences[i] = own[i].sub(others[i]);
+                }
+            } else {
+                for i in 0..own.len() {
+                    differences[i] = own[i].sub(before(words, from + i, lag));
+                }
+            }
         }
     }
 }

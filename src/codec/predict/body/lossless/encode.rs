@@ -93,7 +93,7 @@ impl Tables {
     }
 
     /// Finds the table for those groups of tokens that cost more by a fixed one; what all cost then, and its bytes. It
-    /// has all tokens.
+    /// has all tokens, which are counted.
     fn fit(&mut self, p: impl Level, tokens: &[u8]) -> (u64, usize) {
         let Tables { other: table, costs, counts: all, more_counts: counts, parts, fixed, .. } = self;
         let table = &mut table[0];
@@ -613,7 +613,7 @@ impl<W: Word> Forms<'_, W> {
         let own = Choice { own_table: true, cost: part.cost(symbols + raw, bytes), ..choice };
         let best = if own.cost < plain.cost { own } else { plain };
         std::mem::swap(&mut tables.own, &mut tables.other);
-        let bits = if low == LowBits::Open { p.run(LowBitsOf { codes }) } else { 0 };
+        let bits = if low == LowBits::Open { low_bits(&tables.counts) } else { 0 };
         if bits < FEWEST_LOW {
             return best;
         }
@@ -684,12 +684,12 @@ impl<W: Word> Forms<'_, W> {
 
 /// The symbol that occurs most, and how many codes have it if all of these are without low bits.
 fn bare<W: Word>(p: impl Level, codes: &[W], bits: u32, counts: &Counts) -> (u8, usize) {
-    let most = (0..SYMBOLS).max_by_key(|s| (counts[*s], SYMBOLS - s)).unwrap_or(0);
-    let count = counts[most] as usize;
-    if bits == 0 || 16 * count <= codes.len() {
-        return (most as u8, 0);
+    let count = counts.iter().fold(0, |most, count| most.max(*count));
+    if bits == 0 || 16 * count as usize <= codes.len() {
+        return (0, 0);
     }
+    let most = counts.iter().position(|c| *c == count).unwrap_or(0);
     let symbol = W::from_u64(most as u64);
     let low = p.run(LowOf { codes, bits, symbol });
-    (most as u8, if low == W::ZERO { count } else { 0 })
+    (most as u8, if low == W::ZERO { count as usize } else { 0 })
 }

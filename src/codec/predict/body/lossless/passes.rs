@@ -5,7 +5,7 @@
 
 use crate::codec::predict::code::own_table::{self as table, Costs, Counts, OWN, Table};
 use crate::codec::predict::code::token_costs::TOKEN_COSTS;
-use crate::codec::predict::format::{GROUP, GROUPS};
+use crate::codec::predict::format::{GROUP, GROUPS, code};
 use crate::codec::predict::map::order::ordered;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
@@ -14,7 +14,7 @@ use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;
 
 /// One code of so many may be so short that low bits lose something of it.
-const SHORT: usize = 64;
+const SHORT: u32 = 64;
 
 /// The bits that any of the elements has.
 pub struct AnyBits<'a, W> {
@@ -198,42 +198,36 @@ impl Task for CountCheaper<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
         let CountCheaper { tokens, costs, fixed, all, counts } = self;
+        let (mut cheaper, mut count) = ([false; GROUPS], 0);
+        for ((tokens, fixed), cheaper) in tokens.chunks(GROUP).zip(fixed).zip(&mut cheaper) {
+            *cheaper = *fixed == u64::MAX || table::cost(&costs[..], tokens) < *fixed;
+            count += usize::from(*cheaper);
+        }
+        // Those are counted that are fewer: the others are what is left.
+        let most = 2 * count > tokens.len() / GROUP;
         for s in 0..counts.len() {
-            counts[s] = u32::from(all[s] > 0);
+            counts[s] = u32::from(all[s] > 0) + if most { all[s] } else { 0 };
         }
-        for (tokens, fixed) in tokens.chunks(GROUP).zip(fixed) {
-            if table::cost(&costs[..], tokens) < *fixed {
-                for t in tokens {
-                    counts[usize::from(*t)] += 1;
-                }
+        for (tokens, _) in tokens.chunks(GROUP).zip(cheaper).filter(|(_, cheaper)| *cheaper != most) {
+            for t in tokens {
+                let count = &mut counts[usize::from(*t)];
+                *count = if most { *count - 1 } else { *count + 1 };
             }
         }
     }
 }
 
-/// Low bits that say nothing of the lengths of all but a few codes.
-pub struct LowBitsOf<'a, W> {
-    pub codes: &'a [W],
-}
-
-impl<W: Word> Task for LowBitsOf<'_, W> {
-    type Done = u32;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> u32 {
-        let mut widths = [0usize; 65];
-        for c in self.codes {
-            widths[c.width() as usize] += 1;
+/// Low bits that say nothing of the lengths of all but a few codes, whose tokens occur so often.
+pub fn low_bits(counts: &Counts) -> u32 {
+    let mut left = counts.iter().sum::<u32>() / SHORT;
+    for (token, count) in counts.iter().enumerate() {
+        if *count > left {
+            // All codes of a token are as wide.
+            return code(token as u32).1.width().saturating_sub(3);
         }
-        let mut left = self.codes.len() / SHORT;
-        for (width, count) in widths.iter().enumerate() {
-            if *count > left {
-                return (width as u32).saturating_sub(3);
-            }
-            left -= count;
-        }
-        0
+        left -= count;
     }
+    0
 }
 
 /// Turns the signs of codes; the least one then, and the greatest.
@@ -297,5 +291,42 @@ impl<W: Word> Task for LowOf<'_, W> {
             low = low | if *c >> self.bits == self.symbol { *c ^ high } else { W::ZERO };
         }
         low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::lanes::Portable;
+
+    /// One code of 64 may be shorter than what is left after the low bits and three more.
+    #[test]
+    fn low_bits_follow_from_tokens() {
+        for (short, bits) in [(0, 17), (15, 17), (16, 2)] {
+            let codes: Vec<u64> = (0..1000).map(|i| if i < short { 17 } else { (1 << 19) + i * 1000 }).collect();
+            let (mut tokens, mut counts, mut parts) = (vec![0; 1000], [0; 256], [[0; 256]; 3]);
+            Tokens { codes: &codes, low: 0, tokens: &mut tokens }.run(Portable);
+            Count { tokens: &tokens, counts: &mut counts, parts: &mut parts }.run(Portable);
+            assert_eq!(low_bits(&counts), bits, "{short}");
+        }
+    }
+
+    /// What is counted is the same whether most groups are cheaper or few.
+    #[test]
+    fn cheaper_groups_are_counted() {
+        let tokens: Vec<u8> = (0..5 * GROUP).map(|i| (i % 7 + i / GROUP) as u8).collect();
+        let (mut all, mut parts, mut counts) = ([0; 256], [[0; 256]; 3], [0; 256]);
+        Count { tokens: &tokens, counts: &mut all, parts: &mut parts }.run(Portable);
+        for cheaper in 0..32u32 {
+            let is_cheaper = |g: usize| g < 5 && cheaper >> g & 1 == 1;
+            let fixed: [u64; GROUPS] = std::array::from_fn(|g| if is_cheaper(g) { u64::MAX - g as u64 } else { 0 });
+            CountCheaper { tokens: &tokens, costs: &[1; 256], fixed: &fixed, all: &all, counts: &mut counts }
+                .run(Portable);
+            for s in 0..256 {
+                let of = |g: usize| tokens[g * GROUP..(g + 1) * GROUP].iter().filter(|t| usize::from(**t) == s).count();
+                let own: usize = (0..5).filter(|g| is_cheaper(*g)).map(of).sum();
+                assert_eq!(counts[s] as usize, usize::from(all[s] > 0) + own, "{cheaper} {s}");
+            }
+        }
     }
 }

@@ -4,8 +4,9 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::lanes::lanes_of;
+use crate::codec::predict::code::encode::Own;
 use crate::codec::predict::code::states::{State, encode_classes};
-use crate::codec::predict::format::GROUPS;
+use crate::codec::predict::format::{GROUPS, QUAD, RUN, RUNS, present_in};
 use crate::primitives::rans::{LANES, Words};
 use crate::simd::vec::Simd;
 
@@ -50,4 +51,14 @@ pub fn encode_groups<P: Simd<M>, const M: usize>(p: P, groups: &mut impl Groups<
     state.lanes = lanes_of(p, &x);
     encode_classes(&mut state, &classes[..groups.count()], words);
     state
+}
+
+/// The class of group g of n codes, beside a table, that has this one without; each lane has four tokens.
+#[inline(always)]
+pub fn class_beside(own: &Own, class: usize, tokens: &[u32; LANES], (n, g): (usize, usize)) -> usize {
+    let (tokens, present) = (tokens.map(u32::to_le_bytes), present_in(n, g));
+    if present == [u32::MAX; RUNS] {
+        return own.class_of_whole(class, &tokens);
+    }
+    own.class(class, &tokens, |lane, j| present[lane * QUAD / RUN] >> ((lane * QUAD + j) % RUN) & 1 == 1)
 }

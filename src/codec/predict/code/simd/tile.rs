@@ -5,7 +5,7 @@
 
 use super::encoding::{Encoding, OwnEncoding};
 use super::group::Group;
-use super::groups::{Groups, encode_groups};
+use super::groups::{Groups, class_beside, encode_groups};
 use super::lanes::quads_of;
 use super::states::{self, States, Tail, Turn, WordSource};
 use super::wide::Wide;
@@ -175,9 +175,7 @@ fn encode_placed<P: Simd<M>, const M: usize>(
         if let Some(given) = given
             && group.class > 0
         {
-            let has = present_in(n, g);
-            let has = |lane: usize, j: usize| has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1;
-            group.class = given.class(group.class, &group.tokens.map(u32::to_le_bytes), has);
+            group.class = class_beside(&given, group.class, &group.tokens, (n, g));
         }
     }
     let own = given.map(|given| (&SAME, own.fill(given.frequencies)));

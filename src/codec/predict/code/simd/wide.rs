@@ -5,7 +5,7 @@
 
 use super::encoding::Encoding;
 use super::group::{ANY, encode_tokens, put_raw};
-use super::groups::Groups;
+use super::groups::{Groups, class_beside};
 use super::lanes::quads_of;
 use crate::codec::predict::code::encode::Own;
 use crate::codec::predict::code::own_table::{OWN, class_of};
@@ -131,9 +131,7 @@ impl<P: Simd<M>, const M: usize> Groups<P, M> for Wide<'_> {
         }
         self.table = Encoding::of(class);
         if let Some((own, table)) = self.own {
-            let has = present_in(self.n, g);
-            let has = |lane: usize, j: usize| has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1;
-            class = own.class(class, &self.tokens.map(u32::to_le_bytes), has);
+            class = class_beside(&own, class, &self.tokens, (self.n, g));
             self.table = if class == OWN { table } else { Encoding::of(class) };
         }
         class
