@@ -41,7 +41,12 @@
 //! Both are on by default; a program that only compresses arrays wants `default-features = false`. The command `sleek`
 //! is a package of its own, `sleek-cli`, which uses what is published here.
 
+// Unsafe code stands in these rooms: what is called from outside, what is asked of the operating system and the driver,
+// and instructions of a level. Elsewhere it is a few items, each marked with its reason.
+#![cfg_attr(not(test), deny(unsafe_code))]
+
 pub mod advise;
+#[allow(unsafe_code)]
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
@@ -50,6 +55,7 @@ pub mod container;
 mod dtype;
 mod error;
 pub mod exec;
+#[allow(unsafe_code)]
 #[doc(hidden)]
 pub mod host;
 mod mode;
@@ -59,9 +65,11 @@ pub mod primitives;
 pub mod printable;
 #[cfg(test)]
 mod rooms;
+#[allow(unsafe_code)]
 pub mod route;
 #[doc(hidden)]
 pub mod runtime;
+#[allow(unsafe_code)]
 mod simd;
 pub mod text;
 

@@ -1,6 +1,7 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
 //! `docs/internals/adding-a-codec.md`.
 
+#[allow(unsafe_code)] // pointers to device memory
 #[cfg(feature = "cuda")]
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is

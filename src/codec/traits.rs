@@ -1,5 +1,6 @@
 //! What a codec is, for those who call it.
 
+#[allow(unsafe_code)] // what launches of kernels ask of callers
 #[cfg(feature = "cuda")]
 pub mod gpu;
 

@@ -5,20 +5,11 @@
 //! §7).
 
 use crate::container::constants::{KEY32, KEY64};
-#[cfg(target_arch = "x86_64")]
-use crate::exec::{Isa, Level};
-
-/// The key of word i.
-#[inline(always)]
-fn key(i: usize) -> u32 {
-    (2 * i as u32 + 1).wrapping_mul(KEY32)
-}
+use crate::exec::Isa;
+use crate::simd::keyed::{self, ALONE};
 
 /// Bodies that are summed at once: they share the keys, which are a third of the work.
 pub const TOGETHER: usize = 4;
-/// Vectors of a single body that are summed in turn, so that no sum waits for the one before.
-const ALONE: usize = 2;
-
 /// Keyed sum of whole 32-bit words.
 pub fn keyed_sum(bytes: &[u8]) -> u64 {
     keyed_sums::<1, ALONE>([bytes])[0]
@@ -26,136 +17,7 @@ pub fn keyed_sum(bytes: &[u8]) -> u64 {
 
 /// The keyed sum of each of `bodies`, which are whole 32-bit words; by `V` vectors of each in turn.
 fn keyed_sums<const N: usize, const V: usize>(bodies: [&[u8]; N]) -> [u64; N] {
-    debug_assert!(bodies.iter().all(|b| b.len().is_multiple_of(4)));
-    #[cfg(target_arch = "x86_64")]
-    match Isa::best().level() {
-        // SAFETY: the processor has the level, as the consent says.
-        Level::Avx512 => return unsafe { x86::keyed_sums_avx512::<N, V>(0, bodies) },
-        // SAFETY: as above.
-        Level::Avx2 => return unsafe { x86::keyed_sums_avx2::<N, V>(0, bodies) },
-        _ => (),
-    }
-    bodies.map(portable_sum)
-}
-
-/// The sum of words that begin with word `first`.
-fn sum_from(first: usize, bytes: &[u8]) -> u64 {
-    bytes.chunks_exact(4).zip(first..).fold(0, |sum, (w, i)| {
-        let w = u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
-        sum.wrapping_add(u64::from(w) * u64::from(key(i)))
-    })
-}
-
-/// The sum with even and odd words apart, in 64-bit lanes that hold 32-bit numbers: one multiplication a word on every
-/// SIMD level.
-fn portable_sum(bytes: &[u8]) -> u64 {
-    const LOW: u64 = 0xffff_ffff;
-    const LANES: usize = 16;
-    let (mut even, mut odd) = ([0u64; LANES], [0u64; LANES]);
-    let mut keys: [u64; LANES] = std::array::from_fn(|i| key(2 * i).into());
-    let next = u64::from(KEY32.wrapping_mul(2));
-    let advance = u64::from(KEY32.wrapping_mul(4 * LANES as u32));
-    let steps = bytes.chunks_exact(8 * LANES);
-    let rest = steps.remainder();
-    for step in steps {
-        for i in 0..LANES {
-            let w = &step[8 * i..8 * i + 8];
-            let w = u64::from_le_bytes([w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]);
-            even[i] = even[i].wrapping_add((w & LOW) * (keys[i] & LOW));
-            odd[i] = odd[i].wrapping_add((w >> 32) * (keys[i].wrapping_add(next) & LOW));
-            keys[i] = keys[i].wrapping_add(advance);
-        }
-    }
-    let sum = even.iter().chain(&odd).fold(0u64, |a, b| a.wrapping_add(*b));
-    sum.wrapping_add(sum_from((bytes.len() - rest.len()) / 4, rest))
-}
-
-/// By hand: of the portable loop compilers make half as much again of what it needs.
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{ALONE, KEY32, key, sum_from};
-    use std::arch::x86_64::*;
-
-    macro_rules! keyed_sums {
-        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident,
-         $srli:ident, $shuffle:ident,
-         $mul:ident, $add:ident, $add_keys:ident) => {
-            /// The sums of `bodies`, which begin with word `first`, by V vectors of each in turn: as far as all go
-            /// together, then each alone.
-            #[target_feature(enable = $feature)]
-            pub fn $name<const N: usize, const V: usize>(first: usize, bodies: [&[u8]; N]) -> [u64; N] {
-                const WORDS: usize = $words;
-                let step = 4 * WORDS * V;
-                let together = bodies.iter().map(|b| b.len()).min().unwrap_or(0) / step * step;
-                let advance = $set1(KEY32.wrapping_mul((2 * V * WORDS) as u32) as i32);
-                let (mut even_keys, mut odd_keys) = ([$zero(); V], [$zero(); V]);
-                for v in 0..V {
-                    let keys: [u32; WORDS] = std::array::from_fn(|i| key(first + WORDS * v + i));
-                    // SAFETY: the array is a vector long.
-                    even_keys[v] = unsafe { $load(keys.as_ptr().cast()) };
-                    odd_keys[v] = $srli::<32>(even_keys[v]);
-                }
-                let (mut even, mut odd) = ([[$zero(); V]; N], [[$zero(); V]; N]);
-                for at in (0..together).step_by(step) {
-                    for v in 0..V {
-                        for b in 0..N {
-                            // SAFETY: vector v of a step, of which each body has `together / step`.
-                            let w = unsafe { $load(bodies[b].as_ptr().add(at + 4 * WORDS * v).cast()) };
-                            // A shuffle, since it runs on another port than multiplications do.
-                            let high = $shuffle::<0b11_11_01_01>(w);
-                            even[b][v] = $add(even[b][v], $mul(w, even_keys[v]));
-                            odd[b][v] = $add(odd[b][v], $mul(high, odd_keys[v]));
-                        }
-                        even_keys[v] = $add_keys(even_keys[v], advance);
-                        odd_keys[v] = $add_keys(odd_keys[v], advance);
-                    }
-                }
-                let mut sums = [0; N];
-                for b in 0..N {
-                    let mut all = $zero();
-                    for v in 0..V {
-                        all = $add(all, $add(even[b][v], odd[b][v]));
-                    }
-                    let mut lanes = [0u64; WORDS / 2];
-                    // SAFETY: the array is a vector long.
-                    unsafe { $store(lanes.as_mut_ptr().cast(), all) };
-                    let (word, rest) = (first + together / 4, &bodies[b][together..]);
-                    let rest = if N > 1 { $name::<1, ALONE>(word, [rest])[0] } else { sum_from(word, rest) };
-                    sums[b] = lanes.iter().fold(rest, |a, b| a.wrapping_add(*b));
-                }
-                sums
-            }
-        };
-    }
-
-    keyed_sums!(
-        keyed_sums_avx512,
-        "avx512f",
-        16,
-        _mm512_setzero_si512,
-        _mm512_loadu_si512,
-        _mm512_storeu_si512,
-        _mm512_set1_epi32,
-        _mm512_srli_epi64,
-        _mm512_shuffle_epi32,
-        _mm512_mul_epu32,
-        _mm512_add_epi64,
-        _mm512_add_epi32
-    );
-    keyed_sums!(
-        keyed_sums_avx2,
-        "avx2",
-        8,
-        _mm256_setzero_si256,
-        _mm256_loadu_si256,
-        _mm256_storeu_si256,
-        _mm256_set1_epi32,
-        _mm256_srli_epi64,
-        _mm256_shuffle_epi32,
-        _mm256_mul_epu32,
-        _mm256_add_epi64,
-        _mm256_add_epi32
-    );
+    keyed::sums::<KEY32, N, V>(Isa::best(), bodies)
 }
 
 /// A bijection that spreads every bit (the finalizer of SplitMix64).
@@ -216,6 +78,7 @@ pub fn of_index(head: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     /// The sum as docs/reference/format.md §7 has it.
     fn plain(bytes: &[u8]) -> u64 {
@@ -230,12 +93,9 @@ mod tests {
         let bytes: Vec<u8> = (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for len in (0..700).step_by(4).chain([4096, 16384, 20_000]) {
             assert_eq!(keyed_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
-            assert_eq!(portable_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
-            #[cfg(target_arch = "x86_64")]
-            if Level::Avx2.is_available() {
-                // SAFETY: the processor has it.
-                let [sum] = unsafe { x86::keyed_sums_avx2::<1, ALONE>(0, [&bytes[..len]]) };
-                assert_eq!(sum, plain(&bytes[..len]), "{len}");
+            for isa in Level::ALL.into_iter().filter_map(Isa::of) {
+                let [sum] = keyed::sums::<KEY32, 1, ALONE>(isa, [&bytes[..len]]);
+                assert_eq!(sum, plain(&bytes[..len]), "{isa:?} {len}");
             }
         }
     }
@@ -251,10 +111,8 @@ mod tests {
                     std::array::from_fn(|b| &bytes[16_400 * b..][..lens[(b + turn) % TOGETHER]]);
                 let sums = bodies.map(plain);
                 assert_eq!(keyed_sums::<_, 1>(bodies), sums, "{lens:?} {turn}");
-                #[cfg(target_arch = "x86_64")]
-                if Level::Avx2.is_available() {
-                    // SAFETY: the processor has it.
-                    assert_eq!(unsafe { x86::keyed_sums_avx2::<_, 1>(0, bodies) }, sums, "{lens:?} {turn}");
+                for isa in Level::ALL.into_iter().filter_map(Isa::of) {
+                    assert_eq!(keyed::sums::<KEY32, TOGETHER, 1>(isa, bodies), sums, "{isa:?} {lens:?} {turn}");
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread::LocalKey;
 
 use crate::error::{Result, fail};
@@ -86,6 +86,23 @@ impl<T: Integer> std::ops::DerefMut for Aligned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+/// N zeros. Nobody writes them, but as they might be written they take no room in the file.
+pub struct Zeros<const N: usize>([AtomicU32; N]);
+
+impl<const N: usize> Zeros<N> {
+    /// They.
+    pub const fn new() -> Self {
+        Zeros([const { AtomicU32::new(0) }; N])
+    }
+
+    /// As numbers.
+    #[inline(always)]
+    pub fn numbers(&self) -> &[u32] {
+        // SAFETY: an AtomicU32 lies in memory as a u32 does, and these are never written.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), N) }
     }
 }
 

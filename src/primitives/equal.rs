@@ -2,27 +2,27 @@
 
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::exec::{Avx2, Avx512};
 use crate::simd::word::Word;
 
 /// Whether any element of `bytes`, words of `size` bytes, has the bits of `value`.
 #[inline]
 pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
     #[cfg(target_arch = "x86_64")]
-    match (isa.level(), size) {
-        // SAFETY: the processor has the level, as the consent says.
-        (Level::Avx512, 2) => return unsafe { avx512::words16::contains(bytes, value) },
-        // SAFETY: as above.
-        (Level::Avx512, 4) => return unsafe { avx512::words32::contains(bytes, value) },
-        // SAFETY: as above.
-        (Level::Avx512, _) => return unsafe { avx512::words64::contains(bytes, value) },
-        // SAFETY: as above.
-        (Level::Avx2, 2) => return unsafe { avx2::contains::<u16>(bytes, value) },
-        // SAFETY: as above.
-        (Level::Avx2, 4) => return unsafe { avx2::contains::<u32>(bytes, value) },
-        // SAFETY: as above.
-        (Level::Avx2, _) => return unsafe { avx2::contains::<u64>(bytes, value) },
-        _ => {}
+    if let Some(p) = Avx512::of(isa) {
+        return match size {
+            2 => avx512::words16::contains(p, bytes, value),
+            4 => avx512::words32::contains(p, bytes, value),
+            _ => avx512::words64::contains(p, bytes, value),
+        };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx2::of(isa) {
+        return match size {
+            2 => avx2::contains::<u16>(p, bytes, value),
+            4 => avx2::contains::<u32>(p, bytes, value),
+            _ => avx2::contains::<u64>(p, bytes, value),
+        };
     }
     let _ = isa;
     match size {
@@ -38,20 +38,20 @@ pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
 #[inline]
 pub fn mark(isa: Isa, size: usize, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    match (isa.level(), size) {
-        // SAFETY: the processor has the level, as the consent says.
-        (Level::Avx512, 2) => return unsafe { avx512::words16::mark(bytes, value, mask, copy) },
-        // SAFETY: as above.
-        (Level::Avx512, 4) => return unsafe { avx512::words32::mark(bytes, value, mask, copy) },
-        // SAFETY: as above.
-        (Level::Avx512, _) => return unsafe { avx512::words64::mark(bytes, value, mask, copy) },
-        // SAFETY: as above.
-        (Level::Avx2, 2) => return unsafe { avx2::mark16(bytes, value, mask, copy) },
-        // SAFETY: as above.
-        (Level::Avx2, 4) => return unsafe { avx2::mark32(bytes, value, mask, copy) },
-        // SAFETY: as above.
-        (Level::Avx2, _) => return unsafe { avx2::mark64(bytes, value, mask, copy) },
-        _ => {}
+    if let Some(p) = Avx512::of(isa) {
+        return match size {
+            2 => avx512::words16::mark(p, bytes, value, mask, copy),
+            4 => avx512::words32::mark(p, bytes, value, mask, copy),
+            _ => avx512::words64::mark(p, bytes, value, mask, copy),
+        };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx2::of(isa) {
+        return match size {
+            2 => avx2::mark16(p, bytes, value, mask, copy),
+            4 => avx2::mark32(p, bytes, value, mask, copy),
+            _ => avx2::mark64(p, bytes, value, mask, copy),
+        };
     }
     let _ = isa;
     copy.copy_from_slice(bytes);
@@ -95,64 +95,64 @@ fn by_words<W: Word>(bytes: &[u8], value: u64, mask: &mut [u64], whole: impl Fn(
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx512 {
+mod avx512 {
     use std::arch::x86_64::*;
 
-    use crate::simd::avx512::opaque;
+    use super::{contains_word, of_block};
+    use crate::exec::Avx512;
+    use crate::simd::avx512::{load, opaque, store};
+    use crate::simd::given;
+
+    /// Vectors that are compared before one branch asks for the results.
+    const PIECE: usize = 16;
 
     /// The two functions for one width of words.
     macro_rules! words {
         ($name:ident, $w:ty, $mask:ty, $set:ident, $eq:ident, $ne:ident) => {
             pub mod $name {
-                use super::super::{contains_word, of_block};
                 use super::*;
 
-                /// Vectors that are compared before one branch asks for the results.
-                const PIECE: usize = 16;
                 /// The vectors of 64 elements.
                 const BLOCK: usize = size_of::<$w>();
 
-                #[target_feature(enable = "avx512f,avx512bw")]
-                pub fn contains(bytes: &[u8], value: u64) -> bool {
-                    let wanted = $set(value as _);
-                    let (pieces, rest) = bytes.as_chunks::<{ 64 * PIECE }>();
-                    for piece in pieces {
-                        let mut others = [<$mask>::MAX; 4];
-                        for (k, vector) in piece.as_chunks::<64>().0.iter().enumerate() {
-                            // SAFETY: 64 bytes are a vector.
-                            let vector = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
-                            others[k % 4] = $ne(others[k % 4], vector, wanted);
+                given! { Avx512,
+                    pub fn contains(_p: Avx512, bytes: &[u8], value: u64) -> bool {
+                        let wanted = $set(value as _);
+                        let (pieces, rest) = bytes.as_chunks::<{ 64 * PIECE }>();
+                        for piece in pieces {
+                            let mut others = [<$mask>::MAX; 4];
+                            for (k, vector) in piece.as_chunks::<64>().0.iter().enumerate() {
+                                others[k % 4] = $ne(others[k % 4], load(vector), wanted);
+                            }
+                            if others[0] & others[1] & others[2] & others[3] != <$mask>::MAX {
+                                return true;
+                            }
                         }
-                        if others[0] & others[1] & others[2] & others[3] != <$mask>::MAX {
-                            return true;
-                        }
+                        contains_word::<$w>(rest, value)
                     }
-                    contains_word::<$w>(rest, value)
                 }
 
-                #[target_feature(enable = "avx512f,avx512bw")]
-                pub fn mark(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
-                    let wanted = $set(value as _);
-                    let (blocks, rest) = bytes.as_chunks::<{ 64 * BLOCK }>();
-                    let (copies, copy_of_rest) = copy.as_chunks_mut::<{ 64 * BLOCK }>();
-                    let (words, tail) = mask.split_at_mut(blocks.len());
-                    for ((block, copy), word) in blocks.iter().zip(copies).zip(words) {
-                        let vectors = block.as_chunks::<64>().0.iter().zip(copy.as_chunks_mut::<64>().0);
-                        let mut masks = [0; BLOCK];
-                        for ((from, to), mask) in vectors.zip(&mut masks) {
-                            // SAFETY: 64 bytes are a vector.
-                            let vector = opaque(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) });
-                            // SAFETY: as above.
-                            unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) };
-                            *mask = $eq(vector, wanted);
+                given! { Avx512,
+                    pub fn mark(_p: Avx512, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+                        let wanted = $set(value as _);
+                        let (blocks, rest) = bytes.as_chunks::<{ 64 * BLOCK }>();
+                        let (copies, copy_of_rest) = copy.as_chunks_mut::<{ 64 * BLOCK }>();
+                        let (words, tail) = mask.split_at_mut(blocks.len());
+                        for ((block, copy), word) in blocks.iter().zip(copies).zip(words) {
+                            let vectors = block.as_chunks::<64>().0.iter().zip(copy.as_chunks_mut::<64>().0);
+                            let mut equal = 0;
+                            for (k, (from, to)) in vectors.enumerate() {
+                                let vector = opaque(load(from));
+                                store(vector, to);
+                                equal |= u64::from($eq(vector, wanted)) << (64 / BLOCK * k);
+                            }
+                            *word = equal;
                         }
-                        // SAFETY: the masks of 64 elements are as many bits, the first of them the lowest.
-                        unsafe { std::ptr::from_mut(word).cast::<[$mask; BLOCK]>().write_unaligned(masks) };
-                    }
-                    copy_of_rest.copy_from_slice(rest);
-                    tail.fill(0);
-                    if !rest.is_empty() {
-                        tail[0] = of_block(rest, value as $w);
+                        copy_of_rest.copy_from_slice(rest);
+                        tail.fill(0);
+                        if !rest.is_empty() {
+                            tail[0] = of_block(rest, value as $w);
+                        }
                     }
                 }
             }
@@ -169,79 +169,76 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Word, by_words, contains_word};
+    use crate::exec::Avx2;
+    use crate::simd::avx2::load;
+    use crate::simd::given;
 
-    /// The vector `$k` of a block.
-    macro_rules! load {
-        ($block:ident, $k:expr) => {
-            // SAFETY: a block holds 64 elements, and the slice is taken of them.
-            unsafe { _mm256_loadu_si256($block[32 * $k..32 * $k + 32].as_ptr().cast()) }
-        };
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn contains<W: Word>(bytes: &[u8], value: u64) -> bool {
-        let wanted = match size_of::<W>() {
-            2 => _mm256_set1_epi16(value as i16),
-            4 => _mm256_set1_epi32(value as i32),
-            _ => _mm256_set1_epi64x(value as i64),
-        };
-        let (pieces, rest) = bytes.as_chunks::<512>();
-        for piece in pieces {
-            let mut found = [_mm256_setzero_si256(); 4];
-            for (k, vector) in piece.as_chunks::<32>().0.iter().enumerate() {
-                // SAFETY: 32 bytes are a vector.
-                let vector = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
-                let equal = match size_of::<W>() {
-                    2 => _mm256_cmpeq_epi16(vector, wanted),
-                    4 => _mm256_cmpeq_epi32(vector, wanted),
-                    _ => _mm256_cmpeq_epi64(vector, wanted),
-                };
-                found[k % 4] = _mm256_or_si256(found[k % 4], equal);
+    given! { Avx2,
+        pub fn contains[W: Word][W](_p: Avx2, bytes: &[u8], value: u64) -> bool {
+            let wanted = match size_of::<W>() {
+                2 => _mm256_set1_epi16(value as i16),
+                4 => _mm256_set1_epi32(value as i32),
+                _ => _mm256_set1_epi64x(value as i64),
+            };
+            let (pieces, rest) = bytes.as_chunks::<512>();
+            for piece in pieces {
+                let mut found = [_mm256_setzero_si256(); 4];
+                for (k, vector) in piece.as_chunks::<32>().0.iter().enumerate() {
+                    let equal = match size_of::<W>() {
+                        2 => _mm256_cmpeq_epi16(load(vector), wanted),
+                        4 => _mm256_cmpeq_epi32(load(vector), wanted),
+                        _ => _mm256_cmpeq_epi64(load(vector), wanted),
+                    };
+                    found[k % 4] = _mm256_or_si256(found[k % 4], equal);
+                }
+                let found = _mm256_or_si256(_mm256_or_si256(found[0], found[1]), _mm256_or_si256(found[2], found[3]));
+                if _mm256_testz_si256(found, found) == 0 {
+                    return true;
+                }
             }
-            let found = _mm256_or_si256(_mm256_or_si256(found[0], found[1]), _mm256_or_si256(found[2], found[3]));
-            if _mm256_testz_si256(found, found) == 0 {
-                return true;
-            }
+            contains_word::<W>(rest, value)
         }
-        contains_word::<W>(rest, value)
     }
 
-    #[target_feature(enable = "avx2")]
-    pub fn mark16(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
-        copy.copy_from_slice(bytes);
-        by_words::<u16>(bytes, value, mask, |block, value| {
-            let value = _mm256_set1_epi16(value as i16);
-            (0..2).fold(0, |m, k| {
-                let (low, high) = (load!(block, 2 * k), load!(block, 2 * k + 1));
-                let both = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, value), _mm256_cmpeq_epi16(high, value));
-                let bits = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(both));
-                m | u64::from(bits as u32) << (32 * k)
-            })
-        });
+    given! { Avx2,
+        pub fn mark16(_p: Avx2, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+            copy.copy_from_slice(bytes);
+            by_words::<u16>(bytes, value, mask, |block, value| {
+                let (vectors, value) = (block.as_chunks::<32>().0, _mm256_set1_epi16(value as i16));
+                let equal = |k: usize| _mm256_cmpeq_epi16(load(&vectors[k]), value);
+                (0..2).fold(0, |m, k| {
+                    let both = _mm256_packs_epi16(equal(2 * k), equal(2 * k + 1));
+                    let bits = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(both));
+                    m | u64::from(bits as u32) << (32 * k)
+                })
+            });
+        }
     }
 
-    #[target_feature(enable = "avx2")]
-    pub fn mark32(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
-        copy.copy_from_slice(bytes);
-        by_words::<u32>(bytes, value, mask, |block, value| {
-            let value = _mm256_set1_epi32(value as i32);
-            (0..8).fold(0, |m, k| {
-                let equal = _mm256_castsi256_ps(_mm256_cmpeq_epi32(load!(block, k), value));
-                m | (_mm256_movemask_ps(equal) as u64) << (8 * k)
-            })
-        });
+    given! { Avx2,
+        pub fn mark32(_p: Avx2, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+            copy.copy_from_slice(bytes);
+            by_words::<u32>(bytes, value, mask, |block, value| {
+                let (vectors, value) = (block.as_chunks::<32>().0, _mm256_set1_epi32(value as i32));
+                (0..8).fold(0, |m, k| {
+                    let equal = _mm256_castsi256_ps(_mm256_cmpeq_epi32(load(&vectors[k]), value));
+                    m | (_mm256_movemask_ps(equal) as u64) << (8 * k)
+                })
+            });
+        }
     }
 
-    #[target_feature(enable = "avx2")]
-    pub fn mark64(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
-        copy.copy_from_slice(bytes);
-        by_words::<u64>(bytes, value, mask, |block, value| {
-            let value = _mm256_set1_epi64x(value as i64);
-            (0..16).fold(0, |m, k| {
-                let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(load!(block, k), value));
-                m | (_mm256_movemask_pd(equal) as u64) << (4 * k)
-            })
-        });
+    given! { Avx2,
+        pub fn mark64(_p: Avx2, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+            copy.copy_from_slice(bytes);
+            by_words::<u64>(bytes, value, mask, |block, value| {
+                let (vectors, value) = (block.as_chunks::<32>().0, _mm256_set1_epi64x(value as i64));
+                (0..16).fold(0, |m, k| {
+                    let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(load(&vectors[k]), value));
+                    m | (_mm256_movemask_pd(equal) as u64) << (4 * k)
+                })
+            });
+        }
     }
 }
 

@@ -9,4 +9,3 @@ pub mod quantize;
 pub mod range;
 pub mod rans;
 pub mod round;
-pub mod stream;

@@ -1,11 +1,10 @@
 //! The value range of an array, for bounds relative to it.
 
 use super::quantize::widen_f16;
-use super::stream;
 use crate::dtype::DType;
 use crate::exec::Isa;
-use crate::simd::by;
 use crate::simd::word::Word;
+use crate::simd::{by, stream};
 
 /// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such
 /// element or the type is no float.

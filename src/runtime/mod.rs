@@ -2,5 +2,6 @@
 //! no method.
 
 pub(crate) mod cpu;
+#[allow(unsafe_code)] // calls the driver
 #[cfg(feature = "cuda")]
 pub mod cuda;

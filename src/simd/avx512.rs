@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 use super::vec::Simd;
 use super::word::Word;
 use crate::exec::Avx512;
+use crate::host::memory::Integer;
 
 /// The same vector, of which the compiler no longer knows where it comes from. What it is made of stays as it is: one
 /// load stays one. A loop that copies it does not become two.
@@ -15,6 +16,66 @@ pub fn opaque(mut v: __m512i) -> __m512i {
     // SAFETY: there is no instruction in it.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
+}
+
+/// The numbers of an array as a vector.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn load<T: Integer, const N: usize>(from: &[T; N]) -> __m512i {
+    const { assert!(N * size_of::<T>() == 64) };
+    // SAFETY: they are 64 bytes.
+    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+}
+
+/// Stores a vector as the numbers of an array.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn store<T: Integer, const N: usize>(v: __m512i, to: &mut [T; N]) {
+    const { assert!(N * size_of::<T>() == 64) };
+    // SAFETY: they are 64 bytes, and any are numbers.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+}
+
+/// The first bytes of a slice, 64 at most, and zeros behind them.
+#[inline]
+#[target_feature(enable = "avx512bw,bmi2")]
+pub fn load_some(from: &[u8], count: usize) -> __m512i {
+    let from = &from[..count];
+    // SAFETY: no others are loaded.
+    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, count as u32), from.as_ptr().cast()) }
+}
+
+/// Stores as many bytes at the start of a slice, 64 at most.
+#[inline]
+#[target_feature(enable = "avx512bw,bmi2")]
+pub fn store_some(v: __m512i, to: &mut [u8], count: usize) {
+    let to = &mut to[..count];
+    // SAFETY: no others are stored.
+    unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), _bzhi_u64(!0, count as u32), v) }
+}
+
+/// Stores the chosen lanes of 16 bits.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+pub fn store16(v: __m512i, chosen: __mmask32, to: &mut [u8; 64]) {
+    // SAFETY: lanes lie in these bytes.
+    unsafe { _mm512_mask_storeu_epi16(to.as_mut_ptr().cast(), chosen, v) }
+}
+
+/// The same for lanes of 32 bits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn store32(v: __m512i, chosen: __mmask16, to: &mut [u8; 64]) {
+    // SAFETY: as above.
+    unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), chosen, v) }
+}
+
+/// The same for lanes of 64 bits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn store64(v: __m512i, chosen: __mmask8, to: &mut [u8; 64]) {
+    // SAFETY: as above.
+    unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), chosen, v) }
 }
 
 /// Registers that have the numbers of all lanes.

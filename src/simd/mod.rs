@@ -39,6 +39,7 @@ macro_rules! compiled_for {
 /// variables of their names.
 macro_rules! by {
     ($level:ident, $isa:expr, |$($arg:ident: $t:ty),*| -> $r:ty $body:block) => {{
+        #[allow(unsafe_code)]
         #[cfg(target_arch = "x86_64")]
         let done: Option<$r> = {
             $crate::simd::compiled_for!($level, fn run($($arg: $t),*) -> $r $body);
@@ -54,14 +55,42 @@ macro_rules! by {
     }};
 }
 
+/// A function that is compiled for a level, and safe to whoever has the level's token, its first argument. In brackets
+/// are its parameters of types with their bounds, their names, and what else is asked of them.
+macro_rules! given {
+    ($level:tt, $(#[$about:meta])* $vis:vis fn $name:ident($($arguments:tt)*) $(-> $r:ty)? $body:block) => {
+        $crate::simd::given! { $level, $(#[$about])* $vis fn $name[][]($($arguments)*) $(-> $r)? $body }
+    };
+    ($level:tt, $(#[$about:meta])* $vis:vis fn $name:ident[$($parameters:tt)*][$($names:tt)*](
+        $token:ident: $token_type:ty, $($arg:ident: $t:ty),* $(,)?
+    ) $(-> $r:ty)? $(where [$($bounds:tt)*])? $body:block) => {
+        $(#[$about])*
+        #[inline(always)]
+        #[allow(unsafe_code, unused_unsafe)]
+        $vis fn $name<$($parameters)*>($token: $token_type, $($arg: $t),*) $(-> $r)?
+        $(where $($bounds)*)?
+        {
+            $crate::simd::compiled_for!($level,
+                fn run<$($parameters)*>($token: $token_type, $($arg: $t),*) $(-> $r)?
+                $(where $($bounds)*)?
+                $body
+            );
+            // SAFETY: the processor has the level, as the token says.
+            unsafe { run::<$($names)*>($token, $($arg),*) }
+        }
+    };
+}
+
 mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod keyed;
 pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+pub mod stream;
 #[cfg(target_arch = "aarch64")]
 pub mod sums;
 pub mod vec;
@@ -73,7 +102,7 @@ use crate::exec::Neon;
 use crate::exec::{Avx2, Avx512};
 pub use arithmetic::Arithmetic;
 use lanes::{ByLevel, Lanes};
-pub(crate) use {by, compiled_for};
+pub(crate) use {by, compiled_for, given};
 
 /// A level. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {

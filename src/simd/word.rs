@@ -97,6 +97,22 @@ pub trait Word:
     }
 }
 
+/// Bytes as words, if they begin where a word may and are a whole number of them.
+#[inline(always)]
+pub fn words<W: Word>(bytes: &[u8]) -> Option<&[W]> {
+    // SAFETY: any bytes are words.
+    let ([], words, []) = (unsafe { bytes.align_to() }) else { return None };
+    Some(words)
+}
+
+/// The same of bytes that are to change.
+#[inline(always)]
+pub fn words_mut<W: Word>(bytes: &mut [u8]) -> Option<&mut [W]> {
+    // SAFETY: any bytes are words.
+    let ([], words, []) = (unsafe { bytes.align_to_mut() }) else { return None };
+    Some(words)
+}
+
 macro_rules! word {
     ($u:ty, $i:ty, $words:pat => $wide:expr) => {
         impl Word for $u {

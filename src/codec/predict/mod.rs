@@ -5,6 +5,7 @@
 mod body;
 mod code;
 pub mod format;
+#[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
 mod map;
@@ -26,9 +27,9 @@ use crate::host::memory::Heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
-use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::Scalar;
+use crate::simd::stream::StreamingStores;
 use body::kept::{ByWord, Decoder, Encoder};
 use body::{decode, encode, patches};
 pub use code::tables;

@@ -6,8 +6,8 @@ use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks};
 use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::filled;
-use crate::primitives::stream::Line;
 use crate::runtime::cpu::Span;
+use crate::simd::stream::Line;
 use crate::simd::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
@@ -66,6 +66,7 @@ impl<W: Word, const S: usize, const N: usize> Plain for [[W; S]; N] {}
 impl<W: Word, const S: usize> Plain for Lists<W, S> {}
 
 /// A buffer as what it is used for.
+#[expect(unsafe_code, reason = "one buffer serves words of all widths")]
 pub fn view<T: Plain>(buffer: &mut [Line]) -> &mut T {
     const { assert!(align_of::<T>() <= align_of::<Line>()) };
     assert!(size_of_val(buffer) >= size_of::<T>());

@@ -37,7 +37,7 @@ use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portab
 use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
-use crate::primitives::stream::PrefetchQueue;
+use crate::simd::stream::PrefetchQueue;
 use crate::simd::word::Word;
 
 /// A number for each subchunk.

@@ -14,8 +14,8 @@ use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
 use crate::host::memory::Scratch;
 use crate::primitives::quantize::{self, Element, Quantizer};
-use crate::primitives::stream::{Line, PrefetchQueue};
 use crate::simd::Arithmetic;
+use crate::simd::stream::{Line, PrefetchQueue};
 use crate::simd::word::Word;
 
 /// A body that was checked, ready to be decoded.
@@ -26,7 +26,7 @@ enum Content<'a> {
     Packed(&'a [u8]),
 }
 
-/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `primitives::stream` writes. Each has
+/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `simd::stream` writes. Each has
 /// code of its own, as what one does not use costs it registers.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(

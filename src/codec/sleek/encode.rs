@@ -16,9 +16,9 @@ use crate::container::constants::*;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Int};
 use crate::primitives::range::by_halves;
-use crate::primitives::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::runtime::cpu::{Data, Span, raw};
 use crate::simd::Scalar;
+use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
 /// The least that a body takes that is not constant: a header, and what tells elements apart.

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use crate::dtype::DType;
 use crate::primitives::range::by_halves;
-use crate::primitives::stream::Line;
 use crate::runtime::cpu::Span;
-use crate::simd::word::Word;
+use crate::simd::stream::Line;
+use crate::simd::word::{Word, words, words_mut};
 
 /// Some of the floats that were seen, as bits, among them the smallest and the largest one and a NaN if there was any:
 /// lines of lanes, so that vectors of them are one instruction. Levels differ in which they keep besides.
@@ -46,8 +46,7 @@ fn of_lanes<W: Word, const N: usize>([mut a, b, c]: [[W; N]; 3], pick: impl Fn(W
 /// The lanes of a line.
 #[inline(always)]
 fn lanes<W: Word>(line: &mut Line) -> &mut [W] {
-    // SAFETY: any bytes are words.
-    unsafe { line.0.align_to_mut().1 }
+    words_mut(&mut line.0).expect("a line is aligned")
 }
 
 impl<W: Word> Ends<W> {
@@ -93,10 +92,8 @@ impl<W: Word> Ends<W> {
 
     #[inline(always)]
     fn span_of<const N: usize>(&self, dtype: DType) -> Option<Span> {
-        assert!(N * size_of::<W>() <= 64);
-        // SAFETY: a line is as long or longer, aligned to more, and any bytes are words.
-        let [a, b, c] = self.lines.each_ref().map(|line| unsafe { *std::ptr::from_ref(line).cast::<[W; N]>() });
-        let lanes = [a, b, c];
+        let lanes =
+            self.lines.each_ref().map(|line| *words(&line.0).and_then(<[W]>::first_chunk::<N>).expect("aligned"));
         let least = of_lanes(lanes, |a, b| a.min(b));
         let (most, most_signed) = (of_lanes(lanes, |a, b| a.max(b)), of_lanes(lanes, larger));
         let is_negative = |w: W| w & W::SIGN != W::ZERO;

@@ -10,10 +10,10 @@ use crate::codec::sleek::simd::Simd;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Quantizer, largest_of, mantissa_and_bias};
 use crate::primitives::round;
-use crate::primitives::stream::{Line, PrefetchQueue};
 use crate::runtime::cpu::Data;
 use crate::simd::Scalar;
-use crate::simd::word::Word;
+use crate::simd::stream::{Line, PrefetchQueue};
+use crate::simd::word::{Word, words};
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;
@@ -86,9 +86,8 @@ pub fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data
     if !as_they_are || cfg!(target_endian = "big") {
         return None;
     }
-    // SAFETY: any bytes are words.
-    let ([], words, []) = (unsafe { data.behind(SUBCHUNK_BYTES)?.align_to::<[E::Word; S]>() }) else { return None };
-    let words: &Words<E::Word, S> = words.try_into().ok()?;
+    let (subchunks, []) = words::<E::Word>(data.behind(SUBCHUNK_BYTES)?)?.as_chunks::<S>() else { return None };
+    let words: &Words<E::Word, S> = subchunks.try_into().ok()?;
     // One odd word says that there is no shift; where the first subchunk has none, `to_integers` looks at all.
     let unshifted = !plan.drops_zeros() || words[1].iter().any(|w| *w & E::Word::ONE == E::Word::ONE);
     unshifted.then_some(words)

@@ -18,21 +18,21 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
-use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
-use crate::simd::{Scalar, compiled_for};
+use crate::simd::stream::StreamingStores;
+use crate::simd::{Scalar, given};
 
-/// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits
+/// Calls `$f::<Element, S>($args)` for the plan's element type. Integers go as floats of their size do whose bits
 /// are to be kept, so that no code is made for them alone: it would be a tenth of the library.
 macro_rules! by_dtype {
     ($plan:expr $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
         use $f as f;
         match $plan.dtype {
-            DType::F32 | DType::I32 | DType::U32 => f::<F32, 128, _ $(, $past)?>($($arg),*),
-            DType::F64 | DType::I64 | DType::U64 => f::<F64, 64, _ $(, $past)?>($($arg),*),
-            DType::F16 => f::<F16, 256, _ $(, $past)?>($($arg),*),
-            DType::BF16 | DType::I16 | DType::U16 => f::<BF16, 256, _ $(, $past)?>($($arg),*),
-            DType::I8 | DType::U8 => f::<Int<u8>, 512, _ $(, $past)?>($($arg),*),
+            DType::F32 | DType::I32 | DType::U32 => f::<F32, 128 $(, $past)?>($($arg),*),
+            DType::F64 | DType::I64 | DType::U64 => f::<F64, 64 $(, $past)?>($($arg),*),
+            DType::F16 => f::<F16, 256 $(, $past)?>($($arg),*),
+            DType::BF16 | DType::I16 | DType::U16 => f::<BF16, 256 $(, $past)?>($($arg),*),
+            DType::I8 | DType::U8 => f::<Int<u8>, 512 $(, $past)?>($($arg),*),
         }
     }};
 }
@@ -45,35 +45,30 @@ macro_rules! chunk_coders {
         mod $name {
             use super::*;
 
-            compiled_for! { $level,
-                pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
-                    p: P,
+            given! { $level,
+                pub fn encode[E: Element, const S: usize][E, S](
+                    p: $level,
                     plan: &Plan,
                     buffers: &mut Buffers,
                     data: Data,
                     stores: StreamingStores,
                     out: &mut [u8],
-                ) -> (Kind, usize, Verdict) {
-                    encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
+                ) -> (Kind, usize, Verdict) where [$level: Simd<E::Word, S> + Simd<u16, S>] {
+                    encode::chunk::<E, S, $level>(p, plan, buffers, data, stores, out)
                 }
             }
 
-            compiled_for! { $level,
-                pub fn decode<
-                    E: Element,
-                    const S: usize,
-                    P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
-                    const PAST_CACHES: bool,
-                >(
-                    p: P,
+            given! { $level,
+                pub fn decode[E: Element, const S: usize, const PAST_CACHES: bool][E, S, PAST_CACHES](
+                    p: $level,
                     plan: &Plan,
                     kind: Kind,
                     body: Body,
                     ahead: &[u8],
                     spare: &mut Spare,
                     out: &mut [u8],
-                ) -> Result<()> {
-                    decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
+                ) -> Result<()> where [$level: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>] {
+                    decode::chunk::<E, S, $level, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
                 }
             }
         }
@@ -99,18 +94,15 @@ pub fn encode(
 ) -> (Kind, usize, Verdict) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
-        // SAFETY: the processor has the level, as the token says.
-        return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out) };
+        return by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out);
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx2::of(isa) {
-        // SAFETY: as above.
-        return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
+        return by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out);
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(level) = Neon::of(isa) {
-        // SAFETY: as above.
-        return unsafe { by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out) };
+        return by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out);
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
@@ -129,18 +121,15 @@ pub fn decode<const PAST_CACHES: bool>(
 ) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
-        // SAFETY: the processor has the level, as the token says.
-        return unsafe { by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out) };
+        return by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out);
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx2::of(isa) {
-        // SAFETY: as above.
-        return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
+        return by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out);
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(level) = Neon::of(isa) {
-        // SAFETY: as above.
-        return unsafe { by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out) };
+        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {

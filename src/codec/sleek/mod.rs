@@ -12,6 +12,7 @@ mod encode;
 mod ends;
 pub mod exponent_map;
 pub mod format;
+#[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
 mod integers;
@@ -35,8 +36,8 @@ use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::{Kept, Scratch, filled, reserve};
 use crate::params::{Mode, Params, Profile};
-use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::stream::StreamingStores;
 use buffers::Buffers;
 use constants::CODEC_SLEEK;
 use encode::Verdict;

@@ -11,7 +11,7 @@ use crate::codec::sleek::simd::portable::BitWriter;
 use crate::codec::sleek::simd::{MASK_BYTES, Simd};
 use crate::container::constants::*;
 use crate::primitives::quantize::Element;
-use crate::primitives::stream::MemoryQueues;
+use crate::simd::stream::MemoryQueues;
 use crate::simd::word::Word;
 
 /// Packs the chunk; see `encode::encode`.

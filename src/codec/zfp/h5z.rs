@@ -20,8 +20,8 @@ use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::filled;
 use crate::params::{Bound, Params};
-use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::stream::StreamingStores;
 
 /// The filter's number.
 pub const ID: u32 = 32013;

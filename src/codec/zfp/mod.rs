@@ -4,6 +4,7 @@
 pub mod array;
 mod element;
 pub mod format;
+#[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
 pub mod h5z;
@@ -21,8 +22,8 @@ use crate::exec::ExecOptions;
 use crate::host::memory::Heap;
 use crate::host::{fpu, pool};
 use crate::params::{Mode, Params};
-use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::stream::StreamingStores;
 use element::Element;
 use format::{CODEC_ZFP, MAX_AXES};
 use plan::Plan;

@@ -3,6 +3,9 @@
 use std::arch::x86_64::*;
 
 use super::words::{Before, WORD, each_word_of_block, fill_rest, put_bits};
+use crate::exec::Avx2;
+use crate::simd::avx2::{load, load_half, store, store_half};
+use crate::simd::given;
 use crate::simd::word::Word;
 
 /// No lane: twice it, as a byte, is as negative.
@@ -24,15 +27,16 @@ static LAST: [[u8; 8]; 256] = {
     last
 };
 
-/// As `super::fill`.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn fill<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
-    let (mask, block) = (before.mask, WORD * size_of::<W>());
-    let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block));
-    for (i, (from, to)) in blocks.enumerate().filter(|(i, _)| mask[*i] != 0) {
-        fill_block(mask[i], W::load(&src[before.word(i) * size_of::<W>()..]), from, to);
+given! { Avx2,
+    /// As `super::fill`.
+    pub fn fill[W: Word][W](_p: Avx2, before: &mut Before, src: &[u8], dst: &mut [u8]) {
+        let (mask, block) = (before.mask, WORD * size_of::<W>());
+        let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block));
+        for (i, (from, to)) in blocks.enumerate().filter(|(i, _)| mask[*i] != 0) {
+            fill_block(mask[i], W::load(&src[before.word(i) * size_of::<W>()..]), from, to);
+        }
+        fill_rest::<W>(before, src, dst);
     }
-    fill_rest::<W>(before, src, dst);
 }
 
 /// The elements of a word that is not 0; `element` comes before them.
@@ -66,8 +70,7 @@ fn fill_bits<W: Word>(mut bits: u64, element: W, to: &mut [u8]) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last(valid: u64) -> __m128i {
-    // SAFETY: an entry has 8 bytes.
-    unsafe { _mm_loadl_epi64(LAST[(valid & 0xff) as usize].as_ptr().cast()) }
+    _mm_cvtsi64_si128(i64::from_le_bytes(LAST[(valid & 0xff) as usize]))
 }
 
 /// 64 elements; `valid` are those that are there.
@@ -75,15 +78,12 @@ fn last(valid: u64) -> __m128i {
 #[target_feature(enable = "avx2")]
 fn block32(valid: u64, element: i32, from: &[u8], to: &mut [u8]) {
     let mut before = _mm256_set1_epi32(element);
-    for (k, (from, to)) in from.chunks_exact(32).zip(to.chunks_exact_mut(32)).enumerate() {
+    for (k, (from, to)) in from.as_chunks::<32>().0.iter().zip(to.as_chunks_mut::<32>().0).enumerate() {
         let lanes = _mm256_cvtepi8_epi32(last(valid >> (8 * k)));
-        // SAFETY: 32 bytes are a vector.
-        let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
-        let vector = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(vector, lanes));
+        let vector = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(load(from), lanes));
         let both = _mm256_blendv_ps(vector, _mm256_castsi256_ps(before), _mm256_castsi256_ps(lanes));
         before = _mm256_permutevar8x32_epi32(_mm256_castps_si256(both), _mm256_set1_epi32(7));
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_ps(to.as_mut_ptr().cast(), both) };
+        store(_mm256_castps_si256(both), to);
     }
 }
 
@@ -92,18 +92,15 @@ fn block32(valid: u64, element: i32, from: &[u8], to: &mut [u8]) {
 #[target_feature(enable = "avx2")]
 fn block64(valid: u64, element: i64, from: &[u8], to: &mut [u8]) {
     let mut before = _mm256_set1_epi64x(element);
-    for (k, (from, to)) in from.chunks_exact(32).zip(to.chunks_exact_mut(32)).enumerate() {
+    for (k, (from, to)) in from.as_chunks::<32>().0.iter().zip(to.as_chunks_mut::<32>().0).enumerate() {
         let lanes = _mm256_cvtepi8_epi64(last(valid >> (4 * k)));
         let low = _mm256_add_epi64(lanes, lanes);
         let high = _mm256_slli_epi64::<32>(_mm256_add_epi64(low, _mm256_set1_epi64x(1)));
         let halves = _mm256_blend_epi32::<0b1010_1010>(low, high);
-        // SAFETY: 32 bytes are a vector.
-        let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
-        let vector = _mm256_castsi256_pd(_mm256_permutevar8x32_epi32(vector, halves));
+        let vector = _mm256_castsi256_pd(_mm256_permutevar8x32_epi32(load(from), halves));
         let both = _mm256_blendv_pd(vector, _mm256_castsi256_pd(before), _mm256_castsi256_pd(lanes));
         before = _mm256_permute4x64_epi64::<0b11_11_11_11>(_mm256_castpd_si256(both));
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_pd(to.as_mut_ptr().cast(), both) };
+        store(_mm256_castpd_si256(both), to);
     }
 }
 
@@ -112,122 +109,109 @@ fn block64(valid: u64, element: i64, from: &[u8], to: &mut [u8]) {
 #[target_feature(enable = "avx2")]
 fn block16(valid: u64, element: i16, from: &[u8], to: &mut [u8]) {
     let mut before = _mm_set1_epi16(element);
-    for (k, (from, to)) in from.chunks_exact(16).zip(to.chunks_exact_mut(16)).enumerate() {
+    for (k, (from, to)) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0).enumerate() {
         let lanes = last(valid >> (8 * k));
         let low = _mm_add_epi8(lanes, lanes);
         let bytes = _mm_unpacklo_epi8(low, _mm_or_si128(low, _mm_set1_epi8(1)));
-        // SAFETY: 16 bytes are a vector.
-        let vector = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
-        let both = _mm_blendv_epi8(_mm_shuffle_epi8(vector, bytes), before, bytes);
+        let both = _mm_blendv_epi8(_mm_shuffle_epi8(load_half(from), bytes), before, bytes);
         before = _mm_shuffle_epi8(both, _mm_set1_epi16(0x0f0e));
-        // SAFETY: as above.
-        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), both) };
+        store_half(both, to);
     }
 }
 
-/// As `super::avx512::words32::take_out`.
-///
-/// # Safety
-/// `src` and `dst` have 64 elements for each word of `mask`, and these are whole blocks, 32 at most.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub unsafe fn take_out<W: Word>(words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
-    let (size, bytes) = (size_of::<W>(), WORD * size_of::<W>());
-    let wanted = match size {
-        2 => _mm256_set1_epi16(value as i16),
-        4 => _mm256_set1_epi32(value as i32),
-        _ => _mm256_set1_epi64x(value as i64),
-    };
-    let (mut empty, block) = (0, words * bytes);
-    let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact_mut(words));
-    for (b, ((from, to), mask)) in blocks.enumerate() {
-        let (mut last, mut runs) = (1, 0);
-        for (i, word) in mask.iter_mut().enumerate() {
-            let (mut bits, mut before) = (0, wanted);
-            for k in 0..2 * size {
-                let at = bytes * i + 32 * k;
-                // SAFETY: the vectors of a block are within it, and so is what is an element before them, but for
-                // the first.
-                let equal = unsafe {
-                    let vector = _mm256_loadu_si256(from.as_ptr().add(at).cast());
-                    let shifted = from.as_ptr().add(if at == 0 { 0 } else { at - size });
-                    let shifted = _mm256_loadu_si256(shifted.cast());
+given! { Avx2,
+    /// As `super::avx512::words32::take_out`.
+    pub fn take_out[W: Word][W](
+        _p: Avx2, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]
+    ) -> u32 {
+        let (size, bytes) = (size_of::<W>(), WORD * size_of::<W>());
+        let wanted = match size {
+            2 => _mm256_set1_epi16(value as i16),
+            4 => _mm256_set1_epi32(value as i32),
+            _ => _mm256_set1_epi64x(value as i64),
+        };
+        let (mut empty, block) = (0, words * bytes);
+        let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact_mut(words));
+        for (b, ((from, to), mask)) in blocks.enumerate() {
+            let (mut last, mut runs) = (1, 0);
+            for (i, word) in mask.iter_mut().enumerate() {
+                let (mut bits, mut before) = (0, wanted);
+                for k in 0..2 * size {
+                    let at = bytes * i + 32 * k;
+                    let [vector, shifted] =
+                        [at, at.saturating_sub(size)].map(|at| load(from[at..].first_chunk::<32>().expect("a vector")));
                     let equal = match size {
                         2 => _mm256_cmpeq_epi16(vector, wanted),
                         4 => _mm256_cmpeq_epi32(vector, wanted),
                         _ => _mm256_cmpeq_epi64(vector, wanted),
                     };
-                    let filled = _mm256_blendv_epi8(vector, shifted, equal);
-                    _mm256_storeu_si256(to.as_mut_ptr().add(at).cast(), filled);
-                    equal
-                };
-                bits |= match size {
-                    2 if k % 2 == 0 => 0,
-                    2 => {
-                        let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(before, equal));
-                        u64::from(_mm256_movemask_epi8(both) as u32) << (16 * (k - 1))
-                    }
-                    4 => (_mm256_movemask_ps(_mm256_castsi256_ps(equal)) as u64) << (8 * k),
-                    _ => (_mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u64) << (4 * k),
-                };
-                before = equal;
-            }
-            // What is before the first vector is not there to be taken.
-            let first = if i == 0 { (1 << (32 / size)) - 1 } else { 0 };
-            runs |= bits & (bits << 1 | last | first);
-            (*word, last) = (bits, bits >> 63);
-        }
-        if runs != 0 {
-            let each = |i: usize, before: usize| {
-                if mask[i] == 0 {
-                    return;
+                    let to = to[at..].first_chunk_mut::<32>().expect("a vector");
+                    store(_mm256_blendv_epi8(vector, shifted, equal), to);
+                    bits |= match size {
+                        2 if k % 2 == 0 => 0,
+                        2 => {
+                            let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(before, equal));
+                            u64::from(_mm256_movemask_epi8(both) as u32) << (16 * (k - 1))
+                        }
+                        4 => (_mm256_movemask_ps(_mm256_castsi256_ps(equal)) as u64) << (8 * k),
+                        _ => (_mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u64) << (4 * k),
+                    };
+                    before = equal;
                 }
-                let element = W::load(&from[before * size..]);
-                fill_block(mask[i], element, &from[bytes * i..][..bytes], &mut to[bytes * i..][..bytes]);
-            };
-            empty |= u32::from(!each_word_of_block(mask, each)) << b;
+                // What is before the first vector is not there to be taken.
+                let first = if i == 0 { (1 << (32 / size)) - 1 } else { 0 };
+                runs |= bits & (bits << 1 | last | first);
+                (*word, last) = (bits, bits >> 63);
+            }
+            if runs != 0 {
+                let each = |i: usize, before: usize| {
+                    if mask[i] == 0 {
+                        return;
+                    }
+                    let element = W::load(&from[before * size..]);
+                    fill_block(mask[i], element, &from[bytes * i..][..bytes], &mut to[bytes * i..][..bytes]);
+                };
+                empty |= u32::from(!each_word_of_block(mask, each)) << b;
+            }
         }
+        empty
     }
-    empty
 }
 
 /// Words with fewer bits are gone through bit by bit.
 const MANY: u32 = 12;
 
-/// As `super::put`, for a whole number of blocks.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn put<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
-    let block = WORD * size_of::<W>();
-    for (word, dst) in mask.iter().zip(dst.chunks_exact_mut(block)).filter(|(word, _)| **word != 0) {
-        if word.count_ones() < MANY || *word == !0 {
-            put_bits(&[*word], value, dst);
-            continue;
-        }
-        let lanes = 32 / size_of::<W>();
-        for (k, vector) in dst.chunks_exact_mut(32).enumerate() {
-            let bits = word >> (lanes * k);
-            let (chosen, value) = match size_of::<W>() {
-                2 => {
-                    let each =
-                        _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768);
-                    let bits = _mm256_and_si256(_mm256_set1_epi16(bits as i16), each);
-                    (_mm256_cmpeq_epi16(bits, each), _mm256_set1_epi16(value.to_u64() as i16))
-                }
-                4 => {
-                    let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-                    let bits = _mm256_and_si256(_mm256_set1_epi32(bits as i32), each);
-                    (_mm256_cmpeq_epi32(bits, each), _mm256_set1_epi32(value.to_u64() as i32))
-                }
-                _ => {
-                    let each = _mm256_setr_epi64x(1, 2, 4, 8);
-                    let bits = _mm256_and_si256(_mm256_set1_epi64x(bits as i64), each);
-                    (_mm256_cmpeq_epi64(bits, each), _mm256_set1_epi64x(value.to_u64() as i64))
-                }
-            };
-            // SAFETY: 32 bytes are a vector.
-            unsafe {
-                let there = _mm256_loadu_si256(vector.as_ptr().cast());
-                let both = _mm256_blendv_epi8(there, value, chosen);
-                _mm256_storeu_si256(vector.as_mut_ptr().cast(), both);
+given! { Avx2,
+    /// As `super::put`, for a whole number of blocks.
+    pub fn put[W: Word][W](_p: Avx2, mask: &[u64], value: W, dst: &mut [u8]) {
+        let block = WORD * size_of::<W>();
+        for (word, dst) in mask.iter().zip(dst.chunks_exact_mut(block)).filter(|(word, _)| **word != 0) {
+            if word.count_ones() < MANY || *word == !0 {
+                put_bits(&[*word], value, dst);
+                continue;
+            }
+            let lanes = 32 / size_of::<W>();
+            for (k, vector) in dst.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                let bits = word >> (lanes * k);
+                let (chosen, value) = match size_of::<W>() {
+                    2 => {
+                        let each =
+                            _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768);
+                        let bits = _mm256_and_si256(_mm256_set1_epi16(bits as i16), each);
+                        (_mm256_cmpeq_epi16(bits, each), _mm256_set1_epi16(value.to_u64() as i16))
+                    }
+                    4 => {
+                        let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+                        let bits = _mm256_and_si256(_mm256_set1_epi32(bits as i32), each);
+                        (_mm256_cmpeq_epi32(bits, each), _mm256_set1_epi32(value.to_u64() as i32))
+                    }
+                    _ => {
+                        let each = _mm256_setr_epi64x(1, 2, 4, 8);
+                        let bits = _mm256_and_si256(_mm256_set1_epi64x(bits as i64), each);
+                        (_mm256_cmpeq_epi64(bits, each), _mm256_set1_epi64x(value.to_u64() as i64))
+                    }
+                };
+                store(_mm256_blendv_epi8(load(vector), value, chosen), vector);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::words::{Before, WORD, fill_word};
 use super::{avx2, avx512};
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::exec::{Avx2, Avx512};
 use crate::simd::word::Word;
 
 /// Puts other elements into the gaps of `dst`, a copy of `src`, of which the missing elements are those with a bit in
@@ -33,14 +33,12 @@ fn fill_words<W: Word>(isa: Isa, words: usize, mask: &mut [u64], src: &[u8], dst
     let of_all = i * WORD + mask[i].trailing_ones() as usize;
     let mut before = Before::new(mask, words, of_all);
     #[cfg(target_arch = "x86_64")]
-    if isa.level() == Level::Avx512 {
-        // SAFETY: the processor has the level, as the consent says.
-        return unsafe { avx512::fill::<W>(&mut before, src, dst) };
+    if let Some(p) = Avx512::of(isa) {
+        return avx512::fill::<W>(p, &mut before, src, dst);
     }
     #[cfg(target_arch = "x86_64")]
-    if isa.level() == Level::Avx2 {
-        // SAFETY: as above.
-        return unsafe { avx2::fill::<W>(&mut before, src, dst) };
+    if let Some(p) = Avx2::of(isa) {
+        return avx2::fill::<W>(p, &mut before, src, dst);
     }
     let _ = isa;
     let missing = mask[..n.div_ceil(WORD)].iter().enumerate().filter(|(_, word)| **word != 0);

@@ -5,7 +5,7 @@ use super::words::{WORD, put_bits};
 use super::{avx2, avx512};
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::exec::{Avx2, Avx512};
 use crate::simd::word::Word;
 
 /// Puts the low bytes of `value` where `mask` has bits among the elements of `dst`, words of `size` bytes.
@@ -23,14 +23,21 @@ fn put_words<W: Word>(isa: Isa, mask: &[u64], value: u64, dst: &mut [u8]) {
     let (whole, rest) = mask[..n.div_ceil(WORD)].split_at(n / WORD);
     let (blocks, tail) = dst.split_at_mut(whole.len() * WORD * size_of::<W>());
     let value = W::from_u64(value);
-    match isa.level() {
-        // SAFETY: the processor has the level, as the consent says.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::put(whole, value, blocks) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::put(whole, value, blocks) },
-        _ => put_bits(whole, value, blocks),
-    }
+    put_whole(isa, whole, value, blocks);
     rest.iter().for_each(|word| put_bits(&[word & !(!0 << (n % WORD))], value, tail));
+}
+
+/// The same for a whole number of words.
+#[inline(always)]
+fn put_whole<W: Word>(isa: Isa, mask: &[u64], value: W, dst: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx512::of(isa) {
+        return avx512::put(p, mask, value, dst);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx2::of(isa) {
+        return avx2::put(p, mask, value, dst);
+    }
+    let _ = isa;
+    put_bits(mask, value, dst);
 }

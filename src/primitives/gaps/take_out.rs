@@ -5,7 +5,7 @@ use super::words::{MOST_WORDS, WORD, each_word_of_block, fill_word};
 use super::{avx2, avx512};
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::Level;
+use crate::exec::{Avx2, Avx512};
 use crate::primitives::equal;
 use crate::simd::word::Word;
 
@@ -23,29 +23,7 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
     assert!(can_take_out(size, words, src.len()) && dst.len() == src.len());
     let mask = &mut mask[..src.len() / (WORD * size)];
     // Bit b is set where block b has nothing but gaps.
-    let empty = match (isa.level(), size) {
-        // SAFETY: the processor has the level, as the consent says; there are as many bytes in whole blocks.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, 2) => unsafe { avx512::words16::take_out(words, value, src, mask, dst) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, 4) => unsafe { avx512::words32::take_out(words, value, src, mask, dst) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, _) => unsafe { avx512::words64::take_out(words, value, src, mask, dst) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, 2) => unsafe { avx2::take_out::<u16>(words, value, src, mask, dst) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, 4) => unsafe { avx2::take_out::<u32>(words, value, src, mask, dst) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) => unsafe { avx2::take_out::<u64>(words, value, src, mask, dst) },
-        (_, 2) => take_out_words::<u16>(isa, words, value, src, mask, dst),
-        (_, 4) => take_out_words::<u32>(isa, words, value, src, mask, dst),
-        _ => take_out_words::<u64>(isa, words, value, src, mask, dst),
-    };
+    let empty = of_blocks(isa, size, words, value, src, mask, dst);
     if empty == 0 {
         return true;
     }
@@ -60,6 +38,31 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
         }
     }
     true
+}
+
+/// Marks and fills block by block; bit b of what it returns is set where block b has nothing but gaps.
+fn of_blocks(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx512::of(isa) {
+        return match size {
+            2 => avx512::words16::take_out(p, words, value, src, mask, dst),
+            4 => avx512::words32::take_out(p, words, value, src, mask, dst),
+            _ => avx512::words64::take_out(p, words, value, src, mask, dst),
+        };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(p) = Avx2::of(isa) {
+        return match size {
+            2 => avx2::take_out::<u16>(p, words, value, src, mask, dst),
+            4 => avx2::take_out::<u32>(p, words, value, src, mask, dst),
+            _ => avx2::take_out::<u64>(p, words, value, src, mask, dst),
+        };
+    }
+    match size {
+        2 => take_out_words::<u16>(isa, words, value, src, mask, dst),
+        4 => take_out_words::<u32>(isa, words, value, src, mask, dst),
+        _ => take_out_words::<u64>(isa, words, value, src, mask, dst),
+    }
 }
 
 /// Fills `place` with one element.

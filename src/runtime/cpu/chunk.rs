@@ -12,8 +12,8 @@ use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::fpu;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::primitives::stream::{self, StreamingStores};
 use crate::primitives::{equal, gaps};
+use crate::simd::stream::{self, StreamingStores};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {

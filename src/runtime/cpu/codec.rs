@@ -3,7 +3,7 @@
 use super::watched::Span;
 use crate::container::{CodedChunk, Kind};
 use crate::error::Result;
-use crate::primitives::stream::StreamingStores;
+use crate::simd::stream::StreamingStores;
 
 /// Room that an encoder may use behind the end of a body while it writes.
 pub const SLACK: usize = 128;
@@ -37,7 +37,7 @@ pub trait ChunkCodec: Sync {
         false
     }
     /// Decodes a verified chunk into `out`, its bytes, and has what lies `ahead` fetched meanwhile. With `past_caches`
-    /// they are written as `primitives::stream` does.
+    /// they are written as `simd::stream` does.
     fn decode(
         &self,
         decoder: &mut Self::Decoder,

@@ -14,8 +14,8 @@ use crate::container::{IndexMut, Kind};
 use crate::error::{Result, fail};
 use crate::host::memory::{Scratch, filled};
 use crate::host::pool;
-use crate::primitives::stream;
-use crate::primitives::stream::StreamingStores;
+use crate::simd::stream;
+use crate::simd::stream::StreamingStores;
 
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as
 /// the slowest.
@@ -161,6 +161,7 @@ impl<C: ChunkCodec> Work<'_, C> {
     }
 
     /// Copies the placed unit `u`, which begins `scratch`, to its place, if there is one.
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn copy(&self, u: usize, scratch: &[u8]) {
         let Some(Unit { bytes, end, .. }) = self.units()[u] else { return };
         if end <= self.bodies.len {

@@ -13,7 +13,7 @@ use crate::container::{Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::pool;
-use crate::primitives::stream;
+use crate::simd::stream;
 
 /// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
 pub fn decompress<C: ChunkCodec>(
@@ -45,6 +45,7 @@ pub fn decompress<C: ChunkCodec>(
 }
 
 /// Verifies group `g` and decodes the chunks of it that are touched, if any is.
+#[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
 fn group<C: ChunkCodec>(
     decoder: &mut ChunkDecoder<C>,
     index: &Index,

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::reserve;
 use crate::host::pool;
-use crate::primitives::stream;
+use crate::simd::stream;
 
 /// Decodes elements from `first` on into `dst`.
 pub fn decompress<C: ChunkCodec>(
@@ -100,6 +100,7 @@ impl Restoration<'_> {
     }
 
     /// Decodes units of `chunks`, which are verified, until none is left.
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[CodedChunk]) -> Result<()> {
         while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
             // SAFETY: the chunks of a unit are the thread's that took it.
@@ -109,6 +110,7 @@ impl Restoration<'_> {
     }
 
     /// Verifies and decodes groups until none is left.
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn groups<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>) -> Result<()> {
         let Some(mut g) = self.take_group() else { return Ok(()) };
         verify(self.index, g)?;
@@ -135,6 +137,7 @@ impl Restoration<'_> {
     ///
     /// # Safety
     /// No other thread works on that chunk.
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     unsafe fn chunk<C: ChunkCodec>(
         &self,
         decoder: &mut ChunkDecoder<C>,

@@ -8,7 +8,7 @@ use crate::container::checksum;
 use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::Scratch;
-use crate::primitives::stream::{self, StreamingStores};
+use crate::simd::stream::{self, StreamingStores};
 
 /// Encodes every chunk; returns the bytes of all bodies.
 pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, bodies: &mut [u8]) -> Result<usize> {

@@ -27,6 +27,7 @@ pub struct Shared {
 }
 
 // SAFETY: `part` hands out disjoint ranges only (its contract), so threads never share a byte.
+#[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -40,6 +41,7 @@ impl Shared {
     /// # Safety
     /// Ranges that are alive at the same time must be disjoint, and the buffer must outlive them.
     #[allow(clippy::mut_from_ref)]
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [u8] {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: in range by the assertion; exclusive by the contract.

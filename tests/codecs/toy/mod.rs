@@ -1,6 +1,7 @@
 //! A codec for tests, in the bytes of `tests/codecs/toy/README.md`: tiles of up to four dimensions, wide entries, a
 //! section of its own. It is there to show that the library has nothing of SLEEK's outside SLEEK's folder.
 
+#[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
 
@@ -12,7 +13,7 @@ use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::{filled, reserve};
 use crate::params::{Bound, Mode, Params};
-use crate::primitives::stream::{self, StreamingStores};
+use crate::simd::stream::{self, StreamingStores};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 
 const ID: u8 = 255;

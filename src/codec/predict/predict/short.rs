@@ -3,13 +3,11 @@
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use std::sync::atomic::AtomicU32;
-
 use super::axes::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
 use crate::codec::predict::format::{GROUP, Grid, TILE_LOG2};
 use crate::codec::predict::shape::MARGIN;
 use crate::error::Result;
-use crate::host::memory::Aligned;
+use crate::host::memory::{Aligned, Zeros};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::rans::LANES;
 use crate::simd::Level;
@@ -19,15 +17,9 @@ use crate::simd::word::Word;
 
 /// Words of a tile, and of a row.
 const MOST: usize = 1 << TILE_LOG2;
-/// Neighbours where there are none. Nobody writes these, but as they might be written they take no room in the file.
+/// Neighbours where there are none.
 #[used]
-static ZEROS: [AtomicU32; MARGIN + MOST + MARGIN] = [const { AtomicU32::new(0) }; _];
-
-#[inline(always)]
-fn zeros() -> &'static [u32] {
-    // SAFETY: an AtomicU32 lies in memory as a u32 does, and these are never written.
-    unsafe { std::slice::from_raw_parts(ZEROS.as_ptr().cast(), ZEROS.len()) }
-}
+static ZEROS: Zeros<{ MARGIN + MOST + MARGIN }> = Zeros::new();
 
 /// The codes of short numbers of a tile, which stand behind a margin. They are differences along the axes that are
 /// chosen, or distances from what was subtracted; and whether any is other than 0.
@@ -86,9 +78,9 @@ impl<'a> Rows<'a> {
         let plane = lens[0] * lens[1];
         Rows {
             own: &short[own..],
-            y: if has_y { &short[own - lens[0]..] } else { zeros() },
-            z: if has_z { &short[own - plane..] } else { zeros() },
-            yz: if has_y && has_z { &short[own - plane - lens[0]..] } else { zeros() },
+            y: if has_y { &short[own - lens[0]..] } else { ZEROS.numbers() },
+            z: if has_z { &short[own - plane..] } else { ZEROS.numbers() },
+            yz: if has_y && has_z { &short[own - plane - lens[0]..] } else { ZEROS.numbers() },
             has: (has_y || has_z, has_z),
         }
     }

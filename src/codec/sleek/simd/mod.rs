@@ -82,10 +82,14 @@ macro_rules! by_functions {
     };
 }
 
+// Vectors of packed bits begin at any byte: a subchunk asks for its room once, not for that of each vector.
+#[allow(unsafe_code)]
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
+#[allow(unsafe_code)]
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[allow(unsafe_code)]
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod portable;
@@ -96,8 +100,8 @@ mod tests;
 
 use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
-use crate::primitives::stream::{self, Line, bytes};
 use crate::simd::Arithmetic;
+use crate::simd::stream::{self, Line, bytes};
 use crate::simd::word::Word;
 pub use shapes::{
     HIGHS, HIGHS_SLACK, MASK_BYTES, MaskBytes, Masks, READ_SLACK, Staged, Transposed, count_of, subchunk_of,
@@ -177,7 +181,7 @@ pub trait SimdLevel: Arithmetic + Copy {
         portable::compress(masks, flags, out);
     }
 
-    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all
+    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `simd::stream` does; to be called for all
     /// subchunks in their order. `last` is of use from one to the next.
     #[inline(always)]
     fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {

@@ -1,7 +1,7 @@
 //! What the loops take and give: masks, lists of exceptions, transposed rows, and how far they may touch memory.
 
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
-use crate::primitives::stream::{self, Line};
+use crate::simd::stream::{self, Line};
 
 /// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two
 /// vectors of high parts, as wide as lanes.

@@ -280,6 +280,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// Rows that are predicted alike.
     #[inline(always)]
+    #[expect(unsafe_code, reason = "a row asks for its room once, not each vector")]
     fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
         debug_assert!(Self::are_there::<NEW>(level, rows));
         let (l, rough) = (self.l, self.rule.rough);
@@ -487,6 +488,7 @@ impl<L: Lanes> Nodes<'_, L> {
 
     /// 16 times what coarse nodes of a row make of the new ones between them; `numbers` are those from `first` on.
     #[inline(always)]
+    #[expect(unsafe_code, reason = "a row asks for its room once, not each vector")]
     fn along_x(&self, numbers: &[u32], first: usize) -> L::V {
         let (l, rough) = (self.l, self.rough);
         // SAFETY: the pass holds the rows of coarse nodes, one before them and a vector from the second one behind.
@@ -509,6 +511,7 @@ impl<L: Lanes> Nodes<'_, L> {
 
     /// 16 times what the nodes of four rows make; `numbers` are those from `first` on.
     #[inline(always)]
+    #[expect(unsafe_code, reason = "a row asks for its room once, not each vector")]
     fn across(&self, numbers: &[u32], rows: &Across, shift: usize, first: usize) -> L::V {
         let l = self.l;
         // SAFETY: the pass holds as many numbers from where each of these rows begins.

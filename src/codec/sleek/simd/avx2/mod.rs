@@ -15,7 +15,7 @@ use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
-use crate::primitives::stream::Line;
+use crate::simd::stream::Line;
 use choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
 use pack::{pack_u32, pack_u64};
 use stream::{prefetchw, stream_subchunk};

@@ -7,7 +7,7 @@ use super::vec::{load, store};
 use crate::codec::sleek::constants::SUBCHUNK_BYTES;
 use crate::codec::sleek::simd::Staged;
 use crate::exec::Avx2;
-use crate::primitives::stream::{self, Line, bytes};
+use crate::simd::stream::{self, Line, bytes};
 
 /// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds
 /// its line waits for nothing. All processors with AVX2 know the instruction.
