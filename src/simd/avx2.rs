@@ -1,10 +1,14 @@
 //! AVX2: four registers have a number for each lane. Words go to states and come from them by a permutation for each
 //! set of eight states.
 
+pub mod lanes;
+mod of_words;
+
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
 use super::word::Word;
+use super::words;
 use crate::exec::Avx2;
 use crate::host::memory::Integer;
 
@@ -352,25 +356,16 @@ impl Simd<REGISTERS> for Avx2 {
             if W::BITS == 32 {
                 for i in 0..2 {
                     let at = words.as_mut_ptr().add(8 * i);
-                    let v = _mm256_loadu_si256(at.cast());
-                    let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
-                    let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
-                    let low = _mm256_permute2x128_si256::<0x08>(v, v);
-                    let v = _mm256_add_epi32(v, _mm256_shuffle_epi32::<0xFF>(low));
-                    _mm256_storeu_si256(at.cast(), _mm256_add_epi32(v, *carry));
-                    *carry = _mm256_add_epi32(*carry, _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7)));
+                    let sums = words::Words::<u32>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
+                    _mm256_storeu_si256(at.cast(), sums);
                 }
                 return;
             }
             assert!(W::BITS == 64);
             for i in 0..4 {
                 let at = words.as_mut_ptr().add(4 * i);
-                let v = _mm256_loadu_si256(at.cast());
-                let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
-                let low = _mm256_permute2x128_si256::<0x08>(v, v);
-                let v = _mm256_add_epi64(v, _mm256_shuffle_epi32::<0xEE>(low));
-                _mm256_storeu_si256(at.cast(), _mm256_add_epi64(v, *carry));
-                *carry = _mm256_add_epi64(*carry, _mm256_permute4x64_epi64::<0xFF>(v));
+                let sums = words::Words::<u64>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
+                _mm256_storeu_si256(at.cast(), sums);
             }
         }
     }

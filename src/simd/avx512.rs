@@ -1,10 +1,14 @@
 //! AVX-512 with VBMI2 and VNNI: two registers have a number for each lane.
 
+pub mod lanes;
+mod of_words;
+
 use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
 use super::word::Word;
+use super::words;
 use crate::exec::Avx512;
 use crate::host::memory::Integer;
 
@@ -425,31 +429,21 @@ impl Simd<REGISTERS> for Avx512 {
         true
     }
 
-    // The carry waits for one addition a register, not for the register's own sums.
     #[inline(always)]
     fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut __m512i) {
         // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
         unsafe {
-            let zero = _mm512_setzero_si512();
             if W::BITS == 32 {
                 let v = _mm512_loadu_si512(words.as_ptr().cast());
-                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
-                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
-                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
-                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
-                _mm512_storeu_si512(words.as_mut_ptr().cast(), _mm512_add_epi32(v, *carry));
-                *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v));
+                let sums = words::Words::<u32>::running_sums(self, v, carry);
+                _mm512_storeu_si512(words.as_mut_ptr().cast(), sums);
                 return;
             }
             assert!(W::BITS == 64);
             for i in 0..2 {
                 let at = words.as_mut_ptr().add(8 * i);
-                let v = _mm512_loadu_si512(at.cast());
-                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
-                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
-                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
-                _mm512_storeu_si512(at.cast(), _mm512_add_epi64(v, *carry));
-                *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), v));
+                let sums = words::Words::<u64>::running_sums(self, _mm512_loadu_si512(at.cast()), carry);
+                _mm512_storeu_si512(at.cast(), sums);
             }
         }
     }

@@ -91,10 +91,10 @@ pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod stream;
-#[cfg(target_arch = "aarch64")]
-pub mod sums;
 pub mod vec;
 pub mod word;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod words;
 
 #[cfg(target_arch = "aarch64")]
 use crate::exec::Neon;

@@ -12,8 +12,8 @@ use std::arch::aarch64::*;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, listed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::exec::Neon;
-use crate::simd::sums::{sums16, sums32, sums64};
 use crate::simd::word::Word;
+use crate::simd::words::{self, sums_before, undo_differences};
 
 /// Constants of unpacking eight values of n bits, vector by vector (V of them with L lanes): where each vector's bytes
 /// begin, the bytes that each lane takes of them, and minus the first bit there, which is a shift to the right.
@@ -181,84 +181,6 @@ fn pack<W: Word, const S: usize>(codes: &[W; S], n: u32, out: &mut [u8]) {
     }
 }
 
-/// What the codes of a vector stand for.
-macro_rules! unzigzag {
-    ($v:ident, $and:ident, $xor:ident, $shr:ident, $neg:ident, $dup:ident, $signed:ident, $unsigned:ident) => {{
-        let v = $v;
-        $xor($shr::<1>(v), $unsigned($neg($signed($and(v, $dup(1))))))
-    }};
-}
-
-macro_rules! zigzag_delta_decode {
-    (
-        $name:ident, $w:ty, $lanes:literal, $load:ident, $store:ident, $dup:ident, $sums:ident, $or:ident,
-        $add:ident, $unzigzag:tt
-    ) => {
-        /// See `Simd::zigzag_delta_decode` and, from 0 on, `Simd::try_zigzag_delta_decode`.
-        #[inline(always)]
-        fn $name<const S: usize>(start: $w, second_difference: bool, codes: &mut [$w; S]) -> bool {
-            const { assert!(S.is_multiple_of($lanes)) };
-            // SAFETY: every processor of this architecture has NEON; each access is to a vector's codes.
-            unsafe {
-                let limit = $dup(1 << (<$w>::BITS - 2));
-                let (mut slope, mut carry, mut beyond) = ($dup(0), $dup(start), $dup(0));
-                for codes in codes.as_chunks_mut::<$lanes>().0 {
-                    let v = $load(codes.as_ptr());
-                    let mut v = zigzag_delta_decode!(@ v, $unzigzag);
-                    if second_difference {
-                        v = $sums(v, &mut slope);
-                        beyond = $or(beyond, $add(v, limit));
-                    }
-                    v = $sums(v, &mut carry);
-                    beyond = $or(beyond, $add(v, limit));
-                    $store(codes.as_mut_ptr(), v);
-                }
-                let mut any = [0; $lanes];
-                $store(any.as_mut_ptr(), beyond);
-                any.iter().fold(0, |a, b| a | b) >> (<$w>::BITS - 1) == 0
-            }
-        }
-    };
-    (@ $v:ident, ($($part:ident),*)) => { unzigzag!($v, $($part),*) };
-}
-
-zigzag_delta_decode!(
-    decode16,
-    u16,
-    8,
-    vld1q_u16,
-    vst1q_u16,
-    vdupq_n_u16,
-    sums16,
-    vorrq_u16,
-    vaddq_u16,
-    (vandq_u16, veorq_u16, vshrq_n_u16, vnegq_s16, vdupq_n_u16, vreinterpretq_s16_u16, vreinterpretq_u16_s16)
-);
-zigzag_delta_decode!(
-    decode32,
-    u32,
-    4,
-    vld1q_u32,
-    vst1q_u32,
-    vdupq_n_u32,
-    sums32,
-    vorrq_u32,
-    vaddq_u32,
-    (vandq_u32, veorq_u32, vshrq_n_u32, vnegq_s32, vdupq_n_u32, vreinterpretq_s32_u32, vreinterpretq_u32_s32)
-);
-zigzag_delta_decode!(
-    decode64,
-    u64,
-    2,
-    vld1q_u64,
-    vst1q_u64,
-    vdupq_n_u64,
-    sums64,
-    vorrq_u64,
-    vaddq_u64,
-    (vandq_u64, veorq_u64, vshrq_n_u64, vnegq_s64, vdupq_n_u64, vreinterpretq_s64_u64, vreinterpretq_u64_s64)
-);
-
 /// A bit for each of 64 bytes: whether it is all ones; the others are zero.
 #[inline(always)]
 fn mask_of(bytes: [uint8x16_t; 4]) -> u64 {
@@ -409,6 +331,11 @@ impl SimdLevel for Neon {
     }
 
     #[inline(always)]
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        sums_before(self, numbers, start)
+    }
+
+    #[inline(always)]
     fn flags(self, masks: &Masks) -> u32 {
         const { assert!(size_of::<Masks>() == 32) };
         // SAFETY: every processor of this architecture has NEON; the masks are two vectors.
@@ -459,8 +386,7 @@ fn next_eight(list: &[u8]) -> u64 {
 
 macro_rules! simd {
     (
-        $w:ty, $s:tt, $bits:literal, $unpack:ident, $narrow:literal, $vectors:literal, $store:ident, $decode:ident,
-        $exceptions:ident
+        $w:ty, $s:tt, $bits:literal, $unpack:ident, $narrow:literal, $vectors:literal, $store:ident, $exceptions:ident
     ) => {
         #[inline(always)]
         fn pack(self, codes: &[$w; $s], n: u32, out: &mut [u8]) {
@@ -496,12 +422,17 @@ macro_rules! simd {
 
         #[inline(always)]
         fn zigzag_delta_decode(self, start: $w, second_difference: bool, codes: &mut [$w; $s]) {
-            $decode(start, second_difference, codes);
+            undo_differences::<$w, _, false>(self, start, second_difference, codes);
         }
 
         #[inline(always)]
         fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [$w; $s]) -> bool {
-            $decode(0, second_difference, codes)
+            undo_differences::<$w, _, true>(self, 0, second_difference, codes)
+        }
+
+        #[inline(always)]
+        fn width(self, codes: &[$w; $s]) -> u32 {
+            words::width(self, codes)
         }
 
         #[inline(always)]
@@ -512,7 +443,7 @@ macro_rules! simd {
 }
 
 impl<const S: usize> Simd<u16, S> for Neon {
-    simd!(u16, S, 16, unpack16, 10, 1, vst1q_u16, decode16, exceptions16);
+    simd!(u16, S, 16, unpack16, 10, 1, vst1q_u16, exceptions16);
 
     #[inline(always)]
     fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
@@ -527,7 +458,7 @@ impl<const S: usize> Simd<u16, S> for Neon {
 }
 
 impl Simd<u32, 128> for Neon {
-    simd!(u32, 128, 32, unpack32, 25, 2, vst1q_u32, decode32, exceptions32);
+    simd!(u32, 128, 32, unpack32, 25, 2, vst1q_u32, exceptions32);
 
     #[inline(always)]
     fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
@@ -545,7 +476,7 @@ impl Simd<u32, 128> for Neon {
 }
 
 impl Simd<u64, 64> for Neon {
-    simd!(u64, 64, 64, unpack64, 57, 4, vst1q_u64, decode64, exceptions64);
+    simd!(u64, 64, 64, unpack64, 57, 4, vst1q_u64, exceptions64);
 }
 
 impl<const S: usize> Simd<u8, S> for Neon {}

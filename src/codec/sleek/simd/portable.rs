@@ -128,14 +128,6 @@ pub fn width<W: Word, const S: usize>(codes: &[W; S]) -> u32 {
     codes.iter().fold(W::ZERO, |a, c| a | *c).width()
 }
 
-/// The width of the largest of the 16-bit codes that lie in `fours`, four in each word.
-#[inline(always)]
-pub fn width16(fours: &[u64]) -> u32 {
-    let any = fours.iter().fold(0, |a, b| a | b);
-    let any = any | any >> 32;
-    u16::BITS - ((any | any >> 16) as u16).leading_zeros()
-}
-
 /// See `Simd::widths`.
 #[inline(always)]
 pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {

@@ -6,10 +6,10 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{Lanes, load, store};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::codec::sleek::simd::{HIGHS, Masks, Transposed, listed};
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{Lanes, load, store};
 
 /// See `listed`.
 pub static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());
@@ -210,21 +210,6 @@ macro_rules! choose {
             const LANES: usize = 256 / BITS as usize;
             /// Values that a vector of samples stands for.
             const REACH: usize = SAMPLE * LANES;
-
-            /// See `Simd::width`.
-            #[inline(always)]
-            pub fn width(_: Avx2, codes: &[$w; $s]) -> u32 {
-                let mut any = [0 as $w; LANES];
-                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
-                unsafe {
-                    let mut all = load(codes.as_ptr());
-                    for i in 1..$s / LANES {
-                        all = _mm256_or_si256(all, load(codes.as_ptr().add(i * LANES)));
-                    }
-                    store(any.as_mut_ptr(), all);
-                }
-                BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
-            }
 
             /// The widths of the sampled codes.
             #[inline(always)]

@@ -7,10 +7,11 @@
 use std::arch::x86_64::*;
 
 use super::choose::{LISTED, PLACES};
-use super::vec::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
+use super::strings::{NARROW, fours, pack_narrow, put_strings, string_shift};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
 use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{Lanes, load, load_halves, store};
 
 const LANES: usize = 16;
 
@@ -113,83 +114,6 @@ pub fn pack(_: Avx2, codes: &[u16], n: u32, out: &mut [u8]) {
             put_strings::<0>(strings, before, string_shift(4 * n), 4 * n, out.add(2 * n as usize * i));
         }
     }
-}
-
-/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums16(v: __m256i, carry: &mut __m256i) -> __m256i {
-    const FOURTH: Lanes<u8, 32> = last_of_half(4);
-    const EIGHTH: Lanes<u8, 32> = last_of_half(8);
-    // SAFETY: as the caller promises.
-    unsafe {
-        let v = _mm256_add_epi16(v, _mm256_slli_epi64::<16>(v));
-        let v = _mm256_add_epi16(v, _mm256_slli_epi64::<32>(v));
-        let v = _mm256_add_epi16(v, _mm256_shuffle_epi8(v, FOURTH.load(0)));
-        // The sum of each half; that of the lower one belongs to the upper one as well.
-        let own = _mm256_shuffle_epi8(v, EIGHTH.load(0));
-        let other = _mm256_permute4x64_epi64::<0b01_00_11_10>(own);
-        let before = _mm256_blend_epi32::<0b1111_0000>(*carry, _mm256_add_epi16(*carry, other));
-        // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm256_add_epi16(*carry, _mm256_add_epi16(own, other));
-        _mm256_add_epi16(v, before)
-    }
-}
-
-/// For a shuffle: in each half its `lane`th lane of 16 bits, counted from 1, for all lanes behind it, or for all if it
-/// is the last; zeros for the others.
-const fn last_of_half(lane: usize) -> Lanes<u8, 32> {
-    let mut from = [0x80; 32];
-    let mut i = 0;
-    while i < LANES {
-        if lane == 8 || i % 8 >= lane {
-            from[2 * i] = 2 * (lane - 1) as u8;
-            from[2 * i + 1] = 2 * (lane - 1) as u8 + 1;
-        }
-        i += 1;
-    }
-    Lanes(from)
-}
-
-/// See `Simd::zigzag_delta_decode` and, from 0 on, `Simd::try_zigzag_delta_decode`.
-#[inline(always)]
-pub fn zigzag_delta_decode<const S: usize>(_: Avx2, start: u16, second_difference: bool, codes: &mut [u16; S]) -> bool {
-    // SAFETY: the processor has the level, as the token says; each access is to `LANES` of the codes.
-    unsafe {
-        let (zero, one, limit) = (_mm256_setzero_si256(), _mm256_set1_epi16(1), _mm256_set1_epi16(1 << 14));
-        let (mut slope, mut carry, mut beyond) = (zero, _mm256_set1_epi16(start as i16), zero);
-        for i in 0..S / LANES {
-            let at = codes.as_mut_ptr().add(LANES * i);
-            let v = load(at);
-            let sign = _mm256_sub_epi16(zero, _mm256_and_si256(v, one));
-            let mut v = _mm256_xor_si256(_mm256_srli_epi16::<1>(v), sign);
-            if second_difference {
-                v = sums16(v, &mut slope);
-                beyond = _mm256_or_si256(beyond, _mm256_add_epi16(v, limit));
-            }
-            let v = sums16(v, &mut carry);
-            beyond = _mm256_or_si256(beyond, _mm256_add_epi16(v, limit));
-            store(at, v);
-        }
-        _mm256_movemask_epi8(_mm256_srai_epi16::<15>(beyond)) == 0
-    }
-}
-
-/// See `Simd::width`.
-#[inline(always)]
-pub fn width<const S: usize>(_: Avx2, codes: &[u16; S]) -> u32 {
-    let mut any = [0u64; 4];
-    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
-    unsafe {
-        let mut all = load(codes.as_ptr());
-        for i in 1..S / LANES {
-            all = _mm256_or_si256(all, load(codes.as_ptr().add(i * LANES)));
-        }
-        store(any.as_mut_ptr(), all);
-    }
-    portable::width16(&any)
 }
 
 /// The widths of each fourth of 32 codes, in lanes of 32 bits: the exponents of their floating-point values.

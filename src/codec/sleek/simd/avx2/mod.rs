@@ -5,8 +5,8 @@ mod ends;
 mod lanes16;
 mod pack;
 pub(super) mod stream;
+mod strings;
 mod unpack;
-mod vec;
 mod warp_tile;
 
 use std::arch::x86_64::*;
@@ -15,12 +15,13 @@ use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{load, low_halves, store};
 use crate::simd::stream::Line;
+use crate::simd::words::{self, sums_before, undo_differences};
 use choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
 use pack::{pack_u32, pack_u64};
 use stream::{prefetchw, stream_subchunk};
 use unpack::{unpack32, unpack64};
-use vec::{load, low_halves, store};
 
 /// Adds parts to the codes of a vector at `to`: to each lane of 32 bits that of the vector at `parts` that `places`
 /// tells, or nothing.
@@ -35,43 +36,6 @@ unsafe fn add_parts<T>(to: *mut T, parts: *const T, places: &[u8; 8]) {
         let next = _mm256_permutevar8x32_epi32(load(parts), places);
         let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
         store(to, _mm256_or_si256(load(to), next));
-    }
-}
-
-/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums32(v: __m256i, carry: &mut __m256i) -> __m256i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
-        let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
-        // To the upper half the sum of the lower one.
-        let lower = _mm256_shuffle_epi32::<0xff>(_mm256_permute2x128_si256::<0x08>(v, v));
-        let v = _mm256_add_epi32(v, lower);
-        let sums = _mm256_add_epi32(v, *carry);
-        // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm256_add_epi32(*carry, _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7)));
-        sums
-    }
-}
-
-/// The same for lanes of 64 bits.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums64(v: __m256i, carry: &mut __m256i) -> __m256i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
-        let lower = _mm256_shuffle_epi32::<0b11_10_11_10>(_mm256_permute2x128_si256::<0x08>(v, v));
-        let v = _mm256_add_epi64(v, lower);
-        let sums = _mm256_add_epi64(v, *carry);
-        *carry = _mm256_add_epi64(*carry, _mm256_permute4x64_epi64::<0xff>(v));
-        sums
     }
 }
 
@@ -124,6 +88,11 @@ impl SimdLevel for Avx2 {
             store(all.as_mut_ptr(), _mm256_and_si256(found, there));
         }
         all
+    }
+
+    #[inline(always)]
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        sums_before(self, numbers, start)
     }
 
     #[inline(always)]
@@ -182,7 +151,7 @@ impl Simd<u32, 128> for Avx2 {
         ends = ends::ends32;
         pack = pack_u32::<128>;
         totals = warp_tile::totals32;
-        width = lanes32::width;
+        width = words::width;
         extract_exceptions = lanes32::extract_exceptions;
         pack_highs = pack_u32::<MAX_EXCEPTIONS>;
     }
@@ -216,21 +185,7 @@ impl Simd<u32, 128> for Avx2 {
 
     #[inline(always)]
     fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
-        // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
-        unsafe {
-            let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi32(1));
-            let (mut slope, mut carry) = (zero, _mm256_set1_epi32(start as i32));
-            for i in 0..16 {
-                let at = codes.as_mut_ptr().add(8 * i);
-                let v = load(at);
-                let sign = _mm256_sub_epi32(zero, _mm256_and_si256(v, one));
-                let mut v = _mm256_xor_si256(_mm256_srli_epi32::<1>(v), sign);
-                if second_difference {
-                    v = sums32(v, &mut slope);
-                }
-                store(at, sums32(v, &mut carry));
-            }
-        }
+        undo_differences::<u32, _, false>(self, start, second_difference, codes);
     }
 
     #[inline(always)]
@@ -276,7 +231,7 @@ impl Simd<u64, 64> for Avx2 {
         ends = ends::ends64;
         pack = pack_u64::<64>;
         totals = warp_tile::totals64;
-        width = lanes64::width;
+        width = words::width;
         extract_exceptions = lanes64::extract_exceptions;
         pack_highs = pack_u64::<MAX_EXCEPTIONS>;
     }
@@ -318,21 +273,7 @@ impl Simd<u64, 64> for Avx2 {
 
     #[inline(always)]
     fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
-        // SAFETY: the processor has the level, as the token says; each access is to 4 of the codes.
-        unsafe {
-            let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi64x(1));
-            let (mut slope, mut carry) = (zero, _mm256_set1_epi64x(start as i64));
-            for i in 0..16 {
-                let at = codes.as_mut_ptr().add(4 * i);
-                let v = load(at);
-                let sign = _mm256_sub_epi64(zero, _mm256_and_si256(v, one));
-                let mut v = _mm256_xor_si256(_mm256_srli_epi64::<1>(v), sign);
-                if second_difference {
-                    v = sums64(v, &mut slope);
-                }
-                store(at, sums64(v, &mut carry));
-            }
-        }
+        undo_differences::<u64, _, false>(self, start, second_difference, codes);
     }
 
     #[inline(always)]
@@ -378,7 +319,7 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
         pack = lanes16::pack;
         unpack = lanes16::unpack;
         totals = warp_tile::totals16;
-        width = lanes16::width;
+        width = words::width;
         widths = lanes16::widths;
         extract_exceptions = lanes16::extract_exceptions;
         pack_highs = lanes16::pack;
@@ -387,12 +328,12 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
 
     #[inline(always)]
     fn zigzag_delta_decode(self, start: u16, second_difference: bool, codes: &mut [u16; S]) {
-        lanes16::zigzag_delta_decode(self, start, second_difference, codes);
+        undo_differences::<u16, _, false>(self, start, second_difference, codes);
     }
 
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::zigzag_delta_decode(self, 0, second_difference, codes)
+        undo_differences::<u16, _, true>(self, 0, second_difference, codes)
     }
 }
 

@@ -5,9 +5,10 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{NARROW, UNPACK64, load, load_halves, low_halves, pack_narrow, put_strings, string_shift};
+use super::strings::{NARROW, UNPACK64, pack_narrow, put_strings, string_shift};
 use crate::codec::sleek::simd::room;
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{load, load_halves, low_halves};
 
 /// Packs the values in `first` (0 … 3 and 8 … 11) and `second` (4 … 7 and 12 … 15), of which the low `n` bits count.
 ///

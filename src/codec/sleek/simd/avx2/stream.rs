@@ -3,10 +3,10 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::vec::{load, store};
 use crate::codec::sleek::constants::SUBCHUNK_BYTES;
 use crate::codec::sleek::simd::Staged;
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{load, store};
 use crate::simd::stream::{self, Line, bytes};
 
 /// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds

@@ -5,7 +5,8 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{UNPACK32, UNPACK64, load_halves};
+use super::strings::{UNPACK32, UNPACK64};
+use crate::simd::avx2::lanes::load_halves;
 
 /// The eight values of `n` bits that are packed at `packed`; `WIDE` where n > 25.
 ///

@@ -6,9 +6,9 @@
 use std::arch::x86_64::*;
 
 use super::choose::{width32, width64};
-use super::vec::{Lanes, load, load_halves};
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
 use crate::exec::Avx2;
+use crate::simd::avx2::lanes::{Lanes, load, load_halves};
 
 const _: () = assert!(MODE_SAMPLE == 32 && WARP_TILE == 8, "how samples are loaded");
 

@@ -3,10 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{Lanes, right32, right64};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
 use crate::codec::sleek::simd::{HIGHS, Masks, count_of};
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::{Lanes, right32, right64};
 
 /// Of the 64-bit lanes of two vectors, taken in pairs, the second pair of each two.
 const SECOND_PAIRS: Lanes<u64, 8> = Lanes([2, 3, 6, 7, 10, 11, 14, 15]);
@@ -50,20 +50,6 @@ macro_rules! choose {
             const LANES: usize = 512 / BITS as usize;
             /// Values that a vector of samples stands for.
             const REACH: usize = SAMPLE * LANES;
-
-            /// See `Simd::width`.
-            #[inline(always)]
-            pub fn width(_: Avx512, codes: &[$w; $s]) -> u32 {
-                let mut any = [0 as $w; LANES];
-                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
-                unsafe {
-                    let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
-                    let four =
-                        |i| _mm512_or_si512(_mm512_or_si512(v(i), v(i + 1)), _mm512_or_si512(v(i + 2), v(i + 3)));
-                    _mm512_storeu_si512(any.as_mut_ptr().cast(), _mm512_or_si512(four(0), four(4)));
-                }
-                BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
-            }
 
             /// See `Simd::widths`.
             #[inline(always)]

@@ -4,10 +4,10 @@
 use std::arch::x86_64::*;
 
 use super::unpack::{unpack32, unpack64};
-use super::vec::{left32, left64};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
 use crate::codec::sleek::simd::{Masks, count_of, portable, room};
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::{left32, left64};
 
 /// Numbers from 0 on, of which 64 from any exception on are looked up.
 pub static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {

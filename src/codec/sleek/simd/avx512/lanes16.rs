@@ -4,8 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::unpack::{Unpack, unpack_table};
-use super::vec::Lanes;
-use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
 use crate::codec::sleek::simd::{HIGHS, Masks, count_of, portable, room};
 use crate::exec::Avx512;
 use crate::simd::avx512::opaque;
@@ -43,122 +42,6 @@ pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u16
             _mm512_storeu_si512(codes.as_mut_ptr().add(LANES * i).cast(), v);
         }
     }
-}
-
-/// Zigzag undone.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn unzigzag16(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
-        // turned.
-        let turned = opaque(_mm512_shrdi_epi16::<1>(v, v));
-        let rest = _mm512_set1_epi16(i16::MAX);
-        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
-    }
-}
-
-/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of
-/// the second half.
-const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
-    let mut from = [0; 64];
-    let mut lane = 0;
-    while lane < LANES {
-        let last = lane / reach * reach + reach / 2 - 1;
-        from[2 * lane] = 2 * last as u8;
-        from[2 * lane + 1] = 2 * last as u8 + 1;
-        lane += 1;
-    }
-    Lanes(from)
-}
-
-/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the
-/// bytes of these.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        // The compiler would make two instructions of the masked one if it knew the lanes.
-        let from = opaque(const { &last_of_halves(REACH) }.load());
-        _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
-    }
-}
-
-/// Running sums of 16-bit lanes, behind the sum `carry` in all lanes, which goes on.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let v = _mm512_add_epi16(v, _mm512_slli_epi32::<16>(v));
-        let v = add_halves::<4, 0xf0f0_f0f0_f0f0_f0f0>(v);
-        let v = add_halves::<8, 0xff00_ff00_ff00_ff00>(v);
-        let v = add_halves::<16, 0xffff_0000_ffff_0000>(v);
-        let v = add_halves::<32, 0xffff_ffff_0000_0000>(v);
-        let sums = _mm512_add_epi16(v, *carry);
-        *carry = _mm512_add_epi16(*carry, _mm512_permutexvar_epi8(const { &last_of_halves(64) }.load(), v));
-        sums
-    }
-}
-
-/// See `SimdLevel::running_sums`.
-#[inline(always)]
-pub fn running_sums(_: Avx512, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
-    const { assert!(SUBCHUNKS == LANES) };
-    let mut sums = [0; SUBCHUNKS];
-    // SAFETY: the processor has the level, as the token says; `numbers` and `sums` have as many bytes as a vector.
-    unsafe {
-        let v = _mm512_loadu_si512(numbers.as_ptr().cast());
-        let up_to = sums16(v, &mut _mm512_set1_epi16(start as i16));
-        _mm512_storeu_si512(sums.as_mut_ptr().cast(), _mm512_sub_epi16(up_to, v));
-    }
-    sums
-}
-
-/// See `Simd::try_zigzag_delta_decode`.
-#[inline(always)]
-pub fn try_zigzag_delta_decode<const S: usize>(_: Avx512, second_difference: bool, codes: &mut [u16; S]) -> bool {
-    // SAFETY: the processor has the level, as the token says; each access is to 32 of the codes.
-    unsafe {
-        let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
-        let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-        for i in 0..S / LANES {
-            let at = codes.as_mut_ptr().add(LANES * i).cast();
-            let mut v = unzigzag16(_mm512_loadu_si512(at));
-            if second_difference {
-                v = sums16(v, &mut slope);
-                beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
-            }
-            let v = sums16(v, &mut carry);
-            beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
-            _mm512_storeu_si512(at, v);
-        }
-        _mm512_movepi16_mask(beyond) == 0
-    }
-}
-
-/// See `Simd::width`.
-#[inline(always)]
-pub fn width<const S: usize>(_: Avx512, codes: &[u16; S]) -> u32 {
-    const { assert!(S.is_multiple_of(LANES)) };
-    let mut any = [0u64; 8];
-    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
-    unsafe {
-        let mut all = _mm512_setzero_si512();
-        for i in 0..S / LANES {
-            all = _mm512_or_si512(all, _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast()));
-        }
-        _mm512_storeu_si512(any.as_mut_ptr().cast(), all);
-    }
-    portable::width16(&any)
 }
 
 /// See `Simd::widths`.

@@ -7,10 +7,10 @@
 use std::arch::x86_64::*;
 
 use super::exceptions::ASCENDING;
-use super::vec::Lanes;
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
 use crate::codec::sleek::simd::{Masks, count_of, portable, room};
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::Lanes;
 
 const LANES: usize = 64;
 

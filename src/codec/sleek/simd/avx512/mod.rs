@@ -1,5 +1,4 @@
-//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and
-//! 64 bits.
+//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share.
 
 mod choose;
 mod ends;
@@ -8,7 +7,6 @@ mod lanes16;
 mod lanes8;
 mod pack;
 mod unpack;
-mod vec;
 mod warp_tile;
 
 use std::arch::x86_64::*;
@@ -19,81 +17,11 @@ use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx512;
-use crate::simd::avx512::opaque;
 use crate::simd::stream::{self, Line, bytes};
+use crate::simd::words::{self, sums_before, undo_differences};
 use choose::{lanes32, lanes64};
 use pack::{pack_u8, pack_u16, pack_u32, pack_u64};
 use unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
-
-/// Zigzag undone.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn unzigzag32(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
-        // turned.
-        let turned = opaque(_mm512_ror_epi32::<1>(v));
-        let rest = _mm512_set1_epi32(i32::MAX);
-        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
-    }
-}
-
-/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let zero = _mm512_setzero_si512();
-        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
-        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
-        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
-        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
-        let sums = _mm512_add_epi32(v, *carry);
-        // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
-        sums
-    }
-}
-
-/// Zigzag undone.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn unzigzag64(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
-        // turned.
-        let turned = opaque(_mm512_ror_epi64::<1>(v));
-        let rest = _mm512_set1_epi64(i64::MAX);
-        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
-    }
-}
-
-/// The same for lanes of 64 bits.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let zero = _mm512_setzero_si512();
-        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
-        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
-        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
-        let sums = _mm512_add_epi64(v, *carry);
-        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
-        sums
-    }
-}
 
 /// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last`
 /// are the last 64 bytes of the one before.
@@ -184,7 +112,7 @@ impl SimdLevel for Avx512 {
 
     #[inline(always)]
     fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
-        lanes16::running_sums(self, numbers, start)
+        sums_before(self, numbers, start)
     }
 
     #[inline(always)]
@@ -231,7 +159,7 @@ impl Simd<u32, 128> for Avx512 {
         totals = warp_tile::totals32;
         pack = pack_u32::<8>;
         unpack = unpack_u32;
-        width = lanes32::width;
+        width = words::width;
         widths = lanes32::widths;
         extract_exceptions = lanes32::extract_exceptions;
         pack_highs = pack_u32::<{ MAX_EXCEPTIONS / 16 }>;
@@ -253,18 +181,7 @@ impl Simd<u32, 128> for Avx512 {
 
     #[inline(always)]
     fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
-        // SAFETY: the processor has the level, as the token says; each access is to 16 of the codes.
-        unsafe {
-            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
-            for i in 0..8 {
-                let at = codes.as_mut_ptr().add(16 * i).cast();
-                let mut v = unzigzag32(_mm512_loadu_si512(at));
-                if second_difference {
-                    v = sums32(v, &mut slope);
-                }
-                _mm512_storeu_si512(at, sums32(v, &mut carry));
-            }
-        }
+        undo_differences::<u32, _, false>(self, start, second_difference, codes);
     }
 }
 
@@ -275,7 +192,7 @@ impl Simd<u64, 64> for Avx512 {
         totals = warp_tile::totals64;
         pack = pack_u64::<8>;
         unpack = unpack_u64;
-        width = lanes64::width;
+        width = words::width;
         widths = lanes64::widths;
         extract_exceptions = lanes64::extract_exceptions;
         pack_highs = pack_u64::<{ MAX_EXCEPTIONS / 8 }>;
@@ -297,18 +214,7 @@ impl Simd<u64, 64> for Avx512 {
 
     #[inline(always)]
     fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
-        // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
-        unsafe {
-            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
-            for i in 0..8 {
-                let at = codes.as_mut_ptr().add(8 * i).cast();
-                let mut v = unzigzag64(_mm512_loadu_si512(at));
-                if second_difference {
-                    v = sums64(v, &mut slope);
-                }
-                _mm512_storeu_si512(at, sums64(v, &mut carry));
-            }
-        }
+        undo_differences::<u64, _, false>(self, start, second_difference, codes);
     }
 }
 
@@ -319,12 +225,16 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
         totals = warp_tile::totals16;
         pack = pack_u16;
         unpack = lanes16::unpack;
-        try_zigzag_delta_decode = lanes16::try_zigzag_delta_decode;
         apply_exceptions = lanes16::apply_exceptions;
-        width = lanes16::width;
+        width = words::width;
         widths = lanes16::widths;
         extract_exceptions = lanes16::extract_exceptions;
         pack_highs = pack_u16;
+    }
+
+    #[inline(always)]
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        undo_differences::<u16, _, true>(self, 0, second_difference, codes)
     }
 }
 

@@ -8,9 +8,9 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{Lanes, left32, left64, right32, right64};
 use crate::codec::sleek::simd::room;
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::{Lanes, left32, left64, right32, right64};
 
 /// Of two vectors the low halves of the 64-bit lanes.
 const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);

@@ -6,9 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::{Lanes, right32, right64};
 use crate::codec::sleek::simd::room;
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::{Lanes, right32, right64};
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
 #[derive(Clone, Copy)]

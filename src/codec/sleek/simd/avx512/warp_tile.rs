@@ -7,9 +7,9 @@
 
 use std::arch::x86_64::*;
 
-use super::vec::Lanes;
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
 use crate::exec::Avx512;
+use crate::simd::avx512::lanes::Lanes;
 
 const _: () = assert!(MODE_SAMPLE == 32 && WARP_TILE == 8, "how samples are loaded");
 

@@ -1,10 +1,10 @@
-//! Vectors of 512 bits: constants, and shifts. The compiler knows a variable shift as a comparison of the count with
+//! Lanes of AVX-512: constants, and shifts. The compiler knows a variable shift as a comparison of the count with
 //! the lanes' width and a choice. It joins these with an OR behind them to a comparison and a masked OR. The
 //! instruction for the shift alone had done it all, so what comes of a shift is opaque.
 
 use std::arch::x86_64::*;
 
-use crate::simd::avx512::opaque;
+use super::opaque;
 
 /// One 64-byte vector of constants.
 #[repr(C, align(64))]
