@@ -95,6 +95,26 @@ class Report(unittest.TestCase):
             finally:
                 results.ROOT = before
 
+    def test_kernels_are_their_code_and_not_the_digest_of_their_source(self):
+        before = results.ROOT
+        with tempfile.TemporaryDirectory() as folder:
+            results.ROOT = pathlib.Path(folder)
+            file = results.ROOT / "kernels/sleek/kernels.bin"
+            file.parent.mkdir(parents=True)
+            try:
+                for digest, code in ((b"12345678", b"abc"), (b"87654321", b"abc"), (b"87654321", b"abd")):
+                    file.write_bytes(b"SLKM\2\0\0\0" + digest + code)
+                    results.git("init", "-q")
+                    results.git("add", "-A")
+                    results.git("-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "a")
+                changed = results.changed.__wrapped__
+                commits = results.git("log", "--format=%H").split()
+                self.assertEqual([changed("sleek on GPUs", c) for c in commits], [False, True, True])
+                file.write_bytes(b"SLKM\2\0\0\0" + b"00000000" + b"abc")
+                self.assertEqual([changed("sleek on GPUs", c) for c in commits], [True, False, False])
+            finally:
+                results.ROOT = before
+
     def test_an_old_commit_has_the_mark(self):
         first = results.git("log", "--format=%H", "--reverse", "--", "src/codec/sleek")
         if not first or results.changed("adaptive", first.split()[0]) is None:

@@ -42,6 +42,8 @@
 #define WARP_TILE 0x8u
 #define MODE_SAMPLE 0x20u
 #define SAMPLE 0x4u
+#define NEAR_TOTALS 0x30u
+#define FEW_MISSING 0x2u
 #define STATUS_INVALID_ARGUMENT 0x2u
 #define STATUS_BUFFER_TOO_SMALL 0x5u
 #define STATUS_NOT_SLEEK 0x6u

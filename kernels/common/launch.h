@@ -10,6 +10,13 @@
 #define EXTENSION_WORDS 38u
 #define SEEN 14u
 #define USUAL 103u
+#define MOST_KNOWN 2u
+#define SEEN_ROUNDS 2u
+#define MARKS_GAP 64u
+#define UNIT 4u
+#define WIDE_ENTRY_BYTES 4u
+#define WIDE_KIND_SHIFT 30u
+#define WIDE_SIZE_MASK 1073741823u
 
 // One array to be compressed, or one stream to be restored.
 struct Item {

@@ -5,15 +5,12 @@
 #include "container.cuh"
 #include "element.cuh"
 
-#define MOST_KNOWN 2u    // with more known values there is no room for those of a round
-#define SEEN_ROUNDS 2u
 #define SEEN_NEAR 0           // in Slot::seen: the keys next to those of the range
 #define SEEN_LOOK 2           // from there on four numbers of each round, see below
 #define SEEN_WHILE 10         // what a codec sees while it compresses: four numbers of its own
 #define SEEN_OTHERS 0         // keys as of the range, of all values but the known ones and the ends
 #define SEEN_COUNTS 2         // how often the smallest and the largest value are there
 #define SEEN_LOOKED 4
-#define MARKS_GAP 64.0    // a usual mark is farther away from the others than this part of their range
 
 // Key of a float whose order is the order of the numbers; never 0.
 DEV u64 order_of(float v) {

@@ -12,10 +12,6 @@
 #include "lookback.cuh"
 #include "machine.cuh"
 
-#define UNIT 4u
-#define WIDE_ENTRY_BYTES (2 * ENTRY_BYTES)
-#define WIDE_SIZE_MASK 0x3fffffffu
-#define WIDE_KIND_SHIFT 30u
 
 // An element's bits in the byte order of the array.
 template <class T> DEV typename T::Word swapped(typename T::Word v) {
@@ -223,7 +219,7 @@ template <class Head> DEV u64 disagreement_of(const u8* src, const Head& head, u
 // where it begins, if one behind `known` does. WAIT: waits for sizes that are not published yet; else false is returned
 // where there are such. For a whole warp.
 template <bool WAIT, class Job> DEV bool count_up_to(const Job& job, Mark& known, u64 chunk, u32 lane) {
-    enum { TOGETHER = 16 };
+    enum { ENTRIES_TOGETHER = 16 };
     const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS;
     u64 place = 0;
     if (lane <= group && mine > known.chunk) place = load_relaxed(job.record(group - lane));
@@ -233,20 +229,20 @@ template <bool WAIT, class Job> DEV bool count_up_to(const Job& job, Mark& known
         known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - job.head.bodies_at) / UNIT};
     }
     while (uniform(known.chunk < chunk)) {
-        const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * TOGETHER);
+        const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * ENTRIES_TOGETHER);
         const u32* entries = job.entries() + known.chunk;
         u32 sum;
         // Thousands of warps may ask, each for 2 KiB: the longer one has waited, the less often it does.
         for (u32 pause = 100;; pause = min_of(2 * pause, 3200u)) {
             YIELD();
-            u32 entry[TOGETHER];
+            u32 entry[ENTRIES_TOGETHER];
             bool there = true;
             sum = 0;
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++)
+            for (u32 k = 0; k < ENTRIES_TOGETHER; k++)
                 entry[k] = lane + 32 * k < n ? load_relaxed(entries + lane + 32 * k) : 1u << WIDE_KIND_SHIFT;
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) {
+            for (u32 k = 0; k < ENTRIES_TOGETHER; k++) {
                 there &= entry[k] != 0;
                 sum += entry[k] & WIDE_SIZE_MASK;
             }

@@ -11,7 +11,6 @@ namespace predict {
 enum : u32 {
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,
-    SETS = 8,             // of axes
     BODIES = 2,           // within the bound, and bit for bit
     PREFIX_HALVES = 7,    // of a body: head, form and base
     STATE_WORDS = 34,     // of final states with their mask and lengths

@@ -10,8 +10,7 @@ namespace predict {
 enum Order : u32 { NUMBERS, MAGNITUDES, DECIMALS, RANKS };
 enum Prediction : u32 { BY_AXES, BY_SYMBOLS, BY_LAGS };
 enum : u32 {
-    MOST_DIGITS = 15,
-    SEGMENTS = 16,    // of which a number of 16 bits tells whether their lag changes
+    MASK_SEGMENTS = 16,    // of which a number of 16 bits tells whether their lag changes
 };
 
 // The number behind a tile's head.

@@ -18,7 +18,7 @@ struct Side {
 // Reads the lags of n elements, from `at` on, which moves behind them. For a whole warp.
 DEV bool read_lags(const u8* body, u32 bytes, u32 n, u32& at) {
     const u32 lane = threadIdx.x & 31, segments = (n + SEGMENT - 1) / SEGMENT,
-              masks = (segments + SEGMENTS - 1) / SEGMENTS;
+              masks = (segments + MASK_SEGMENTS - 1) / MASK_SEGMENTS;
     if (!has_bytes(at, bytes, 2 * masks)) return false;
     const u8* const mask_at = body + at;
     at += 2 * masks;
@@ -26,13 +26,13 @@ DEV bool read_lags(const u8* body, u32 bytes, u32 n, u32& at) {
 #pragma unroll 1
     for (u32 first = 0; uniform(first < masks); first += 32) {
         const u32 m = first + lane, mask = m < masks ? read16(mask_at + 2 * m) : 0;
-        if (m + 1 == masks && segments % SEGMENTS) good &= mask >> segments % SEGMENTS == 0;
+        if (m + 1 == masks && segments % MASK_SEGMENTS) good &= mask >> segments % MASK_SEGMENTS == 0;
         const u32 up_to = warp_running_sum((u32)__popc(mask)), all = __shfl_sync(FULL, up_to, 31);
         if (!has_bytes(at, bytes, 2 * all)) return false;
         const u8* p = body + at + 2 * (up_to - __popc(mask));
 #pragma unroll 1
         for (u32 left = mask; left; left &= left - 1, p += 2) {
-            const u32 segment = m * SEGMENTS + __ffs((i32)left) - 1, lag = read16(p);
+            const u32 segment = m * MASK_SEGMENTS + __ffs((i32)left) - 1, lag = read16(p);
             good &= lag <= 1 || (lag >= SEGMENT && lag <= segment * SEGMENT);
         }
         at += 2 * all;
@@ -197,19 +197,19 @@ DEV bool from_word(const TileForm& form, const Side& side, const u8* body, bool 
 // may need another. For a whole warp.
 template <class Word> DEV void undo_lags(const u8* body, u32 lags_at, u32 n, Word* words) {
     const u32 lane = threadIdx.x & 31, segments = (n + SEGMENT - 1) / SEGMENT;
-    const u8 *mask_at = body + lags_at, *next = mask_at + 2 * ((segments + SEGMENTS - 1) / SEGMENTS);
+    const u8 *mask_at = body + lags_at, *next = mask_at + 2 * ((segments + MASK_SEGMENTS - 1) / MASK_SEGMENTS);
     u32 before = 1;    // the lag
     Word last = 0;     // the number before
     __syncwarp();
 #pragma unroll 1
-    for (u32 first = 0; uniform(first < segments); first += SEGMENTS) {
+    for (u32 first = 0; uniform(first < segments); first += MASK_SEGMENTS) {
         // Lane l learns of segment l.
-        const u32 mask = read16(mask_at + first / SEGMENTS * 2), up_to = __popc(mask & low_ones((lane & 15) + 1));
+        const u32 mask = read16(mask_at + first / MASK_SEGMENTS * 2), up_to = __popc(mask & low_ones((lane & 15) + 1));
         const u32 own = up_to ? read16(next + 2 * up_to - 2) : before;
         before = __shfl_sync(FULL, own, 15);
         next += 2 * __popc(mask);
 #pragma unroll 1
-        for (u32 s = 0; uniform(s < SEGMENTS && (first + s) * SEGMENT < n); s += 2) {
+        for (u32 s = 0; uniform(s < MASK_SEGMENTS && (first + s) * SEGMENT < n); s += 2) {
             const u32 at = (first + s) * SEGMENT + lane, half = lane / SEGMENT;
             const u32 a = __shfl_sync(FULL, own, s), b = __shfl_sync(FULL, own, s + 1), lag = half ? b : a;
             Word v = at < n ? words[at] : 0;

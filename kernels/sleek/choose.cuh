@@ -110,9 +110,6 @@ template <class T> struct ModeSample {
     static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
 };
 
-// By how much the total of a countdown may exceed another mode's that it replaces.
-enum { NEAR_TOTALS = 48 };
-
 // Step 1 for the integers in the tile: the mode with the least total of widths over the samples, and whether the
 // special one's is so near that it may replace that. `first`, `least` and, for a countdown, `top` are on the lanes of
 // each subchunk.

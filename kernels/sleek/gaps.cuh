@@ -7,9 +7,6 @@
 #include "../common/beside.cuh"
 #include "layout.cuh"
 
-// Of so many values the adaptive encoder for missing values knows (src/codec/sleek/gpu.rs).
-#define FEW_MISSING 2
-
 // A bit for each of a lane's words: word i of the warp's subchunk k is bit k · VALUES + i.
 template <class T> struct HitsOf {
     typedef u32 Type;

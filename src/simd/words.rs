@@ -31,28 +31,18 @@ pub trait Words<W: Word>: Copy {
     fn any_negative(self, v: Self::V) -> bool;
 }
 
-/// All bits that any word has of those that lie in `fours`.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub fn any_of<W: Word>(fours: &[u64]) -> W {
-    let mut any = fours.iter().fold(0, |a, b| a | b);
-    let mut bits = 64;
-    while bits > W::BITS {
-        bits /= 2;
-        any |= any >> bits;
-    }
-    W::from_u64(any)
-}
-
 /// The width of the largest word.
 #[inline(always)]
 pub fn width<W: Word, P: Words<W>, const S: usize>(p: P, words: &[W; S]) -> u32 {
-    const { assert!(S.is_multiple_of(P::N)) };
-    let mut all = p.load(words);
-    for at in (P::N..S).step_by(P::N) {
-        all = p.or(all, p.load(&words[at..]));
+    const { assert!(S.is_multiple_of(2 * P::N)) };
+    let v = |i: usize| p.load(&words[i * P::N..][..P::N]);
+    let mut all = [v(0), v(1)];
+    let mut i = 2;
+    while i < S / P::N {
+        all = [p.or(all[0], v(i)), p.or(all[1], v(i + 1))];
+        i += 2;
     }
-    p.any(all).width()
+    p.any(p.or(all[0], all[1])).width()
 }
 
 /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;

@@ -8,7 +8,6 @@ namespace predict {
 // Whether a tile within the bound, of so many bytes, may take fewer bit for bit: body/lossless/bounded.rs.
 template <class T> struct Probe {
     typedef typename T::Word Word;
-    enum : u32 { SET = 32, MOST_SETS = 8, RUN = 8, STEP_BITS = 2 };
     const Desk<T>& d;
     const Word* elements;
     u32 n, row, lane;
@@ -100,14 +99,14 @@ template <class T> struct Probe {
         u64 cost = 0;
 #pragma unroll 1
         for (u32 s = 0; s < sets; s++) {
-            const u32 part = n / (SET * sets),
-                      place = part == 0 ? s * SET + lane : (lane * sets + s) * part + mixed(lane * sets + s, part);
+            const u32 part = n / (SET_ELEMENTS * sets),
+                      place = part == 0 ? s * SET_ELEMENTS + lane : (lane * sets + s) * part + mixed(lane * sets + s, part);
             const bool there = place < n;
             const u32 len = __popc(__ballot_sync(FULL, there));
             const Word own = there ? elements[place] : 0, key = own >> NOISE;
             if (s == 0 && (are_as_far_apart_as_bins(own, there) || are_multiples(own, there))) return 1;
             u32 first = 32, count = 0;
-            for (u32 k = 0; k < SET; k++) {
+            for (u32 k = 0; k < SET_ELEMENTS; k++) {
                 const Word other = __shfl_sync(FULL, key, k);
                 const bool alike = k < len && other == key;
                 if (alike && first == 32) first = k;

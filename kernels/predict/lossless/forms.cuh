@@ -5,32 +5,11 @@
 namespace predict {
 
 enum : u32 {
-    FEWEST_LOW = 4,
-    FASTER = 256,         // low bits beside the coder may cost one part in so many
-    OPEN = ~0u,           // low bits are to be found
-    SAMPLE_EVERY = 16,    // one group of so many is looked at, of tiles of SAMPLE_LARGE elements and of smaller ones
-    SAMPLE_EVERY_OF_SMALL = 4,
-    SAMPLE_LARGE = 8192,
-    SAMPLE_FEWEST = 2048,
-    SAMPLE_NEAR = 64,    // a second form may cost one part in so many more
-    PLAIN_FORMS = 4,
-    FORM_AXES = 0,
-    FORM_NUMBERS = 1,
-    FORM_SYMBOLS = 2,
-    FORM_MAGNITUDES = 3,
-    SAMPLE_ALIKE = 64,    // elements that are compared with each other
-    HASHES = 1 << 12,
-    CHANGE_COST = 16,
-    PROBED_EVERY = 4,    // every so many words are asked where the like of them has been
-    ASKED = 16,          // of so many segments one is asked whether distances may pay, by so many of its words
-    PROBES = 8,
-    ASKED_CHANGE = 8,
-    ENTERED = 4,    // of so many words one is entered for that
+    OPEN = ~0u,    // low bits are to be found
+    HASHES = 1 << HASH_LOG2,
     ENTERED_OF_ASKED = ASKED * SEGMENT / ENTERED,
     MOST_ASKED = ELEMENTS / (ASKED * SEGMENT),
     PLACES_OF_RANKS = 1024,
-    SLOPE_FEWEST = 128,    // a slope is for as many elements, and where codes take less by one part in so many
-    SLOPE_WORTH = 64,
 };
 
 // How a tile is to be coded.
@@ -73,7 +52,7 @@ struct Bench_of_lags {
         u16 hashes[PREDICT_THREADS];
     };
     // Of asked segments: hashes of words, distances, and what these, 0 and 1 take, in bits.
-    u16 probed[MOST_ASKED * PROBES], distances[MOST_ASKED * PROBES], bits[MOST_ASKED][PROBES + 2];
+    u16 probed[MOST_ASKED * ASKED_WORDS], distances[MOST_ASKED * ASKED_WORDS], bits[MOST_ASKED][ASKED_WORDS + 2];
 };
 
 // What is counted and found, in shared memory.

@@ -10,7 +10,6 @@ namespace predict {
 // The leading bits of two words, so few that words which are near each other share them.
 template <class T> DEV u32 Forms<T>::hash(Word word, Word next) {
     enum : u32 {
-        MOST_LEADING = 22,
         LEADING = T::BITS == 64 ? MOST_LEADING
         : T::BITS == 32         ? 12
         : T::BITS < 10          ? T::BITS
@@ -55,10 +54,10 @@ template <class T> DEV void Forms<T>::ask(u32 asked) {
         enter(lane);
         if (lane + 32 < last) enter(lane + 32);
         __syncwarp();
-        if (lane < PROBES) {
+        if (lane < ASKED_WORDS) {
             const u32 from = ((a + 1) * ASKED - 1) * SEGMENT, i = from + lane + (lane & 4);
-            f.lags.distances[a * PROBES + lane] =
-                (u16)distance_from(i, from, f.lags.seen[f.lags.probed[a * PROBES + lane]]);
+            f.lags.distances[a * ASKED_WORDS + lane] =
+                (u16)distance_from(i, from, f.lags.seen[f.lags.probed[a * ASKED_WORDS + lane]]);
         }
         __syncwarp();
         if (lane < SEGMENT / ENTERED) enter(last + lane);
@@ -73,8 +72,8 @@ template <class T> DEV u32 Forms<T>::bits_of_asked(u32 asked) {
     for (u32 a = 0; uniform(a < asked); a++) {
         const u32 from = ((a + 1) * ASKED - 1) * SEGMENT;
         u32 key = __reduce_add_sync(FULL, lane < SEGMENT ? bits_at(from + lane, last) : 0) << 16 | last;
-        if (lane < PROBES + 2) {
-            const u32 lag = lane < PROBES ? f.lags.distances[a * PROBES + lane] : lane - PROBES,
+        if (lane < ASKED_WORDS + 2) {
+            const u32 lag = lane < ASKED_WORDS ? f.lags.distances[a * ASKED_WORDS + lane] : lane - ASKED_WORDS,
                       own = (u32)f.lags.bits[a][lane] + (lag == last ? 0 : (u32)ASKED_CHANGE);
             key = min_of(key, own << 16 | lag);
         }
@@ -93,9 +92,9 @@ template <class T> SELDOM bool Forms<T>::lags_may_pay(u32 set, u64 of_axes, u64 
 #pragma unroll 2
     for (u32 k = threadIdx.x; k < asked * ENTERED_OF_ASKED; k += blockDim.x) f.lags.entered[k] = (u16)hash(ENTERED * k);
 #pragma unroll 1
-    for (u32 k = threadIdx.x; k < asked * PROBES; k += blockDim.x) {
-        const u32 probe = k % PROBES;
-        f.lags.probed[k] = (u16)hash(((k / PROBES + 1) * ASKED - 1) * SEGMENT + probe + (probe & 4));
+    for (u32 k = threadIdx.x; k < asked * ASKED_WORDS; k += blockDim.x) {
+        const u32 probe = k % ASKED_WORDS;
+        f.lags.probed[k] = (u16)hash(((k / ASKED_WORDS + 1) * ASKED - 1) * SEGMENT + probe + (probe & 4));
     }
     __syncthreads();
     if (threadIdx.x < 32) ask(asked);
@@ -111,12 +110,12 @@ template <class T> SELDOM bool Forms<T>::lags_may_pay(u32 set, u64 of_axes, u64 
         along += has && one ? width_of(magnitude_of(one)) : 0;
         u32 own = 0;
 #pragma unroll
-        for (u32 k = 0; k < PROBES + 2; k++) {
-            const u32 lag = k < PROBES ? has ? f.lags.distances[a * PROBES + k] : 0 : k - PROBES,
+        for (u32 k = 0; k < ASKED_WORDS + 2; k++) {
+            const u32 lag = k < ASKED_WORDS ? has ? f.lags.distances[a * ASKED_WORDS + k] : 0 : k - ASKED_WORDS,
                       bits = sum_of_half(bits_at(i, lag));
             if (lane % SEGMENT == k) own = bits;
         }
-        if (has && lane % SEGMENT < PROBES + 2) f.lags.bits[a][lane % SEGMENT] = (u16)own;
+        if (has && lane % SEGMENT < ASKED_WORDS + 2) f.lags.bits[a][lane % SEGMENT] = (u16)own;
     }
     along = block_sum(along, d.part);
     if (threadIdx.x < 32) {
@@ -269,7 +268,7 @@ template <class T> SELDOM bool Forms<T>::may_take_lags(const Known& known, const
 // Writes distances, from `at` on; where they end. For a whole warp.
 template <class T> DEV u32 Forms<T>::write_lags(u8* side, u32 at) {
     const u32 lane = threadIdx.x & 31, segments = (n + SEGMENT - 1) / SEGMENT;
-    u32 next = at + (segments + SEGMENTS - 1) / SEGMENTS * 2;
+    u32 next = at + (segments + MASK_SEGMENTS - 1) / MASK_SEGMENTS * 2;
 #pragma unroll 1
     for (u32 first = 0; uniform(first < segments); first += 32) {
         const u32 s = first + lane, lag = s < segments ? d.lags()[s] : 0,
@@ -278,8 +277,8 @@ template <class T> DEV u32 Forms<T>::write_lags(u8* side, u32 at) {
                                           : lag,
                   changes = __ballot_sync(FULL, lag != before);
         if (lag != before) *(u16*)(side + next + 2 * __popc(changes & low_ones(lane))) = (u16)lag;
-        if (lane % SEGMENTS == 0 && s < segments)
-            *(u16*)(side + at + s / SEGMENTS * 2) = (u16)(changes >> (lane / SEGMENTS * SEGMENTS));
+        if (lane % MASK_SEGMENTS == 0 && s < segments)
+            *(u16*)(side + at + s / MASK_SEGMENTS * 2) = (u16)(changes >> (lane / MASK_SEGMENTS * MASK_SEGMENTS));
         next += 2 * __popc(changes);
     }
     return next;

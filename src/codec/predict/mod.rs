@@ -105,6 +105,8 @@ pub fn gpu_rules() -> Vec<(&'static str, u64)> {
         ("MOST_RANKS", ranks::MOST as u64),
         ("MOST_ODD", decimals::ODD as u64),
         ("SEGMENT", lags::SEGMENT as u64),
+        ("SETS", predict::costs_of_sets::SETS as u64),
+        ("MOST_DIGITS", decimals::POWERS.len() as u64 - 1),
     ];
     rules::ALL.iter().copied().chain(others).collect()
 }

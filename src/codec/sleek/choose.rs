@@ -31,7 +31,9 @@
 //! 1–6 % in all.
 
 use super::plan::{Countdown, Plan};
-use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
+use crate::codec::sleek::constants::{
+    MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, NEAR_TOTALS, SAMPLE, SUBCHUNKS, WARP_TILE,
+};
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
 use crate::codec::sleek::{countdown, exponent_map as exponent};
@@ -186,9 +188,6 @@ impl<W: Word> Extremes<W> {
         self.least.iter().chain(&self.most).fold(W::ZERO, |any, x| any | beyond(*x)) == W::ZERO
     }
 }
-
-/// By how much the total of a countdown may exceed another mode's that it replaces.
-const NEAR_TOTALS: u32 = 48;
 
 /// The mode of step 1, by the totals of offset, zigzag, delta and special.
 #[inline(always)]

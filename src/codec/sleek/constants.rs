@@ -21,7 +21,9 @@ pub const WARP_TILE: usize = SUBCHUNKS / 4;
 pub const MODE_SAMPLE: usize = 32;
 /// Where the choice of a width does, the last of each so many.
 pub const SAMPLE: usize = 4;
-/// Missing values, at most, that an encoder of their own on GPUs takes, as in `kernels/sleek/gaps.cuh`.
+/// By how much the total of a countdown may exceed another mode's that it replaces.
+pub const NEAR_TOTALS: u32 = 48;
+/// Missing values, at most, that an encoder of their own on GPUs takes.
 pub const FEW_MISSING: usize = 2;
 /// Bits of an index entry that the size of a body of SLEEK can have; the kernels use the ones above for themselves.
 pub const ENTRY_UNITS_MASK: u16 = 0x07ff;

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::load;
 use crate::exec::Avx2;
-use crate::simd::words::{Words, any_of};
+use crate::simd::words::Words;
 
 /// What is the same for words of every width but for the instructions' names.
 macro_rules! words {
@@ -25,9 +25,9 @@ macro_rules! words {
 
         #[inline(always)]
         fn any(self, v: __m256i) -> $w {
-            let mut fours = [0; 4];
-            Words::<u64>::store(self, v, &mut fours);
-            any_of(&fours)
+            let mut words: [$w; 32 / size_of::<$w>()] = [0; _];
+            self.store(v, &mut words);
+            words.into_iter().fold(0, |a, b| a | b)
         }
 
         #[inline(always)]

@@ -4,11 +4,11 @@ use std::arch::x86_64::*;
 
 use super::{load, opaque};
 use crate::exec::Avx512;
-use crate::simd::words::{Words, any_of};
+use crate::simd::words::Words;
 
 /// What is the same for words of every width but for the instructions' names.
 macro_rules! words {
-    ($w:ty, $set1:ident, $add:ident, $sub:ident, $ror:expr, $sra:ident, $negative:ident) => {
+    ($w:ty, $set1:ident, $add:ident, $sub:ident, $ror:expr, $sra:ident, $any:expr, $negative:ident) => {
         const N: usize = 64 / size_of::<$w>();
         type V = __m512i;
 
@@ -24,14 +24,8 @@ macro_rules! words {
                 let rest = $set1((<$w>::MAX >> 1) as _);
                 _mm512_ternarylogic_epi64::<0x6A>($sra::<{ <$w>::BITS - 1 }>(turned), rest, turned)
             }}
+            fn any(v: __m512i) -> $w { $any(v) as $w }
             fn any_negative(v: __m512i) -> bool { $negative(v) != 0 }
-        }
-
-        #[inline(always)]
-        fn any(self, v: __m512i) -> $w {
-            let mut fours = [0; 8];
-            Words::<u64>::store(self, v, &mut fours);
-            any_of(&fours)
         }
 
         #[inline(always)]
@@ -48,6 +42,12 @@ macro_rules! words {
             unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
         }
     };
+}
+
+/// All bits of both halves.
+#[inline(always)]
+fn folded(both: u32) -> u16 {
+    (both | both >> 16) as u16
 }
 
 /// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of
@@ -82,6 +82,7 @@ impl Words<u16> for Avx512 {
         _mm512_sub_epi16,
         |v| _mm512_shrdi_epi16::<1>(v, v),
         _mm512_srai_epi16,
+        |v| folded(_mm512_reduce_or_epi32(v) as u32),
         _mm512_movepi16_mask
     );
 
@@ -109,6 +110,7 @@ impl Words<u32> for Avx512 {
         _mm512_sub_epi32,
         |v| _mm512_ror_epi32::<1>(v),
         _mm512_srai_epi32,
+        |v| _mm512_reduce_or_epi32(v),
         _mm512_movepi32_mask
     );
 
@@ -137,6 +139,7 @@ impl Words<u64> for Avx512 {
         _mm512_sub_epi64,
         |v| _mm512_ror_epi64::<1>(v),
         _mm512_srai_epi64,
+        |v| _mm512_reduce_or_epi64(v),
         _mm512_movepi64_mask
     );
 

@@ -1,20 +1,20 @@
 //! Few distinct elements, which the tile lists: words are their numbers in that list.
 
 use crate::codec::predict::rest::{take, take16};
+use crate::codec::predict::rules::SAMPLE_ALIKE;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 
 /// Distinct elements, at most.
 pub const MOST: usize = 256;
 
-/// Elements that are compared with each other before the list is made, and how many of them are like one before.
-const SAMPLE: usize = 64;
+/// Of the elements that are compared with each other before the list is made, so many are like one before.
 const ALIKE: usize = 2;
 
 /// Whether a tile may have few distinct elements, by some of them.
 pub fn may_be_few<W: Word>(elements: &[W]) -> bool {
-    let step = elements.len().div_ceil(SAMPLE);
-    let (mut some, mut count) = ([W::ZERO; SAMPLE], 0);
+    let step = elements.len().div_ceil(SAMPLE_ALIKE);
+    let (mut some, mut count) = ([W::ZERO; SAMPLE_ALIKE], 0);
     elements.iter().step_by(step).zip(&mut some).for_each(|(bits, some)| (*some, count) = (*bits, count + 1));
     let is_like_another = |k: &usize| some[..*k].iter().fold(false, |any, w| any | (*w == some[*k]));
     (0..count).filter(is_like_another).count() >= ALIKE

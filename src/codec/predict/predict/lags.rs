@@ -7,6 +7,9 @@
 use super::axes;
 use crate::codec::predict::format::TILE_LOG2;
 use crate::codec::predict::rest::{take, take16};
+use crate::codec::predict::rules::{
+    ASKED, ASKED_CHANGE, ASKED_WORDS, CHANGE_COST, ENTERED, HASH_LOG2, MOST_LEADING, PROBED_EVERY,
+};
 use crate::error::{Result, fail};
 use crate::host::memory::boxed;
 use crate::primitives::lorenzo::AXES;
@@ -21,20 +24,8 @@ pub const SEGMENTS: usize = (1 << TILE_LOG2) / SEGMENT;
 /// Distances of segments: 0 for none, 1, or from `SEGMENT` on up to where the segment starts.
 pub type Lags = [u16; SEGMENTS];
 
-const HASH_LOG2: u32 = 12;
-/// Leading bits of a word that are mixed, at most.
-const MOST_LEADING: u32 = 22;
-/// Every so many words are asked where the like of them has been.
-const PROBES: usize = SEGMENT / 4;
-/// What another distance than that of the segment before costs, in bits.
-const CHANGE: u32 = 16;
-/// One segment of so many is asked whether distances may pay.
-const ASKED: usize = 16;
-/// What another distance than that of the segment asked before costs, in bits: some segments between take it, too.
-const ASKED_CHANGE: u32 = 8;
-/// Of so many words one is entered where few segments are asked, and of each segment these words are asked.
-const ENTERED: usize = 4;
-const PROBED: [usize; 8] = [0, 1, 2, 3, 8, 9, 10, 11];
+/// The words of a segment that are asked, where few segments are.
+const PROBED: [usize; ASKED_WORDS] = [0, 1, 2, 3, 8, 9, 10, 11];
 
 /// Where pairs of words with these leading bits were seen last.
 pub struct Seen(Box<[u16; 1 << HASH_LOG2]>);
@@ -189,12 +180,12 @@ impl<W: Word> Task for Choose<'_, W> {
             let (to, hashes) = ((from + SEGMENT).min(words.len()), hashes(words, from));
             let mut best = (bits(words, from, to, last), last);
             let mut candidates = [1, 0, last, last, last, last];
-            for i in (0..to - from).step_by(PROBES) {
-                candidates[2 + i / PROBES] = probe(hashes[i], from, from + i, seen).unwrap_or(last);
+            for i in (0..to - from).step_by(PROBED_EVERY) {
+                candidates[2 + i / PROBED_EVERY] = probe(hashes[i], from, from + i, seen).unwrap_or(last);
             }
             for lag in candidates {
                 if lag != best.1 && lag != last {
-                    best = best.min((bits(words, from, to, lag) + CHANGE, lag));
+                    best = best.min((bits(words, from, to, lag) + CHANGE_COST, lag));
                 }
             }
             last = best.1;

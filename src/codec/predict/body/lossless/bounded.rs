@@ -5,22 +5,14 @@
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::survey::Bits;
 use crate::codec::predict::map::{decimals, ranks};
+use crate::codec::predict::rules::{MOST_SETS, RUN, SET_ELEMENTS, STEP_BITS};
 use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::simd::word::Word;
 
-/// Elements that are compared with each other.
-const SET: usize = 32;
-/// Sets, at most: one for each bit of an element in the body.
-const MOST_SETS: usize = 8;
-/// Neighbours that repeated elements share.
-const RUN: usize = 8;
 /// Elements that tell whether a whole tile repeats.
 const PROBES: usize = 32;
 /// Multiples of a power of ten are tried from a part of a bin on.
 const PARTS: f64 = 2.0;
-
-/// Bins are w · 2^j apart, w = 4 … 7.
-const STEP_BITS: i32 = 2;
 
 /// How far from a whole number a product of one with a power of ten is, as a part of it, and numbers nearly all of
 /// which are whole: of f32 and f64.
@@ -31,8 +23,8 @@ const FAR64: f64 = (1u64 << 51) as f64;
 
 /// The samples of a set, in their order.
 struct Set<W> {
-    places: [usize; SET],
-    values: [W; SET],
+    places: [usize; SET_ELEMENTS],
+    values: [W; SET_ELEMENTS],
     len: usize,
 }
 
@@ -40,10 +32,11 @@ impl<W: Word> Set<W> {
     /// Set `s` of `sets`, of a tile of `n` elements: one in each of as many parts of the tile, which sets take in
     /// turns.
     fn take(s: usize, sets: usize, n: usize, element: impl Fn(usize) -> W) -> Set<W> {
-        let mut set = Set { places: [0; SET], values: [W::ZERO; SET], len: 0 };
-        let part = n / (SET * sets);
-        for k in 0..SET {
-            let place = if part == 0 { s * SET + k } else { (k * sets + s) * part + mixed(k * sets + s, part) };
+        let mut set = Set { places: [0; SET_ELEMENTS], values: [W::ZERO; SET_ELEMENTS], len: 0 };
+        let part = n / (SET_ELEMENTS * sets);
+        for k in 0..SET_ELEMENTS {
+            let place =
+                if part == 0 { s * SET_ELEMENTS + k } else { (k * sets + s) * part + mixed(k * sets + s, part) };
             if place < n {
                 (set.places[k], set.values[k], set.len) = (place, element(place), k + 1);
             }
@@ -59,16 +52,16 @@ impl<W: Word> Set<W> {
 /// Which samples of a set are alike.
 struct Alike {
     /// The first one that is like each.
-    first: [u8; SET],
+    first: [u8; SET_ELEMENTS],
     /// How many are like one that is the first, itself included; 0 for the others.
-    counts: [u8; SET],
+    counts: [u8; SET_ELEMENTS],
 }
 
 impl Alike {
     fn of<W: Word>(values: &[W]) -> Alike {
-        let mut alike = Alike { first: [0; SET], counts: [0; SET] };
+        let mut alike = Alike { first: [0; SET_ELEMENTS], counts: [0; SET_ELEMENTS] };
         // The first one of each kind, at the place of its hash or behind it.
-        let mut firsts = [u8::MAX; 2 * SET];
+        let mut firsts = [u8::MAX; 2 * SET_ELEMENTS];
         for (k, value) in values.iter().enumerate() {
             let mut place = (value.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % firsts.len();
             while firsts[place] != u8::MAX && values[usize::from(firsts[place])] != *value {

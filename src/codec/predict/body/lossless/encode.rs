@@ -12,6 +12,9 @@ use crate::codec::predict::format::{GROUP, GROUPS, Grid};
 use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::{decimals, order, ranks};
 use crate::codec::predict::predict::{axes, lags};
+use crate::codec::predict::rules::{
+    FASTER, FEWEST_LOW, FORM_AXES, FORM_MAGNITUDES, FORM_NUMBERS, FORM_SYMBOLS, PLAIN_FORMS, SLOPE_FEWEST, SLOPE_WORTH,
+};
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
@@ -20,13 +23,9 @@ use crate::primitives::rans::Symbol;
 use crate::simd::Level;
 use crate::simd::word::Word;
 
-/// Fewer low bits than these are left to the coder.
-const FEWEST_LOW: u32 = 4;
 /// One word of so many is zero where words are tried as they are, and one of samples.
 const ZEROS: usize = 16;
 const ZEROS_OF_SAMPLE: usize = 128;
-/// Low bits beside the coder may cost one part in so many, for they are faster.
-const FASTER: u64 = 256;
 
 /// Buffers that an encoder reuses from tile to tile.
 pub struct Buffers<W> {
@@ -183,14 +182,6 @@ impl<W: Word> Choice<W> {
     }
 }
 
-/// The forms that are told by samples, by their numbers.
-const AXES_FORM: usize = 0;
-const NUMBERS: usize = 1;
-const SYMBOLS_FORM: usize = 2;
-const MAGNITUDES: usize = 3;
-/// How many these are.
-const PLAIN_FORMS: usize = 4;
-
 /// The forms beside those, one of which is tried at most where samples tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
@@ -286,7 +277,7 @@ pub fn choose<E: Element>(
         Some(share) => {
             let (mut costs, low) = forms.look(p, &tile, share as u64);
             let special = forms.special(p, &tile, &costs);
-            costs[AXES_FORM] = tile.rise.map_or(costs[AXES_FORM], |risen| risen.cost);
+            costs[FORM_AXES] = tile.rise.map_or(costs[FORM_AXES], |risen| risen.cost);
             let tried = sample::tried(costs, special.is_none());
             (0..PLAIN_FORMS).filter(|f| tried[*f]).for_each(|f| forms.plain(p, &tile, f, low, &mut best));
             if let Some(special) = special {
@@ -294,7 +285,7 @@ pub fn choose<E: Element>(
             }
         }
         None => {
-            let of_floats = if E::EXPONENT_BITS > 0 { PLAIN_FORMS } else { MAGNITUDES };
+            let of_floats = if E::EXPONENT_BITS > 0 { PLAIN_FORMS } else { FORM_MAGNITUDES };
             (0..of_floats).for_each(|f| forms.plain(p, &tile, f, LowBits::Open, &mut best));
             forms.try_special(p, &tile, Special::Lags, &mut best);
             if E::Word::BITS > 8 && ranks::list(elements, &mut forms.buffers.list) {
@@ -371,7 +362,7 @@ impl<W: Word> Forms<'_, W> {
         // Differences at distances are as much shorter than those along axes as their bits are fewer.
         let risen = tile.rise.map_or(u64::MAX, |risen| risen.cost);
         let least = costs.iter().fold(risen, |least, cost| least.min(*cost));
-        (far * costs[AXES_FORM] < along * least).then_some(Special::Lags)
+        (far * costs[FORM_AXES] < along * least).then_some(Special::Lags)
     }
 
     /// What the plain forms cost, by samples of which each stands for so many, and the low bits of differences.
@@ -389,16 +380,16 @@ impl<W: Word> Forms<'_, W> {
         p.run(Zigzag { codes: &mut self.codes[..count] });
         let choice = Choice::new(numbers, base);
         let along = self.tokens(p, choice, part, LowBits::Open);
-        costs[AXES_FORM] = along.cost;
+        costs[FORM_AXES] = along.cost;
         sample::words(|i| self.words[i].add(base), n, self.codes);
         if let Some(choice) = self.numbers(p, choice, part) {
-            costs[NUMBERS] = choice.cost;
+            costs[FORM_NUMBERS] = choice.cost;
         }
         sample::words(|i| self.words[i].add(base), n, self.codes);
-        costs[SYMBOLS_FORM] = self.look_at_symbols(p, tile, numbers, part);
+        costs[FORM_SYMBOLS] = self.look_at_symbols(p, tile, numbers, part);
         if E::EXPONENT_BITS > 0 {
             sample::words(|i| magnitude(elements[i], magnitudes.shift), n, self.codes);
-            costs[MAGNITUDES] = self.look_at_symbols(p, tile, magnitudes, part);
+            costs[FORM_MAGNITUDES] = self.look_at_symbols(p, tile, magnitudes, part);
         }
         (costs, LowBits::Known(along.low.bits))
     }
@@ -436,11 +427,11 @@ impl<W: Word> Forms<'_, W> {
         let Tile { elements, lens, set, base, numbers, magnitudes, .. } = *tile;
         let n = elements.len();
         let choice = match form {
-            AXES_FORM => {
+            FORM_AXES => {
                 let choice = Choice { set, ..Choice::new(numbers, base) };
                 Some(self.differences(p, lens, choice, tile.rise, n, low))
             }
-            MAGNITUDES => {
+            FORM_MAGNITUDES => {
                 let codes = self.codes[..n].iter_mut().zip(elements);
                 codes.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
                 Some(self.symbols(p, magnitudes, Part::all(n), false))
@@ -448,7 +439,7 @@ impl<W: Word> Forms<'_, W> {
             _ => {
                 let codes = self.codes[..n].iter_mut().zip(&self.words[..n]);
                 codes.for_each(|(c, w)| *c = w.add(base));
-                if form == NUMBERS {
+                if form == FORM_NUMBERS {
                     self.numbers(p, Choice::new(numbers, W::ZERO), Part::all(n))
                 } else {
                     Some(self.symbols(p, numbers, Part::all(n), true))
@@ -532,7 +523,7 @@ impl<W: Word> Forms<'_, W> {
 
     /// The slope of words that rise along a row, or fall, where samples take less with one.
     fn rise(&mut self, p: impl Level, lens: [usize; AXES], choice: Choice<W>, n: usize) -> Option<Risen<W>> {
-        if choice.set != 1 || lens[0] != n || n < slope::FEWEST {
+        if choice.set != 1 || lens[0] != n || n < SLOPE_FEWEST {
             return None;
         }
         let share = sample::share(n).unwrap_or(1) as u64;
@@ -558,7 +549,7 @@ impl<W: Word> Forms<'_, W> {
             Rise { slope: steps, line: None }
         };
         let Choice { low, cost, .. } = self.sloped(p, choice, rise, part, LowBits::Open);
-        (cost + cost / slope::WORTH < signed).then_some(Risen { rise, low: LowBits::Known(low.bits), cost })
+        (cost + cost / SLOPE_WORTH < signed).then_some(Risen { rise, low: LowBits::Known(low.bits), cost })
     }
 
     /// What the codes of a row with a slope cost as tokens.

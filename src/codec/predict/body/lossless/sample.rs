@@ -2,6 +2,7 @@
 //! of the tile, so that they have all positions along its axes.
 
 use crate::codec::predict::predict::axes::{difference, sets, sum_cost};
+use crate::codec::predict::rules::{SAMPLE_EVERY, SAMPLE_EVERY_OF_SMALL, SAMPLE_FEWEST, SAMPLE_LARGE, SAMPLE_NEAR};
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Task;
 use crate::simd::lanes::Lanes;
@@ -9,20 +10,11 @@ use crate::simd::word::Word;
 
 /// Elements of a chunk.
 const CHUNK: usize = 128;
-/// One chunk of so many is looked at, of tiles of `LARGE` elements and of smaller ones.
-const EVERY: usize = 16;
-const EVERY_OF_SMALL: usize = 4;
-const LARGE: usize = 8192;
-/// Tiles of fewer elements are tried in all forms.
-const FEWEST: usize = 2048;
-/// A second form is tried on all of a tile that costs no more than the best one and a part of it.
-const NEAR: u64 = 64;
-
 /// As many elements as one that is looked at stands for; `None` for a tile that is tried in all forms.
 pub fn share(n: usize) -> Option<usize> {
     match n {
-        LARGE.. => Some(EVERY),
-        FEWEST.. => Some(EVERY_OF_SMALL),
+        SAMPLE_LARGE.. => Some(SAMPLE_EVERY),
+        SAMPLE_FEWEST.. => Some(SAMPLE_EVERY_OF_SMALL),
         _ => None,
     }
 }
@@ -39,7 +31,7 @@ fn chunks(n: usize) -> impl Iterator<Item = usize> {
 pub fn tried<const N: usize>(costs: [u64; N], two: bool) -> [bool; N] {
     let least = (0..N).min_by_key(|f| costs[*f]).unwrap_or(0);
     let next = (0..N).filter(|f| *f != least).min_by_key(|f| costs[*f]).unwrap_or(least);
-    let is_near = two && costs[next] <= costs[least] + costs[least] / NEAR;
+    let is_near = two && costs[next] <= costs[least] + costs[least] / SAMPLE_NEAR;
     std::array::from_fn(|f| f == least || f == next && is_near)
 }
 

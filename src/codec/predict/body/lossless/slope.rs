@@ -11,10 +11,6 @@ use crate::simd::word::Word;
 
 /// Bytes that a slope takes, by what forms say of it.
 const BYTES: [usize; 4] = [0, 2, 4, 8];
-/// Sloped codes are tried where they take less by one part in so many.
-pub const WORTH: u64 = 64;
-/// Tiles of fewer elements have no slope.
-pub const FEWEST: usize = 128;
 
 /// What a form says of a slope's length.
 pub fn length<W: Word>(slope: W) -> u32 {
