@@ -5,11 +5,11 @@
 #include "container.cuh"
 #include "element.cuh"
 
-#define SEEN_NEAR 0           // in Slot::seen: the keys next to those of the range
-#define SEEN_LOOK 2           // from there on four numbers of each round, see below
-#define SEEN_WHILE 10         // what a codec sees while it compresses: four numbers of its own
-#define SEEN_OTHERS 0         // keys as of the range, of all values but the known ones and the ends
-#define SEEN_COUNTS 2         // how often the smallest and the largest value are there
+#define SEEN_NEAR 0      // in Slot::seen: the keys next to those of the range
+#define SEEN_LOOK 2      // from there on four numbers of each round, see below
+#define SEEN_WHILE 10    // what a codec sees while it compresses: four numbers of its own
+#define SEEN_OTHERS 0    // keys as of the range, of all values but the known ones and the ends
+#define SEEN_COUNTS 2    // how often the smallest and the largest value are there
 #define SEEN_LOOKED 4
 
 // Key of a float whose order is the order of the numbers; never 0.
@@ -68,11 +68,11 @@ DEV u64 bits_of_number(double v, u32 dtype) {
 
 // What is known of an array so far.
 struct Marks {
-    double low, high;              // its ends, beside what is known
-    double known[MAX_MISSING];     // what was named, then what was found
-    u32 values, found;             // how many there are; how many of them were found
-    bool any, few, open;           // whether there are numbers; two at most, beside what is known; whether another look
-                                   // is wanted
+    double low, high;             // its ends, beside what is known
+    double known[MAX_MISSING];    // what was named, then what was found
+    u32 values, found;            // how many there are; how many of them were found
+    bool any, few, open;          // whether there are numbers; two at most, beside what is known; whether another look
+                                  // is wanted
 
     // Nothing but what was named.
     static DEV Marks none(const CompressArgs& a) {

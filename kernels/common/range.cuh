@@ -96,8 +96,7 @@ template <class T> struct Look {
 };
 
 // Looks at a block's share of an array.
-template <class T, class Seen>
-DEV void look_at(Seen& extremes, const Item& item, const Share& share, bool big_endian) {
+template <class T, class Seen> DEV void look_at(Seen& extremes, const Item& item, const Share& share, bool big_endian) {
     enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
     const u32 off =
         0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors

@@ -12,7 +12,6 @@
 #include "lookback.cuh"
 #include "machine.cuh"
 
-
 // An element's bits in the byte order of the array.
 template <class T> DEV typename T::Word swapped(typename T::Word v) {
     if (T::BITS == 64) return __byte_perm((u32)((u64)v >> 32), 0, 0x0123) | (u64)__byte_perm((u32)v, 0, 0x0123) << 32;
@@ -98,8 +97,10 @@ template <class Grid> struct TileHeader {
     // behind them.
     DEV u64 beside_missing(u64 bits) const {
         const u64 sign = 1ull << (8 * element_bytes - 1);
-        const u64 infinity = dtype == DTYPE_F64 ? 0x7ffull << 52 : dtype == DTYPE_F32 ? 0xffull << 23
-                             : dtype == DTYPE_F16 ? 0x1full << 10 : 0xffull << 7;
+        const u64 infinity = dtype == DTYPE_F64   ? 0x7ffull << 52
+                             : dtype == DTYPE_F32 ? 0xffull << 23
+                             : dtype == DTYPE_F16 ? 0x1full << 10
+                                                  : 0xffull << 7;
         bits &= sign | (sign - 1);
 #pragma unroll 1
         for (u32 k = 0; k < values; k++) {

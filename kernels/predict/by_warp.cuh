@@ -37,8 +37,8 @@ template <class T> DEV bool is_for_warps(const Stream<T>& s) {
     const Grid& g = s.head.grid;
     const bool fits = 1u << g.a <= LONGEST_ROW && 1u << g.b <= LONGEST_ROW && 1u << g.c <= LONGEST_ROW &&
                       (1u << g.b == INSIDE || 1u << g.c == INSIDE);
-    return fits && s.head.step_w && !s.head.next && !s.head.big_endian && g.z != MANY &&
-           g.chunks <= s.list_room && (u64)s.wanted.dst % size == 0;
+    return fits && s.head.step_w && !s.head.next && !s.head.big_endian && g.z != MANY && g.chunks <= s.list_room &&
+           (u64)s.wanted.dst % size == 0;
 }
 // Or this tile of it.
 DEV bool is_for_a_warp(const Tile& t, const Target& to) {
@@ -129,8 +129,8 @@ DEV Fate restore_by_warp(const Stream<T>& s, Found<T>& own, u64 chunk, u32 slots
     const bool has_lattice = s.head.multiplier;
     const bool good = predictor < 3 && (change <= groups || change == NEVER) && longest <= STATE_BITS &&
                       longest >= masked && !(sparse && (change || longest || has_table)) &&
-                      !(set & ~s.head.grid.set()) &&
-                      s.head.grid.is_smooth() && (has_lattice || (map == PLAIN && !has_patches));
+                      !(set & ~s.head.grid.set()) && s.head.grid.is_smooth() &&
+                      (has_lattice || (map == PLAIN && !has_patches));
     u32 at = HEAD_BYTES;
     if (!uniform(good) || !has_bytes(at, bytes, 2 * base_words)) return DAMAGED;
     u64 base = bits >> (32 - BASE_BITS);
@@ -209,7 +209,7 @@ template <class T> DEV void restore_tiles(const PredictDecompressArgs& a) {
                       PREDICT_RING_BYTES + (4u << TABLE_BITS) <= BY_WARP_BYTES,
                   "what a warp shares, in turn");
     static_assert((TABLES - 1) << (TABLE_BITS + 2) == BY_WARP_TABLES && sizeof(List) == LIST_BYTES &&
-                  16 * ROW_WEIGHTS <= BY_WARP_WEIGHTS && 4u << TILE_LOG2 == BY_WARP_CODES,
+                      16 * ROW_WEIGHTS <= BY_WARP_WEIGHTS && 4u << TILE_LOG2 == BY_WARP_CODES,
                   "what the host reckons with");
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), warps = a.workers;
     u8* const mine = a.scratch + (u64)blockIdx.x * (BY_WARP_WEIGHTS + (u64)warps * BY_WARP_CODES);
@@ -230,8 +230,7 @@ template <class T> DEV void restore_tiles(const PredictDecompressArgs& a) {
     u64 chunk = (u64)warp * gridDim.x + blockIdx.x;
     while (uniform(chunk < chunks)) {
         const Fate fate = restore_by_warp(s, own.known[warp], chunk, shared_address(shared), shared_address(v), v,
-                                          codes,
-                                          weights, disagreement);
+                                          codes, weights, disagreement);
         good &= fate != DAMAGED;
         u64 next = 0;
         if (lane == 0) {

@@ -27,8 +27,8 @@ struct Part {
     i32 base;
     u32 step;    // what bins are apart
     u64 share;
-    const u32* numbers;       // its own
-    u32 *codes, *other;       // room for its codes
+    const u32* numbers;    // its own
+    u32 *codes, *other;    // room for its codes
 
     DEV u32 place(u32 dx, u32 dy, u32 dz) const { return ((z + dz) * whole.ly + y + dy) * whole.lx + x + dx; }
     DEV u32 place(u32 i) const {

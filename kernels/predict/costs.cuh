@@ -309,7 +309,7 @@ struct Quads {
     DEV Quads(const Places& box, u32 i, const u32* numbers) {
         box.of(i, x, y, z);
         const u32 row = box.lx, plane = box.lx * box.ly;
-        const auto load = [&](u32 at, bool there, u32 (&to)[QUAD + 1]) {
+        const auto load = [&](u32 at, bool there, u32(&to)[QUAD + 1]) {
             const uint4 q = there ? *(const uint4*)(numbers + at) : make_uint4(0, 0, 0, 0);
             to[0] = there && x > 0 ? numbers[at - 1] : 0;
             to[1] = q.x;
@@ -341,8 +341,10 @@ DEV void codes_by_quads(const Places& box, u32 set, const u32* numbers, u32* cod
         u32 code[QUAD];
 #pragma unroll
         for (u32 j = 1; j <= QUAD; j++) {
-            const u32 across = set & 2 ? set & 4 ? q.both[j] : q.of_y[j] : set & 4 ? q.of_z[j] : q.own[j],
-                      before = set & 2 ? set & 4 ? q.both[j - 1] : q.of_y[j - 1]
+            const u32 across = set & 2   ? set & 4 ? q.both[j] : q.of_y[j]
+                               : set & 4 ? q.of_z[j]
+                                         : q.own[j],
+                      before = set & 2   ? set & 4 ? q.both[j - 1] : q.of_y[j - 1]
                                : set & 4 ? q.of_z[j - 1]
                                          : q.own[j - 1];
             const bool on_face = on_faces && !(set & 1 && (j > 1 || q.x));

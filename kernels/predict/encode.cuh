@@ -129,7 +129,10 @@ template <bool ROUGH> struct SmallMarch {
             // Errors about this node: of classes Z, or YZ, along x, and of Z, or XZ, along y.
             u32 of_x = (CLS == 7 ? eyz : ez) + (begin * ny + j) * x.coarse + i,
                 of_y = (CLS == 7 ? exz : ez) + (begin * y.coarse + j) * nx + i,
-                own = (CLS == Z_AXIS ? ez : CLS == (X_AXIS | Z_AXIS) ? exz : eyz) + begin * columns + column;
+                own = (CLS == Z_AXIS              ? ez
+                       : CLS == (X_AXIS | Z_AXIS) ? exz
+                                                  : eyz) +
+                      begin * columns + column;
             Weights wz;
 #pragma unroll 1
             for (u32 k = begin; k < end; k++, code_at += columns) {
@@ -265,9 +268,8 @@ SELDOM u32 encode_small(u32 v, u32 e, u32 lx, u32 ly, u32 lz, bool coarse_steps,
         m.stay_signed = false;
         __syncthreads();
         if (along) {
-            const Box boxes[3] = {{{fx, cy, cz}, {1, fx, fx * cy}},
-                                  {{cx, fy, cz}, {1, cx, cx * fy}},
-                                  {{cx, cy, fz}, {1, cx, cx * cy}}};
+            const Box boxes[3] = {
+                {{fx, cy, cz}, {1, fx, fx * cy}}, {{cx, fy, cz}, {1, cx, cx * fy}}, {{cx, cy, fz}, {1, cx, cx * cy}}};
             const u32 of_class[3] = {of_x, of_y, of_z};
 #pragma unroll
             for (u32 a = 0; a < 3; a++)

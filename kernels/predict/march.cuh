@@ -130,12 +130,12 @@ template <class T> struct Field {
     bool z_inside;    // z is in registers, and y is marched along; else the other way round
     bool coarse_steps, plain;
     const u8* codes;
-    bool narrow;    // they have 16 bits each, not 32
+    bool narrow;      // they have 16 bits each, not 32
     u32 *v, *sums;    // nodes of level 1; INSIDE for each lane
     const uint4* weights;
-    u8* dst;                 // of the tile's first element
-    u32 in_step;             // bytes from one element to the next along the axis in registers,
-    u64 on_step;             // and along the other
+    u8* dst;        // of the tile's first element
+    u32 in_step;    // bytes from one element to the next along the axis in registers,
+    u64 on_step;    // and along the other
     u32 base;
     Lattice<T> lattice;
 
@@ -188,8 +188,8 @@ template <class T, bool ROUGH, u32 K, u32 COARSE, u32 FRESH> DEV void go_on(cons
         code_on = codes + (of_other + i) * size, code_both = codes + (of_both + i) * size;
     // Nodes of level 1.
     const u32 row = nodes_of(q.lx, 1), plane = row * nodes_of(q.ly, 1), rows = nodes_of(length, 1),
-              in_place = z_inside ? plane : row, on_place = z_inside ? row : plane,
-              x_coarse = min_of(i << k, row - 1), x_own = FINEST ? 0 : min_of(node << (k - 1), row - 1);
+              in_place = z_inside ? plane : row, on_place = z_inside ? row : plane, x_coarse = min_of(i << k, row - 1),
+              x_own = FINEST ? 0 : min_of(node << (k - 1), row - 1);
     const auto place_of = [](u32 node, u32 level, u32 n) { return min_of(node << level, n - 1); };
     const u32 inside_nodes = nodes_of(INSIDE, 1);
 

@@ -25,9 +25,9 @@ template <class T> DEV u32 exception_bytes(u32 count, u32 mask_bytes, u32 high) 
 // What is known of a subchunk once its values were looked at; four lanes have that of a subchunk.
 template <class T> struct Survey {
     typename T::Word first, least;    // the first word may give way to another base
-    typename T::Word spread;    // the largest value's offset from the least
-    typename T::Word origin;    // what all are counted from
-    typename T::Word any;       // OR of the codes
+    typename T::Word spread;          // the largest value's offset from the least
+    typename T::Word origin;          // what all are counted from
+    typename T::Word any;             // OR of the codes
 
     DEV u32 plain() const { return width_of(spread); }    // of the offsets
     DEV u32 full() const { return width_of(any); }        // of the largest code

@@ -659,8 +659,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         return true;
     }
     // Whether words of this size may be lossless floats.
-    template <class W>
-    static constexpr bool MAY_COUNT = T::EXPONENT > 0 && USE != BINS && (u32)W::BITS == (u32)T::BITS;
+    template <class W> static constexpr bool MAY_COUNT = T::EXPONENT > 0 && USE != BINS && (u32)W::BITS == (u32)T::BITS;
     DEV bool counts_down(u32 mode) const { return mode == SUBMODE_SPECIAL && special == SPECIAL_COUNTDOWN; }
     // Step 1.
     template <class W> DEV u32 mode_of(const Survey<T>& s) const {

@@ -358,8 +358,7 @@ template <class T, u32 MOST> struct Finder {
     // Whether all of a chunk's elements with bins that come back as missing values are within the bound of the next
     // larger numbers, too (all_come_beside in src/codec/sleek/collide.rs); `words` has a lane's of the warp's subchunk
     // k, without missing ones. For a whole block.
-    template <class F>
-    DEV bool all_come_beside(const Quantizer<T>& quantizer, double abs_bound, const F& words) const {
+    template <class F> DEV bool all_come_beside(const Quantizer<T>& quantizer, double abs_bound, const F& words) const {
         bool too_far = false;
 #pragma unroll 1
         for (u32 j = 0; uniform(j) < values(); j++) {

@@ -19,10 +19,8 @@
     KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \
     GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range_in_doubt<type>(a); } \
     GRID_KERNEL(sleek_look_##name, CompressArgs, RANGE_THREADS) { look_for_marks<type>(a); }
-#define WATCHING_KERNEL(name, type)                                      \
-    KERNEL(sleek_watch_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { \
-        compress_fast<type, 0, true>(a);                                 \
-    }
+#define WATCHING_KERNEL(name, type) \
+    KERNEL(sleek_watch_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type, 0, true>(a); }
 GRID_KERNEL(sleek_begin_compress, CompressArgs, BEGIN_THREADS) { begin_compress(a); }
 GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #else

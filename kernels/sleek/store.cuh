@@ -78,7 +78,7 @@ template <class T> struct Masks {
     };
     u64 value[MAX_MISSING];
     u32 any[WORDS], low[WORDS], high[WORDS];
-    u32 several;    // whether there are several values; of one alone value[0] is that
+    u32 several;                // whether there are several values; of one alone value[0] is that
     const Beside<T>* beside;    // what is to be replaced before
 
     // Where no element is missing. For a whole warp.

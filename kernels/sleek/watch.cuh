@@ -58,8 +58,12 @@ struct Watch {
     DEV void take(i32 low, i32 high) {
         // What is next to the largest rank may be the largest of another lane, or the least of this one.
         const i32 all_high = __reduce_max_sync(FULL, high), all_low = __reduce_max_sync(FULL, low),
-                  next_high = __reduce_max_sync(FULL, high < all_high ? high : ~low < all_high ? ~low : NO_RANK),
-                  next_low = __reduce_max_sync(FULL, low < all_low ? low : ~high < all_low ? ~high : NO_RANK);
+                  next_high = __reduce_max_sync(FULL, high < all_high   ? high
+                                                      : ~low < all_high ? ~low
+                                                                        : NO_RANK),
+                  next_low = __reduce_max_sync(FULL, low < all_low     ? low
+                                                     : ~high < all_low ? ~high
+                                                                       : NO_RANK);
         if ((threadIdx.x & 31) == 0) {
             keep_two(most, most + 1, all_high, next_high, NO_RANK);
             keep_two(least, least + 1, all_low, next_low, NO_RANK);

@@ -100,7 +100,8 @@ template <class T> struct Probe {
 #pragma unroll 1
         for (u32 s = 0; s < sets; s++) {
             const u32 part = n / (SET_ELEMENTS * sets),
-                      place = part == 0 ? s * SET_ELEMENTS + lane : (lane * sets + s) * part + mixed(lane * sets + s, part);
+                      place =
+                          part == 0 ? s * SET_ELEMENTS + lane : (lane * sets + s) * part + mixed(lane * sets + s, part);
             const bool there = place < n;
             const u32 len = __popc(__ballot_sync(FULL, there));
             const Word own = there ? elements[place] : 0, key = own >> NOISE;

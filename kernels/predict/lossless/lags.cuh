@@ -9,12 +9,7 @@ namespace predict {
 
 // The leading bits of two words, so few that words which are near each other share them.
 template <class T> DEV u32 Forms<T>::hash(Word word, Word next) {
-    enum : u32 {
-        LEADING = T::BITS == 64 ? MOST_LEADING
-        : T::BITS == 32         ? 12
-        : T::BITS < 10          ? T::BITS
-                                : 10
-    };
+    enum : u32 { LEADING = T::BITS == 64 ? MOST_LEADING : T::BITS == 32 ? 12 : T::BITS < 10 ? T::BITS : 10 };
     enum : u32 { OTHERS = T::BITS - LEADING };
     const u64 both = (u64)(wrap<T>(word) >> OTHERS) << MOST_LEADING | (u64)(wrap<T>(next) >> OTHERS);
     return (u32)((both * KEY64) >> 52);

@@ -13,8 +13,8 @@ use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::{filled, reserve};
 use crate::params::{Bound, Mode, Params};
-use crate::simd::stream::{self, StreamingStores};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::stream::{self, StreamingStores};
 
 const ID: u8 = 255;
 const SECTION_BYTES: usize = 12;
