@@ -1,4 +1,4 @@
-//! AVX2: four registers have a number for each lane. Words go to states and come from them by a permutation for each
+//! AVX2: four registers have a number for each lane. WordVectors go to states and come from them by a permutation for each
 //! set of eight states.
 
 pub mod lanes;
@@ -356,7 +356,7 @@ impl Simd<REGISTERS> for Avx2 {
             if W::BITS == 32 {
                 for i in 0..2 {
                     let at = words.as_mut_ptr().add(8 * i);
-                    let sums = words::Words::<u32>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
+                    let sums = words::WordVectors::<u32>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
                     _mm256_storeu_si256(at.cast(), sums);
                 }
                 return;
@@ -364,7 +364,7 @@ impl Simd<REGISTERS> for Avx2 {
             assert!(W::BITS == 64);
             for i in 0..4 {
                 let at = words.as_mut_ptr().add(4 * i);
-                let sums = words::Words::<u64>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
+                let sums = words::WordVectors::<u64>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
                 _mm256_storeu_si256(at.cast(), sums);
             }
         }

@@ -435,14 +435,14 @@ impl Simd<REGISTERS> for Avx512 {
         unsafe {
             if W::BITS == 32 {
                 let v = _mm512_loadu_si512(words.as_ptr().cast());
-                let sums = words::Words::<u32>::running_sums(self, v, carry);
+                let sums = words::WordVectors::<u32>::running_sums(self, v, carry);
                 _mm512_storeu_si512(words.as_mut_ptr().cast(), sums);
                 return;
             }
             assert!(W::BITS == 64);
             for i in 0..2 {
                 let at = words.as_mut_ptr().add(8 * i);
-                let sums = words::Words::<u64>::running_sums(self, _mm512_loadu_si512(at.cast()), carry);
+                let sums = words::WordVectors::<u64>::running_sums(self, _mm512_loadu_si512(at.cast()), carry);
                 _mm512_storeu_si512(at.cast(), sums);
             }
         }

@@ -1,4 +1,4 @@
-//! NEON: eight registers have a number for each lane. Words go to states and come from them by a lookup of bytes for
+//! NEON: eight registers have a number for each lane. WordVectors go to states and come from them by a lookup of bytes for
 //! each set of eight states, whose masks are narrowed to one register.
 
 mod of_words;
@@ -255,7 +255,7 @@ impl Simd<REGISTERS> for Neon {
             if W::BITS == 32 {
                 for i in 0..4 {
                     let at: *mut u32 = words.as_mut_ptr().cast::<u32>().add(4 * i);
-                    vst1q_u32(at, words::Words::<u32>::running_sums(self, vld1q_u32(at), carry));
+                    vst1q_u32(at, words::WordVectors::<u32>::running_sums(self, vld1q_u32(at), carry));
                 }
                 return;
             }
@@ -263,7 +263,7 @@ impl Simd<REGISTERS> for Neon {
             let mut wide = vreinterpretq_u64_u32(*carry);
             for i in 0..8 {
                 let at: *mut u64 = words.as_mut_ptr().cast::<u64>().add(2 * i);
-                vst1q_u64(at, words::Words::<u64>::running_sums(self, vld1q_u64(at), &mut wide));
+                vst1q_u64(at, words::WordVectors::<u64>::running_sums(self, vld1q_u64(at), &mut wide));
             }
             *carry = vreinterpretq_u32_u64(wide);
         }

@@ -3,8 +3,8 @@
 use super::word::Word;
 
 /// The vectors of a level for words of one width, which lie one behind the other.
-pub trait Words<W: Word>: Copy {
-    /// Words of a vector.
+pub trait WordVectors<W: Word>: Copy {
+    /// WordVectors of a vector.
     const N: usize;
     /// A vector.
     type V: Copy;
@@ -33,7 +33,7 @@ pub trait Words<W: Word>: Copy {
 
 /// The width of the largest word.
 #[inline(always)]
-pub fn width<W: Word, P: Words<W>, const S: usize>(p: P, words: &[W; S]) -> u32 {
+pub fn width<W: Word, P: WordVectors<W>, const S: usize>(p: P, words: &[W; S]) -> u32 {
     const { assert!(S.is_multiple_of(2 * P::N)) };
     let v = |i: usize| p.load(&words[i * P::N..][..P::N]);
     let mut all = [v(0), v(1)];
@@ -48,7 +48,7 @@ pub fn width<W: Word, P: Words<W>, const S: usize>(p: P, words: &[W; S]) -> u32 
 /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;
 /// `twice`, of these sums (from 0 on) once more. Whether no sum takes more than two bits less than a word, if `WATCHED`.
 #[inline(always)]
-pub fn undo_differences<W: Word, P: Words<W>, const WATCHED: bool>(
+pub fn undo_differences<W: Word, P: WordVectors<W>, const WATCHED: bool>(
     p: P,
     start: W,
     twice: bool,
@@ -78,7 +78,7 @@ pub fn undo_differences<W: Word, P: Words<W>, const WATCHED: bool>(
 
 /// For each number the sum of `start` and those before it.
 #[inline(always)]
-pub fn sums_before<W: Word, P: Words<W>, const S: usize>(p: P, numbers: &[W; S], start: W) -> [W; S] {
+pub fn sums_before<W: Word, P: WordVectors<W>, const S: usize>(p: P, numbers: &[W; S], start: W) -> [W; S] {
     const { assert!(S.is_multiple_of(P::N)) };
     let (mut sums, mut carry) = ([W::ZERO; S], p.splat(start));
     for at in (0..S).step_by(P::N) {

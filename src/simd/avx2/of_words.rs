@@ -1,10 +1,10 @@
-//! Words as vectors of AVX2.
+//! WordVectors as vectors of AVX2.
 
 use std::arch::x86_64::*;
 
 use super::load;
 use crate::exec::Avx2;
-use crate::simd::words::Words;
+use crate::simd::words::WordVectors;
 
 /// What is the same for words of every width but for the instructions' names.
 macro_rules! words {
@@ -61,7 +61,7 @@ const fn last_of_half(lane: usize) -> [u8; 32] {
     from
 }
 
-impl Words<u16> for Avx2 {
+impl WordVectors<u16> for Avx2 {
     words!(u16, _mm256_set1_epi16, _mm256_add_epi16, _mm256_sub_epi16, _mm256_srli_epi16, |v| _mm256_movemask_epi8(
         _mm256_srai_epi16::<15>(v)
     ));
@@ -84,7 +84,7 @@ impl Words<u16> for Avx2 {
     }
 }
 
-impl Words<u32> for Avx2 {
+impl WordVectors<u32> for Avx2 {
     words!(u32, _mm256_set1_epi32, _mm256_add_epi32, _mm256_sub_epi32, _mm256_srli_epi32, |v| _mm256_movemask_ps(
         _mm256_castsi256_ps(v)
     ));
@@ -105,7 +105,7 @@ impl Words<u32> for Avx2 {
     }
 }
 
-impl Words<u64> for Avx2 {
+impl WordVectors<u64> for Avx2 {
     words!(u64, _mm256_set1_epi64x, _mm256_add_epi64, _mm256_sub_epi64, _mm256_srli_epi64, |v| _mm256_movemask_pd(
         _mm256_castsi256_pd(v)
     ));

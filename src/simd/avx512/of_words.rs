@@ -1,10 +1,10 @@
-//! Words as vectors of AVX-512.
+//! WordVectors as vectors of AVX-512.
 
 use std::arch::x86_64::*;
 
 use super::{load, opaque};
 use crate::exec::Avx512;
-use crate::simd::words::Words;
+use crate::simd::words::WordVectors;
 
 /// What is the same for words of every width but for the instructions' names.
 macro_rules! words {
@@ -74,7 +74,7 @@ fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
     _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
 }
 
-impl Words<u16> for Avx512 {
+impl WordVectors<u16> for Avx512 {
     words!(
         u16,
         _mm512_set1_epi16,
@@ -102,7 +102,7 @@ impl Words<u16> for Avx512 {
     }
 }
 
-impl Words<u32> for Avx512 {
+impl WordVectors<u32> for Avx512 {
     words!(
         u32,
         _mm512_set1_epi32,
@@ -131,7 +131,7 @@ impl Words<u32> for Avx512 {
     }
 }
 
-impl Words<u64> for Avx512 {
+impl WordVectors<u64> for Avx512 {
     words!(
         u64,
         _mm512_set1_epi64,

@@ -1,16 +1,16 @@
-//! Words as vectors of NEON.
+//! WordVectors as vectors of NEON.
 
 use std::arch::aarch64::*;
 
 use crate::exec::Neon;
-use crate::simd::words::Words;
+use crate::simd::words::WordVectors;
 
-/// Words of one width. Names of instructions are put together from those of the width.
+/// WordVectors of one width. Names of instructions are put together from those of the width.
 macro_rules! words {
     ($w:ty, $vector:ty, $n:literal, $load:ident, $store:ident, $dup:ident, $add:ident, $sub:ident, $or:ident, $xor:ident,
      $and:ident, $shr:ident, $neg:ident, $signed:ident, $unsigned:ident, $ext:ident, [$($step:literal),*],
      $last:ident, $max:expr) => {
-        impl Words<$w> for Neon {
+        impl WordVectors<$w> for Neon {
             const N: usize = $n;
             type V = $vector;
 
