@@ -60,7 +60,7 @@ pub trait Word:
     /// Zero bits below the lowest one.
     fn trailing_zeros(self) -> u32;
 
-    /// WordVectors that have 64 bits, as such.
+    /// Words that have 64 bits, as such.
     fn wide(words: &[Self]) -> Option<&[u64]>;
     /// The same of words that are to change.
     fn wide_mut(words: &mut [Self]) -> Option<&mut [u64]>;

@@ -4,7 +4,7 @@ use super::word::Word;
 
 /// The vectors of a level for words of one width, which lie one behind the other.
 pub trait WordVectors<W: Word>: Copy {
-    /// WordVectors of a vector.
+    /// Words of a vector.
     const N: usize;
     /// A vector.
     type V: Copy;

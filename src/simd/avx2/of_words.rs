@@ -1,4 +1,4 @@
-//! WordVectors as vectors of AVX2.
+//! Words as vectors of AVX2.
 
 use std::arch::x86_64::*;
 

@@ -1,4 +1,4 @@
-//! WordVectors as vectors of AVX-512.
+//! Words as vectors of AVX-512.
 
 use std::arch::x86_64::*;
 

@@ -1,4 +1,4 @@
-//! WordVectors as vectors of NEON.
+//! Words as vectors of NEON.
 
 use std::arch::aarch64::*;
 
