@@ -1,4 +1,4 @@
-//! AVX2: four registers have a number for each lane. WordVectors go to states and come from them by a permutation for each
+//! AVX2: four registers have a number for each lane. Words go to states and come from them by a permutation for each
 //! set of eight states.
 
 pub mod lanes;

@@ -1,4 +1,4 @@
-//! NEON: eight registers have a number for each lane. WordVectors go to states and come from them by a lookup of bytes for
+//! NEON: eight registers have a number for each lane. Words go to states and come from them by a lookup of bytes for
 //! each set of eight states, whose masks are narrowed to one register.
 
 mod of_words;

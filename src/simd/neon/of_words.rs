@@ -5,7 +5,7 @@ use std::arch::aarch64::*;
 use crate::exec::Neon;
 use crate::simd::words::WordVectors;
 
-/// WordVectors of one width. Names of instructions are put together from those of the width.
+/// Words of one width. Names of instructions are put together from those of the width.
 macro_rules! words {
     ($w:ty, $vector:ty, $n:literal, $load:ident, $store:ident, $dup:ident, $add:ident, $sub:ident, $or:ident, $xor:ident,
      $and:ident, $shr:ident, $neg:ident, $signed:ident, $unsigned:ident, $ext:ident, [$($step:literal),*],
