@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import platform
+import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,6 +34,17 @@ def git(*words):
         return None
 
 
+def are_renamed(before, after, is_new):
+    """Whether lines differ by names alone, each of which became a new one that no other one became."""
+    parts = [[re.split(r"(\w+)", line) for line in lines] for lines in (before, after)]
+    if [len(line) for line in parts[0]] != [len(line) for line in parts[1]]:
+        return False
+    pairs = {pair for a, b in zip(*parts) for pair in zip(a, b)}
+    names = all(a == b or re.fullmatch(r"[A-Za-z_]\w*", a) and re.fullmatch(r"[A-Za-z_]\w*", b) for a, b in pairs)
+    names = names and all(a == b or is_new(b) for a, b in pairs)
+    return names and len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
 def other_kernels(commit, path):
     """Whether an archive of kernels, as it lies here, has other code than that of the commit; what it is made from is told by a
     digest in front, which counts for nothing."""
@@ -44,7 +56,7 @@ def other_kernels(commit, path):
 @functools.cache
 def changed(codec, commit):
     """Whether the codec's code, as it lies here, is another than that of the commit; None where nobody can tell. Lines that are
-    comments or empty count for nothing."""
+    comments or empty count for nothing, nor do other names."""
     if codec not in PATHS:
         return False
     if (last := git("log", "-1", "--format=%H", "--", *PATHS[codec])) is None or git("cat-file", "-e", f"{commit}^{{commit}}") is None:
@@ -55,8 +67,9 @@ def changed(codec, commit):
     if any(other_kernels(commit, path) for path in PATHS[codec] if path.endswith(".bin")):
         return True
     lines = git("diff", "-U0", commit, "--", *PATHS[codec]).splitlines()
-    told = [line[1:].strip() for line in lines if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")]
-    return any(text and not text.startswith("//") for text in told)
+    told = lambda sign: [t for line in lines if line[:1] == sign and line[:3] != 3 * sign and (t := line[1:].strip()) and t[:2] != "//"]
+    is_new = lambda name: git("grep", "-qw", name, commit, "--", *PATHS[codec]) is None
+    return not are_renamed(told("-"), told("+"), is_new)
 
 
 def mark(codec, commit):

@@ -95,6 +95,14 @@ class Report(unittest.TestCase):
             finally:
                 results.ROOT = before
 
+    def test_other_names_are_no_other_code(self):
+        self.assertTrue(results.are_renamed([], [], bool))
+        self.assertTrue(results.are_renamed(["let x = y + 1;", "f(x)"], ["let z = y + 1;", "f(z)"], bool))
+        self.assertFalse(results.are_renamed(["a.min(b)"], ["a.max(b)"], lambda name: name != "max"))
+        for before, after in ((["x = y"], ["x = 2"]), (["f(x, y)"], ["f(z, z)"]), (["f(x)", "g(x)"], ["f(y)", "g(x)"]), (["x + 1"], ["x - 1"]),
+                              (["x"], []), (["f(1)"], ["f(2)"])):
+            self.assertFalse(results.are_renamed(before, after, bool), (before, after))
+
     def test_kernels_are_their_code_and_not_the_digest_of_their_source(self):
         before = results.ROOT
         with tempfile.TemporaryDirectory() as folder:
