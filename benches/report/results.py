@@ -35,14 +35,12 @@ def git(*words):
 
 
 def are_renamed(before, after, is_new):
-    """Whether lines differ by names alone, each of which became a new one that no other one became."""
-    parts = [[re.split(r"(\w+)", line) for line in lines] for lines in (before, after)]
-    if [len(line) for line in parts[0]] != [len(line) for line in parts[1]]:
-        return False
-    pairs = {pair for a, b in zip(*parts) for pair in zip(a, b)}
-    names = all(a == b or re.fullmatch(r"[A-Za-z_]\w*", a) and re.fullmatch(r"[A-Za-z_]\w*", b) for a, b in pairs)
-    names = names and all(a == b or is_new(b) for a, b in pairs)
-    return names and len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    """Whether lines differ by names alone, each of which became a new one that no other one became, or by where they break."""
+    before, after = (re.findall(r"\w+|[^\w\s]", "\n".join(lines)) for lines in (before, after))
+    pairs = set(zip(before, after))
+    is_name = lambda word: re.fullmatch(r"[A-Za-z_]\w*", word)
+    named = all(a == b or is_name(a) and is_name(b) and is_new(b) for a, b in pairs)
+    return named and len(before) == len(after) and len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
 def other_kernels(commit, path):
@@ -56,7 +54,7 @@ def other_kernels(commit, path):
 @functools.cache
 def changed(codec, commit):
     """Whether the codec's code, as it lies here, is another than that of the commit; None where nobody can tell. Lines that are
-    comments or empty count for nothing, nor do other names."""
+    comments or empty count for nothing, nor do other names and breaks."""
     if codec not in PATHS:
         return False
     if (last := git("log", "-1", "--format=%H", "--", *PATHS[codec])) is None or git("cat-file", "-e", f"{commit}^{{commit}}") is None:

@@ -98,6 +98,7 @@ class Report(unittest.TestCase):
     def test_other_names_are_no_other_code(self):
         self.assertTrue(results.are_renamed([], [], bool))
         self.assertTrue(results.are_renamed(["let x = y + 1;", "f(x)"], ["let z = y + 1;", "f(z)"], bool))
+        self.assertTrue(results.are_renamed(["f(x, y)"], ["f(", "x,", "y)"], bool))
         self.assertFalse(results.are_renamed(["a.min(b)"], ["a.max(b)"], lambda name: name != "max"))
         for before, after in ((["x = y"], ["x = 2"]), (["f(x, y)"], ["f(z, z)"]), (["f(x)", "g(x)"], ["f(y)", "g(x)"]), (["x + 1"], ["x - 1"]),
                               (["x"], []), (["f(1)"], ["f(2)"])):

@@ -146,7 +146,9 @@ pub mod avx512 {
                 let changed = blocks.any(_mm512_test_epi64_mask(changes, changes)) & blocks.starts;
                 let mixed_starts = lanes & blocks.starts;
                 let zeros = _mm512_mask_testn_epi8_mask(flags, changes, changes);
-                wrong |= zeros | u64::from(changed ^ mixed_starts) | u64::from(_mm512_test_epi64_mask(changes, at_starts));
+                wrong |= zeros
+                    | u64::from(changed ^ mixed_starts)
+                    | u64::from(_mm512_test_epi64_mask(changes, at_starts));
                 // Each bit becomes the parity of all bits of its word up to it, then turns if the state before is set.
                 let mut states = changes;
                 states = _mm512_xor_si512(states, _mm512_slli_epi64::<1>(states));

@@ -46,7 +46,8 @@ pub fn width<W: Word, P: WordVectors<W>, const S: usize>(p: P, words: &[W; S]) -
 }
 
 /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;
-/// `twice`, of these sums (from 0 on) once more. Whether no sum takes more than two bits less than a word, if `WATCHED`.
+/// `twice`, of these sums (from 0 on) once more. Whether no sum takes more than two bits less than a word, if
+/// `WATCHED`.
 #[inline(always)]
 pub fn undo_differences<W: Word, P: WordVectors<W>, const WATCHED: bool>(
     p: P,

@@ -1,5 +1,5 @@
-//! The numbers by which an encoder chooses. They decide bytes without being told in any. Kernels have them from a header
-//! that `tests/kernels.rs` makes of these.
+//! The numbers by which an encoder chooses. They decide bytes without being told in any. Kernels have them from a
+//! header that `tests/kernels.rs` makes of these.
 
 /// Constants, and all of them by their names.
 macro_rules! rules {
@@ -100,7 +100,8 @@ rules! {
     SLOPE_FEWEST: usize = 128;
     /// Sloped codes are tried where they take less by one part in so many.
     SLOPE_WORTH: u64 = 64;
-    /// Elements of a set that are compared with each other, where a tile within a bound may take fewer bytes bit for bit.
+    /// Elements of a set that are compared with each other, where a tile within a bound may take fewer bytes bit for
+    /// bit.
     SET_ELEMENTS: usize = 32;
     /// Sets, at most: one for each bit of an element in the body.
     MOST_SETS: usize = 8;

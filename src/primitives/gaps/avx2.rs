@@ -196,7 +196,9 @@ given! { Avx2,
                 let (chosen, value) = match size_of::<W>() {
                     2 => {
                         let each =
-                            _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768);
+                            _mm256_setr_epi16(
+                                1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768
+                            );
                         let bits = _mm256_and_si256(_mm256_set1_epi16(bits as i16), each);
                         (_mm256_cmpeq_epi16(bits, each), _mm256_set1_epi16(value.to_u64() as i16))
                     }

@@ -7,7 +7,8 @@ use crate::simd::words::WordVectors;
 
 /// Words of one width. Names of instructions are put together from those of the width.
 macro_rules! words {
-    ($w:ty, $vector:ty, $n:literal, $load:ident, $store:ident, $dup:ident, $add:ident, $sub:ident, $or:ident, $xor:ident,
+    ($w:ty, $vector:ty, $n:literal, $load:ident, $store:ident, $dup:ident, $add:ident, $sub:ident, $or:ident,
+     $xor:ident,
      $and:ident, $shr:ident, $neg:ident, $signed:ident, $unsigned:ident, $ext:ident, [$($step:literal),*],
      $last:ident, $max:expr) => {
         impl WordVectors<$w> for Neon {
