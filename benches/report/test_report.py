@@ -28,6 +28,17 @@ def compared(ours, theirs, error=1.0):
         return tables.Compared()
 
 
+def committed(file, *contents):
+    """The commits of a new repository in which a file had these contents one after the other, the last one first."""
+    file.parent.mkdir(parents=True)
+    for content in contents:
+        file.write_bytes(content)
+        results.git("init", "-q")
+        results.git("add", "-A")
+        results.git("-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "a")
+    return results.git("log", "--format=%H").split()
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         self.folder = results.FOLDER
@@ -79,14 +90,8 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             results.ROOT = pathlib.Path(folder)
             file = results.ROOT / "src/codec/sleek/mod.rs"
-            file.parent.mkdir(parents=True)
             try:
-                for text in ("let x = 1;\n", "// A comment.\n\nlet x = 1;\n", "// A comment.\n\nlet x = 2;\n"):
-                    file.write_text(text)
-                    results.git("init", "-q")
-                    results.git("add", "-A")
-                    results.git("-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "a")
-                commits = results.git("log", "--format=%H").split()
+                commits = committed(file, b"let x = 1;\n", b"// A comment.\n\nlet x = 1;\n", b"// A comment.\n\nlet x = 2;\n")
                 changed = results.changed.__wrapped__
                 self.assertEqual([changed("adaptive", c) for c in commits], [False, True, True])
                 file.write_text("// A comment.\n\nlet x = 1;\n")
@@ -109,15 +114,9 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             results.ROOT = pathlib.Path(folder)
             file = results.ROOT / "kernels/sleek/kernels.bin"
-            file.parent.mkdir(parents=True)
             try:
-                for digest, code in ((b"12345678", b"abc"), (b"87654321", b"abc"), (b"87654321", b"abd")):
-                    file.write_bytes(b"SLKM\2\0\0\0" + digest + code)
-                    results.git("init", "-q")
-                    results.git("add", "-A")
-                    results.git("-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "a")
-                changed = results.changed.__wrapped__
-                commits = results.git("log", "--format=%H").split()
+                archives = [b"SLKM\2\0\0\0" + rest for rest in (b"12345678abc", b"87654321abc", b"87654321abd")]
+                commits, changed = committed(file, *archives), results.changed.__wrapped__
                 self.assertEqual([changed("sleek on GPUs", c) for c in commits], [False, True, True])
                 file.write_bytes(b"SLKM\2\0\0\0" + b"00000000" + b"abc")
                 self.assertEqual([changed("sleek on GPUs", c) for c in commits], [True, False, False])
