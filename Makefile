@@ -21,7 +21,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
 
-build: ## the library, plugin and command, optimized
+build: $(if $(SLEEK_PREBUILT),,kernels) ## the library, plugin and command, optimized
 	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)
 
 demo: ## real fields and a simulated one through h5repack with the filter and back through h5dump and h5py; a table of what that gave
@@ -46,7 +46,7 @@ headers:
 	@bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
 tools: headers
 	bash tests/hdf5/setup.sh
-programs: headers
+programs: headers kernels
 	MAKEFLAGS= $(CARGO) test --all-features --no-run
 rust-tests:
 	MAKEFLAGS= $(CARGO) test --all-features
@@ -128,7 +128,7 @@ asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a n
 	@bash tests/hdf5/setup.sh
 	@bash tests/asan.sh
 
-ubsan: ## the C tests, and the kernels as the stand-in driver runs them, under UndefinedBehaviorSanitizer
+ubsan: kernels ## the C tests, and the kernels as the stand-in driver runs them, under UndefinedBehaviorSanitizer
 	@bash examples/demo/need.sh cc:gcc c++:g++
 	SLEEK_TEST_CFLAGS="-fsanitize=undefined -fno-sanitize-recover=undefined" $(CARGO) test --all-features --test capi --test cuda
 
@@ -215,14 +215,14 @@ scale: build ## docs/guide/scale.md: checkpoints of ranks and GPUs through paral
 	@bash examples/demo/need.sh h5pcc:libhdf5-openmpi-dev mpirun:openmpi-bin
 	bash benches/scale/run.sh
 
-gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
+gpu-check: kernels ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
 	@bash tests/gpu/check.sh
 
-gpu-bench: ## on a machine with a GPU: compress and decompress beside a device-to-device copy
+gpu-bench: kernels ## on a machine with a GPU: compress and decompress beside a device-to-device copy
 	@bash tests/gpu/bench.sh
 
-kernels: ## the stale archives of compiled kernels (kernels.bin) from their sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
-	@bash kernels/build.sh
+kernels: ## the compiled kernels, in target/kernels, with NVRTC and ptxas from PyPI; minutes. SLEEK_KERNELS=FOLDER takes others, =none none
+	$(if $(SLEEK_KERNELS),,@python3 kernels/build.py $(TARGET)/kernels)
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
 	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib \

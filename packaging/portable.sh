@@ -28,6 +28,7 @@ if ! [ -x "$tools/bin/cargo-zigbuild" ]; then
 fi
 PATH=$PWD/$tools/bin:$PATH
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/portable
+make -s kernels
 cargo zigbuild --release --target "$target.$oldest" --target-dir "$built"
 cargo zigbuild --release --target "$target.$oldest" --target-dir "$built/static" -p sleek-compress --lib --no-default-features
 cp "$built/$target/release/libsleek.so" "$built/$target/release/sleek" "$built/static/$target/release/libsleek.a" "$out"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the release twice, from copies of this tree in folders of different names, and compares what came out byte by byte. The
-# names of the folders must not get into the files: what a build has to say for that stands in `build`.
+# Builds kernels and release twice, from copies of this tree in folders of different names, and compares what came out byte by byte.
+# The names of the folders must not get into the files: what a build has to say for that stands in `build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -16,14 +16,15 @@ build() { # folder
 	cd "$1"
 	export CARGO_TARGET_DIR=$PWD/target
 	export RUSTFLAGS="--remap-path-prefix=$PWD=/sleek --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
-	cargo build --quiet --release --locked
+	make --silent kernels SLEEK_KERNELS=
+	SLEEK_KERNELS= cargo build --quiet --release --locked
 }
 (build "$one")
 (build "$two")
 
 status=0
-for file in libsleek.so libsleek.a sleek; do
-	here=$one/target/release/$file there=$two/target/release/$file
+for file in release/libsleek.so release/libsleek.a release/sleek $(cd "$one/target" && echo kernels/*.lzma); do
+	here=$one/target/$file there=$two/target/$file
 	cmp "$here" "$there" || status=1
 	if grep -q -a -F "$work" "$here"; then echo "$file names the folder that it was built in"; status=1; fi
 	echo "$(sha256sum <"$here" | cut -d ' ' -f 1)  $file"

@@ -8,7 +8,7 @@ copy=$(mktemp)
 trap 'rm -f "$copy"' EXIT
 strip -o "$copy" "$library"
 codecs=$(sed -n '/^registry! {/,/^}/p' src/codec/mod.rs | grep -c '^    [a-z]*::[A-Za-z]*;$')
-kernels=$(cat kernels/*/kernels.bin | wc -c)
+kernels=$(cat "${SLEEK_KERNELS:-${CARGO_TARGET_DIR:-target}/kernels}"/*.lzma 2> /dev/null | wc -c)
 bytes=$(wc -c < "$copy") most=$((7000000 + 2250000 * (codecs - 1)))
 echo "size: $bytes bytes stripped, $kernels of them kernels; at most $most with $codecs codecs"
 [ "$bytes" -le "$most" ]

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash examples/demo/need.sh clang:clang
+make -s kernels
 target=${CARGO_TARGET_DIR:-target}
 # Where clang has no runtime, it prints its name without a path.
 bash examples/demo/need.sh "$(clang -print-file-name=libclang_rt.asan-x86_64.so)":libclang-rt-dev

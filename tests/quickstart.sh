@@ -31,7 +31,12 @@ if ! { command -v nvidia-smi && [ -d "${CUDA_HOME:-/usr/local/cuda}/include" ]; 
     cc -shared -fPIC -I"$CUDA_HOME/include" tests/gpu/runtime/runtime.c "$CUDA_HOME/lib64/libcuda.so.1" -o "$CUDA_HOME/lib64/libcudart.so"
 fi
 
-for page in c cpp fortran netcdf h5repack archive gpu; do
+pages=(c cpp fortran netcdf h5repack archive gpu)
+if [ "${SLEEK_KERNELS:-}" = none ]; then
+    step "without kernels (SLEEK_KERNELS=none): the page on GPUs is passed over"
+    pages=("${pages[@]/gpu/}")
+fi
+for page in ${pages[@]}; do
     python3 tests/pages.py "docs/guide/quickstart/$page.md"
 done
 for page in intents figures job-arrays; do

@@ -19,9 +19,9 @@ PATHS = {
     "adaptive": SLEEK,
     "fast": SLEEK,
     "small": PREDICT,
-    "sleek on GPUs": ["kernels/sleek/kernels.bin", "src/codec/sleek/gpu.rs", "src/codec/gpu"],
-    "predict on GPUs": ["kernels/predict/kernels.bin", "src/codec/predict/gpu.rs", "src/codec/gpu"],
-    "zfp on GPUs": ["kernels/zfp/kernels.bin", "src/codec/zfp/gpu.rs", "src/codec/gpu"],
+    "sleek on GPUs": ["kernels/sleek", "src/codec/sleek/gpu.rs", "src/codec/gpu"],
+    "predict on GPUs": ["kernels/predict", "src/codec/predict/gpu.rs", "src/codec/gpu"],
+    "zfp on GPUs": ["kernels/zfp", "src/codec/zfp/gpu.rs", "src/codec/gpu"],
 }
 MARK = "°"
 
@@ -43,14 +43,6 @@ def are_renamed(before, after, is_new):
     return named and len(before) == len(after) and len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
-def other_kernels(commit, path):
-    """Whether an archive of kernels, as it lies here, has other code than that of the commit; what it is made from is told by a
-    digest in front, which counts for nothing."""
-    code = lambda archive: archive[:8] + archive[16:]
-    then = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return then.returncode != 0 or code(then.stdout) != code((ROOT / path).read_bytes())
-
-
 @functools.cache
 def changed(codec, commit):
     """Whether the codec's code, as it lies here, is another than that of the commit; None where nobody can tell. Lines that are
@@ -62,8 +54,6 @@ def changed(codec, commit):
     clean = git("diff", "--quiet", "HEAD", "--", *PATHS[codec]) is not None
     if clean and git("merge-base", "--is-ancestor", last.strip(), commit) is not None:
         return False
-    if any(other_kernels(commit, path) for path in PATHS[codec] if path.endswith(".bin")):
-        return True
     lines = git("diff", "-U0", commit, "--", *PATHS[codec]).splitlines()
     told = lambda sign: [t for line in lines if line[:1] == sign and line[:3] != 3 * sign and (t := line[1:].strip()) and t[:2] != "//"]
     is_new = lambda name: git("grep", "-qw", name, commit, "--", *PATHS[codec]) is None

@@ -109,20 +109,6 @@ class Report(unittest.TestCase):
                               (["x"], []), (["f(1)"], ["f(2)"])):
             self.assertFalse(results.are_renamed(before, after, bool), (before, after))
 
-    def test_kernels_are_their_code_and_not_the_digest_of_their_source(self):
-        before = results.ROOT
-        with tempfile.TemporaryDirectory() as folder:
-            results.ROOT = pathlib.Path(folder)
-            file = results.ROOT / "kernels/sleek/kernels.bin"
-            try:
-                archives = [b"SLKM\2\0\0\0" + rest for rest in (b"12345678abc", b"87654321abc", b"87654321abd")]
-                commits, changed = committed(file, *archives), results.changed.__wrapped__
-                self.assertEqual([changed("sleek on GPUs", c) for c in commits], [False, True, True])
-                file.write_bytes(b"SLKM\2\0\0\0" + b"00000000" + b"abc")
-                self.assertEqual([changed("sleek on GPUs", c) for c in commits], [True, False, False])
-            finally:
-                results.ROOT = before
-
     def test_an_old_commit_has_the_mark(self):
         first = results.git("log", "--format=%H", "--reverse", "--", "src/codec/sleek")
         if not first or results.changed("adaptive", first.split()[0]) is None:

@@ -2,7 +2,8 @@
 //! the CPU, so that host code and kernels are tested together, bit for bit against the CPU path.
 // Every one calls the stand-in driver, or reads its memory, which is the host's.
 #![allow(clippy::undocumented_unsafe_blocks)]
-#![cfg(all(feature = "cuda", target_os = "linux"))]
+// Without compiled kernels there is nothing to load; `tests/kernels.rs` says so, and fails where none may be missing.
+#![cfg(all(feature = "cuda", target_os = "linux", kernels_are_built))]
 
 /// Whether fewer cases of each kind will do: of everything, or of these tests alone, which take long.
 fn short() -> bool {

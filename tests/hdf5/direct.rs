@@ -27,6 +27,7 @@ fn arrays_in_host_memory() {
 /// The stand-in for the CUDA driver runs the kernels on the CPU.
 #[test]
 #[cfg(feature = "cuda")]
+#[cfg_attr(not(kernels_are_built), ignore = "built without kernels: make kernels")]
 fn arrays_in_gpu_memory() {
     let Some(place) = Place::with(&["h5cc", "cc", "c++"]) else { return };
     let rpath = library_folder(&place);
@@ -69,7 +70,7 @@ fn files_shared_by_ranks() {
     let mut command = mpirun(&place);
     let said = common::run(command.args(["--oversubscribe", "-n", "3", "./direct", ".", "mpi"]));
     assert_eq!(said.matches("passed").count(), 3, "{said}");
-    #[cfg(feature = "cuda")]
+    #[cfg(all(feature = "cuda", kernels_are_built))]
     {
         // The stand-in for the CUDA driver, as above.
         common::stand_in(&place.path("lib"));

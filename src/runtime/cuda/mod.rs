@@ -1,11 +1,10 @@
 //! GPUs: the driver, the modules of kernels by codec, launches, and the arrays of a call as kernels get them. Which
 //! kernels do what is asked for is their codec's affair (`codec::gpu`).
 
-pub mod archive;
 pub mod arrays;
 pub(crate) mod driver;
-mod fold;
 pub(crate) mod hyperslab;
+pub mod image;
 pub mod launch;
 pub(crate) mod memory;
 pub mod module;

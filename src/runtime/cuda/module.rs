@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
 
-use super::archive::{self, Archive, PTX};
 use super::driver::{Session, check, describe};
+use super::image::{self, PTX};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
@@ -120,7 +120,7 @@ impl Kernel {
     }
 }
 
-/// A row of `kernels/modules.toml`, and the archive that has the module.
+/// A row of `kernels/modules.toml`.
 pub struct KernelRow {
     folder: &'static str,
     codec: u8,
@@ -129,10 +129,11 @@ pub struct KernelRow {
     part: &'static str,
     /// Role and kernel.
     entries: &'static [(&'static str, &'static str)],
-    archive: &'static [u8],
+    /// Architecture, and the stream that has the module's image; nothing where the library was built without kernels.
+    packed: &'static [(u8, &'static [u8])],
 }
 
-// MODULES, every row, and the archives, as the build script read them.
+// MODULES, every row, as the build script read them.
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// The module of a codec that has `part` of its kernels for an element type, if the codec has such a part.
@@ -157,6 +158,21 @@ pub fn shared(name: &str) -> Result<&'static KernelRow> {
     match MODULES.iter().find(|row| row.codec == 0 && row.name == name) {
         Some(row) => Ok(row),
         None => fail!(Internal, "there is no module {name} of kernels"),
+    }
+}
+
+impl KernelRow {
+    /// The image for a device of this compute capability, and the architecture that it is for.
+    fn image(&self, capability: (i32, i32)) -> Result<(u8, Vec<u8>)> {
+        let arch = image::best(self.packed.iter().map(|(arch, _)| *arch), capability);
+        Ok((arch, self.image_for(arch)?))
+    }
+
+    fn image_for(&self, arch: u8) -> Result<Vec<u8>> {
+        match self.packed.iter().find(|(packed_for, _)| *packed_for == arch) {
+            Some((_, packed)) => image::unpack(packed, self.name),
+            None => fail!(Device, "this library was built without kernels: make kernels, and build it again"),
+        }
     }
 }
 
@@ -207,24 +223,18 @@ impl Drop for Opened {
     }
 }
 
-/// Loads a module: code for the device where the archive has it, else PTX, which the driver compiles in its own time.
+/// Loads a module: code for the device where there is such, else PTX, which the driver compiles in its own time.
 pub fn open(session: &Session, row: &'static KernelRow) -> Result<Opened> {
     let (device, major, minor) = describe(session.ordinal)?;
     if major < 8 {
         return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
     }
-    let archive = Archive::new(row.archive)?;
-    let members = || archive.members().filter(|m| m.name == row.name);
-    let image = |arch| match members().find(|m| m.arch == arch) {
-        Some(member) => archive.unpack(&member),
-        None => fail!(Internal, "the archive of {} has no module {} for {major}.{minor}", row.folder, row.name),
-    };
-    let arch = archive::best(members().map(|m| m.arch), (major, minor));
-    let mut loaded = load_image(&image(arch)?);
+    let (arch, image) = row.image((major, minor))?;
+    let mut loaded = load_image(&image);
     // A driver that does not take this code may still compile the PTX.
     if arch != PTX && matches!(loaded, Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_IMAGE))
     {
-        loaded = load_image(&image(PTX)?);
+        loaded = load_image(&row.image_for(PTX)?);
     }
     match loaded {
         Ok(handle) => Ok(Opened { handle, ordinal: session.ordinal, row }),
@@ -400,5 +410,55 @@ mod tests {
         assert_eq!(unknown.kind, Kind::UnsupportedFormat);
         assert!(unknown.to_string().contains("codec 200 has no base kernels for f32"), "{unknown}");
         assert!(shared("hyperslab").is_ok() && shared("nothing").is_err());
+    }
+
+    #[test]
+    fn a_library_without_kernels_says_what_to_do() {
+        let row = KernelRow { packed: &[], ..*shared("hyperslab").unwrap() };
+        let without = row.image((9, 0)).unwrap_err();
+        assert!(without.kind == Kind::Device && without.message.contains("built without kernels: make kernels"));
+    }
+
+    #[test]
+    #[cfg_attr(not(kernels_are_built), ignore = "built without kernels: make kernels")]
+    fn compiled_modules_hold_what_the_table_names() {
+        for row in MODULES {
+            assert_eq!(row.packed.iter().map(|(arch, _)| *arch).collect::<Vec<_>>(), [80, 90, PTX]);
+            for (arch, packed) in row.packed {
+                let image = image::unpack(packed, row.name).unwrap();
+                match *arch {
+                    PTX => check_ptx(row, std::str::from_utf8(&image).unwrap()),
+                    arch => check_cubin(row, arch, &image),
+                }
+            }
+            for (capability, wanted) in [((8, 0), 80), ((8, 6), 80), ((8, 9), 80), ((9, 0), 90), ((10, 0), PTX)] {
+                assert_eq!(row.image(capability).unwrap().0, wanted, "{capability:?}");
+            }
+        }
+    }
+
+    /// For every driver from 525 on, and what ptxas is to make of it.
+    fn check_ptx(row: &KernelRow, ptx: &str) {
+        let name = row.name;
+        assert!(ptx.ends_with('\0') && ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");
+        for (_, kernel) in row.entries {
+            assert!(ptx.contains(&format!(".visible .entry {kernel}(")), "{name} has no {kernel}");
+        }
+        // kernels/uniform.py was at work: some branches are taken together, and not all.
+        let branches: Vec<&str> = ptx.lines().filter(|l| l.starts_with("\t@%p") && l.contains(" bra")).collect();
+        let together = branches.iter().filter(|l| l.contains(" bra.uni")).count();
+        assert!(row.folder == "hyperslab" || (together > 0 && together < branches.len()), "{name}: {together}");
+        // A contracted product and sum would change bytes, but for those that the sources ask for.
+        assert!(!ptx.lines().any(|l| l.contains("fma.rn.f32") && !l.ends_with("// exact")), "{name}");
+    }
+
+    /// An ELF file for CUDA (machine 190) and the architecture, with the kernels in it.
+    fn check_cubin(row: &KernelRow, arch: u8, cubin: &[u8]) {
+        assert!(cubin.starts_with(b"\x7fELF") && cubin[18..20] == [190, 0], "{}", row.name);
+        assert_eq!(cubin[48], arch, "{}", row.name);
+        for (_, kernel) in row.entries {
+            let section = format!(".text.{kernel}\0");
+            assert!(cubin.windows(section.len()).any(|w| w == section.as_bytes()), "{} has no {kernel}", row.name);
+        }
     }
 }

@@ -20,6 +20,8 @@ class Sleek(MakefilePackage):
     depends_on("c", type="build")
     depends_on("rust@1.89:", type="build")
     depends_on("gmake", type="build")
+    # Fetches the compilers of the kernels from PyPI; SLEEK_KERNELS=none builds without kernels.
+    depends_on("python@3.8:", type="build")
 
     # HDF5 is not linked: the plugin serves every HDF5 from 1.10 on.
     variant("tools", default=False, description="Install HDF5's tools beside it")
