@@ -448,3 +448,26 @@ fn kernels_are_built_where_every_test_is_to_run() {
         assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "built without kernels: make kernels");
     }
 }
+
+/// The first line of each source names the Rust files whose rules it follows, or says that there are none.
+#[test]
+fn each_source_names_its_twin() {
+    let mut sources = 0;
+    for path in files(&kernels()).into_iter().filter(|p| p.extension().is_some_and(|e| e == "cu" || e == "cuh")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first = text.lines().next().unwrap();
+        if first != "// No twin in src." {
+            let twins = first.strip_prefix("// Twin: ").unwrap_or_else(|| panic!("{path:?} names no twin: {first}"));
+            for twin in twins.split(", ") {
+                assert!(kernels().join("..").join(twin).is_file(), "{path:?}: there is no {twin}");
+            }
+        }
+        sources += 1;
+    }
+    assert!(sources > 20, "{sources}");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}

@@ -1,3 +1,4 @@
+// No twin in src.
 // Many arrays in one launch. Each has a number of work slots that goes with its size; blocks take slots, and who has
 // one works on that array until nothing is left to do. So a block stays with an array, and small and large ones fill
 // the device alike.

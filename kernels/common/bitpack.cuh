@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/pack.rs
 // A subchunk's codes as consecutive n-bit numbers, lowest bit first. A lane holds VALUES consecutive codes, so its part
 // is one string of VALUES·n ≤ 128 bits.
 #pragma once

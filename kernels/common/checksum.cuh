@@ -1,3 +1,4 @@
+// Twin: src/container/checksum.rs
 // The stream's checksums, docs/reference/format.md §7.
 #pragma once
 #include "platform.cuh"

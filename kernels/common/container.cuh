@@ -1,3 +1,4 @@
+// Twin: src/container/header.rs, src/container/index.rs
 // Header and index of a stream, and what a launch leaves behind for the host.
 #pragma once
 #include "batch.cuh"

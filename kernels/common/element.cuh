@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/exponent_map.rs
 // Element types: how a lane's 16 bytes split into words, and the exponent map (docs/reference/codecs/sleek.md §4).
 #pragma once
 #include "platform.cuh"

@@ -1,3 +1,4 @@
+// No twin in src.
 // Where a chunk goes: the sum of the sizes of all chunks before it. The index entries of the output, zero before the
 // launch and never zero afterwards, are where blocks publish those sizes, and a group's record, where its first body
 // is. A block adds the sizes since the nearest chunk whose place is known.

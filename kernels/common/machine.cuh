@@ -1,3 +1,4 @@
+// No twin in src.
 // What the kernels of codecs with tiles need of the machine they run on, besides what all do.
 #pragma once
 #include "platform.cuh"

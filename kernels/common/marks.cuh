@@ -1,3 +1,4 @@
+// Twin: src/primitives/marks.rs
 // Marks of missing values that nobody named (docs/reference/format.md §5.1; src/primitives/marks.rs has the same rule).
 // Nobody waits for the host: kernels look at an array as often as it takes, and the one before compression settles what
 // was found.

@@ -1,3 +1,4 @@
+// Twin: src/bound.rs
 // What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header
 // around it.
 #pragma once

@@ -1,3 +1,4 @@
+// No twin in src.
 // What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is
 // defined.
 #pragma once

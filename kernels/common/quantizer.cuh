@@ -1,3 +1,4 @@
+// Twin: src/primitives/quantize.rs
 // The quantizer, docs/reference/codecs/sleek.md §6. Every operation is one IEEE operation rounded to nearest: compile
 // with -fmad=false.
 #pragma once

@@ -1,3 +1,4 @@
+// Twin: src/primitives/range.rs
 // The value range of an array: smallest and largest finite element other than the missing values. What takes time is to
 // read the array, so several loads of a thread are on their way at once, and an element takes four to six instructions.
 // It is read from behind: whoever compresses it then finds its beginning in the second-level cache.

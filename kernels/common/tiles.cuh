@@ -1,3 +1,4 @@
+// Twin: src/container/index.rs
 // The index of a stream of tiles, whose entries are wide: what container.cuh knows of runs. Everything is checked
 // before it is used. A `Head` has
 //

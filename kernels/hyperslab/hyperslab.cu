@@ -1,3 +1,4 @@
+// Twin: src/api/hdf5_direct/boxes.rs
 // Hyperslabs of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side
 // by side.
 //

@@ -1,4 +1,5 @@
-// A tile within the bound to a body: src/codec/predict/body/encode.rs in CUDA.
+// Twin: src/codec/predict/body/encode.rs
+// A tile within the bound to a body.
 #pragma once
 #include "choose.cuh"
 #include "beside.cuh"

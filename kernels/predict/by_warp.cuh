@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/decode.rs
 // Stream → array, most tiles of simulation fields: a warp restores a tile from its words to its elements, without a
 // barrier. Tiles that need anything else it puts on a list, which decompress.cuh takes.
 //

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/choice.rs
 // How a tile of multiples, or of other numbers, is predicted: by what a part of it costs in each way.
 // body/choice.rs in CUDA. Numbers of the part stand in shared memory while they are looked at or coded.
 #pragma once

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/code/encode.rs
 // From codes to words, by a warp: src/codec/predict/code in CUDA
 // (docs/reference/codecs/predict.md §4 to §6, §12). Tables stand in shared memory meanwhile.
 #pragma once

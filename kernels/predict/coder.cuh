@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/code/decode.rs
 // One warp, one tile: the codes of a packed body (docs/reference/codecs/predict.md §4, §5, §14), group by group, in
 // registers.
 //

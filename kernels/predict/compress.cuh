@@ -1,3 +1,4 @@
+// Twin: src/runtime/cpu/parallel.rs
 // Array → stream. Blocks take tiles by ticket, and each makes the body of its own from end to end: all threads look for
 // the way to predict it and make its codes, a warp makes words of these. A body's size is published as soon as it is
 // known, and it goes to its place when the sizes of all before it are. Until then it is staged, and the block goes on

@@ -1,4 +1,5 @@
-// What codes cost about, and which class a group gets: src/codec/predict/code/costs.rs in CUDA.
+// Twin: src/codec/predict/code/costs.rs
+// What codes cost about, and which class a group gets.
 #pragma once
 #include "desk.cuh"
 

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/decode.rs
 // Stream → array: any tiles; of an array alone those on the list that warps leave (by_warp.cuh). Blocks take
 // PREDICT_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads and decodes each of them
 // (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an address is checked before it

@@ -1,3 +1,4 @@
+// No twin in src.
 // What a block that compresses keeps of its tile, and how its threads work together.
 #pragma once
 #include "../common/lookback.cuh"

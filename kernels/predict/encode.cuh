@@ -1,6 +1,7 @@
-// Interpolation of small numbers by an encoder, by a whole block (docs/codecs/predict.md §7): what `interpolate` of
-// interp.cuh does, for tiles all of whose elements count. Every node is made by weights, as no product is beyond 32
-// bits, and numbers and errors are words of the shared memory, told by their places in it.
+// Twin: src/codec/predict/predict/interpolation/weights.rs
+// Interpolation of small numbers by an encoder, by a whole block (docs/reference/codecs/predict.md §7): what
+// `interpolate` of interp.cuh does, for tiles all of whose elements count. Every node is made by weights, as no
+// product is beyond 32 bits, and numbers and errors are words of the shared memory, told by their places in it.
 //
 //   numbers   in raster order                     all threads write new nodes, then a barrier; all read coarse ones
 //   errors    of classes Y, Z, XZ, YZ             all threads write them, then a barrier; all read

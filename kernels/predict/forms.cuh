@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/format.rs
 // Forms of tiles of elements' bits (docs/reference/codecs/predict.md §3, §9 to §13).
 #pragma once
 #include "../common/element.cuh"

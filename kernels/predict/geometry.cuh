@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/format.rs, src/codec/predict/shape.rs
 // Tiles of an array, their places and groups (docs/reference/codecs/predict.md §1, §2): src/codec/predict/format.rs in
 // CUDA.
 #pragma once

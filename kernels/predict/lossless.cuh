@@ -1,4 +1,5 @@
-// A tile bit for bit, in the form that takes least: codec/predict/body/lossless in CUDA.
+// Twin: src/codec/predict/body/lossless/mod.rs
+// A tile bit for bit, in the form that takes least.
 #pragma once
 #include "lossless/bounded.cuh"
 #include "lossless/choose.cuh"

@@ -1,3 +1,4 @@
+// No twin in src.
 // What the kernels of codec predict need of the machine they run on, besides what all do.
 #pragma once
 #include "../common/machine.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/predict/interpolation/mod.rs
 // One warp, one tile: interpolation of tiles whose rows fit a warp (docs/reference/codecs/predict.md §7), with one of
 // the two other axes in registers. Levels are as in interp.cuh, which restores all other tiles.
 //

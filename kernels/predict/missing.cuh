@@ -1,3 +1,4 @@
+// Twin: src/container/missing.rs, src/primitives/gaps/mod.rs
 // Missing values taken out of a tile that is compressed, and the plane that tells where they are
 // (docs/reference/format.md §5): src/container/missing.rs and src/primitives/gaps in CUDA.
 #pragma once

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/mod.rs
 // Every kernel of codec predict. `kernels/modules.toml` says which modules are made of it for each element type.
 #include "compress.cuh"
 #include "decompress.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/decode.rs
 // One block, one tile: from codes to elements in the array (docs/reference/codecs/predict.md §7 to §9), then patches,
 // elements that are no decimals, and missing values.
 #pragma once

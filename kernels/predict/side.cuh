@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/lossless/decode.rs
 // What stands between base and states of a tile of elements' bits (docs/reference/codecs/predict.md §10 to §13): it is
 // read and checked once, before the codes, and used as these come.
 #pragma once

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/format.rs
 // The header of a stream of the codec, and the elements of its bins and multiples (docs/reference/codecs/predict.md
 // §1). Everything is checked before it is used.
 #pragma once

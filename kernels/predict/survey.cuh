@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/map/survey.rs, src/codec/predict/body/closed_loop.rs
 // The elements of a tile, and what they are as multiples of the fine lattice: src/codec/predict/map
 // and closed_loop.rs in CUDA.
 #pragma once

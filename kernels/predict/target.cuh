@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/decode.rs
 // What all threads of a block know of the stream that they restore, what a warp knows of its tile, and where elements
 // go.
 #pragma once

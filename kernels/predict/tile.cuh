@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/decode.rs
 // One warp, one tile: what a packed body says, checked, and its codes (docs/reference/codecs/predict.md §3 to §6, §8),
 // which come to stand in global memory for the block that restores the tile (restore.cuh).
 #pragma once

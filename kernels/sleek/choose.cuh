@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/choose.rs
 // The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a tile of eight subchunks, a
 // quarter of a chunk. What concerns all values of a subchunk is done by the warp for one subchunk after the other; what
 // then is left to decide, by the lanes for all of them at once.

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/decode.rs
 // Stream → array. Blocks take chunks by ticket, so that no block is behind, and what is read and written at one time
 // lies together in memory: body to shared memory with its checksum on the way, then each warp decodes subchunks in
 // registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used; checksums are

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/encode.rs
 // The encoder of profile `fast` for floats in the machine's byte order, aligned to 16: the paper's transform, and
 // nothing else.
 //

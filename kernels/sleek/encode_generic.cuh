@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/encode.rs
 // The encoder for everything: both profiles, all element types, byte orders and alignments. And, of the same parts, one
 // for the adaptive profile alone and words in the machine's byte order, which has a loop for arrays that are quantized
 // and one for the others: a loop longer than the caches for instructions waits for them.

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/encode.rs
 // Bins of a warp that lie close together, as words of 16 bits: two in a register and no half ever lets a carry into the
 // other, so that one instruction does for two what takes one for each else. The integers stay in the tile, and their
 // codes lie behind them.

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/doubt.rs
 // Chunks of elements' bits in streams of bins: which may take fewer bytes than their bins, by the rules of
 // may_be_smaller in src/codec/sleek/doubt.rs. Of most chunks samples say that they do not; of few others a block looks
 // at all words, and where these say that they may it tries both.

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/parts.rs
 // A packed chunk (docs/reference/codecs/sleek.md §2): where its parts lie, and its header, bases, descriptors and
 // exceptions as they are written.
 #pragma once

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/integers.rs
 // The modes of a subchunk, docs/reference/codecs/sleek.md §3: words to codes and back.
 #pragma once
 #include "../common/element.cuh"

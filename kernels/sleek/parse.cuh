@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/parts.rs
 // A packed chunk taken apart: where its body lies, what its header and tail say, and codes with their exceptions.
 #pragma once
 #include "../common/bitpack.cuh"

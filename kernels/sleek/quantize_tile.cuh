@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/integers.rs
 // The integers of a warp's subchunks in its tile, and the least and the largest of each: words as they are, or the bins
 // of elements.
 #pragma once

@@ -1,4 +1,5 @@
-// Every kernel of the library. `kernels/modules.toml` says which modules are made of it for each element type: the long
+// Twin: src/codec/sleek/mod.rs
+// Every kernel of codec sleek. `kernels/modules.toml` says which modules are made of it for each element type: the long
 // encoders are modules of their own, so that a program loads only what it uses.
 #include "decompress.cuh"
 #include "encode_fast.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/decode.rs
 // Where decoded bytes go, and which of them are missing values.
 #pragma once
 #include "parse.cuh"

@@ -1,3 +1,4 @@
+// No twin in src.
 // Two 16-bit words in a register, the first in its lower half: what F16 and BF16 do to both at once. No half lets a
 // carry into the other.
 #pragma once

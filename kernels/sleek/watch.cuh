@@ -1,3 +1,4 @@
+// Twin: src/runtime/cpu/watched.rs
 // Whether an array may have a missing value that nobody named: its elements are watched while they are compressed, and
 // the array is looked at once more only where there may be one (kernels/common/marks.cuh). src/runtime/cpu/watched.rs
 // does the same.

@@ -1,3 +1,4 @@
+// Twin: src/codec/sleek/decode.rs
 // From codes to the words of a chunk, and to their place.
 #pragma once
 #include "store.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/tile.rs
 // A block and its bits (docs/reference/codecs/zfp.md §3 to §7): transforms, bit planes, numbers.
 //
 // Of up to three axes a block is the work of one lane. Its elements are in registers; its bit planes, and the bits that

@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/tile.rs
 // Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end. Its lanes code
 // blocks, 32 at a time, each into a column of its own; the lengths are added up over the warp, and the bits shifted to
 // their place in the body. A block of four axes is the work of the whole warp, whose lanes code a plane each

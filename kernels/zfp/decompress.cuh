@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/tile.rs
 // Stream → array. Warps take tiles by ticket, and no warp waits for another one. What steers an address is checked
 // before it is used; checksums are compared at the end, so a stream that fails them has been decoded to harmless
 // nonsense by then.

@@ -1,4 +1,5 @@
-// Tiles of an array and where their elements are (docs/reference/codecs/zfp.md §2): src/codec/zfp/format.rs in CUDA.
+// Twin: src/codec/zfp/format.rs, src/codec/zfp/shape.rs
+// Tiles of an array and where their elements are (docs/reference/codecs/zfp.md §2).
 #pragma once
 #include "../common/constants.h"
 #include "../common/tiles.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/format.rs
 // The header of a stream of the codec. Everything is checked before it is used.
 #pragma once
 #include "geometry.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/tile.rs
 // A block of four axes, the work of a warp: its elements in shared memory, eight on each lane, a line of four at a
 // time; of its planes one on each lane. To code them is the work of all at once: how far the planes above a plane have
 // come is the highest of their ones, and what it takes then follows from its own.

@@ -1,3 +1,4 @@
+// Twin: src/codec/zfp/mod.rs
 // Every kernel of codec zfp. `kernels/modules.toml` says which modules are made of it for each width of elements.
 // Threads of a block: as many warps as have their columns in 48 KiB.
 #define ZFP_THREADS(T) (T::BITS == 32 ? 128 : 64)

@@ -1,4 +1,5 @@
-// Whether a tile within the bound may take fewer bytes bit for bit: codec/predict/body/lossless/bounded.rs in CUDA.
+// Twin: src/codec/predict/body/lossless/bounded.rs
+// Whether a tile within the bound may take fewer bytes bit for bit.
 #pragma once
 #include "decimals.cuh"
 #include "ranks.cuh"

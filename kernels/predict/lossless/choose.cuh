@@ -1,4 +1,5 @@
-// The form that a tile takes, by what its codes are going to cost: codec/predict/body/lossless/encode.rs in CUDA.
+// Twin: src/codec/predict/body/lossless/encode.rs
+// The form that a tile takes, by what its codes are going to cost.
 #pragma once
 #include "forms.cuh"
 

@@ -1,4 +1,5 @@
-// Elements as integers over a power of ten: codec/predict/map/decimals.rs in CUDA.
+// Twin: src/codec/predict/map/decimals.rs
+// Elements as integers over a power of ten.
 #pragma once
 #include "forms.cuh"
 

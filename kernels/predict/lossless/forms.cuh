@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/lossless/mod.rs
 // What a tile is tried with bit for bit, and what that is made of.
 #pragma once
 #include "../body.cuh"

@@ -1,4 +1,5 @@
-// Words that are near those at a distance, which each segment names: codec/predict/predict/lags.rs in CUDA.
+// Twin: src/codec/predict/predict/lags.rs
+// Words that are near those at a distance, which each segment names.
 //
 // What is chosen depends on the segments before in two ways: where the like of a word has been, and which distance was
 // chosen last. So all threads find distances and what they cost, and a warp chooses by these.

@@ -1,4 +1,5 @@
-// Low bits of codes, which stand beside the coder: codec/predict/code/low.rs in CUDA.
+// Twin: src/codec/predict/code/low.rs
+// Low bits of codes, which stand beside the coder.
 #pragma once
 #include "forms.cuh"
 #include "../sums.cuh"

@@ -1,4 +1,5 @@
-// Elements as their places in a list of all that occur: codec/predict/map/ranks.rs in CUDA.
+// Twin: src/codec/predict/map/ranks.rs
+// Elements as their places in a list of all that occur.
 #pragma once
 #include "forms.cuh"
 

@@ -1,4 +1,5 @@
-// The part of a tile that tells which forms are worth trying: codec/predict/body/lossless/sample.rs in CUDA.
+// Twin: src/codec/predict/body/lossless/sample.rs
+// The part of a tile that tells which forms are worth trying.
 #pragma once
 #include "forms.cuh"
 

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/body/lossless/encode.rs
 // What stands between base and states.
 #pragma once
 #include "forms.cuh"

@@ -1,4 +1,5 @@
-// What is taken from words that grow along a row: codec/predict/body/lossless/slope.rs in CUDA.
+// Twin: src/codec/predict/body/lossless/slope.rs
+// What is taken from words that grow along a row.
 #pragma once
 #include "forms.cuh"
 

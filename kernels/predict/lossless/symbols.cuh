@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/code/counts.rs
 // What words cost as symbols.
 #pragma once
 #include "forms.cuh"

@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/code/own_table.rs
 // The table of a tile's own that fits what was counted.
 #pragma once
 #include "forms.cuh"

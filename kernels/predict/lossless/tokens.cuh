@@ -1,3 +1,4 @@
+// Twin: src/codec/predict/code/token_costs.rs
 // What codes cost as tokens.
 #pragma once
 #include "forms.cuh"
