@@ -205,10 +205,6 @@ repack-speed: ## how fast sleek repack is on files of 500 MB, against what disk 
 	$(CARGO) build --release --bin sleek
 	SLEEK_BINARY=$(TARGET)/release/sleek bash tests/hdf5/repack_speed.sh
 
-.PHONY: findings
-findings: ## surprises in outside libraries, tools and formats: does each still stand? 10 minutes; fetches packages
-	@gone=; for f in findings/*.sh; do echo $$f; $$f || gone="$$gone $$f"; done; [ -z "$$gone" ] || ! echo gone:$$gone
-
 report: ## tables, plots and sentences of docs/performance.md and other pages: ratios, speeds, errors of all codecs; 25 minutes (REPORT=--quick: 3)
 	@bash benches/report/run.sh $(REPORT)
 
@@ -266,6 +262,10 @@ clean-room: ## a fresh Debian root without the sources: packages put in and out,
 
 uninstall: ## what make install put into PREFIX
 	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh
+
+.PHONY: findings
+findings: ## surprises in outside libraries, tools and formats: does each still stand? 10 minutes; fetches packages
+	@gone=; for f in findings/*.sh; do echo $$f; $$f || gone="$$gone $$f"; done; [ -z "$$gone" ] || ! echo gone:$$gone
 
 clean: ## remove everything that was built
 	$(CARGO) clean
