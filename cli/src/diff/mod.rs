@@ -29,7 +29,7 @@ use crate::verify::BROKEN;
 use crate::verify::pair::Pair;
 use figures::{Figures, Scale};
 use shape::{Correlation, Histogram, Spectra};
-use view::{LARGE, View};
+use view::View;
 
 /// Elements of which the autocorrelation is taken, about.
 const SAMPLE: u64 = 8 << 20;
@@ -212,7 +212,7 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     let mut correlations: Vec<Correlation> =
         axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
     let (mut histogram, mut spectra, mut view) =
-        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at, LARGE));
+        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at));
     let mut quality = Quality::new(&pair.dims, figures.range());
     let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
     pair.walk(&mut |part| {

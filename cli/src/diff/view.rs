@@ -3,20 +3,10 @@
 use super::figures::Scale;
 use crate::verify::pair::Values;
 
-/// How much there is room for.
-#[derive(Clone, Copy)]
-pub struct Room {
-    /// Cells of a map along each side, at most.
-    pub cells: u64,
-    /// Columns of a curve, at most.
-    pub columns: usize,
-}
-
-/// A picture of its own.
-pub const LARGE: Room = Room { cells: 480, columns: 900 };
-/// One in a table.
-pub const SMALL: Room = Room { cells: 96, columns: 96 };
-
+/// Cells of a map along each side, at most.
+const CELLS: u64 = 480;
+/// Columns of a curve, at most.
+const COLUMNS: usize = 900;
 /// Values of the close-up of a curve.
 const CLOSE: u64 = 96;
 
@@ -27,16 +17,11 @@ pub enum View {
 
 impl View {
     /// Of a field of this shape; the element `at` is to be seen.
-    pub fn new(dims: &[u64], at: &[u64], room: Room) -> View {
+    pub fn new(dims: &[u64], at: &[u64]) -> View {
         let long: Vec<usize> = (0..dims.len()).filter(|i| dims[*i] > 1).collect();
         match long[..] {
-            [.., y, x] => View::Maps(Maps::new(dims, at, [y, x], room.cells)),
-            _ => View::Curves(Curves::new(
-                dims,
-                at,
-                long.first().copied().unwrap_or(dims.len().saturating_sub(1)),
-                room.columns,
-            )),
+            [.., y, x] => View::Maps(Maps::new(dims, at, [y, x])),
+            _ => View::Curves(Curves::new(dims, at, long.first().copied().unwrap_or(dims.len().saturating_sub(1)))),
         }
     }
 
@@ -77,9 +62,9 @@ pub struct Curves {
 }
 
 impl Curves {
-    fn new(dims: &[u64], at: &[u64], axis: usize, columns: usize) -> Curves {
+    fn new(dims: &[u64], at: &[u64], axis: usize) -> Curves {
         let len = dims.get(axis).copied().unwrap_or(0);
-        let none = Envelope(vec![None; (len as usize).clamp(1, columns)]);
+        let none = Envelope(vec![None; (len as usize).clamp(1, COLUMNS)]);
         let from = at.get(axis).map_or(0, |at| at.saturating_sub(CLOSE / 2)).min(len.saturating_sub(CLOSE));
         Curves { axis, len, original: none.clone(), restored: none.clone(), error: none, close: Vec::new(), from }
     }
@@ -120,9 +105,9 @@ pub struct Maps {
 }
 
 impl Maps {
-    fn new(dims: &[u64], at: &[u64], axes: [usize; 2], most: u64) -> Maps {
+    fn new(dims: &[u64], at: &[u64], axes: [usize; 2]) -> Maps {
         let lens = axes.map(|axis| dims[axis]);
-        let cells = lens.map(|len| len.min(most) as usize);
+        let cells = lens.map(|len| len.min(CELLS) as usize);
         let n = cells[0] * cells[1];
         let zero = vec![0.0; n];
         let (original, restored, counts, error) = (zero.clone(), zero, vec![0; n], vec![f64::NAN; n]);
@@ -194,7 +179,7 @@ mod tests {
     #[test]
     fn a_slice_is_put_together_from_parts() {
         let scale = Figures::new(Mode::Abs).scale();
-        let mut view = View::new(&[2, 3, 4], &[1, 2, 3], LARGE);
+        let mut view = View::new(&[2, 3, 4], &[1, 2, 3]);
         for z in 0..2 {
             for (y, height) in [(0, 2), (2, 1)] {
                 view.add(&part(&[z, y, 0], &[1, height, 4], (12 * z + 4 * y) as f64), &scale);
@@ -209,7 +194,7 @@ mod tests {
     #[test]
     fn a_line_keeps_its_extremes() {
         let scale = Figures::new(Mode::Abs).scale();
-        let mut view = View::new(&[1, 100_000], &[0, 99_999], LARGE);
+        let mut view = View::new(&[1, 100_000], &[0, 99_999]);
         view.add(&part(&[0, 0], &[1, 60_000], 0.0), &scale);
         view.add(&part(&[0, 60_000], &[1, 40_000], 60_000.0), &scale);
         let View::Curves(curves) = view else { panic!("curves") };

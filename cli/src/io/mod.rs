@@ -21,7 +21,7 @@ pub use below::files_below;
 pub use input::Input;
 pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};
-pub use rights::{Model, restrict};
+pub use rights::Model;
 pub use signals::settle_signals;
 #[cfg(unix)]
 pub use signals::{end_on_signal, end_with_parent, remove_on_signal};

@@ -70,7 +70,7 @@ fn has_list_open(_file: &File) -> bool {
 }
 
 #[cfg(unix)]
-pub use unix::{restrict, take_over};
+pub use unix::take_over;
 
 #[cfg(unix)]
 mod unix {
@@ -111,14 +111,6 @@ mod unix {
         Ok(())
     }
 
-    /// Gives an open file no more permissions than a model has, and a new one those of the model.
-    pub fn restrict(file: &File, like: &Model, is_new: bool) -> io::Result<()> {
-        let meta = file.metadata()?;
-        let (now, most) = (meta.mode() & EVERYTHING, like.mode(meta.gid()));
-        let mode = if is_new { most } else { now & most };
-        if mode == now { Ok(()) } else { file.set_permissions(Permissions::from_mode(mode)) }
-    }
-
     impl Model {
         /// A model for what is made of two files.
         pub(super) fn and(self, other: Model) -> Model {
@@ -149,11 +141,6 @@ mod unix {
 /// Where there are no such permissions the folder's own count.
 #[cfg(not(unix))]
 pub fn take_over(_: &File, _: Option<&Model>, _: Option<&Model>, _: &str) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-pub fn restrict(_: &File, _: &Model, _: bool) -> io::Result<()> {
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod child;
 mod copy;
 mod decide;
 mod elsewhere;
+mod jobs;
 mod measure;
 mod plan;
 pub mod provenance;
@@ -32,6 +33,7 @@ use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
+use jobs::Part;
 use request::{Request, Wish};
 use requests::Others;
 use rules::{Pattern, Rules};
@@ -44,7 +46,7 @@ const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (m
 const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other \
 datasets are \
 carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
-Several files, and folders with -r, go to the folder --to; started again, the batch goes on where it ended.\n\n\
+Several files, and folders with -r, go to the folder --to; started again, the batch does what is not there yet.\n\n\
 Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
 
 /// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
@@ -99,21 +101,21 @@ pub struct Args {
     /// named
     #[arg(long)]
     verify: bool,
-    /// The folder for the new files. What is finished there is not done again
+    /// The folder for the new files. A file that is there and no older than its input is not done again without
+    /// --force
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// With --to: several processes, of one machine or of many, share the files. Each takes those that no other has,
-    /// and what one that is gone had begun
-    #[arg(long, requires = "to")]
-    share: bool,
+    /// With --to: do part I of N of the files, for the tasks of a job array
+    #[arg(long, value_name = "I/N", requires = "to", value_parser = Part::parse)]
+    part: Option<Part>,
     /// Take the HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,
     /// How many files at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// What was done with each file and its datasets, as .json, .csv or .html (a page with pictures)
-    #[arg(long, value_name = "FILE")]
+    /// What was done with each file and its datasets, as JSON
+    #[arg(long, value_name = "FILE.json", value_parser = report_name)]
     report: Option<PathBuf>,
     /// Print the table of datasets as JSON
     #[arg(long)]
@@ -148,6 +150,14 @@ pub struct Args {
     /// With --to: more files
     #[arg(value_name = "IN", hide_short_help = true)]
     more: Vec<PathBuf>,
+}
+
+/// The name of a report.
+fn report_name(name: &str) -> Result<PathBuf, String> {
+    match name.ends_with(".json") {
+        true => Ok(name.into()),
+        false => Err("a name that ends in .json is needed".into()),
+    }
 }
 
 /// Runs the subcommand.

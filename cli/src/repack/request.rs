@@ -21,24 +21,6 @@ pub struct Wish {
     pub target: Option<Target>,
 }
 
-impl Request {
-    /// In words that say all of it.
-    pub fn words(&self) -> String {
-        match self {
-            Request::Keep => "keep".into(),
-            Request::Compress(wish) => wish.words(),
-        }
-    }
-}
-
-impl Wish {
-    /// In words that say all of it.
-    pub fn words(&self) -> String {
-        let target = self.target.map_or(String::new(), |target| format!(",{}", targets::argument(&target)));
-        text::format(&self.params) + &target
-    }
-}
-
 /// Reads `PATH=REQUEST`.
 pub fn named(argument: &str) -> Result<(String, Request), String> {
     let Some((path, request)) = argument.split_once('=') else {

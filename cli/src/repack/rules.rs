@@ -26,11 +26,6 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher })
     }
 
-    /// As it was typed.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
     pub fn holds(&self, path: &str) -> bool {
         let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };

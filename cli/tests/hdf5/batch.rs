@@ -1,7 +1,6 @@
 //! `sleek repack` of many files: all of them or as many as can be, whatever happens meanwhile.
 
 use std::fs;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -66,7 +65,7 @@ fn verified(place: &Place) -> usize {
 /// The same, where it is enough to look at some.
 fn verified_at_most(place: &Place, most: usize) -> usize {
     let new = contents(place.path("out")).into_iter().map(|(path, _)| path);
-    let new: Vec<PathBuf> = new.filter(|p| !p.to_string_lossy().contains(".sleek-repack")).collect();
+    let new: Vec<PathBuf> = new.collect();
     for path in new.iter().take(most) {
         let below = path.strip_prefix(place.path("out")).unwrap();
         let old = PathBuf::from("in").join(below);
@@ -96,24 +95,20 @@ fn a_folder_is_done_once_and_told() {
     assert_eq!(told["totals"]["bytes_after"], sum);
     let estimate = report(&place, "dry.json")["totals"]["bytes_after"].as_f64().unwrap();
     assert!((estimate / sum as f64 - 1.0).abs() < 0.2, "{estimate} {sum}");
-    // Nothing is done again, and a changed input is.
+    // Nothing is done again, and a changed input is once --force says so.
     let whole = contents(place.path("out"));
-    sleek_ok(&place, &[&request[..], &["--report", "again.csv"]].concat());
-    let csv = fs::read_to_string(place.path("again.csv")).unwrap();
-    assert_eq!(csv.lines().count(), 1 + 4 * count(), "{csv}");
-    assert!(csv.lines().skip(1).all(|l| l.contains(",again,was done before,")), "{csv}");
+    let said = sleek_ok(&place, &[&request[..], &["--report", "again.json"]].concat());
+    assert!(said.contains(&format!("\n{} skipped: ", count())), "{said}");
+    assert_eq!(report(&place, "again.json")["totals"]["bytes_after"], sum);
+    assert_eq!(contents(place.path("out")), whole);
     fs::write(place.path("in/f000.h5"), &before.iter().find(|(p, _)| p.ends_with("f002.h5")).unwrap().1).unwrap();
+    sleek_fails(&place, &request, "out/f000.h5 exists; --force replaces it");
+    fs::remove_file(place.path("out/f000.h5")).unwrap();
     sleek_ok(&place, &[&request[..], &["--report", "changed.json"]].concat());
-    assert_eq!(report(&place, "changed.json")["totals"]["done"], 1);
-    // The page shows all of them, with two pictures of each dataset that was compressed, and fetches nothing.
-    sleek_ok(&place, &[&request[..], &["--report", "page.html"]].concat());
-    let page = fs::read_to_string(place.path("page.html")).unwrap();
-    assert_eq!(page.matches("<b>in/").count(), count());
-    let compressed = page.matches(">abs 0.001<").count() + page.matches(">lossless<").count();
-    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * compressed, "{page}");
-    assert!(page.contains(">integers of 4 bytes: bounds are for floats") && !page.contains("://"), "{page}");
-    // Another bound is another request.
-    let other = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--to", "out", "in"]);
+    let totals = &report(&place, "changed.json")["totals"];
+    assert_eq!((&totals["done"], &totals["skipped"]), (&1.into(), &(count() - 1).into()));
+    // Another bound is another request, which nothing but --force tells.
+    let other = sleek_ok(&place, &["repack", "-r", "--force", "--abs", "1e-2", "--to", "out", "in"]);
     assert!(other.contains(&format!("{} done:", count())), "{other}");
     assert_ne!(contents(place.path("out")), whole);
 }
@@ -164,7 +159,7 @@ fn a_full_disk_leaves_no_half_files() {
     let out = common::output(command.env_remove("SLEEK_LOG").args(["repack", "-r", "--lossless", "--to", "out", "in"]));
     assert_eq!(out.status.code(), Some(2));
     let left = contents(place.path("out"));
-    assert!(left.iter().all(|(p, _)| p.ends_with(".sleek-repack.jsonl")), "{left:?}");
+    assert!(left.is_empty(), "{left:?}");
     assert_eq!(contents(place.path("in")), before);
     sleek_ok(&place, &["repack", "-r", "--lossless", "--to", "out", "in"]);
     assert_eq!(verified(&place), 4);
@@ -187,11 +182,7 @@ fn killed_and_begun_again() {
     batch.kill().unwrap();
     batch.wait().unwrap();
     // Those that were at work end with it, and take their files along.
-    let hidden = || {
-        contents(place.path("out"))
-            .iter()
-            .any(|(p, _)| p.to_string_lossy().contains(".sleek-") && !p.ends_with(".sleek-repack.jsonl"))
-    };
+    let hidden = || contents(place.path("out")).iter().any(|(p, _)| p.to_string_lossy().contains(".sleek-"));
     while hidden() {
         assert!(start.elapsed() < Duration::from_secs(60), "half written files are left");
         std::thread::sleep(Duration::from_millis(20));
@@ -201,8 +192,7 @@ fn killed_and_begun_again() {
     sleek_ok(&place, &[&request[..], &["--report", "report.json"]].concat());
     assert_eq!(verified(&place), count().max(24));
     let totals = report(&place, "report.json")["totals"].clone();
-    // One or two may have been in their places without being told of.
-    assert!(totals["again"].as_u64().unwrap() as usize + 2 >= done, "{totals}");
+    assert_eq!(totals["skipped"].as_u64().unwrap() as usize, done, "{totals}");
     assert_eq!(contents(place.path("in")), before);
 }
 
@@ -215,11 +205,7 @@ fn killed_at_any_moment() {
     let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(10, |n| n.parse().unwrap());
     // By a name that no other test has, processes are known.
     let request = ["repack", "-q", "-r", "--no-attributes", "--abs", "1e-3", "-j", "2", "--to", "of-the-killed", "in"];
-    let new = || {
-        let mut files = contents(place.path("of-the-killed"));
-        files.retain(|(path, _)| !path.ends_with(".sleek-repack.jsonl"));
-        files
-    };
+    let new = || contents(place.path("of-the-killed"));
     let start = Instant::now();
     sleek_ok(&place, &request);
     let (lasts, right) = (start.elapsed(), new());
@@ -256,9 +242,8 @@ fn killed_at_any_moment() {
         assert!(now.len() == right.len() && now.iter().all(is_right), "round {i}: begun again");
         let totals = report(&place, "report.json")["totals"].clone();
         let told = |key: &str| totals[key].as_u64().unwrap() as usize;
-        assert_eq!((told("again") + told("done"), told("failed")), (right.len(), 0), "round {i}: {totals}");
-        // Two may have been in their places without being told of.
-        assert!(told("again") <= left.len() && left.len() <= told("again") + 2, "round {i}: {totals}");
+        let of = (told("skipped"), told("done"), told("failed"));
+        assert_eq!(of, (left.len(), right.len() - left.len(), 0), "round {i}: {totals}");
     }
     assert_eq!(contents(place.path("in")), before);
     println!(
@@ -267,8 +252,7 @@ fn killed_at_any_moment() {
     );
 }
 
-/// The files of SLEEK_DATA, as a folder of 200 (or 8): two batches at once, one of them killed, a file cut short in the
-/// middle. No file that is read changes, none is half written, and the report is true.
+/// The files of SLEEK_DATA, as a folder of 200 (or 8): a batch is killed, a file cut short in the middle. No file that is read changes, none is half written, and the report is true.
 #[test]
 fn real_files_whatever_happens() {
     let Some(data) = common::data_dir() else { return };
@@ -305,10 +289,6 @@ fn real_files_whatever_happens() {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let second = sleek(&place, &request);
-    let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    let is_refused = said.contains("another sleek repack is at work");
-    assert!(is_refused || first.try_wait().unwrap().is_some(), "{said}");
     first.kill().unwrap();
     first.wait().unwrap();
     std::thread::sleep(Duration::from_millis(300));
@@ -319,7 +299,7 @@ fn real_files_whatever_happens() {
     assert_eq!(verified_at_most(&place, 12), count());
     let told = report(&place, "report.json");
     let totals = |key: &str| told["totals"][key].as_u64().unwrap() as usize;
-    assert_eq!((totals("done") + totals("again"), totals("failed"), totals("files")), (count(), 1, count() + 1));
+    assert_eq!((totals("done") + totals("skipped"), totals("failed"), totals("files")), (count(), 1, count() + 1));
     for file in told["files"].as_array().unwrap().iter().filter(|f| f["status"] != "failed") {
         let size = fs::metadata(place.path(file["output"].as_str().unwrap())).unwrap().len();
         assert_eq!(file["bytes_after"], size, "{file}");
@@ -328,22 +308,16 @@ fn real_files_whatever_happens() {
 }
 
 #[test]
-fn one_at_a_time_and_no_input_is_replaced() {
+fn no_input_is_replaced() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     make(&place, 2);
-    fs::create_dir(place.path("out")).unwrap();
-    let record = fs::File::create(place.path("out/.sleek-repack.jsonl")).unwrap();
-    // SAFETY: the descriptor is open.
-    assert_eq!(unsafe { libc::flock(record.as_raw_fd(), libc::LOCK_EX) }, 0);
-    let request = ["repack", "-r", "--abs", "1e-3", "--to", "out", "in"];
-    sleek_fails(&place, &request, "out: another sleek repack is at work in this folder");
-    drop(record);
-    sleek_ok(&place, &request);
+    sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
     sleek_fails(&place, &["repack", "-r", "--force", "--abs", "1e-3", "--to", "in", "in"], "another folder is needed");
     sleek_fails(&place, &["repack", "--abs", "1e-3", "--to", "out", "in"], "in: is a folder; -r");
     sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "in"], "--to DIR");
     sleek_fails(&place, &["repack", "--abs", "1e-3", "a.h5", "b.h5", "c.h5"], "--to DIR");
-    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--report", "r.txt", "--to", "out", "in"], ".csv or .html");
+    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--report", "r.csv", "--to", "out", "in"], "ends in .json");
+    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--part", "3/2", "--to", "out", "in"], "'3/2' is not I/N");
     sleek_fails(&place, &["repack", "--abs", "1e-3", "-j", "2", "in/f000.h5", "x.h5"], "--jobs goes with --to");
     fs::copy(place.path("in/f000.h5"), place.path("f000.h5")).unwrap();
     sleek_fails(
@@ -477,7 +451,7 @@ fn variables_as_netcdf_names_them() {
     sleek_fails(&place, &["repack", "-v", "temp", "old.nc", "none.nc"], "a bound is needed");
 }
 
-/// What tells of private files is private: the report in each form, the journal, and plots.
+/// What tells of private files is private: the report and plots.
 #[test]
 fn what_is_told_of_private_files_is_private() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
@@ -486,15 +460,8 @@ fn what_is_told_of_private_files_is_private() {
     let mode = |name: &str| fs::metadata(place.path(name)).unwrap().mode() & 0o7777;
     set("in/f000.h5", 0o640);
     set("in/deep/er/f001.h5", 0o604);
-    for report in ["r.json", "r.csv", "r.html"] {
-        sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "--report", report, "in"]);
-        assert_eq!(mode(report), 0o600, "{report}");
-    }
-    assert_eq!((mode("out/f000.h5"), mode("out/.sleek-repack.jsonl")), (0o640, 0o600));
-    // A journal of files that others may read is closed when it comes to tell of ones that they may not.
-    set("out/.sleek-repack.jsonl", 0o644);
-    sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
-    assert_eq!(mode("out/.sleek-repack.jsonl"), 0o600);
+    sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "--report", "r.json", "in"]);
+    assert_eq!((mode("r.json"), mode("out/f000.h5")), (0o600, 0o640));
     let field = "in/f000.h5:/temp";
     for plot in ["p.svg", "p.html", "p.png"] {
         sleek_ok(&place, &["analyze", "-q", "--plot", plot, field]);
@@ -514,15 +481,6 @@ fn nothing_is_written_through_links() {
         assert_eq!(contents(place.path("in")), before, "{part}");
         fs::remove_dir_all(place.path("out")).or_else(|_| fs::remove_file(place.path("out"))).unwrap();
     };
-    // The journal is a link, or a pipe.
-    fs::create_dir(place.path("out")).unwrap();
-    fs::write(place.path("precious"), "precious").unwrap();
-    symlink(place.path("precious"), place.path("out/.sleek-repack.jsonl")).unwrap();
-    fails("out/.sleek-repack.jsonl: is a link");
-    assert_eq!(fs::read_to_string(place.path("precious")).unwrap(), "precious");
-    fs::create_dir(place.path("out")).unwrap();
-    common::run(std::process::Command::new("mkfifo").arg(place.path("out/.sleek-repack.jsonl")));
-    fails("out/.sleek-repack.jsonl: is not a regular file");
     // A folder in the one for new files, a file in it, or that folder itself is what is read.
     fs::create_dir(place.path("out")).unwrap();
     symlink(place.path("in"), place.path("out/deep")).unwrap();
@@ -531,60 +489,36 @@ fn nothing_is_written_through_links() {
     symlink(place.path("in/new.h5"), place.path("out/f000.h5")).unwrap();
     fails("f000.h5 leads out of this folder");
     symlink(place.path("in/deep"), place.path("out")).unwrap();
-    fails("lies in in and has files that no batch wrote");
+    fails("lies in the folder to be read");
     // Below what is read there may be a folder for a batch alone.
-    for times in ["2 done", "2 again"] {
+    for times in ["2 done", "2 skipped"] {
         let said = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "in/small", "in"]);
         assert!(said.contains(times), "{said}");
     }
 }
 
-/// Processes that share a folder: each file is done once, and what one that was killed had begun is taken over.
+/// The parts of a batch are all its files, each once, whatever runs at the same time.
 #[test]
-fn processes_share_the_files_of_a_folder() {
+fn parts_work_side_by_side() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
-    make(&place, 24);
-    let start = |name: &str| {
+    make(&place, 7);
+    let start = |i: usize| {
+        let (part, report) = (format!("{i}/3"), format!("r{i}.json"));
         let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
-        command.args(["repack", "-q", "-r", "--abs", "1e-3", "--share", "--to", "out", "--report", name, "in"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        command
+            .args(["repack", "-q", "-r", "--abs", "1e-3", "--part", &part, "--to", "out", "--report", &report, "in"]);
         command.spawn().unwrap()
     };
-    let claims = || {
-        let names = fs::read_dir(place.path("out/.sleek-repack.d")).into_iter().flatten().flatten();
-        let is_claim = |path: PathBuf| path.extension().is_some_and(|end| end.to_string_lossy().parse::<u32>().is_ok());
-        names.filter(|e| is_claim(e.path())).count()
-    };
-    // One is killed with a file in its hands.
-    let mut killed = start("killed.json");
-    let since = Instant::now();
-    while claims() == 0 {
-        assert!(since.elapsed() < Duration::from_secs(60), "no file was claimed");
-        std::thread::yield_now();
+    let parts: Vec<_> = (1..=3).map(start).collect();
+    for mut part in parts {
+        assert!(part.wait().unwrap().success());
     }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert!(claims() > 0, "the claim of who was killed is there");
-    let before = verified_at_most(&place, 0);
-    let others: Vec<_> = (0..4).map(|i| start(&format!("r{i}.json"))).collect();
-    for child in others {
-        let out = child.wait_with_output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    }
-    assert_eq!((verified(&place), claims()), (24, 0));
-    let totals: Vec<Value> = (0..4).map(|i| report(&place, &format!("r{i}.json"))["totals"].clone()).collect();
-    let sum = |key: &str| totals.iter().map(|t| t[key].as_u64().unwrap()).sum::<u64>() as usize;
-    assert_eq!(sum("failed") + sum("broken"), 0, "{totals:?}");
-    // Those that the first one had done are not done again, and the others each once.
-    assert!(sum("done") <= 24 && sum("done") >= 24 - before, "{before} {totals:?}");
-    assert!(totals.iter().filter(|t| t["done"].as_u64() > Some(0)).count() > 1, "one did it all: {totals:?}");
-    // Another start of either kind finds all done, and while one shares nobody has the folder for himself.
+    assert_eq!(verified(&place), 7);
+    let done: Vec<u64> =
+        (1..=3).map(|i| report(&place, &format!("r{i}.json"))["totals"]["done"].as_u64().unwrap()).collect();
+    assert_eq!(done, [3, 2, 2]);
     let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
-    assert!(again.contains("24 again:"), "{again}");
-    let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--share", "--to", "out", "in"]);
-    assert!(again.contains("24 again:"), "{again}");
-    // What was done by oneself meanwhile counts as well.
-    sleek_ok(&place, &["repack", "-q", "-r", "--abs", "1e-2", "--to", "out", "in"]);
-    let again = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--share", "--to", "out", "in"]);
-    assert!(again.contains("24 again:"), "{again}");
+    assert!(again.contains("7 skipped:"), "{again}");
+    let none = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--part", "8/8", "--to", "out", "in"]);
+    assert_eq!(none, "no file is in this part\n");
 }

@@ -47,13 +47,7 @@ fn odd_names_break_nothing() {
         let (old, new) = (format!("in/{name}.h5"), format!("out/{name}.h5"));
         let field = format!("{old}:/{name}/{name}");
         let batch = ["repack", "-r", "--abs", "1e-3", "--to", "out"];
-        let mut tables = vec![said(&place, &[&batch[..], &["--report", "r.csv", "in"]].concat())];
-        for report in ["r.html", "r.json"] {
-            said(&place, &[&batch[..], &["-q", "--report", report, "in"]].concat());
-        }
-        tables.push(harmless(fs::read_to_string(place.path("r.csv")).unwrap(), "r.csv"));
-        assert_eq!(tables[1].lines().count(), 4, "{}", tables[1]);
-        harmless(fs::read_to_string(place.path("r.html")).unwrap(), "r.html");
+        let mut tables = vec![said(&place, &[&batch[..], &["--report", "r.json", "in"]].concat())];
         let report: Value = serde_json::from_slice(&fs::read(place.path("r.json")).unwrap()).unwrap();
         assert_eq!(report["files"][0]["input"], old.as_str());
         for arguments in [
