@@ -112,10 +112,6 @@ ROWS = {  # the version, then the tests that show it
         package("h5py", "venv-h5py-old", "venv-h5py-1.14", "venv-h5py-2", "venv-netcdf", "venv-python"),
         {**dict.fromkeys(("reads", "writes"), f"{H5PY}::test_requests"), "missing": f"{H5PY}::test_missing_values_in_words"},
     ),
-    "H5Z-ZFP, of hdf5plugin": (
-        package("hdf5plugin", "venv-h5py-1.14"),
-        {"reads": "cli/tests/hdf5/zfp.rs::files_for_another_zfp_are_written"},
-    ),
     "netCDF4-python": (
         package("netCDF4", "venv-netcdf", "venv-python"),
         dict.fromkeys(CAPABILITIES, f"{NETCDF}::test_variables_of_files"),

@@ -116,13 +116,6 @@ impl Quality {
         self.bound.is_given()
     }
 
-    /// The same where a rate or a precision means codec zfp, unless another one is named.
-    pub fn of_zfp(&self) -> Quality {
-        let is_its_own = matches!(self.bound.mode_and_value().0, Mode::Rate | Mode::Precision);
-        let codec = self.codec.clone().or(is_its_own.then(|| "zfp".into()));
-        Quality { codec, ..self.clone() }
-    }
-
     /// Refuses a bound of more than half of the value range, unless it is meant.
     pub fn check_share(&self, force: bool) -> Result<(), String> {
         match self.bound.noa.filter(|share| *share > 0.5 && share.is_finite() && !force) {

@@ -2,7 +2,6 @@
 
 use std::ptr::null_mut;
 
-use sleek::codec::zfp::h5z::Chunks;
 use sleek::{Bound, DType, Device, Mode, Params, Search, route};
 
 use crate::bytes::compare;
@@ -136,42 +135,6 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
         assert!(back.read(bytes, 64).iter().all(|b| *b == 0xA5), "{params:?}: written beyond the end");
     }
     assert!(sound > 50, "{sound} streams that restore something");
-}
-
-/// Tiles with parameters of their own behind a header that says reversible, as `sleek repack` takes them over from
-/// chunks of H5Z-ZFP, at a fixed rate above all, where lanes go to each block.
-#[test]
-fn tiles_that_were_taken_over_come_back() {
-    let (shim, _turn) = Shim::get();
-    let shapes: [&[u64]; 5] = [&[9001], &[130, 67], &[40, 33, 35], &[9, 10, 7, 6], &[40, 5, 4, 17]];
-    let requests = [Bound::Rate(7.0), Bound::Rate(14.5), Bound::Precision(13), Bound::Abs(0.3)];
-    let mut own = 0;
-    for (n, (dtype, shape)) in TYPES.into_iter().flat_map(|t| shapes.into_iter().map(move |s| (t, s))).enumerate() {
-        for (k, bound) in requests.into_iter().enumerate() {
-            // Where time matters, every request with every second shape.
-            if (bound.mode() == Mode::Abs && !dtype.is_float()) || (crate::short() && (n + k) % 2 == 1) {
-                continue;
-            }
-            let params = params(dtype, bound, shape);
-            let elements = array("walk", &params, n as u64);
-            let chunks = Chunks::new(&params, shape).unwrap();
-            let chunk = chunks.encode(&params, &elements).unwrap().unwrap();
-            let back = chunks.decode(&chunk).unwrap();
-            let known = chunks.take_over(&params.dims, &chunk, &back, 1).unwrap();
-            for stream in std::iter::once(known).chain(chunks.in_tiles(&params.dims, &chunk).unwrap()) {
-                assert_eq!(stream[12..16], [0; 4], "the header says reversible");
-                own += stream.len() % 8 / 4;
-                let (src, to) = (shim.upload(0, &stream, 0), shim.allocate(0, back.len()));
-                shim.set(1 + n as u32 % 4, n as u32 % 5);
-                let done = unsafe {
-                    route::decompress(Device::Auto, src.at(0), stream.len(), None, to.at(0), back.len(), null_mut())
-                };
-                assert_eq!(done.unwrap(), back.len(), "{params:?}");
-                assert!(to.read(0, back.len()) == back, "{params:?}: restored differently");
-            }
-        }
-    }
-    assert!(own > 10, "{own} streams in which an odd number of tiles has parameters of its own");
 }
 
 /// More tiles than twice the warps that the device holds: a warp takes several at once, and lanes read planes of each.

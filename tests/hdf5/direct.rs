@@ -36,25 +36,6 @@ fn arrays_in_gpu_memory() {
     let mut command = place.command("./direct");
     let said = common::run(command.args([".", "gpu", "64"]).env("LD_LIBRARY_PATH", place.path("lib")));
     assert!(said.contains("cases passed"), "{said}");
-    chunks_of_h5z_zfp(&place);
-}
-
-/// Those of another filter come to host and GPU memory too, without its plugin.
-#[cfg(feature = "cuda")]
-fn chunks_of_h5z_zfp(place: &Place) {
-    let python = venv_python("venv-h5py-1.14");
-    if !std::path::Path::new(&python).exists() {
-        eprintln!("{python} is missing: reading chunks of H5Z-ZFP was left out");
-        return;
-    }
-    let (script, library) = (source("zfp.py"), common::libsleek());
-    place.run(&python, &[&script, "h5z", "h5z.h5"]);
-    place.run(&python, &[&script, "values", "h5z.h5", "h5z.npz"]);
-    for to in ["host", "gpu"] {
-        let mut command = place.command(&python);
-        command.args([&script, "read", library.to_str().unwrap(), "h5z.h5", "h5z.npz", to]);
-        common::run(command.env("LD_LIBRARY_PATH", place.path("lib")));
-    }
 }
 
 #[test]

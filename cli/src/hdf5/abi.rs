@@ -19,10 +19,6 @@ pub const ORDER_TRACKED: c_uint = 1;
 /// `H5Z_FILTER_ALL`.
 pub const EVERY_FILTER: c_int = 0;
 
-/// `H5Z_CLASS_T_VERS`.
-pub const CLASS_VERSION: c_int = 1;
-/// `H5Z_FLAG_REVERSE`: the chunk is being read.
-pub const FLAG_REVERSE: c_uint = 0x0100;
 /// `H5D_FILL_VALUE_USER_DEFINED`.
 pub const FILL_USER_DEFINED: c_int = 2;
 
@@ -69,27 +65,6 @@ pub const MERGE_NAMED_TYPES: c_uint = 0x40;
 /// `H5R_OBJECT` and `H5R_DATASET_REGION`.
 pub const TO_OBJECT: c_int = 0;
 pub const TO_REGION: c_int = 1;
-
-/// `H5Z_func_t`.
-pub type FilterFn = unsafe extern "C" fn(c_uint, usize, *const c_uint, usize, *mut usize, *mut *mut c_void) -> usize;
-/// `H5Z_can_apply_func_t` and `H5Z_set_local_func_t`.
-pub type PreludeFn = unsafe extern "C" fn(Hid, Hid, Hid) -> Herr;
-
-/// `H5Z_class2_t`.
-#[repr(C)]
-pub struct FilterClass {
-    pub version: c_int,
-    pub id: c_int,
-    pub encoder_present: c_uint,
-    pub decoder_present: c_uint,
-    pub name: *const c_char,
-    pub can_apply: Option<PreludeFn>,
-    pub set_local: Option<PreludeFn>,
-    pub filter: Option<FilterFn>,
-}
-
-// SAFETY: the one pointer, `name`, leads to a constant string.
-unsafe impl Sync for FilterClass {}
 
 /// `H5E_error2_t`.
 #[repr(C)]

@@ -6,7 +6,6 @@ mod chunk;
 pub mod coordinates;
 pub mod dataset;
 pub mod filters;
-pub mod h5z_zfp;
 pub mod libraries;
 mod missing;
 pub mod object;
@@ -255,17 +254,7 @@ impl Hdf5 {
         // Errors are told in our own words, not printed by HDF5.
         h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
         h5!(hdf5, H5Zregister(sleek::hdf5::class()))?;
-        // The plugin's own comes first, where there is one.
-        if h5!(hdf5, H5Zfilter_avail(h5z_zfp::ID))? == 0 {
-            h5!(hdf5, H5Zregister((&raw const h5z_zfp::CLASS).cast()))?;
-        }
         Ok(hdf5)
-    }
-
-    /// Has our own code for filter 32013 in the place of any plugin: that would read the `cd_values` of a new dataset
-    /// as a user's request.
-    pub fn own_h5z_zfp(&self) -> Result<(), String> {
-        h5!(self, H5Zregister((&raw const h5z_zfp::CLASS).cast())).map(drop)
     }
 
     /// Version and place, for messages.

@@ -13,12 +13,10 @@ use sleek::hdf5::{FILTER_ID, cd_values_of, stream_of_chunk};
 use super::decide::Decision;
 use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
 use super::plan::Item;
-use super::zfp::{Maker, Way};
 use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Block, Field, set_chunk};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::h5z_zfp;
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -267,10 +265,8 @@ impl<'a> Copy<'a> {
             {
                 let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
                 let place = Destination { at, link, properties };
-                let (bytes, unfiltered) = self.convert(field, params, item.way, &place, progress)?;
-                let chunks = if unfiltered > 0 { field.blocks_in_chunks()?.len() } else { 0 };
-                item.new_bytes = bytes;
-                item.tell_unfiltered(unfiltered, chunks);
+                let params = Some(params).filter(|_| !item.is_restored);
+                item.new_bytes = self.convert(field, params, &place, progress)?;
                 Ok(())
             }
             (ObjectKind::Dataset, item) => {
@@ -311,33 +307,31 @@ impl<'a> Copy<'a> {
         h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT)).map(drop)
     }
 
-    /// Writes a dataset anew; the bytes that it takes, and the chunks that its filter could not have.
+    /// Writes a dataset anew, by these parameters or without our filter; the bytes that it takes.
     fn convert(
         &self,
         field: &Field,
-        params: &Params,
-        way: Way,
+        params: Option<&Params>,
         place: &Destination,
         progress: &mut Progress,
-    ) -> Result<(u64, usize), String> {
+    ) -> Result<u64, String> {
         let hdf5 = self.hdf5;
-        let creation = converted_properties(field, params, way)?;
+        let creation = converted_properties(field, params)?;
         let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
         let kind = self.type_for(&field.file_type)?;
         let Destination { at, link, properties } = place;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
         let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
-        let unfiltered = match way {
-            Way::Filter if by_threads => write_chunks(field, &new, progress).map(|()| 0),
-            Way::Filter | Way::Restored => write_blocks(field, &new, progress).map(|()| 0),
-            _ => chunk_by_chunk(&Maker::new(field, params, way)?, field, &new, progress),
-        }?;
+        match by_threads && params.is_some() {
+            true => write_chunks(field, &new, progress)?,
+            false => write_blocks(field, &new, progress)?,
+        }
         // The last chunks pass the filter only now.
         new.close()?;
         let new = open_object(at, &link.name)?;
         // SAFETY: the id is alive.
-        Ok((unsafe { (hdf5.call.H5Dget_storage_size)(new.id) }, unfiltered))
+        Ok(unsafe { (hdf5.call.H5Dget_storage_size)(new.id) })
     }
 }
 
@@ -377,26 +371,14 @@ fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
     Ok(())
 }
 
-/// Writes chunks as they are to be stored; how many of them without the filter.
-fn chunk_by_chunk(maker: &Maker, field: &Field, new: &Id, progress: &mut Progress) -> Result<usize, String> {
-    let mut unfiltered = 0;
-    for block in field.blocks_in_chunks()? {
-        let (bytes, skipped) = maker.chunk(&block)?;
-        field.write_chunk_to(new, &block, &bytes, skipped)?;
-        unfiltered += usize::from(skipped != 0);
-        progress.add(field.block_bytes(&block) as u64);
-    }
-    Ok(unfiltered)
-}
-
-/// The old dataset's properties with one filter in the place of all others, or without ours.
-fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Result<Id<'a>, String> {
+/// The old dataset's properties with our filter in the place of all others, or without it.
+fn converted_properties<'a>(field: &Field<'a>, params: Option<&Params>) -> Result<Id<'a>, String> {
     let hdf5 = field.dataset.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
-    if matches!(way, Way::Restored) {
+    let Some(params) = params else {
         h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
         return Ok(creation);
-    }
+    };
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
         h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     }
@@ -406,12 +388,7 @@ fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Res
     if !field.is_chunked {
         h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
     }
-    let (mandatory, optional) = (0, 1);
-    let (id, flags, words) = match way {
-        // Some chunks may be without it.
-        Way::H5z(chunks) => (h5z_zfp::ID, optional, chunks.words().map_err(|e| e.message)?),
-        _ => (FILTER_ID as c_int, mandatory, cd_values_of(params)),
-    };
-    h5!(hdf5, H5Pset_filter(creation.id, id, flags, words.len(), words.as_ptr()))?;
+    let (mandatory, words) = (0, cd_values_of(params));
+    h5!(hdf5, H5Pset_filter(creation.id, FILTER_ID as c_int, mandatory, words.len(), words.as_ptr()))?;
     Ok(creation)
 }

@@ -70,18 +70,6 @@ impl<'a> Chunks<'a> {
         Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
     }
 
-    /// The bytes that all chunks take, as `bytes_of` some says.
-    pub fn estimated_by(&self, bytes_of: impl Fn(&Block) -> Result<u64, String>) -> Result<u64, String> {
-        let step = match self.field.bytes() {
-            _ if self.is_rough => self.whole_step(),
-            bytes if bytes < FEW_BYTES => 1,
-            _ => self.blocks.len().div_ceil(SAMPLES).max(1),
-        };
-        let some = self.blocks.iter().skip(step / 2).step_by(step);
-        let bytes = some.clone().map(bytes_of).sum::<Result<u64, String>>()?;
-        Ok((bytes as f64 * self.blocks.len() as f64 / some.count().max(1) as f64) as u64)
-    }
-
     /// The parameters with the dimensions of a chunk, as the filter would have them.
     pub fn shaped(&self, params: &Params) -> Result<Params, String> {
         let mut params = params.clone();
@@ -165,11 +153,6 @@ impl<'a> Chunks<'a> {
             }
         }
         Ok(m)
-    }
-
-    /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-        self.rim.filled_up(block, bytes)
     }
 
     /// The whole chunk of which a part of a block is what the dataset has: the fill value stands where it has nothing.

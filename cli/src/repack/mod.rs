@@ -19,7 +19,6 @@ mod size;
 mod survey;
 mod table;
 mod work;
-mod zfp;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,7 @@ use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 use jobs::Part;
 use request::{Request, Wish};
-use requests::Others;
+use requests::{Filter, Others};
 use rules::{Pattern, Rules};
 
 /// Exit code when the new file does not keep what was promised; there is none then.
@@ -86,7 +85,7 @@ pub struct Args {
     even_if_larger: bool,
     /// The filter that the datasets get
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
-    filter: zfp::Filter,
+    filter: Filter,
     /// Give compressed datasets chunks of another shape where that makes them smaller: whole tiles of the codec, up to
     /// 1 MiB
     #[arg(long)]
@@ -214,7 +213,7 @@ fn expect_name(path: &Path) -> Result<(), String> {
 
 /// What is asked for all datasets that are not named.
 fn general_request(args: &Args) -> Result<Option<Wish>, String> {
-    if args.filter == zfp::Filter::None {
+    if args.filter == Filter::None {
         if args.quality.is_given() || !args.dataset.is_empty() || args.rules.is_some() || args.rechunk {
             return Err("--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into());
         }
@@ -226,15 +225,6 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     let wish = wish(args)?;
     let target = wish.target;
     args.quality.check_share(args.force)?;
-    if args.filter == zfp::Filter::H5zZfp {
-        zfp::check(&wish.params, target.is_some())?;
-        if args.others.is_some() {
-            return Err("--others: goes with our own filter, not with --filter h5z-zfp".into());
-        }
-        if args.rechunk {
-            return Err("--rechunk: goes with our own filter, not with --filter h5z-zfp".into());
-        }
-    }
     if let (Some(target), true) = (&target, args.rechunk) {
         let name = crate::targets::argument(target);
         return Err(format!("--rechunk: needs a bound or --lossless; it does not go with {name}"));
@@ -254,9 +244,8 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
 
 /// How all datasets are to be compressed, or losslessly where nothing says how.
 fn wish(args: &Args) -> Result<Wish, String> {
-    let of_zfp = args.filter == zfp::Filter::H5zZfp;
     // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
-    let params = if of_zfp { args.quality.of_zfp() } else { args.quality.clone() }.params(DType::F64)?;
+    let params = args.quality.params(DType::F64)?;
     Ok(Wish { params, target: args.quality.target()? })
 }
 
@@ -277,7 +266,7 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     if !args.verbosity.quiet && args.only.is_empty() {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
-        if after > before && args.filter != zfp::Filter::None {
+        if after > before && args.filter != Filter::None {
             let words = |n| if bytes(after) == bytes(before) { format!("{n} bytes") } else { bytes(n) };
             tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", words(after), words(before)));
         }

@@ -9,8 +9,7 @@ use super::decide::{Decision, chosen, restored};
 use super::measure::Chunks;
 use super::rechunk::rechunk;
 use super::request::Request;
-use super::requests::{By, Requests};
-use super::zfp::{self, Maker, Way};
+use super::requests::{By, Filter, Requests};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Object, open_object};
@@ -24,8 +23,8 @@ pub struct Item<'a> {
     pub name: String,
     pub field: Option<Field<'a>>,
     pub decision: Decision,
-    /// How its chunks come about, if it is compressed.
-    pub way: Way,
+    /// Whether our filter is undone.
+    pub is_restored: bool,
     /// Of the elements.
     pub raw_bytes: u64,
     /// In the old file.
@@ -40,7 +39,7 @@ pub struct Item<'a> {
 struct FirstDecision<'a> {
     field: Option<Field<'a>>,
     decision: Decision,
-    way: Way,
+    is_restored: bool,
     remark: Option<String>,
     /// Whether it is compressed only where that saves something, whatever was asked.
     is_spared: bool,
@@ -59,13 +58,13 @@ impl<'a> FirstDecision<'a> {
         // A bound that is found for a target is one for the chunks as they are.
         let for_target = matches!(&request, Some(Request::Compress(wish)) if wish.target.is_some());
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
-        let (mut way, mut is_spared) = (Way::Filter, false);
+        let (mut is_restored, mut is_spared) = (false, false);
         let (field, decision, remark) = match opened {
-            Err(why) if requests.filter == zfp::Filter::None && is_ours(file, object)? => {
+            Err(why) if requests.filter == Filter::None && is_ours(file, object)? => {
                 return Err(format!("{name}: cannot be restored: {why}"));
             }
-            Ok(field) if requests.filter == zfp::Filter::None => {
-                way = Way::Restored;
+            Ok(field) if requests.filter == Filter::None => {
+                is_restored = true;
                 let decision = restored(&field, matches!(request, Some(Request::Compress(_))))?;
                 (Some(field), decision, None)
             }
@@ -76,19 +75,12 @@ impl<'a> FirstDecision<'a> {
             Ok(field) => {
                 let (request, spared) = requests.spared(place, &field, (request, by))?;
                 is_spared = spared.is_some();
-                let (mut decision, remark) = chosen(place, &field, (request, by), requests)?;
+                let (decision, remark) = chosen(place, &field, (request, by), requests)?;
                 let remark = spared.or(remark);
-                if let Decision::Compress(params) = &mut decision {
-                    match zfp::way(requests.filter, &field, params)? {
-                        Ok(found) => (way, *params) = found,
-                        Err(why) if asked => return Err(format!("--dataset {name}: {why}; keep is possible")),
-                        Err(why) => decision = Decision::Keep(why),
-                    }
-                }
                 (Some(field), decision, remark)
             }
         };
-        Ok(FirstDecision { field, decision, way, remark, is_spared, asked, for_target })
+        Ok(FirstDecision { field, decision, is_restored, remark, is_spared, asked, for_target })
     }
 }
 
@@ -103,7 +95,7 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
-        let FirstDecision { field, decision, way, remark, is_spared, asked, for_target } =
+        let FirstDecision { field, decision, is_restored, remark, is_spared, asked, for_target } =
             FirstDecision::of(file, contents, place, requests)?;
         let raw_bytes = field.as_ref().map_or(0, Field::bytes);
         let stored_bytes = match &field {
@@ -113,23 +105,21 @@ impl<'a> Item<'a> {
         };
         let only_if_smaller = is_spared || !requests.even_if_larger;
         let new_bytes = stored_bytes;
-        let mut item = Item { name, field, decision, way, raw_bytes, stored_bytes, new_bytes, remark };
-        if matches!(way, Way::Restored) {
+        let mut item = Item { name, field, decision, is_restored, raw_bytes, stored_bytes, new_bytes, remark };
+        if is_restored {
             if matches!(item.decision, Decision::Compress(_)) {
                 item.new_bytes = raw_bytes;
             }
             return Ok(item);
         }
         if let (Some(field), Decision::Compress(params), true) =
-            (&mut item.field, &item.decision, requests.rechunk && !for_target && matches!(item.way, Way::Filter))
+            (&mut item.field, &item.decision, requests.rechunk && !for_target)
         {
             let said = rechunk(field, params, requests.is_rough)?;
             let remarks = item.remark.take().into_iter().chain(said).collect::<Vec<_>>();
             item.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         }
-        // What is taken over has the size that it had, but for an index.
         if (estimate || only_if_smaller)
-            && !matches!(way, Way::TakenOver(_))
             && let Some(estimated) = item.estimated_bytes(requests, asked)?
         {
             if only_if_smaller && estimated >= stored_bytes {
@@ -148,10 +138,7 @@ impl<'a> Item<'a> {
     /// The bytes that it would take, if it is to be compressed.
     fn estimated_bytes(&self, requests: &Requests, asked: bool) -> Result<Option<u64>, String> {
         let (Some(field), Decision::Compress(params)) = (&self.field, &self.decision) else { return Ok(None) };
-        let data = match self.way {
-            Way::H5z(_) => Maker::new(field, params, self.way)?.rough(requests.is_rough).estimated_bytes()?,
-            _ => Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, self.stored_bytes)?,
-        };
+        let data = Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, self.stored_bytes)?;
         Ok(Some(if field.is_chunked || asked { data } else { data + INDEX_BYTES }))
     }
 
@@ -168,19 +155,9 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
-    /// What came out when its chunks were written: so many of `all` without the filter.
-    pub fn tell_unfiltered(&mut self, unfiltered: usize, all: usize) {
-        if unfiltered == 0 {
-            return;
-        }
-        let said =
-            format!("{unfiltered} of {all} chunks stored as they are, since zfp would not keep what was asked for");
-        self.remark = Some(self.remark.take().map_or(said.clone(), |remark| format!("{remark}; {said}")));
-    }
-
     /// The request in words, with what was changed of it.
     pub fn note(&self, params: &Params) -> String {
-        if matches!(self.way, Way::Restored) {
+        if self.is_restored {
             return "restored, without SLEEK".into();
         }
         let request = match (params.bound.mode(), params.bound.range()) {
@@ -189,12 +166,6 @@ impl<'a> Item<'a> {
             (mode, None) => format!("{} {}", mode.name(), short(params.bound.number())),
         };
         let request = request + &how(params);
-        let request = match self.way {
-            Way::Filter => request,
-            Way::TakenOver(_) => format!("{request}, the blocks of H5Z-ZFP taken over"),
-            Way::H5z(_) => format!("{request}, as H5Z-ZFP"),
-            Way::Restored => request,
-        };
         let is_complex = self.field.as_ref().is_some_and(|field| field.stored.is_complex());
         let in_a_line = is_complex && params.codec == 0 && params.profile != Profile::Small;
         let hint = in_a_line.then(|| "--profile small is for numbers whose parts alternate".to_owned());

@@ -7,7 +7,6 @@ use sleek::{Bound, MissingValues, Params, Profile};
 use super::request::{Request, Wish};
 use super::rules::{Pattern, Rules};
 use super::size::Share;
-use super::zfp;
 use crate::auto::Aim;
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::Field;
@@ -24,6 +23,16 @@ pub enum Others {
     Lossless,
     /// They stay as they are
     Keep,
+}
+
+/// The filter that new datasets get.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
+pub enum Filter {
+    /// Ours, 47474
+    #[default]
+    Sleek,
+    /// None: what ours has compressed is restored, all else stays as it is
+    None,
 }
 
 /// Why a request is not for a dataset.
@@ -57,7 +66,7 @@ pub struct Requests {
     /// What becomes of those that a bound is not for.
     pub others: Option<Others>,
     /// The filter that they get.
-    pub filter: zfp::Filter,
+    pub filter: Filter,
     /// By what profile and codec are chosen where no request has any.
     pub auto: Option<Aim>,
     /// By the dataset's place in the contents.
@@ -85,7 +94,7 @@ impl Requests {
             rules: Rules::default(),
             excluded: Vec::new(),
             others: None,
-            filter: zfp::Filter::default(),
+            filter: Filter::default(),
             auto: None,
             named: BTreeMap::new(),
         };
@@ -122,7 +131,7 @@ impl Requests {
             Some(others) => others == Others::Lossless,
             None => params.is_some(),
         };
-        if !wanted || self.filter != zfp::Filter::Sleek {
+        if !wanted || self.filter != Filter::Sleek {
             return None;
         }
         // Its codec may have no such elements.

@@ -8,7 +8,6 @@ use super::plan::Item;
 use super::request::Wish;
 use super::requests::Requests;
 use super::rules::Rules;
-use super::zfp::Filter;
 use super::{Args, BROKEN, check, child, copy, size, table};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, ObjectKind};
@@ -43,9 +42,6 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     requests.even_if_larger = args.even_if_larger;
     requests.is_rough = args.dry_run;
     requests.filter = args.filter;
-    if args.filter == Filter::H5zZfp {
-        hdf5.own_h5z_zfp()?;
-    }
     requests.rechunk = args.rechunk;
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;

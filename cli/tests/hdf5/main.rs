@@ -18,6 +18,5 @@ mod sparse;
 mod targets;
 mod tools;
 mod undone;
-mod zfp;
 
 use place::{Place, found, h5repack_argument, source, venv_python};

@@ -159,9 +159,4 @@ fn coordinates_and_integers_lose_nothing_and_get_smaller() {
     let sized = repack(&["--size", "400k", "old.h5", "sized.h5"]);
     assert!((392_000..=400_000).contains(&size("sized.h5")), "{} {sized}", size("sized.h5"));
     sleek_fails(&place, &["repack", "--filter", "none", "--others", "keep", "new.h5", "x.h5"], "--others");
-    sleek_fails(
-        &place,
-        &["repack", "--abs", "1", "--filter", "h5z-zfp", "--others", "keep", "old.h5", "x.h5"],
-        "--others",
-    );
 }

@@ -14,7 +14,7 @@ use crate::codec;
 use crate::codec::gpu::batch::{self, Item};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
 use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
@@ -289,10 +289,8 @@ enum Source {
     Raw(usize),
     /// A stream, at this place and of so many bytes.
     Stream(usize, usize),
-    /// Bytes that the host restored: a stream of another element type than the dataset's, or one of H5Z-ZFP.
+    /// Bytes that the host restored: a stream of another element type than the dataset's.
     Restored(Vec<u8>),
-    /// A stream that the host has made of one of H5Z-ZFP.
-    Made(Vec<u8>),
 }
 
 /// The chunks of a batch as they are in the file. In pinned memory comes first a table of where the elements of each
@@ -326,14 +324,13 @@ impl Fetched {
                     raw_chunk(data, boxes.chunk_bytes(), i)?;
                     Source::Raw(at)
                 }
-                Stored::Bytes(_) if work.direct.h5z.is_some() => foreign(work.direct, data, i)?,
                 Stored::Bytes(_) if work.takes(data) => Source::Stream(at, size),
                 Stored::Bytes(_) => {
                     expect(bytes_of_chunk(&work.direct.words, data)?, boxes.chunk_bytes(), i)?;
                     Source::Restored(codec::decompress(data)?)
                 }
             };
-            streams += usize::from(matches!(source, Source::Stream(..) | Source::Made(_)));
+            streams += usize::from(matches!(source, Source::Stream(..)));
             sources.push(source);
             at += size.next_multiple_of(ALIGN);
             done.chunks += 1;
@@ -369,18 +366,13 @@ impl Fetched {
                     items.push(Item::new(packed.wrapping_add(*at), work.chunk(i), work.elements(), *size as u64));
                     work.chunk(i) as u64
                 }
-                Source::Restored(bytes) | Source::Made(bytes) => {
+                Source::Restored(bytes) => {
                     let buffer = session.allocate(bytes.len())?;
                     // SAFETY: room for the bytes, which live as long as this value.
                     unsafe { session.copy(buffer.start(), bytes.as_ptr(), bytes.len())? };
-                    let at = buffer.start();
+                    let at = buffer.start() as u64;
                     self.buffers.push(buffer);
-                    if matches!(source, Source::Restored(_)) {
-                        at as u64
-                    } else {
-                        items.push(Item::new(at, work.chunk(i), work.elements(), bytes.len() as u64));
-                        work.chunk(i) as u64
-                    }
+                    at
                 }
             });
         }
@@ -408,18 +400,6 @@ impl Fetched {
     fn check(&self, outcomes: &Pinned) -> Result<()> {
         outcomes.outcomes(self.streams).iter().try_for_each(Outcome::check)
     }
-}
-
-/// A chunk of H5Z-ZFP: its blocks in tiles, which the kernels restore, where their places are known; else what it
-/// restores.
-fn foreign(direct: &Direct, data: &[u8], i: usize) -> Result<Source> {
-    let Some(chunks) = &direct.h5z else { return fail!(Internal, "chunk {i} is none of H5Z-ZFP") };
-    if let Some(stream) = chunks.in_tiles(&direct.params.dims, data)? {
-        return Ok(Source::Made(stream));
-    }
-    let bytes = chunks.decode(data)?;
-    expect(bytes.len(), direct.boxes.chunk_bytes(), i)?;
-    Ok(Source::Restored(bytes))
 }
 
 /// Copies host memory to a GPU, after everything on the stream.

@@ -95,7 +95,7 @@ fn compressed(params: &Params, chunk: &[u8], stream: &mut [u8], options: ExecOpt
 /// # Safety
 /// `dst` has room for the selection in host memory.
 pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<Done> {
-    let Direct { boxes, h5z, swap, pad, fills, .. } = direct;
+    let Direct { boxes, swap, pad, fills, .. } = direct;
     let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
     let (tasks, threads) = shares(boxes.len());
     let array = Array(dst);
@@ -109,10 +109,6 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
             Stored::Missing if *fills => scatter(&boxes.filled_with(pad)?),
             Stored::Missing => Ok(()),
             Stored::Bytes(mask) if mask & 1 == 1 => scatter(raw_chunk(&data, bytes, i)?),
-            Stored::Bytes(_) if h5z.is_some() => {
-                let chunk = h5z.as_ref().map_or(Ok(Vec::new()), |chunks| chunks.decode(&data))?;
-                scatter(raw_chunk(&chunk, bytes, i)?)
-            }
             Stored::Bytes(_) => {
                 let stream = expected(&direct.words, &data)?;
                 expect(stream.held().bytes, bytes, i)?;

@@ -132,14 +132,7 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
                     MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses(direct, dst) {
                         None => {
                             let done = gpu::read(&dataset, direct, dst, d, request.stream)?;
-                            let why = match &direct.h5z {
-                                None => "chunks to GPU memory",
-                                Some(chunks) if chunks.has_places() => {
-                                    "chunks of H5Z-ZFP to GPU memory, restored there"
-                                }
-                                Some(_) => "chunks of H5Z-ZFP, restored by the CPU, to GPU memory",
-                            };
-                            return Ok(plan.report(Route::Gpu, false, why, done));
+                            return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
                         }
                         why => why,
                     },

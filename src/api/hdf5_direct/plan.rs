@@ -1,7 +1,5 @@
 //! Whether a selection can go as finished chunks, and if not, why.
 
-use std::ffi::c_int;
-
 use super::boxes::Boxes;
 use super::dataset::Dataset;
 use super::report::{Done, Report, Route};
@@ -9,9 +7,6 @@ use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
 use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
-use crate::codec::zfp::format::CODEC_ZFP;
-use crate::codec::zfp::h5z::{self, Chunks};
-use crate::container::Dims;
 use crate::error::{Result, fail};
 use crate::params::Params;
 
@@ -61,8 +56,6 @@ pub struct Direct {
     pub params: Params,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,
-    /// What H5Z-ZFP's chunks are, if they are that filter's: those are read alone.
-    pub h5z: Option<Chunks>,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
     pub swap: usize,
     /// An element of the rim of partial chunks, as in the file.
@@ -163,17 +156,9 @@ fn cut_chunks(dataset: &Dataset, start: &[u64], count: &[u64], chunk: &[u64]) ->
 
 /// What the words of the filter ask for chunks, or why it would refuse them. HDF5 reads with any words, and fails with
 /// bad ones in its own way.
-fn request(words: &[u32], h5z: Option<&Chunks>, chunk: &[u64], element: usize) -> std::result::Result<Params, String> {
+fn request(words: &[u32], chunk: &[u64], element: usize) -> std::result::Result<Params, String> {
     let bytes = chunk.iter().product::<u64>() as usize * element;
-    let params = match h5z {
-        Some(chunks) if !chunks.are(chunk) || chunks.dtype().size() != element => {
-            return Err(format!(
-                "the header of H5Z-ZFP in the dataset's cd_values is one of other chunks than {chunk:?}"
-            ));
-        }
-        Some(chunks) => Dims::new(chunk).map(|dims| Params { codec: CODEC_ZFP, dims, ..Params::new(chunks.dtype()) }),
-        None => CdValues::decode(words).and_then(|values| filtered::params(&values, bytes)),
-    };
+    let params = CdValues::decode(words).and_then(|values| filtered::params(&values, bytes));
     params.map_err(|e| format!("the filter would refuse chunks: {}", e.message))
 }
 
@@ -194,15 +179,8 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     // SAFETY: ids of this library, here and below.
-    let (words, h5z) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
-        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, None),
-        Pipeline { other: Some((id, words)), filters: 1, .. } if id == h5z::ID as c_int => {
-            match (way, Chunks::read(&words)) {
-                (Direction::Write, _) => ordinary!("the dataset's filter is H5Z-ZFP, whose chunks are read alone"),
-                (_, Err(e)) => ordinary!("{}", e.message),
-                (_, Ok(chunks)) => (words, Some(chunks)),
-            }
-        }
+    let words = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
+        Pipeline { ours: Some(ours), filters: 1, .. } => ours.words,
         _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {
@@ -229,11 +207,11 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    let params = match request(&words, h5z.as_ref(), &chunk, element) {
+    let params = match request(&words, &chunk, element) {
         Ok(params) => params,
         Err(why) => ordinary!("{why}"),
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
-    Ok(Ok(Direct { boxes, params, words, h5z, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
+    Ok(Ok(Direct { boxes, params, words, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
 }

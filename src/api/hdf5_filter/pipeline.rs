@@ -40,8 +40,6 @@ pub struct Pipeline {
     pub ours: Option<Ours>,
     /// How many there are.
     pub filters: usize,
-    /// Another one, the last, with its `cd_values`.
-    pub other: Option<(c_int, Vec<c_uint>)>,
 }
 
 /// # Safety
@@ -49,7 +47,7 @@ pub struct Pipeline {
 pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     // SAFETY: the contract.
     let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
-    let (mut ours, mut other): (Option<Ours>, _) = (None, None);
+    let mut ours: Option<Ours> = None;
     let (mut resized, mut shuffle) = (false, None);
     for i in 0..count {
         let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
@@ -70,13 +68,12 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
         if id != FILTER_ID {
             words.truncate(len);
             resized |= id != neighbours::SHUFFLE;
-            let entry = Other { id, flags, words: words.clone() };
+            let entry = Other { id, flags, words };
             match &mut ours {
                 Some(ours) => ours.behind.push(entry),
                 None if id == neighbours::SHUFFLE => shuffle = shuffle.or(Some(entry)),
                 None => {}
             }
-            other = Some((id, words));
             continue;
         }
         if ours.is_some() {
@@ -89,5 +86,5 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
         let preceded = i > c_uint::from(shuffle.is_some());
         ours = Some(Ours { flags, words, preceded, resized, shuffle: shuffle.take(), behind: Vec::new() });
     }
-    Ok(Pipeline { ours, filters: count as usize, other })
+    Ok(Pipeline { ours, filters: count as usize })
 }

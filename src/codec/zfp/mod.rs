@@ -7,7 +7,6 @@ pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
-pub mod h5z;
 mod plan;
 mod shape;
 mod tile;

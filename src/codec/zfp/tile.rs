@@ -112,58 +112,6 @@ fn store(words: &[u64], out: &mut [u8]) {
     words.iter().zip(out.chunks_exact_mut(WORD)).for_each(|(word, bytes)| bytes.copy_from_slice(&word.to_le_bytes()));
 }
 
-/// Makes a body of blocks of another stream, of which `blocks` gives the first bit and the bits of each, in their order
-/// in the tile; returns its bytes, or `None` where they take no less room than the elements, or do not restore those
-/// that are known.
-pub fn taken<E: Element>(
-    (plan, coding): (&Plan, Coding),
-    lens: [usize; MAX_AXES],
-    buffers: &mut Buffers<E>,
-    (bytes, known): (usize, Option<&[u8]>),
-    source: &[u64],
-    blocks: impl Iterator<Item = (u64, u64)>,
-    out: &mut [u8],
-) -> Option<usize> {
-    let own = if coding == plan.coding { 0 } else { OWN_BYTES };
-    let room = bytes.saturating_sub(1 + own) / WORD;
-    let words = buffers.words.get_mut(..room)?;
-    words.fill(0);
-    let mut end = 0;
-    for (at, bits) in blocks {
-        if end + bits > 64 * words.len() as u64 {
-            return None;
-        }
-        copy_bits(source, at, words, end, bits);
-        end += bits;
-    }
-    let words = &words[..end.div_ceil(64) as usize];
-    if let Some(data) = known {
-        let elements = &mut buffers.restored[..data.len() / size_of::<E>()];
-        let is_all = restored(coding, lens, words, elements).ok()? == WORD * words.len();
-        let is_same = |(e, bytes): (&E, &[u8])| e.bits() == E::load(bytes, plan.big_endian).bits();
-        if !is_all || !elements.iter().zip(data.chunks_exact(size_of::<E>())).all(is_same) {
-            return None;
-        }
-    }
-    out[..own].copy_from_slice(&coding.to_bytes()[..own]);
-    store(words, &mut out[own..]);
-    Some(own + WORD * words.len())
-}
-
-/// Copies bits to where there are zeros; behind the end of `from` there are zeros too.
-pub fn copy_bits(from: &[u64], mut at: u64, to: &mut [u64], mut end: u64, mut count: u64) {
-    let word = |i: u64| from.get(i as usize).copied().unwrap_or(0);
-    while count > 0 {
-        let (i, shift, place) = (at / 64, at % 64, end % 64);
-        // As many as are left in the word that they go to.
-        let n = count.min(64 - place);
-        let high = if shift == 0 { 0 } else { word(i + 1) << (64 - shift) };
-        let bits = (word(i) >> shift | high) & (u64::MAX >> (64 - n));
-        to[(end / 64) as usize] |= bits << place;
-        (at, end, count) = (at + n, end + n, count - n);
-    }
-}
-
 /// Decodes a body into `out`, the bytes of a tile with these lengths.
 pub fn decode<E: Element>(
     plan: &Plan,
