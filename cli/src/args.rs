@@ -40,15 +40,6 @@ pub struct BoundArgs {
     /// At least this structural similarity, between 0 and 1: the mean over windows of 8 x 8 values
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     ssim: Option<f64>,
-    /// At least this structural similarity of floating-point data (Baker and others), of the worst plane
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    dssim: Option<f64>,
-    /// At least this correlation of what comes back with what there was
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
-    pearson: Option<f64>,
-    /// At most this distance of both distributions (Kolmogorov and Smirnov)
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    ks: Option<f64>,
     /// Every bit comes back
     #[arg(long)]
     lossless: bool,
@@ -62,8 +53,7 @@ impl BoundArgs {
     /// What is to be met in the place of a bound.
     fn target(&self) -> Option<Target> {
         let ratio = self.ratio.map(Target::Ratio);
-        let quality = self.psnr.map(Target::Psnr).or(self.ssim.map(Target::Ssim)).or(self.dssim.map(Target::Dssim));
-        let quality = quality.or(self.pearson.map(Target::Pearson)).or(self.ks.map(Target::Ks));
+        let quality = self.psnr.map(Target::Psnr).or(self.ssim.map(Target::Ssim));
         ratio.or(self.size.map(Target::Size)).or(quality)
     }
 

@@ -19,7 +19,6 @@ else of each HDF5 chunk";
 #[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 #[command(mut_arg("ratio", |a| a.hide(true)), mut_arg("size", |a| a.hide(true)))]
 #[command(mut_arg("psnr", |a| a.hide(true)), mut_arg("ssim", |a| a.hide(true)))]
-#[command(mut_arg("dssim", |a| a.hide(true)), mut_arg("pearson", |a| a.hide(true)), mut_arg("ks", |a| a.hide(true)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,

@@ -14,12 +14,9 @@ pub type Failed = advise::Failed<String>;
 pub fn argument(target: &Target) -> String {
     match target {
         Target::Size(size) => format!("--size {size}"),
-        Target::Ratio(value)
-        | Target::Psnr(value)
-        | Target::Ssim(value)
-        | Target::Dssim(value)
-        | Target::Pearson(value)
-        | Target::Ks(value) => format!("--{} {}", target.name(), number(*value)),
+        Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
+            format!("--{} {}", target.name(), number(*value))
+        }
     }
 }
 
@@ -43,14 +40,10 @@ pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
 
 /// What was measured of a quality, in words.
 pub fn reached(target: &Target, m: &Measured) -> String {
-    let figure = match target {
-        Target::Ssim(_) => Figure::Ssim,
-        Target::Dssim(_) => Figure::Dssim,
-        Target::Pearson(_) => Figure::Pearson,
-        Target::Ks(_) => Figure::Ks,
-        _ => return format!("PSNR {:.2} dB", m.psnr()),
-    };
-    format!("{} {}", figure.title(), figure.words(m.likeness()))
+    match target {
+        Target::Ssim(_) => format!("SSIM {}", Figure::Ssim.words(m.ssim())),
+        _ => format!("PSNR {:.2} dB", m.psnr()),
+    }
 }
 
 /// The request that an answer is.

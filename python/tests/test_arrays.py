@@ -310,17 +310,6 @@ def test_targets_are_met(dtype):
         one = (2 * ma * mb + c1) * (2 * cov + c2) / ((ma**2 + mb**2 + c1) * (a.var(axis=1) + b.var(axis=1) + c2))
         similar.append(one.mean())
     assert 0.985 < similar[0] < 0.995 and similar[1] < similar[0], (bound, similar)
-    for name, needed in ("pearson", 0.999), ("ks", 0.02), ("dssim", 0.99):
-        bound = sleek.find_bound(field, **{name: needed}, fill=-9999)
-        back = sleek.decompress(sleek.compress(field, fill=-9999, **bound), field.shape)
-        if name == "pearson":
-            assert np.corrcoef(values, back[counts])[0, 1] >= needed
-        elif name == "ks":
-            a, b = np.sort(values), np.sort(back[counts].astype("f8"))
-            at = np.concatenate([a, b])
-            apart = np.searchsorted(a, at, "right") - np.searchsorted(b, at, "right")
-            assert abs(apart).max() / values.size <= needed
-        assert bound["abs"] > sleek.find_bound(field, **{name: 1e-4 if name == "ks" else 0.999999}, fill=-9999).get("abs", 0)
     assert sleek.find_bound(np.full(1000, 3.5), ratio=10) == {"lossless": True}
     with pytest.raises(ValueError, match="gives ratio"):
         sleek.find_bound(field, ratio=1e9)

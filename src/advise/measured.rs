@@ -1,7 +1,7 @@
 //! What comes of a bound.
 
 use super::elements;
-use super::quality::{Extent, Likeness, scale_of};
+use super::quality::{Ssim, scale_of};
 use super::target::Target;
 use crate::codec;
 use crate::error::Result;
@@ -24,15 +24,15 @@ pub struct Measured {
     pub count: u64,
     /// The value range of the whole field, for the PSNR.
     pub range: f64,
-    /// Of those targets that need it.
-    likeness: Option<Likeness>,
+    /// For a target that is an SSIM.
+    ssim: Option<Ssim>,
 }
 
 impl Measured {
-    /// Nothing yet, of a field of this value range and these dimensions.
-    pub fn new(target: &Target, range: f64, dims: &[u64]) -> Measured {
-        let likeness = Likeness::of(target, dims, range);
-        Measured { range, scale: scale_of(range), likeness, ..Measured::default() }
+    /// Nothing yet, of a field of this value range.
+    pub fn new(target: &Target, range: f64) -> Measured {
+        let ssim = matches!(target, Target::Ssim(_)).then(|| Ssim::new(range));
+        Measured { range, scale: scale_of(range), ssim, ..Measured::default() }
     }
 
     /// How many times smaller.
@@ -50,9 +50,9 @@ impl Measured {
         20.0 * (self.range * self.scale / (self.squares / self.count.max(1) as f64).sqrt()).log10()
     }
 
-    /// The figure that the target is of, as if nothing were lost where nothing was measured; NaN if it cannot be told.
-    pub fn likeness(&self) -> f64 {
-        self.likeness.as_ref().map_or(1.0, Likeness::value)
+    /// The SSIM, as if nothing were lost where nothing was measured; NaN if it cannot be told.
+    pub fn ssim(&self) -> f64 {
+        self.ssim.as_ref().map_or(1.0, Ssim::value)
     }
 
     /// Takes in a part: its bytes, and what they are compressed to.
@@ -61,16 +61,9 @@ impl Measured {
         self.packed += packed as u64;
     }
 
-    /// Takes in the errors of a part, of a field that comes wholly if that is said, and what became of it.
-    pub fn add_errors(
-        &mut self,
-        params: &Params,
-        fills: &[f64],
-        (place, is_whole): (Extent, bool),
-        data: &[u8],
-        back: &[u8],
-    ) {
-        let room = if self.likeness.is_some() { data.len() / params.dtype.size() } else { 0 };
+    /// Takes in the errors of a part of these dimensions, and what became of it.
+    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
+        let room = if self.ssim.is_some() { data.len() / params.dtype.size() } else { 0 };
         let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
         elements::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
@@ -84,8 +77,8 @@ impl Measured {
                 restored.push(if counts { r } else { f64::NAN });
             }
         });
-        if let Some(likeness) = &mut self.likeness {
-            likeness.add(place, is_whole, &original, &restored);
+        if let Some(ssim) = &mut self.ssim {
+            ssim.add(dims, &original, &restored);
         }
     }
 }

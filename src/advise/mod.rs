@@ -18,11 +18,10 @@ pub use target::Target;
 
 use crate::bound::sub_down;
 use crate::codec;
-use crate::container::{Dims, MAX_RANK};
+use crate::container::Dims;
 use crate::error::{Result, fail};
 use crate::params::{Bound, Params, Search};
 use crate::runtime::cpu;
-use quality::Extent;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
@@ -49,12 +48,11 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
     let asked = params;
     let measure = |params: &Params, parts: &[sample::SamplePiece]| {
-        let mut m = Measured::new(&target, range, dims.lens());
-        let is_whole = parts.len() == 1;
+        let mut m = Measured::new(&target, range);
         // Nothing is searched for in lossless mode.
         let as_asked = Params { missing: asked.missing, ..params.clone() };
         let params = if params.bound == Bound::Lossless { &as_asked } else { params };
-        parts.iter().try_for_each(|part| add(&mut m, params, &fills, (part, is_whole), target))?;
+        parts.iter().try_for_each(|part| add(&mut m, params, &fills, part, target))?;
         Ok(m)
     };
     let whole = [sample::SamplePiece { dims, bytes: src }];
@@ -68,20 +66,13 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
 }
 
 /// Takes in what comes of a piece.
-fn add(
-    m: &mut Measured,
-    params: &Params,
-    fills: &[f64],
-    (piece, is_whole): (&sample::SamplePiece, bool),
-    target: Target,
-) -> Result<()> {
+fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::SamplePiece, target: Target) -> Result<()> {
     let params = Params { dims: piece.dims, ..params.clone() };
     let stream = codec::compress(&params, piece.bytes)?;
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.bound != Bound::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
-        let place = Extent { start: &[0; MAX_RANK][..piece.dims.rank()], count: piece.dims.lens() };
-        m.add_errors(&params, fills, (place, is_whole), piece.bytes, &back);
+        m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back);
     }
     Ok(())
 }

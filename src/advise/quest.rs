@@ -10,8 +10,8 @@ use crate::params::{Bound, Params};
 const SLACK: f64 = 0.02;
 /// The same for a PSNR, in dB.
 const PSNR_SLACK: f64 = 0.1;
-/// The same for the other figures, of what they lack to 1, or of a distance.
-const LIKENESS_SLACK: f64 = 0.05;
+/// The same for an SSIM, of what it lacks to 1.
+const SSIM_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
 /// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
@@ -25,11 +25,8 @@ impl Target {
             Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
             Target::Psnr(_) if m.psnr().is_nan() => f64::INFINITY,
             Target::Psnr(db) => db - m.psnr().min(EXACT),
-            _ if m.likeness().is_nan() => f64::INFINITY,
-            Target::Ks(most) => (m.likeness().max(f64::MIN_POSITIVE) / most).ln(),
-            Target::Ssim(least) | Target::Dssim(least) | Target::Pearson(least) => {
-                ((1.0 - m.likeness()).max(f64::MIN_POSITIVE) / (1.0 - least)).ln()
-            }
+            Target::Ssim(_) if m.ssim().is_nan() => f64::INFINITY,
+            Target::Ssim(least) => ((1.0 - m.ssim()).max(f64::MIN_POSITIVE) / (1.0 - least)).ln(),
         }
     }
 
@@ -46,7 +43,7 @@ impl Target {
         match self {
             Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
             Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
-            _ => Window { low: -LIKENESS_SLACK, high: 0.0, side: Side::NotAbove },
+            _ => Window { low: -SSIM_SLACK, high: 0.0, side: Side::NotAbove },
         }
     }
 

@@ -1,4 +1,4 @@
-//! Targets: a ratio, a size, a PSNR, an SSIM and other figures.
+//! Targets: a ratio, a size, a PSNR, an SSIM.
 
 /// A PSNR of what came back bit for bit, for arithmetic.
 pub const EXACT: f64 = 1e4;
@@ -14,12 +14,6 @@ pub enum Target {
     Psnr(f64),
     /// Such a structural similarity, at least.
     Ssim(f64),
-    /// Such a DSSIM, at least.
-    Dssim(f64),
-    /// Such a correlation, at least.
-    Pearson(f64),
-    /// Such a Kolmogorov-Smirnov distance, at most.
-    Ks(f64),
 }
 
 impl Target {
@@ -30,9 +24,6 @@ impl Target {
             Target::Size(_) => "size",
             Target::Psnr(_) => "psnr",
             Target::Ssim(_) => "ssim",
-            Target::Dssim(_) => "dssim",
-            Target::Pearson(_) => "pearson",
-            Target::Ks(_) => "ks",
         }
     }
 
@@ -42,11 +33,7 @@ impl Target {
             Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => Some("a number above 0"),
             Target::Size(0) => Some("a number above 0"),
             Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => Some("a number of dB above 0"),
-            Target::Ssim(share) | Target::Dssim(share) | Target::Pearson(share) | Target::Ks(share)
-                if !(*share > 0.0 && *share < 1.0) =>
-            {
-                Some("a number between 0 and 1")
-            }
+            Target::Ssim(share) if !(*share > 0.0 && *share < 1.0) => Some("a number between 0 and 1"),
             _ => None,
         }
     }
@@ -62,12 +49,9 @@ impl std::fmt::Display for Target {
         let name = self.name();
         match self {
             Target::Size(size) => write!(f, "{name}={size}"),
-            Target::Ratio(value)
-            | Target::Psnr(value)
-            | Target::Ssim(value)
-            | Target::Dssim(value)
-            | Target::Pearson(value)
-            | Target::Ks(value) => write!(f, "{name}={}", in_digits(*value)),
+            Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
+                write!(f, "{name}={}", in_digits(*value))
+            }
         }
     }
 }

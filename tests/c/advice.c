@@ -47,17 +47,6 @@ static void bounds(void) {
     double psnr = 20 * log10((high - low) / sqrt(squares / COUNT));
     CHECK(psnr >= 70 && psnr < 72);
     CHECK(sleek_find_bound(&params, field, COUNT, SLEEK_TARGET_SSIM, 0.999) == SLEEK_OK && params.bound > 0);
-    // A finer demand asks for a finer bound.
-    const int32_t likeness[] = {SLEEK_TARGET_DSSIM, SLEEK_TARGET_PEARSON, SLEEK_TARGET_KS};
-    const uint64_t dims[] = {ROWS, COLUMNS};
-    params.rank = 2, params.dims = dims;
-    const double rough[] = {0.9, 0.99, 0.1}, fine[] = {0.9999, 0.999999, 0.001};
-    for (size_t k = 0; k < 3; k++) {
-        CHECK(sleek_find_bound(&params, field, COUNT, likeness[k], rough[k]) == SLEEK_OK && params.mode == SLEEK_ABS);
-        double bound = params.bound;
-        CHECK(sleek_find_bound(&params, field, COUNT, likeness[k], fine[k]) == SLEEK_OK);
-        CHECK(params.mode == SLEEK_LOSSLESS || (params.bound > 0 && params.bound < bound));
-    }
 }
 
 static void refusals(void) {

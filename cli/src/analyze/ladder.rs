@@ -7,7 +7,6 @@ use sleek::{Bound, Mode, Params, Profile};
 
 use super::sample::Sample;
 use super::seen::Grid;
-use super::spectrum::Spectrum;
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 use sleek::advise::elements;
@@ -35,8 +34,6 @@ pub struct Rung {
     pub rms_error: f64,
     /// In dB, of the range of the whole field; infinite without errors.
     pub psnr: f64,
-    /// The largest relative change of power in an octave of the spectrum.
-    pub spectrum: Option<f64>,
     /// If they are asked for.
     pub figures: Option<Figures>,
     /// Bytes of data in a second.
@@ -156,7 +153,6 @@ impl RungTrial<'_> {
             max_relative: 0.0,
             rms_error: 0.0,
             psnr: f64::INFINITY,
-            spectrum: None,
             figures: None,
             compress_speed: raw as f64 / compress,
             decompress_speed: raw as f64 / decompress,
@@ -181,7 +177,6 @@ impl RungTrial<'_> {
 
     /// Fills in the errors.
     fn measure(&self, row: &mut Rung, restored: &[Vec<u8>]) {
-        let mut spectrum = Spectrum::default();
         let (mut squares, mut count) = (0.0, 0u64);
         let mut after = Vec::new();
         let mut quality = self.takes_figures.then(|| Quality::new(&[], self.sample.range()));
@@ -198,7 +193,6 @@ impl RungTrial<'_> {
                     row.max_relative = row.max_relative.max(error / v.abs());
                 }
             }
-            spectrum.add(before, &after);
             if let Some(quality) = &mut quality {
                 after.iter_mut().zip(before).filter(|(_, v)| !v.is_finite()).for_each(|(r, _)| *r = f64::NAN);
                 let line = [before.len() as u64];
@@ -209,7 +203,6 @@ impl RungTrial<'_> {
         row.figures = quality.map(Quality::figures);
         row.rms_error = (squares / count.max(1) as f64).sqrt();
         row.psnr = 20.0 * (self.sample.range() / row.rms_error).log10();
-        row.spectrum = spectrum.change();
     }
 }
 

@@ -5,7 +5,6 @@ mod parts;
 mod plot;
 pub mod sample;
 mod seen;
-mod spectrum;
 mod table;
 
 use std::path::PathBuf;

@@ -150,12 +150,11 @@ fn html(analysis: &Analysis, svg: &str) -> String {
     let ladder = &analysis.ladder;
     let rows = std::iter::once(&ladder.lossless).chain(&ladder.range).chain(&ladder.digits).chain(&ladder.relative);
     for row in rows {
-        let spectrum = row.spectrum.map_or("–".into(), |s| format!("{:.2e}", s));
         let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "∞".into() };
         let _ = writeln!(
             body,
             "<tr><td>{}</td><td>{:e}</td><td>{:.2}</td><td>{:.2}</td><td>{:.2e}</td><td>{:.2e}</td><td>{psnr}</td>\
-             <td>{spectrum}</td><td>{:.2}</td><td>{:.2}</td></tr>",
+             <td>{:.2}</td><td>{:.2}</td></tr>",
             row.mode.name(),
             row.bound,
             row.ratio,
@@ -169,7 +168,7 @@ fn html(analysis: &Analysis, svg: &str) -> String {
     let verdict = escaped(&verdict(analysis));
     let body = format!(
         "{svg}\n<p>{verdict}</p>\n<table><tr><th>mode</th><th>bound</th><th>ratio</th><th>bits/value</th>\
-         <th>max error</th><th>RMS error</th><th>PSNR dB</th><th>spectrum change</th><th>in GB/s</th><th>out GB/s</th>\
+         <th>max error</th><th>RMS error</th><th>PSNR dB</th><th>in GB/s</th><th>out GB/s</th>\
          </tr>\n{body}</table>\n"
     );
     page(&analysis.sample.name, &body)

@@ -14,7 +14,7 @@ use crate::quality::{Figure, Figures};
 use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
-const HEAD: &str = "  ratio smallest max error RMS error  PSNR spectrum in GB/s out";
+const HEAD: &str = "  ratio smallest max error RMS error  PSNR in GB/s out";
 
 /// Prints everything.
 pub fn print(analysis: &Analysis) {
@@ -95,9 +95,8 @@ fn digits_line(analysis: &Analysis, row: &Rung) {
 
 fn row_line(first: &str, second: &str, row: &Rung) {
     let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
-    let spectrum = row.spectrum.map_or("-".into(), percent);
     say!(
-        "{first:>8}{second:>9}{:>7}{:>9}{:>10}{:>10}{psnr:>6}{spectrum:>9}{:>5.1}{:>6.1}",
+        "{first:>8}{second:>9}{:>7}{:>9}{:>10}{:>10}{psnr:>6}{:>5.1}{:>6.1}",
         ratio(row.ratio),
         row.smallest.map_or("-".into(), ratio),
         error(row.max_error),
@@ -113,16 +112,6 @@ fn error(e: f64) -> String {
 
 fn ratio(r: f64) -> String {
     if r < 1000.0 { format!("{r:.2}") } else { format!("{r:.0}") }
-}
-
-fn percent(share: f64) -> String {
-    match 100.0 * share {
-        0.0 => "0 %".into(),
-        p if p >= 1000.0 => ">1000 %".into(),
-        p if p >= 0.1 => format!("{p:.1} %"),
-        p if p >= 1e-4 => format!("{p:.4} %"),
-        _ => "<1e-4 %".into(),
-    }
 }
 
 /// What is advised and why, or that nothing is, in a few sentences.
@@ -281,7 +270,6 @@ fn row_json(row: &Rung) -> Value {
         "max_relative_error": row.max_relative,
         "rms_error": row.rms_error,
         "psnr": row.psnr,
-        "spectrum_change": row.spectrum,
         "quality": row.figures.as_ref().map(Figures::to_json),
         "compress_bytes_per_second": row.compress_speed,
         "decompress_bytes_per_second": row.decompress_speed,

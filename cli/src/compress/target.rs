@@ -8,7 +8,6 @@ use super::look::{read_through, seen_range};
 use super::request::Args;
 use super::write::compress_frame;
 use crate::io::{Block, Input};
-use crate::quality::Extent;
 use crate::targets::{self, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
@@ -34,12 +33,12 @@ pub fn solve(
     let seen = See { cut, fills: &fills, errors: target.is_of_quality() };
     let quest = Quest { target: *target, params, range, raw_bytes };
     let on_sample = |params: &Params| {
-        let mut m = Measured::new(target, range, &[]);
+        let mut m = Measured::new(target, range);
         pieces.iter().try_for_each(|piece| seen.measure(params, piece, &mut m))?;
         Ok(m)
     };
     let on_whole = |params: &Params| {
-        let mut m = Measured::new(target, range, &[]);
+        let mut m = Measured::new(target, range);
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
@@ -107,9 +106,7 @@ impl See<'_> {
         match self.errors && params.bound != Bound::Lossless {
             true => {
                 let back = restored(packed.data(), data.len())?;
-                let count = params.dims.lens();
-                let place = Extent { start: &vec![0; count.len()], count };
-                m.add_errors(&params, self.fills, (place, false), data, &back);
+                m.add_errors(&params, self.fills, params.dims.lens(), data, &back);
                 Ok(())
             }
             false => Ok(()),

@@ -5,7 +5,6 @@ use sleek::{Bound, Dims, MissingValue, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::rim::Rim;
-use crate::quality::Extent;
 use crate::targets::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
@@ -121,7 +120,6 @@ impl<'a> Chunks<'a> {
             params.threads = 1; // each of them has a chunk
         }
         let rim = &self.rim;
-        let is_wholly_stored = self.blocks.len() as u64 == self.field.blocks_of_all_chunks().total();
         let work = |block: &Block, bytes: Vec<u8>| {
             let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
             let chunk = rim.filled_up(block, bytes)?;
@@ -133,9 +131,7 @@ impl<'a> Chunks<'a> {
         self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
             m.add(raw, packed);
             if let (Some(fills), Some((bytes, back))) = (fills, both) {
-                let start: Vec<u64> = block.start.iter().copied().chain((self.inner() > 1).then_some(0)).collect();
-                let place = Extent { start: &start, count: &self.dims_of(&block.count) };
-                m.add_errors(&params, fills, (place, step == 1 && is_wholly_stored), &bytes, &back);
+                m.add_errors(&params, fills, &self.dims_of(&block.count), &bytes, &back);
             }
             Ok(())
         })?;

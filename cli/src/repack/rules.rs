@@ -137,15 +137,14 @@ impl Rule {
                 }
                 ("missing", value) => items.push(format!("fill={}", word("missing", value)?)),
                 ("lossless" | "keep", toml::Value::Boolean(true)) => items.push(key.clone()),
-                ("abs" | "noa" | "rel" | "ratio" | "psnr" | "ssim" | "dssim", value)
-                | ("pearson" | "ks" | "range" | "profile" | "codec", value) => {
+                ("abs" | "noa" | "rel" | "ratio" | "psnr" | "ssim" | "range", value) | ("profile" | "codec", value) => {
                     items.push(format!("{key}={}", word(key, value)?));
                 }
                 _ => {
                     return Err(format!(
                         "{key}, a {}, is unknown; there are dataset, type, abs, noa, rel, lossless = true, keep = \
                         true, \
-                         ratio, psnr, ssim, dssim, pearson, ks, range, profile, codec, missing",
+                         ratio, psnr, ssim, range, profile, codec, missing",
                         value.type_str()
                     ));
                 }

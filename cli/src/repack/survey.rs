@@ -165,8 +165,7 @@ impl Survey<'_> {
         let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
-        let dims = chunks.dims_of(&self.field.dims);
-        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range, &dims), fills);
+        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))

@@ -116,28 +116,11 @@ fn limits_that_are_missed_end_with_1() {
     sleek_ok(&place, &["verify", "--pearson", "0.9", "line.h5", "small.h5"]);
 }
 
-/// A bound is searched for that meets a figure, and no coarser one does.
+/// The bound that `analyze` names meets a figure, and no coarser one does.
 #[test]
-fn repack_searches_a_bound_that_meets_a_figure() {
+fn analyze_names_a_bound_that_meets_a_figure() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     quality(&place, &["make", "old.h5"]);
-    for (argument, limit, key) in
-        [("--dssim", "0.9995", "dssim"), ("--pearson", "0.9999", "pearson"), ("--ks", "0.01", "ks_distance")]
-    {
-        let table =
-            sleek_ok(&place, &["repack", "--force", "-v", "whole,cut,gaps,plane", argument, limit, "old.h5", "new.h5"]);
-        assert!(table.contains(&format!("for {argument} {limit}")), "{table}");
-        sleek_ok(&place, &["verify", argument, limit, "old.h5", "new.h5"]);
-        let by_numpy: Value = serde_json::from_str(&quality(&place, &["figures", "old.h5", "new.h5"])).unwrap();
-        for name in ["whole", "cut", "gaps", "plane"] {
-            let (limit, value) = (limit.parse::<f64>().unwrap(), by_numpy[name][key].as_f64().unwrap());
-            let (lacks, may) = if key == "ks_distance" { (value, limit) } else { (1.0 - value, 1.0 - limit) };
-            // Steps of the quantizer are wide for a distance of few values.
-            assert!(lacks <= may * (1.0 + 1e-9) && lacks > 0.2 * may, "{name}: {argument} {limit}: {value}\n{table}");
-        }
-    }
-    sleek_ok(&place, &["repack", "--force", "--dataset", "whole=dssim=0.999,profile=small", "old.h5", "new.h5"]);
-    sleek_fails(&place, &["repack", "--dssim", "1.5", "old.h5", "x.h5"], "between 0 and 1");
     let analyzed = json(&place, &["analyze", "--json", "--dssim", "0.99", "old.h5:/whole"]);
     let met = &analyzed["within_limits"];
     assert!(met["quality"]["dssim"].as_f64().unwrap() >= 0.99 && met["bound"].as_f64().unwrap() > 1e-6, "{met}");

@@ -11,13 +11,11 @@ fn target(input: &mut Input, bytes: usize) -> Target {
     let [kind, odd, number] = input.bytes();
     let share = f64::from(number) / 256.0;
     let any = |usual: f64, input: &mut Input| if odd == 0 { input.f64() } else { usual };
-    match kind % 8 {
+    match kind % 6 {
         0 | 1 => Target::Ratio(any(0.5 + 20.0 * share, input)),
         2 => Target::Size((bytes as f64 * any(share, input)) as u64),
         3 | 4 => Target::Psnr(any(200.0 * share, input)),
-        5 => Target::Ssim(any(share.sqrt(), input)),
-        6 => Target::Pearson(any(share.sqrt(), input)),
-        _ => Target::Ks(any(share, input)),
+        _ => Target::Ssim(any(share.sqrt(), input)),
     }
 }
 

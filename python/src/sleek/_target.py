@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ._library import SleekError, check, lib
 from ._params import INVALID_ARGUMENT, MODES, element, params, shaped
 
-_TARGETS = ("ratio", "size", "psnr", "ssim", "dssim", "pearson", "ks")
+_TARGETS = ("ratio", "size", "psnr", "ssim")
 
 
 def find_bound(
@@ -21,9 +21,6 @@ def find_bound(
     size: int | None = None,
     psnr: float | None = None,
     ssim: float | None = None,
-    dssim: float | None = None,
-    pearson: float | None = None,
-    ks: float | None = None,
     fill: float | bool | None = None,
     profile: str = "adaptive",
 ) -> dict[str, Any]:
@@ -34,10 +31,7 @@ def find_bound(
     - ``ratio=R``: at least so many times smaller, and at most 2 % more if there is a bound that gives it,
     - ``size=N``: at most so many bytes, and at most 2 % less,
     - ``psnr=P``: at least so many dB, 20 log10(value range / RMS error) of the values that count,
-    - ``ssim=S``: at least this structural similarity, the mean over windows of 8 x 8 values of the two fastest dimensions,
-    - ``dssim=D``: at least this DSSIM, the structural similarity of data (Baker et al.),
-    - ``pearson=R``: at least this correlation of Pearson's,
-    - ``ks=K``: at most this distance of Kolmogorov and Smirnov between the distributions of the values.
+    - ``ssim=S``: at least this structural similarity, the mean over windows of 8 x 8 values of the two fastest dimensions.
 
     The bound is searched for on a sample and then tried on the whole array, in memory. NaN, infinities and `fill` do not count.
     A ratio or a size that no bound gives is a ValueError, which names the nearest that can be met.
@@ -48,7 +42,7 @@ def find_bound(
     >>> 6 <= wave.nbytes / len(sleek.compress(wave, **bound)) <= 6.2
     True
     """
-    targets = zip(_TARGETS, (ratio, size, psnr, ssim, dssim, pearson, ks))
+    targets = zip(_TARGETS, (ratio, size, psnr, ssim))
     given = {name: value for name, value in targets if value is not None}
     if len(given) != 1:
         raise ValueError(f"one of {', '.join(_TARGETS)} is needed, not {', '.join(given) or 'none'}")

@@ -48,19 +48,13 @@ fn target_of(target: i32, value: f64) -> Result<Target> {
     const SIZE: i32 = sleek_target::SLEEK_TARGET_SIZE as i32;
     const PSNR: i32 = sleek_target::SLEEK_TARGET_PSNR as i32;
     const SSIM: i32 = sleek_target::SLEEK_TARGET_SSIM as i32;
-    const DSSIM: i32 = sleek_target::SLEEK_TARGET_DSSIM as i32;
-    const PEARSON: i32 = sleek_target::SLEEK_TARGET_PEARSON as i32;
-    const KS: i32 = sleek_target::SLEEK_TARGET_KS as i32;
     Ok(match target {
         RATIO => Target::Ratio(value),
         SIZE if value >= 1.0 && value < u64::MAX as f64 => Target::Size(value as u64),
         SIZE => return fail!(InvalidArgument, "a size of {value} bytes; a number above 0 is needed"),
         PSNR => Target::Psnr(value),
         SSIM => Target::Ssim(value),
-        DSSIM => Target::Dssim(value),
-        PEARSON => Target::Pearson(value),
-        KS => Target::Ks(value),
-        _ => return fail!(InvalidArgument, "target {target}; a sleek_target is needed, 0 to 6"),
+        _ => return fail!(InvalidArgument, "target {target}; a sleek_target is needed, 0 to 3"),
     })
 }
 

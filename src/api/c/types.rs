@@ -128,14 +128,6 @@ pub enum sleek_target {
     /// Such a structural similarity, at least: above 0 and below 1, the mean over windows of 8 x 8 values of the two
     /// fastest dimensions.
     SLEEK_TARGET_SSIM = 3,
-    /// Such a DSSIM, at least: above 0 and below 1, the structural similarity of data (Baker et al.), which sets aside
-    /// what no image of 256 shades shows.
-    SLEEK_TARGET_DSSIM = 4,
-    /// Such a correlation of Pearson's, at least: above 0 and below 1.
-    SLEEK_TARGET_PEARSON = 5,
-    /// Such a distance of Kolmogorov and Smirnov, at most: above 0 and below 1, how far the distributions of the values
-    /// are apart.
-    SLEEK_TARGET_KS = 6,
 }
 
 /// Where the work runs.
