@@ -65,7 +65,7 @@ under_prefix() {
     esac
 }
 
-complete() { # shell, place: how the shell completes the command's arguments
+complete() { # shell or man, place: how the shell completes the command's arguments, or the manual page
     install -d "$DESTDIR$(dirname "$2")"
     ${SLEEK_RUNNER:-} "$RELEASE/sleek" completions "$1" > "$DESTDIR$2"
     chmod 644 "$DESTDIR$2"
@@ -73,7 +73,7 @@ complete() { # shell, place: how the shell completes the command's arguments
 }
 
 put 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
-put 644 packaging/sleek.1 "$PREFIX/share/man/man1/sleek.1"
+complete man "$PREFIX/share/man/man1/sleek.1"
 complete bash "$PREFIX/share/bash-completion/completions/sleek"
 complete zsh "$PREFIX/share/zsh/site-functions/_sleek"
 complete fish "$PREFIX/share/fish/vendor_completions.d/sleek.fish"

@@ -14,6 +14,7 @@ COMPLETIONS = {
     "bash": "share/bash-completion/completions/sleek",
     "zsh": "share/zsh/site-functions/_sleek",
     "fish": "share/fish/vendor_completions.d/sleek.fish",
+    "man": "share/man/man1/sleek.1",
 }
 """Where a shell looks, below the folder of an environment or of a user."""
 
@@ -30,7 +31,6 @@ class LibraryHook(BuildHookInterface):
         # A folder with nothing else in it, so that HDF5_PLUGIN_PATH can name it.
         build_data["force_include"][library] = "sleek/plugin/libsleek.so"
         build_data["shared_scripts"][command] = "sleek"
-        build_data["shared_data"][str(Path(self.root).parent / "packaging/sleek.1")] = "share/man/man1/sleek.1"
         made = Path(tempfile.mkdtemp())
         for shell, place in COMPLETIONS.items():
             text = subprocess.run([*os.environ.get("SLEEK_RUNNER", "").split(), command, "completions", shell], check=True, capture_output=True).stdout

@@ -96,7 +96,7 @@ man=$prefix/share/man/man1/sleek.1
 "$prefix/bin/sleek" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z0-9]*\) .*/\1/p' | grep -vx help > "$work/commands"
 [ "$(wc -l < "$work/commands")" -ge 6 ] || fail "sleek --help names $(wc -l < "$work/commands") commands"
 while read -r command; do
-    grep -qx ".SS $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
+    grep -qx ".SH sleek $command" "$man" || fail "the manual page lacks sleek $command"
 done < "$work/commands"
 completed=$(bash -c '. "$1" && COMP_WORDS=(sleek rep) COMP_CWORD=1 && _sleek sleek rep sleek && echo "${COMPREPLY[*]}"' - \
     "$prefix/share/bash-completion/completions/sleek")

@@ -13,16 +13,12 @@ mod decompress;
 mod diff;
 #[cfg(unix)]
 mod doctor;
-#[cfg_attr(not(unix), allow(dead_code))]
-mod fourier;
 mod frames;
 mod h5args;
 #[cfg(unix)]
 mod hdf5;
 mod inspect;
 mod io;
-#[cfg(test)]
-mod manual;
 mod npy;
 mod pipeline;
 #[cfg(unix)]
@@ -128,59 +124,18 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    const MANUAL: &str = include_str!("../../packaging/sleek.1");
     const PAGE: &str = include_str!("../../docs/guide/cli.md");
-    /// Sections of the manual that several subcommands share.
-    const SHARED: [&str; 1] = [".SH COMMON OPTIONS\n"];
 
-    /// The part of a text that a heading begins.
-    fn section<'a>(text: &'a str, heading: &str, next: &[&str]) -> &'a str {
-        let start = text.find(heading).unwrap_or_else(|| panic!("there is no {heading}")) + heading.len();
-        let rest = &text[start..];
-        let end = next.iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
-        &rest[..end]
-    }
-
-    /// Whether an option stands in a text, and no other one that begins with its name.
-    fn names(text: &str, option: &str) -> bool {
-        let mut places = text.match_indices(option).map(|(at, _)| &text[at + option.len()..]);
-        places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !rest.starts_with("\\-"))
-    }
-
-    /// Every option of every subcommand, as `--help` has it, is in the manual.
+    /// What docs/guide/cli.md names is an option of some subcommand.
     #[test]
-    fn the_manual_knows_every_option() {
-        let shared = SHARED.map(|heading| section(MANUAL, heading, &["\n.SH "])).concat();
-        let mut count = 0;
-        for command in Cli::command().get_subcommands() {
-            let own = section(MANUAL, &format!(".SS {}\n", command.get_name()), &["\n.SS ", "\n.SH "]);
-            for argument in command.get_arguments().filter(|a| !a.is_hide_set()) {
-                let Some(long) = argument.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
-                    continue;
-                };
-                let option = format!("\\-\\-{}", long.replace('-', "\\-"));
-                let of = format!("--{long} of {}", command.get_name());
-                assert!(names(own, &option) || names(&shared, &option), "packaging/sleek.1 has no {of}");
-                count += 1;
-            }
-        }
-        assert!(count > 60, "{count}");
-    }
-
-    /// What stands in the manual and in docs/guide/cli.md is an option of some subcommand.
-    #[test]
-    fn the_manual_has_no_option_that_is_none() {
+    fn the_page_has_no_option_that_is_none() {
         let command = Cli::command();
         let known: Vec<&str> =
             command.get_subcommands().flat_map(|c| c.get_arguments()).filter_map(|a| a.get_long()).collect();
-        for (text, of) in [(MANUAL, "packaging/sleek.1"), (PAGE, "docs/guide/cli.md")] {
-            let plain = text.replace("\\-", "-");
-            for (at, _) in plain.match_indices("--").filter(|(at, _)| !plain[..*at].ends_with('-')) {
-                let name: String =
-                    plain[at + 2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-                let table = name.starts_with('-') || name.is_empty();
-                assert!(table || known.contains(&name.as_str()) || name == "help", "{of}: there is no --{name}");
-            }
+        for (at, _) in PAGE.match_indices("--").filter(|(at, _)| !PAGE[..*at].ends_with('-')) {
+            let name: String = PAGE[at + 2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            let table = name.starts_with('-') || name.is_empty();
+            assert!(table || known.contains(&name.as_str()) || name == "help", "there is no --{name}");
         }
     }
 

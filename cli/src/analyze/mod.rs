@@ -1,8 +1,8 @@
 //! `sleek analyze`
 
+mod draw;
 mod ladder;
 mod parts;
-mod plot;
 pub mod sample;
 mod seen;
 mod table;
@@ -17,7 +17,7 @@ use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
 use crate::io::{Model, say_json, tell};
 use crate::npy::Given;
-use crate::plot as pictures;
+use crate::plot;
 use crate::progress::Progress;
 use crate::quality::limits::Limits;
 use ladder::{Ladder, Rung};
@@ -62,8 +62,8 @@ pub struct Args {
     quality: bool,
     #[command(flatten)]
     limits: Limits,
-    /// Also draw ratio and error against the bound, as OUT.png, OUT.svg or OUT.html
-    #[arg(long, value_name = "OUT", value_parser = pictures::file_name)]
+    /// Also draw ratio and error against the bound
+    #[arg(long, value_name = "OUT.svg", value_parser = plot::file_name)]
     plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -117,9 +117,12 @@ pub fn run(args: &Args) -> Outcome {
     };
     let analysis = Analysis { sample, seen, ladder, brief: args.brief, limits: args.limits.clone() };
     args.limits.expect_told(analysis.ladder.lossless.figures.iter())?;
-    if let Some(plot) = &args.plot {
+    if let Some(path) = &args.plot {
+        if analysis.ladder.range.len() < 2 {
+            return Err(format!("{}: nothing to plot, as no bound makes it smaller", analysis.sample.name));
+        }
         let like = Model::at(&crate::hdf5::split(&args.field).0);
-        plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;
+        plot::write(path, args.force, like.as_ref(), draw::SIZE, |area| draw::draw(&analysis, area))?;
     }
     match args.json {
         true => say_json(&table::to_json(&analysis)),

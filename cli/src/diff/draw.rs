@@ -1,320 +1,153 @@
-//! The picture of a comparison: what it looks like, how the errors are spread, and what they do to the spectrum.
+//! The picture of a comparison: the field, the restored field, and the error.
 
-use super::shape::{BINS, Correlation, LAGS};
+use plotters::prelude::*;
+
 use super::view::{Curves, Envelope, Maps, View};
 use super::{Compared, figure_line};
 use crate::hdf5::about::Along;
-use crate::plot::axis::Axis;
-use crate::plot::colour::{DARK, LIGHT, Theme};
-use crate::plot::picture::{Anchor, Colour, Picture, Point, Size, Style};
-use crate::plot::short;
+use crate::plot::{Area, Drawn, FONT, short, title};
 
-const WIDTH: f64 = 1180.0;
-/// Three panels stand side by side: their left sides, and how wide they are.
-const LEFTS: [f64; 3] = [76.0, 470.0, 864.0];
-const PANEL: f64 = 296.0;
-const TOP: f64 = 118.0;
-/// Heights of maps, of curves, and of the panels below.
-const MAP: (f64, f64) = (100.0, 300.0);
-const CURVE: f64 = 120.0;
-const LOWER: f64 = 190.0;
+/// Pixels of a picture, and of its head.
+pub const SIZE: (u32, u32) = (1200, 480);
+const HEAD: u32 = 80;
 
-/// A frame with axes.
-struct Panel {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
+/// Where there is no value.
+const MISSING: RGBColor = RGBColor(200, 200, 200);
+/// The largest errors below and above zero.
+const BELOW: RGBColor = RGBColor(31, 95, 168);
+const ABOVE: RGBColor = RGBColor(196, 86, 13);
 
-/// What is drawn on.
-struct Sheet<'a> {
-    picture: Picture,
-    theme: Theme,
-    of: &'a Compared,
-}
-
-/// The picture, on dark paper or on light.
-pub fn draw(of: &Compared, is_dark: bool) -> Picture {
-    let theme = if is_dark { DARK } else { LIGHT };
-    let upper = match &of.view {
-        View::Curves(_) => 3.0 * (CURVE + 62.0),
-        View::Maps(maps) => map_height(maps) + 108.0,
-    };
-    let height = TOP + upper + LOWER + 52.0;
-    let mut sheet = Sheet { picture: Picture::on(theme.paper, WIDTH, height), theme, of };
-    sheet.head();
+/// Draws a field with its errors.
+pub fn draw(of: &Compared, area: &Area) -> Drawn {
+    let units = if of.about.units.is_empty() { String::new() } else { format!(" [{}]", of.about.units) };
+    let name = if of.about.title.is_empty() { &of.name } else { &of.about.title };
+    let shape: Vec<String> = of.dims.iter().map(u64::to_string).collect();
+    title(area, (12, 8), 18, &format!("{name}{units}"))?;
+    title(area, (12, 34), 13, &format!("{}  {} {}, {}", of.name, of.dtype, shape.join("x"), of.promise))?;
+    title(area, (12, 54), 13, &figure_line(of))?;
+    let (_, panels) = area.split_vertically(HEAD);
     match &of.view {
-        View::Curves(curves) => sheet.curves(curves),
-        View::Maps(maps) => sheet.maps(maps),
-    }
-    let top = TOP + upper;
-    sheet.histogram(Panel::new(LEFTS[0], top, PANEL, LOWER));
-    sheet.spectra(Panel::new(LEFTS[1], top, PANEL, LOWER));
-    sheet.correlation(Panel::new(LEFTS[2], top, PANEL, LOWER));
-    sheet.picture
-}
-
-fn map_height(maps: &Maps) -> f64 {
-    (PANEL * maps.lens[0] as f64 / maps.lens[1] as f64).clamp(MAP.0, MAP.1)
-}
-
-impl Panel {
-    fn new(left: f64, top: f64, width: f64, height: f64) -> Panel {
-        Panel { left, top, right: left + width, bottom: top + height }
+        View::Maps(maps) => draw_maps(of, maps, &panels),
+        View::Curves(curves) => draw_curves(of, curves, &panels),
     }
 }
 
-impl Sheet<'_> {
-    fn text(&mut self, at: Point, anchor: Anchor, colour: Colour, text: &str) {
-        self.picture.text(at, anchor, Style::new(colour), text);
+/// What errors are shown as shares of.
+fn error_unit(of: &Compared) -> &'static str {
+    if of.scale.is_bound() { "bound" } else { "largest error" }
+}
+
+fn draw_maps(of: &Compared, maps: &Maps, area: &Area) -> Drawn {
+    let panels = area.split_evenly((1, 3));
+    let [original, restored] = maps.fields();
+    let range = range_of(&original).unwrap_or((0.0, 1.0));
+    let value = |v: f64| match v.is_nan() {
+        true => MISSING,
+        false if range.1 > range.0 => ViridisRGB.get_color((v - range.0) / (range.1 - range.0)),
+        false => ViridisRGB.get_color(0.5),
+    };
+    let (from, to) = (short(range.0), short(range.1));
+    let place = place(maps, &of.about.along);
+    map(of, maps, &panels[0], &format!("field{place}: {from} to {to}"), |i| value(original[i]))?;
+    map(of, maps, &panels[1], "restored", |i| value(restored[i]))?;
+    let beyond = match of.histogram.beyond {
+        0 => String::new(),
+        n => format!(", {n} beyond (black)"),
+    };
+    let caption = format!("error: blue -{unit}, orange +{unit}{beyond}", unit = error_unit(of));
+    map(of, maps, &panels[2], &caption, |i| error_colour(maps.error[i]))
+}
+
+/// Blue below zero, orange above, black beyond the bound.
+fn error_colour(share: f64) -> RGBColor {
+    let end = if share < 0.0 { BELOW } else { ABOVE };
+    let mixed = |c: u8| (255.0 + (f64::from(c) - 255.0) * share.abs()).round() as u8;
+    match share.abs() {
+        size if size.is_nan() => MISSING,
+        // A share is rounded, and the bound itself is kept.
+        size if size > 1.0 + 1e-9 => BLACK,
+        _ => RGBColor(mixed(end.0), mixed(end.1), mixed(end.2)),
     }
+}
 
-    /// What it is, and the figures.
-    fn head(&mut self) {
-        let (of, theme) = (self.of, self.theme);
-        let units = if of.about.units.is_empty() { String::new() } else { format!(" [{}]", of.about.units) };
-        let title = if of.about.title.is_empty() { &of.name } else { &of.about.title };
-        let title = shortened(&format!("{title}{units}"), 84);
-        let bold = Style { size: Size::Title, ..Style::bold(theme.ink) };
-        self.picture.text((LEFTS[0], 30.0), Anchor::Start, bold, &title);
-        let shape: Vec<String> = of.dims.iter().map(u64::to_string).collect();
-        let name = if of.about.title.is_empty() { "" } else { &format!("{}  ", of.name) };
-        let about = format!("{name}{} {}, {}", of.dtype, shape.join("x"), of.promise);
-        self.text((LEFTS[0], 54.0), Anchor::Start, theme.grey, &shortened(&about, 130));
-        self.text((LEFTS[0], 76.0), Anchor::Start, theme.ink, &shortened(&figure_line(of), 130));
-    }
+/// Cells with the indices along them; northern latitudes are up, whichever way they are stored.
+fn map(of: &Compared, maps: &Maps, area: &Area, caption: &str, colour: impl Fn(usize) -> RGBColor) -> Drawn {
+    let [down, right] = maps.axes.map(|axis| of.about.along.get(axis).cloned().unwrap_or_default());
+    let is_up = matches!((down.values.first(), down.values.last()), (Some(a), Some(b)) if a < b);
+    let [height, width] = maps.lens.map(|len| len as f64);
+    let rows = if is_up { 0.0..height } else { height..0.0 };
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, (FONT, 13))
+        .margin(8)
+        .x_label_area_size(36)
+        .y_label_area_size(56)
+        .build_cartesian_2d(0.0..width, rows)?;
+    let [cell_rows, cell_columns] = maps.cells;
+    let (tall, wide) = (height / cell_rows as f64, width / cell_columns as f64);
+    chart.draw_series((0..cell_rows * cell_columns).map(|i| {
+        let (y, x) = ((i / cell_columns) as f64, (i % cell_columns) as f64);
+        Rectangle::new([(x * wide, y * tall), ((x + 1.0) * wide, (y + 1.0) * tall)], colour(i).filled())
+    }))?;
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_mesh().x_labels(5).y_labels(5).x_desc(named(&right)).y_desc(named(&down));
+    Ok(mesh.draw()?)
+}
 
-    /// Frame, title, and the numbers of both axes.
-    fn frame(&mut self, p: &Panel, title: &str, axes: [Option<&Axis>; 2]) {
-        let theme = self.theme;
-        for tick in axes[0].iter().flat_map(|x| x.ticks()) {
-            let x = axes[0].map_or(0.0, |x| x.at(tick));
-            self.picture.line((x, p.top), (x, p.bottom), theme.pale);
-            self.text((x, p.bottom + 17.0), Anchor::Middle, theme.ink, &short(tick));
-        }
-        for tick in axes[1].iter().flat_map(|y| y.ticks()) {
-            let y = axes[1].map_or(0.0, |y| y.at(tick));
-            self.picture.line((p.left, y), (p.right, y), theme.pale);
-            self.text((p.left - 6.0, y + 4.5), Anchor::End, theme.ink, &short(tick));
-        }
-        self.border(p);
-        self.picture.text((p.left, p.top - 9.0), Anchor::Start, Style::bold(theme.ink), title);
-    }
+fn draw_curves(of: &Compared, curves: &Curves, area: &Area) -> Drawn {
+    let panels = area.split_evenly((3, 1));
+    let along = of.about.along.get(curves.axis).cloned().unwrap_or_default();
+    let end = curves.len.saturating_sub(1).max(1) as f64;
+    let both = [(&curves.original, ABOVE), (&curves.restored, BELOW)];
+    curve(&panels[0], &format!("field (orange) and restored (blue) {}", named(&along)), 0.0..end, |columns| {
+        both.iter().map(|(envelope, colour)| (envelope_points(envelope, columns), *colour)).collect()
+    })?;
+    let at = |i: usize| curves.close.get(i).map_or(0.0, |(i, ..)| *i as f64);
+    let close = at(0)..at(curves.close.len().saturating_sub(1)).max(at(0) + 1.0);
+    curve(&panels[1], "around the worst element", close, |_| {
+        let points = |value: fn(&(u64, f64, f64)) -> f64| curves.close.iter().map(|c| (c.0 as f64, value(c))).collect();
+        vec![(points(|c| c.1), ABOVE), (points(|c| c.2), BELOW)]
+    })?;
+    let beyond = if of.histogram.beyond > 0 { format!(", {} beyond", of.histogram.beyond) } else { String::new() };
+    curve(&panels[2], &format!("error / {}{beyond}", error_unit(of)), 0.0..end, |columns| {
+        vec![(envelope_points(&curves.error, columns), ABOVE)]
+    })
+}
 
-    fn border(&mut self, p: &Panel) {
-        let corners = [(p.left, p.top), (p.right, p.top), (p.right, p.bottom), (p.left, p.bottom), (p.left, p.top)];
-        self.picture.path(corners.to_vec(), 1.0, self.theme.frame);
-    }
-
-    fn maps(&mut self, maps: &Maps) {
-        let (theme, height) = (self.theme, map_height(maps));
-        let [original, restored] = maps.fields();
-        // Both are shown by the range of the field.
-        let range = extremes(&original).unwrap_or((0.0, 1.0));
-        let place = slice(maps, &self.of.about.along);
-        for (left, title, field) in
-            [(LEFTS[0], format!("field{place}"), &original), (LEFTS[1], "restored".into(), &restored)]
-        {
-            let colour = |v: f64| match v.is_nan() {
-                true => theme.missing,
-                false if range.1 > range.0 => theme.value((v - range.0) / (range.1 - range.0)),
-                false => theme.value(0.5),
-            };
-            let p = Panel::new(left, TOP, PANEL, height);
-            self.map(&p, &title, maps, field.iter().map(|v| colour(*v)).collect());
-            self.bar(&p, range, |share| theme.value(share), &self.of.about.units);
-        }
-        let p = Panel::new(LEFTS[2], TOP, PANEL, height);
-        self.map(&p, &self.error_title(), maps, maps.error.iter().map(|share| theme.error(*share)).collect());
-        let unit = if self.of.scale.is_bound() { "of the bound" } else { "of the largest error" };
-        self.bar(&p, (-1.0, 1.0), |share| theme.error(2.0 * share - 1.0), unit);
-    }
-
-    fn error_title(&self) -> String {
-        match self.of.histogram.beyond {
-            0 => "error".into(),
-            n => format!("error: {n} beyond the bound ({})", if self.theme.is_dark { "white" } else { "black" }),
-        }
-    }
-
-    /// Cells with what lies along them; northern latitudes are up, whichever way they are stored.
-    fn map(&mut self, p: &Panel, title: &str, maps: &Maps, mut cells: Vec<Colour>) {
-        let [down, right] = maps.axes.map(|axis| self.of.about.along.get(axis).cloned().unwrap_or_default());
-        let is_up = matches!((down.values.first(), down.values.last()), (Some(a), Some(b)) if a < b);
-        if is_up {
-            cells = cells.chunks(maps.cells[1]).rev().flatten().copied().collect();
-        }
-        self.picture.image((p.left, p.top), (p.right, p.bottom), maps.cells[1], cells);
-        self.border(p);
-        let theme = self.theme;
-        self.picture.text((p.left, p.top - 9.0), Anchor::Start, Style::bold(theme.ink), &shortened(title, 40));
-        let (first, last) = ends(&right, maps.lens[1]);
-        self.text((p.left, p.bottom + 17.0), Anchor::Start, theme.ink, &first);
-        self.text((p.right, p.bottom + 17.0), Anchor::End, theme.ink, &last);
-        self.text(
-            ((p.left + p.right) / 2.0, p.bottom + 17.0),
-            Anchor::Middle,
-            theme.grey,
-            &shortened(&named(&right), 26),
-        );
-        let (first, last) = ends(&down, maps.lens[0]);
-        let (above, below) = if is_up { (last, first) } else { (first, last) };
-        self.text((p.left - 6.0, p.top + 12.0), Anchor::End, theme.ink, &above);
-        self.text((p.left - 6.0, p.bottom), Anchor::End, theme.ink, &below);
-        self.text((p.left - 6.0, (p.top + p.bottom) / 2.0), Anchor::End, theme.grey, &shortened(&down.name, 8));
-    }
-
-    /// Which colour stands for what.
-    fn bar(&mut self, p: &Panel, range: (f64, f64), colour: impl Fn(f64) -> Colour, unit: &str) {
-        let (top, bottom) = (p.bottom + 30.0, p.bottom + 42.0);
-        let cells = (0..256).map(|i| colour(f64::from(i) / 255.0)).collect();
-        self.picture.image((p.left, top), (p.right, bottom), 256, cells);
-        self.border(&Panel { left: p.left, top, right: p.right, bottom });
-        let axis = Axis::linear(range, p.left, p.right);
-        let theme = self.theme;
-        for tick in axis.ticks() {
-            self.picture.line((axis.at(tick), bottom), (axis.at(tick), bottom + 4.0), theme.frame);
-            self.text((axis.at(tick), bottom + 19.0), Anchor::Middle, theme.ink, &short(tick));
-        }
-        self.text((p.right, bottom + 36.0), Anchor::End, theme.grey, &shortened(unit, 36));
-    }
-
-    fn curves(&mut self, curves: &Curves) {
-        let (theme, width) = (self.theme, LEFTS[2] + PANEL - LEFTS[0]);
-        let along = self.of.about.along.get(curves.axis).cloned().unwrap_or_default();
-        let panel = |n: f64| Panel::new(LEFTS[0], TOP + n * (CURVE + 62.0), width, CURVE);
-        let x_of = |p: &Panel, from: f64, to: f64| Axis::linear((from, to), p.left, p.right);
-        let end = curves.len.saturating_sub(1) as f64;
-
-        let p = panel(0.0);
-        let both = [&curves.original, &curves.restored].into_iter().filter_map(Envelope::range);
-        let range = both.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.0, 1.0));
-        let (x, y) = (x_of(&p, 0.0, end), Axis::linear(range, p.bottom, p.top));
-        self.frame(&p, &format!("all of it{}", by(&along)), [Some(&x), Some(&y)]);
-        self.envelope(&curves.original, &p, &y, theme.orange, 2.5);
-        self.envelope(&curves.restored, &p, &y, theme.blue, 1.0);
-
-        let p = panel(1.0);
-        let values = || curves.close.iter().flat_map(|(_, v, r)| [*v, *r]).filter(|v| v.is_finite());
-        let range = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let range = if range.0 <= range.1 { range } else { (0.0, 1.0) };
-        let from = curves.close.first().map_or(0, |(i, ..)| *i) as f64;
-        let to = curves.close.last().map_or(1, |(i, ..)| *i) as f64;
-        let (x, y) = (x_of(&p, from, to), Axis::linear(range, p.bottom - 4.0, p.top + 4.0));
-        self.frame(&p, "around the worst element", [Some(&x), Some(&y)]);
-        let at = |i: &u64, v: f64| (x.at(*i as f64), y.at(v));
-        for run in curves.close.split(|(_, v, _)| !v.is_finite()) {
-            self.picture.path(run.iter().map(|(i, v, _)| at(i, *v)).collect(), 2.5, theme.orange);
-            self.picture.path(run.iter().map(|(i, _, r)| at(i, *r)).collect(), 1.0, theme.blue);
-            run.iter().for_each(|(i, _, r)| self.picture.disc(at(i, *r), 2.2, theme.blue));
-        }
-        self.text((p.right, p.top - 9.0), Anchor::End, theme.blue, "restored");
-        self.text((p.right - 90.0, p.top - 9.0), Anchor::End, theme.orange, "field");
-
-        let p = panel(2.0);
-        let most = curves.error.range().map_or(1.0, |(low, high)| low.abs().max(high.abs()));
-        let most = if most.is_finite() { most.clamp(1.0, 1e6) * 1.08 } else { 2.0 };
-        let (x, y) = (x_of(&p, 0.0, end), Axis::linear((-most, most), p.bottom, p.top));
-        let of = if self.of.scale.is_bound() { "error / bound" } else { "error / largest error" };
-        self.frame(&p, of, [Some(&x), Some(&y)]);
-        for bound in [-1.0, 1.0] {
-            self.picture.dashes((p.left, y.at(bound)), (p.right, y.at(bound)), theme.ink);
-        }
-        self.envelope(&curves.error, &p, &y, theme.green, 1.0);
-    }
-
-    /// From the smallest to the largest of each column, and from one column to the next.
-    fn envelope(&mut self, envelope: &Envelope, p: &Panel, y: &Axis, colour: Colour, width: f64) {
-        let columns = envelope.0.len();
-        let x = |i: usize| p.left + (p.right - p.left) * (i as f64 + 0.5) / columns as f64;
-        let points: Vec<Option<[Point; 2]>> = envelope
-            .0
-            .iter()
-            .enumerate()
-            .map(|(i, e)| e.map(|(low, high)| [(x(i), y.at(low)), (x(i), y.at(high))]))
-            .collect();
-        for run in points.split(Option::is_none) {
-            let points: Vec<Point> = run.iter().flatten().flatten().copied().collect();
-            self.picture.path(points, width, colour);
+/// Lines of points by their values; `lines` is told how long the panel's axis is.
+fn curve(
+    area: &Area,
+    caption: &str,
+    x: std::ops::Range<f64>,
+    lines: impl Fn(f64) -> Vec<(Vec<(f64, f64)>, RGBColor)>,
+) -> Drawn {
+    let lines = lines(x.end);
+    let values: Vec<f64> = lines.iter().flat_map(|(points, _)| points.iter().map(|(_, v)| *v)).collect();
+    let (low, high) = range_of(&values).unwrap_or((0.0, 1.0));
+    let margin = if high > low { 0.04 * (high - low) } else { low.abs().max(1.0) };
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, (FONT, 13))
+        .margin(4)
+        .x_label_area_size(22)
+        .y_label_area_size(70)
+        .build_cartesian_2d(x, low - margin..high + margin)?;
+    chart.configure_mesh().y_labels(4).y_label_formatter(&|v| short(*v)).draw()?;
+    for (points, colour) in lines {
+        for run in points.split(|(_, v)| !v.is_finite()) {
+            chart.draw_series(LineSeries::new(run.to_vec(), colour))?;
         }
     }
+    Ok(())
+}
 
-    fn histogram(&mut self, p: Panel) {
-        let (theme, histogram) = (self.theme, &self.of.histogram);
-        let of = if self.of.scale.is_bound() { "error / bound" } else { "error / largest error" };
-        let total = histogram.bins.iter().sum::<u64>() + histogram.beyond;
-        let shares: Vec<f64> = histogram.bins.iter().map(|n| *n as f64 * BINS as f64 / total.max(1) as f64).collect();
-        let most = shares.iter().copied().fold(0.0, f64::max).max(1e-9);
-        let (x, y) = (Axis::linear((-1.0, 1.0), p.left, p.right), Axis::linear((0.0, 1.1 * most), p.bottom, p.top));
-        self.frame(&p, &format!("how many: {of}"), [Some(&x), None]);
-        let edge = |i: usize| p.left + (p.right - p.left) * i as f64 / BINS as f64;
-        for (i, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-            self.picture.area((edge(i), y.at(*share).min(p.bottom - 1.0)), (edge(i + 1), p.bottom), theme.blue);
-        }
-        self.border(&p);
-        if histogram.beyond > 0 {
-            let text = format!("{} beyond", histogram.beyond);
-            self.picture.text((p.right - 8.0, p.top + 18.0), Anchor::End, Style::bold(theme.orange), &text);
-        }
-    }
-
-    fn spectra(&mut self, p: Panel) {
-        let (theme, spectra) = (self.theme, &self.of.spectra);
-        let fastest = self.of.about.along.last().map(|a| a.name.clone()).unwrap_or_default();
-        let along = if fastest.is_empty() { String::new() } else { format!(" along {}", shortened(&fastest, 12)) };
-        let title = format!("power by cycles per value{along}");
-        let curves = [&spectra.original, &spectra.restored, &spectra.error].map(|power| spectra.curve(power));
-        if curves[0].is_empty() {
-            self.frame(&p, &title, [None, None]);
-            return self.nothing(&p, "no row without gaps is long enough");
-        }
-        let x = Axis::logarithmic(curves[0].iter().map(|(f, _)| *f), p.left, p.right);
-        let y = Axis::logarithmic(curves.iter().flatten().map(|(_, power)| *power), p.bottom, p.top);
-        self.frame(&p, &title, [Some(&x), Some(&y)]);
-        let names = ["field", "restored", "error"];
-        for (i, (curve, colour)) in curves.iter().zip([theme.orange, theme.blue, theme.green]).enumerate() {
-            for run in curve.split(|(_, power)| *power <= 0.0) {
-                let points = run.iter().map(|(f, power)| (x.at(*f), y.at(*power))).collect();
-                self.picture.path(points, if i == 0 { 4.0 } else { 1.5 }, colour);
-            }
-            let at = (p.right - 8.0, p.top + 18.0 + 19.0 * i as f64);
-            self.picture.text(at, Anchor::End, Style::bold(colour), names[i]);
-        }
-    }
-
-    fn nothing(&mut self, p: &Panel, why: &str) {
-        self.text(((p.left + p.right) / 2.0, (p.top + p.bottom) / 2.0), Anchor::Middle, self.theme.grey, why);
-    }
-
-    fn correlation(&mut self, p: Panel) {
-        let theme = self.theme;
-        let x = Axis::linear((0.0, LAGS as f64 + 1.0), p.left, p.right);
-        let y = Axis::linear((-1.0, 1.0), p.bottom, p.top);
-        self.frame(&p, "autocorrelation of the error by lag", [Some(&x), Some(&y)]);
-        let known: Vec<(&Correlation, Vec<f64>)> =
-            self.of.correlations.iter().map(|c| (c, c.values())).filter(|(_, values)| !values.is_empty()).collect();
-        if known.is_empty() {
-            return self.nothing(&p, "there are no errors");
-        }
-        let chance = known[0].0.chance();
-        for side in [-chance, chance] {
-            self.picture.dashes((p.left, y.at(side)), (p.right, y.at(side)), theme.grey);
-        }
-        for (n, ((correlation, values), colour)) in known.iter().zip([theme.blue, theme.orange]).enumerate() {
-            let points: Vec<Point> = values.iter().enumerate().map(|(i, v)| (x.at(i as f64 + 1.0), y.at(*v))).collect();
-            self.picture.path(points.clone(), 2.0, colour);
-            points.into_iter().for_each(|point| self.picture.disc(point, 3.0, colour));
-            let along = self.of.about.along.get(correlation.axis).map(|a| a.name.clone()).unwrap_or_default();
-            let name = if along.is_empty() { format!("axis {}", correlation.axis) } else { along };
-            let at = (p.right - 8.0, p.top + 18.0 + 19.0 * n as f64);
-            self.picture.text(at, Anchor::End, Style::bold(colour), &format!("along {}", shortened(&name, 16)));
-        }
-    }
+/// From the smallest to the largest of each column, and from one column to the next; NaN where there is no value.
+fn envelope_points(envelope: &Envelope, end: f64) -> Vec<(f64, f64)> {
+    let columns = envelope.0.len() as f64;
+    let ends = envelope.0.iter().map(|e| e.unwrap_or((f64::NAN, f64::NAN))).enumerate();
+    ends.flat_map(|(i, (low, high))| [low, high].map(|v| ((i as f64 + 0.5) / columns * end, v))).collect()
 }
 
 /// Where the slice lies along the other axes.
-fn slice(maps: &Maps, along: &[Along]) -> String {
+fn place(maps: &Maps, along: &[Along]) -> String {
     let others = (0..maps.at.len()).filter(|i| !maps.axes.contains(i));
     let words: Vec<String> = others
         .map(|i| match along.get(i) {
@@ -328,31 +161,12 @@ fn slice(maps: &Maps, along: &[Along]) -> String {
     if words.is_empty() { String::new() } else { format!(" at {}", words.join(", ")) }
 }
 
-/// The coordinates, or else the indices, at both ends of a dimension.
-fn ends(along: &Along, len: u64) -> (String, String) {
-    match (along.values.first(), along.values.last()) {
-        (Some(first), Some(last)) => (short(*first), short(*last)),
-        _ => ("0".into(), len.saturating_sub(1).to_string()),
-    }
-}
-
 fn named(along: &Along) -> String {
-    if along.units.is_empty() { along.name.clone() } else { format!("{} [{}]", along.name, along.units) }
+    let name = sleek::printable::printable(&along.name).into_owned();
+    if along.name.is_empty() { "index".into() } else { format!("index of {name}") }
 }
 
-fn by(along: &Along) -> String {
-    if along.name.is_empty() { String::new() } else { format!(", by the index of {}", along.name) }
-}
-
-fn extremes(values: &[f64]) -> Option<(f64, f64)> {
+fn range_of(values: &[f64]) -> Option<(f64, f64)> {
     let finite = values.iter().filter(|v| v.is_finite());
     finite.map(|v| (*v, *v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-}
-
-/// No more characters than have room.
-fn shortened(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 3).chain("...".chars()).collect(),
-        false => text.to_owned(),
-    }
 }

@@ -2,7 +2,6 @@
 
 mod draw;
 pub mod figures;
-mod page;
 mod shape;
 pub mod view;
 
@@ -21,14 +20,14 @@ use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::split;
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
-use crate::plot::{self, extension};
+use crate::plot;
 use crate::progress::{Progress, bytes, figure, ratio};
 use crate::quality::limits::Limits;
 use crate::quality::{self, Extent, Figure, Quality};
 use crate::verify::BROKEN;
 use crate::verify::pair::Pair;
 use figures::{Figures, Scale};
-use shape::{Correlation, Histogram, Spectra};
+use shape::{Correlation, Histogram};
 use view::View;
 
 /// Elements of which the autocorrelation is taken, about.
@@ -39,17 +38,13 @@ netCDF-4 files, each \
 with a dataset behind a colon, or without: then all datasets of floats that differ.\n\n\
 Exit code: 0 the bound is kept, 1 it is broken, 2 an error.";
 
-/// Show what compression did to a field: errors, spectra, SSIM, in figures and in a picture
+/// Show what compression did to a field: errors and SSIM, in figures and in a picture
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Draw the field, the restored field, a map of the error, its distribution and both spectra: as
-    /// OUT.html (all that is compared, on light and dark paper), OUT.png or OUT.svg (one field)
-    #[arg(long, value_name = "OUT", value_parser = plot::file_name)]
+    /// Draw one field, the restored field and the error
+    #[arg(long, value_name = "OUT.svg", value_parser = plot::file_name)]
     plot: Option<PathBuf>,
-    /// Draw PNG and SVG on dark paper
-    #[arg(long, requires = "plot")]
-    dark: bool,
     /// Show the slice that holds the element with these indices, the slowest first [default: the worst element]
     #[arg(long, value_name = "I,I,…", value_delimiter = ',')]
     at: Vec<u64>,
@@ -95,7 +90,6 @@ pub struct Compared {
     missed: Vec<String>,
     histogram: Histogram,
     correlations: Vec<Correlation>,
-    spectra: Spectra,
     view: View,
 }
 
@@ -112,7 +106,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     if let Some(path) = &args.plot {
         let like = Model::of_all([old.as_path(), &new]);
-        write(args, &plot::Writing { path, force: args.force, like }, &all)?;
+        write(args, path, like.as_ref(), &all)?;
     }
     show(args, &all);
     args.limits.expect_told(all.iter().map(|c| &c.quality))?;
@@ -211,8 +205,7 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     let axes = long.iter().rev().take(2);
     let mut correlations: Vec<Correlation> =
         axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
-    let (mut histogram, mut spectra, mut view) =
-        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at));
+    let (mut histogram, mut view) = (Histogram::new(), View::new(&pair.dims, &at));
     let mut quality = Quality::new(&pair.dims, figures.range());
     let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
     pair.walk(&mut |part| {
@@ -222,7 +215,6 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
         histogram.add(&values, &scale);
         view.add(&values, &scale);
         if n % step == 0 {
-            spectra.add(&values);
             correlations.iter_mut().for_each(|c| c.add(&values));
         }
         n += 1;
@@ -248,7 +240,6 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
         missed,
         histogram,
         correlations,
-        spectra,
         view,
     })
 }
@@ -267,18 +258,15 @@ fn shown_element(args: &Args, pair: &Pair, figures: &Figures) -> Result<Vec<u64>
     }
 }
 
-fn write(args: &Args, to: &plot::Writing, all: &[Compared]) -> Result<(), String> {
-    if extension(to.path) == Some("html") {
-        return plot::write_bytes(page::page(args, all).as_bytes(), to);
-    }
+fn write(args: &Args, path: &Path, like: Option<&Model>, all: &[Compared]) -> Result<(), String> {
     match all {
-        [one] => plot::write(&draw::draw(one, args.dark), to),
+        [one] => plot::write(path, args.force, like, draw::SIZE, |area| draw::draw(one, area)),
         _ => {
             let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).take(10).collect();
             let (n, names) = (all.len(), names.join(", "));
             Err(format!(
-                "{}: holds one field, and {n} differ: name one of {names}, or take a name that ends in .html",
-                to.path.display()
+                "{}: holds one field, and {n} differ: name one of {names}, with a colon behind the file",
+                path.display()
             ))
         }
     }
@@ -361,13 +349,6 @@ fn rows(of: &Compared) -> Vec<(&'static str, String)> {
             ));
         }
     }
-    if f.max_error > 0.0 {
-        let spectrum = match of.spectra.lost_below() {
-            Some(wavelength) => format!("the error has more power than the field below {wavelength:.1} values"),
-            None => "the error has less power than the field at every wavelength".into(),
-        };
-        rows.push(("spectrum", spectrum));
-    }
     if f.missing + f.special > 0 {
         rows.push(("without value", format!("{} missing, {} NaN and infinite", f.missing, f.special)));
     }
@@ -391,8 +372,6 @@ fn to_json(of: &Compared) -> Value {
         let along = of.about.along.get(c.axis).map_or("", |a| a.name.as_str());
         json!({"axis": c.axis, "name": along, "values": c.values(), "by_chance": c.chance()})
     });
-    let curve = |power: &[f64]| of.spectra.curve(power);
-    let (field, restored, error) = (&of.spectra.original, &of.spectra.restored, &of.spectra.error);
     json!({
         "name": of.name,
         "title": of.about.title,
@@ -426,6 +405,5 @@ fn to_json(of: &Compared) -> Value {
         "histogram": of.histogram.bins.to_vec(),
         "beyond": of.histogram.beyond,
         "autocorrelation": correlations.collect::<Vec<_>>(),
-        "spectrum": json!({"field": curve(field), "restored": curve(restored), "error": curve(error)}),
     })
 }

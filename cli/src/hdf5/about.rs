@@ -16,7 +16,6 @@ const MANY: u64 = 1 << 20;
 #[derive(Clone, Default)]
 pub struct Along {
     pub name: String,
-    pub units: String,
     /// A value for each index, all finite; empty where there are none.
     pub values: Vec<f64>,
 }
@@ -89,11 +88,10 @@ fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Re
     let object = &contents.objects[place];
     let name = object.name().rsplit('/').next().unwrap_or_default().to_owned();
     let Ok(field) = Field::open(file, object)? else { return Ok(Along { name, ..Along::default() }) };
-    let units = text_of(&field.dataset, c"units")?.unwrap_or_default();
     // netCDF gives a dimension without coordinates a dataset that holds nothing, and says so in its name.
     let is_bare = text_of(&field.dataset, c"NAME")?.is_some_and(|n| n.starts_with("This is a netCDF dimension"));
     if is_bare || field.dims != [len] || len > MANY || !field.stored.scalar || field.stored_bytes() == 0 {
-        return Ok(Along { name, units, values: Vec::new() });
+        return Ok(Along { name, values: Vec::new() });
     }
     let bytes = field.bytes_of(&Block { start: vec![0], count: vec![len] })?;
     let mut values = Vec::new();
@@ -101,5 +99,5 @@ fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Re
     if values.iter().any(|v| !v.is_finite()) {
         values.clear();
     }
-    Ok(Along { name, units, values })
+    Ok(Along { name, values })
 }

@@ -1,9 +1,9 @@
 //! What compression does to the spectrum, as ClimateBenchPress has it: the mean squared difference of the radially
 //! averaged power spectra of both sides' planes.
 
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex;
 use sleek::advise::quality::Plane;
-
-use crate::fourier::Fourier;
 
 /// Elements of planes that are transformed, about: of more planes each so manieth is.
 const ENOUGH: u64 = 1 << 26;
@@ -49,18 +49,13 @@ impl SpectralError {
 fn spectra(plane: &Plane) -> [Vec<f64>; 2] {
     let (height, width) = (plane.height, plane.width);
     // Two real planes are one complex one.
-    let (mut re, mut im) = (plane.original.to_vec(), plane.restored.to_vec());
-    let rows = Fourier::new(width);
-    for (re, im) in re.chunks_mut(width).zip(im.chunks_mut(width)) {
-        rows.transform(re, im);
-    }
-    let columns = Fourier::new(height);
-    let (mut x, mut y) = (vec![0.0; height], vec![0.0; height]);
-    for column in 0..width {
-        (0..height).for_each(|i| (x[i], y[i]) = (re[i * width + column], im[i * width + column]));
-        columns.transform(&mut x, &mut y);
-        (0..height).for_each(|i| (re[i * width + column], im[i * width + column]) = (x[i], y[i]));
-    }
+    let both = plane.original.iter().zip(plane.restored);
+    let mut rows: Vec<Complex<f64>> = both.map(|(v, r)| Complex::new(*v, *r)).collect();
+    let mut planner = FftPlanner::new();
+    planner.plan_fft_forward(width).process(&mut rows);
+    let mut columns: Vec<Complex<f64>> = (0..height * width).map(|n| rows[n % height * width + n / height]).collect();
+    planner.plan_fft_forward(height).process(&mut columns);
+    let at = |i: usize, j: usize| columns[j * height + i];
     let longer = height.max(width);
     let mut sums = [vec![0.0; longer.div_ceil(2)], vec![0.0; longer.div_ceil(2)]];
     let mut counts = vec![0u64; longer.div_ceil(2)];
@@ -70,11 +65,10 @@ fn spectra(plane: &Plane) -> [Vec<f64>; 2] {
             if ring >= counts.len() {
                 continue;
             }
-            let (here, there) = (i * width + j, (height - i) % height * width + (width - j) % width);
-            let half = |x: f64, y: f64| 0.5 * (x + y);
-            let power = |x: f64, y: f64| (x * x + y * y) / (height * width) as f64;
-            sums[0][ring] += power(half(re[here], re[there]), half(im[here], -im[there]));
-            sums[1][ring] += power(half(im[here], im[there]), half(re[there], -re[here]));
+            let (here, there) = (at(i, j), at((height - i) % height, (width - j) % width).conj());
+            let power = |x: Complex<f64>| (0.5 * x).norm_sqr() / (height * width) as f64;
+            sums[0][ring] += power(here + there);
+            sums[1][ring] += power(here - there);
             counts[ring] += 1;
         }
     }

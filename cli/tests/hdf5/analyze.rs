@@ -60,59 +60,10 @@ fn bounds_of_plain_bytes() {
     assert_eq!(table.lines().find(too_wide), None);
     let svg = fs::read_to_string(place.path("plot.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("no bound is advised"));
+    assert!(svg.matches("<polyline ").count() >= 3, "a curve of ratios and two of errors: {svg}");
     let again =
         place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
-    analyze(&place, &["-q", "--dtype", "f32", "field.f32", "--plot", "plot.html"]);
-    assert!(fs::read_to_string(place.path("plot.html")).unwrap().contains("<table>"));
-    analyze(&place, &["-q", "--dtype", "f32", "field.f32", "--plot", "plot.png"]);
-    let pixels = Pixels::read(&fs::read(place.path("plot.png")).unwrap());
-    let curves = curves(&svg);
-    assert_eq!(curves.len(), 3);
-    for (colour, points) in &curves {
-        assert!(points.len() > 4);
-        let missed = points.iter().filter(|p| pixels.at(**p) != *colour).count();
-        // Curves lie over each other here and there.
-        assert!(missed <= 2, "{colour:?}: {missed} of {} points", points.len());
-    }
-}
-
-/// Colour and points.
-type Curve = ([u8; 3], Vec<(f64, f64)>);
-
-/// The curves in a plot as SVG.
-fn curves(svg: &str) -> Vec<Curve> {
-    let value = |line: &str, key: &str| line.split_once(key).unwrap().1.split('"').next().unwrap().to_owned();
-    let thick = svg.lines().filter(|l| l.contains("stroke-width=\"2.5\""));
-    let curve = |line: &str| {
-        let colour = u32::from_str_radix(&value(line, "stroke=\"#"), 16).unwrap().to_be_bytes();
-        let points = value(line, "points=\"");
-        let points = points.split(' ').map(|p| p.split_once(',').unwrap());
-        let points = points.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()));
-        ([colour[1], colour[2], colour[3]], points.collect())
-    };
-    thick.map(curve).collect()
-}
-
-/// A decoded PNG, of two pixels for each unit of the plot.
-struct Pixels {
-    width: usize,
-    bytes: Vec<u8>,
-}
-
-impl Pixels {
-    fn read(file: &[u8]) -> Pixels {
-        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
-        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut bytes).unwrap();
-        assert_eq!((info.width, info.height, info.color_type), (1720, 1280, png::ColorType::Rgb));
-        Pixels { width: info.width as usize, bytes }
-    }
-
-    fn at(&self, (x, y): (f64, f64)) -> [u8; 3] {
-        let first = 3 * (self.width * (2.0 * y) as usize + (2.0 * x) as usize);
-        self.bytes[first..first + 3].try_into().unwrap()
-    }
 }
 
 #[test]
