@@ -1,7 +1,7 @@
 //! NumPy's files of one array: the header is read and written, the elements behind it are plain bytes.
 
+mod dictionary;
 mod kind;
-mod literal;
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use sleek::container::Header;
 use sleek::{DType, Dims};
 
 use crate::io::{Block, Input};
+use dictionary::Said;
 use kind::ElementKind;
 pub use kind::name;
-use literal::Said;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The ending of a file's name that means one.
@@ -108,7 +108,7 @@ fn read(input: &mut Input, block: &mut Block) -> Result<Said, String> {
         return Err(format!("should have {length} bytes; the file ends after {} of them", text.len()));
     }
     // Before version 3.0 it is Latin-1, which matters in names of fields alone.
-    literal::parse(&String::from_utf8_lossy(text))
+    dictionary::parse(&String::from_utf8_lossy(text))
 }
 
 impl Head {

@@ -7,7 +7,6 @@ use sleek::{Bound, DType, Dims, Mode, Params};
 
 use super::head::{Head, Tensor};
 use super::packed;
-use super::side_by_side::{self, SMALL_BYTES, TOGETHER_BYTES};
 use crate::io::{Block, Input, Output, tell};
 use crate::pipeline;
 use crate::progress::{Array, Progress, summary};
@@ -32,12 +31,6 @@ struct TensorPart {
     dims: Dims,
 }
 
-impl TensorPart {
-    fn is_whole(&self) -> bool {
-        self.first && !self.more
-    }
-}
-
 /// Compresses what `input` holds.
 pub fn compress(
     wish: &Wish,
@@ -46,25 +39,31 @@ pub fn compress(
 ) -> Result<(), String> {
     let head = Head::read(&mut input)?;
     let mut params = each_params(wish, &head, &mut input)?;
-    let groups = together(parts(&head, wish.frame_bytes));
+    let parts = parts(&head, wish.frame_bytes);
     let mut output = output(&input)?;
     let mut progress = Progress::new("compressing", input.bytes, wish.quiet);
     let beginning = packed::beginning(&head).map_err(|e| format!("{}: {e}", input.name))?;
     output.write(&beginning)?;
     let (from, to) = (input.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (head.bytes.len() as u64, beginning.len() as u64);
-    let (mut to_read, mut to_pack) = (groups.iter(), groups.iter());
+    let (mut to_read, mut to_pack) = (parts.iter(), parts.iter());
     pipeline::run(
         |block| match to_read.next() {
-            Some(group) => fill(&mut input, block, group.iter().map(|part| part.bytes).sum()).map(|()| true),
+            Some(part) => fill(&mut input, block, part.bytes).map(|()| true),
             None if input.more()? => Err(format!("{}: goes on behind the last of its tensors", input.name)),
             None => Ok(false),
         },
         |block, outlet| {
             let mut stream = outlet.block()?;
-            let group = to_pack.next().map_or(&[][..], |group| group);
-            pack(&mut params, group, block.data(), &mut stream)
-                .map_err(|(part, e)| format!("{from}: tensor '{}': {e}", head.tensors[part].name))?;
+            let Some(part) = to_pack.next() else { return Ok(()) };
+            let blame = |e: sleek::Error| format!("{from}: tensor '{}': {e}", head.tensors[part.tensor].name);
+            let of = Params { dims: part.dims, ..params[part.tensor].clone() };
+            let (bytes, mode) = self::stream(of, block.data(), part).map_err(blame)?;
+            // What is best for the first part is for all of the tensor: its streams must agree.
+            if mode == Mode::Lossless {
+                params[part.tensor] = lossless(&params[part.tensor]);
+            }
+            stream.keep_bytes(&bytes);
             bytes_in += block.data().len() as u64;
             bytes_out += stream.data().len() as u64;
             progress.add(block.data().len() as u64);
@@ -156,60 +155,6 @@ fn parts(head: &Head, frame_bytes: usize) -> Vec<TensorPart> {
         }
     }
     parts
-}
-
-/// Small tensors that follow each other in groups, and each part of another one by itself.
-fn together(parts: Vec<TensorPart>) -> Vec<Vec<TensorPart>> {
-    let mut groups: Vec<Vec<TensorPart>> = Vec::new();
-    let mut bytes = usize::MAX;
-    for part in parts {
-        let is_small = part.is_whole() && part.bytes < SMALL_BYTES;
-        let joins = is_small && bytes.saturating_add(part.bytes) <= TOGETHER_BYTES;
-        bytes = match (is_small, joins) {
-            (true, true) => bytes + part.bytes,
-            (true, false) => part.bytes,
-            (false, _) => usize::MAX,
-        };
-        match groups.last_mut() {
-            Some(group) if joins => group.push(part),
-            _ => groups.push(vec![part]),
-        }
-    }
-    groups
-}
-
-/// What failed: a tensor's place, and why.
-type Failed = (usize, String);
-
-/// The streams of a group, one behind the other. Of several parts each thread takes one after the other.
-fn pack(params: &mut [Params], group: &[TensorPart], data: &[u8], streams: &mut Block) -> Result<(), Failed> {
-    let mut rest = data;
-    let jobs: Vec<(&TensorPart, &[u8])> = group
-        .iter()
-        .map(|part| {
-            let (mine, others) = rest.split_at(part.bytes);
-            rest = others;
-            (part, mine)
-        })
-        .collect();
-    let threads = if jobs.len() > 1 { 1 } else { 0 };
-    let made = side_by_side::all(jobs, |(part, data)| {
-        let params = Params { dims: part.dims, threads, ..params[part.tensor].clone() };
-        stream(params, data, part).map_err(|e| (part.tensor, e.to_string()))
-    })?;
-    for (part, (_, mode)) in group.iter().zip(&made) {
-        // What is best for the first part is for all of the tensor: its streams must agree.
-        if *mode == Mode::Lossless {
-            params[part.tensor] = lossless(&params[part.tensor]);
-        }
-    }
-    let mut room = streams.room(made.iter().map(|(stream, _)| stream.len()).sum());
-    for (stream, _) in made {
-        let (place, behind) = room.split_at_mut(stream.len());
-        place.copy_from_slice(&stream);
-        room = behind;
-    }
-    Ok(())
 }
 
 /// The stream of a part, and its mode: a bound that makes a tensor larger than it is without one is dropped.

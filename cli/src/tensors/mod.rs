@@ -4,7 +4,6 @@ mod compress;
 mod decompress;
 mod head;
 mod packed;
-mod side_by_side;
 
 pub use compress::{Wish, compress};
 pub use decompress::decompress;

@@ -206,7 +206,7 @@ fn what_is_no_array_of_ours_is_refused_by_name() {
         ("(0,)", "48 bytes follow its array of (0,)"),
         ("(4294967296, 4294967296)", "more than any file holds"),
         ("(0, 4294967296, 4294967296)", "more than any file holds"),
-        ("(-1,)", "shape: '-1,), }' is no length of a dimension"),
+        ("(-1,)", "shape: [-1] is no list of lengths"),
     ] {
         fails(&with("<f4", shape), "", part);
     }
