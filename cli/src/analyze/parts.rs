@@ -2,8 +2,6 @@
 
 use super::sample::Sample;
 
-/// Values of a window.
-pub const WINDOW: usize = 256;
 /// Values that are looked at.
 const ENOUGH: usize = 1 << 20;
 
@@ -45,16 +43,6 @@ pub fn rounding(sample: &Sample, parts: &[Vec<f64>]) -> f64 {
 
 #[cfg(test)]
 pub mod tests {
-    /// Noise of standard deviation 1, or nearly normal: the sum of twelve uniform numbers.
-    pub fn noise(n: usize) -> Vec<f64> {
-        let mut state = 1u64;
-        let mut uniform = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        (0..n).map(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0).collect()
-    }
-
     pub fn wave(n: usize) -> Vec<f64> {
         (0..n).map(|i| 10.0 * (i as f64 * 0.05).sin() + 3.0 * (i as f64 * 0.0031).cos()).collect()
     }

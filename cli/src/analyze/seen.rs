@@ -1,23 +1,10 @@
-//! What a sample looks like before anything is measured: whether neighbours are related, how many digits the values
-//! have, and whether parts of it are of so different a size that no absolute bound is right for all.
+//! What a sample looks like before anything is measured: how many digits the values have, and how far magnitudes reach.
 
-use super::parts::{WINDOW, quantile};
+use super::parts::quantile;
 use super::sample::Sample;
 
-/// Neighbours that differ nearly as much as values so far apart do not predict each other.
-const UNRELATED: f64 = 0.5;
-/// Two distances, since one may be the length of a row, where neighbours in space are.
-const FAR: [usize; 2] = [256, 353];
-/// Columns that lie side by side are looked for up to so many.
-const COLUMNS: usize = 64;
-/// Values of the same column differ less than neighbours, by this factor at least.
-const SAME_COLUMN: f64 = 0.5;
-/// Values that are compared to find out.
-const PAIRS: usize = 1 << 16;
 /// Magnitudes (without the smallest and the largest twentieth) further apart than this are coefficients that decay.
 const DECADES: f64 = 1e4;
-/// Parts whose spread differs by more than this are of different scale.
-const SCALES: f64 = 100.0;
 /// Digits behind the point that are looked for.
 const DECIMALS: i32 = 12;
 /// A value tells of a grid if it could lie in so many places between two points of it.
@@ -26,19 +13,6 @@ const PLACES: f64 = 32.0;
 const IDLE: u32 = 3;
 /// So many such values are asked for.
 const FEW: usize = 256;
-
-/// How the values follow each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Order {
-    /// Neighbours are alike.
-    Field,
-    /// They differ as much as any two values: records, particles, coefficients.
-    Records,
-    /// So many columns lie side by side: a value is like the one so far behind it, not like its neighbour.
-    Columns(usize),
-    /// There are too few values that differ to tell.
-    Unknown,
-}
 
 /// The values are multiples of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,12 +32,9 @@ impl Grid {
 /// What is seen.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    pub order: Order,
     pub grid: Option<Grid>,
     /// The largest by the smallest of the magnitudes, without a twentieth of them at either end.
     pub decades: f64,
-    /// The smallest and the largest spread of columns, or of places.
-    pub scales: Option<(f64, f64)>,
     /// The share of values that are missing, NaN or infinite.
     pub missing: f64,
     /// How many bits of each mantissa are in use, of how many there are, if the others were rounded away.
@@ -73,24 +44,14 @@ pub struct Seen {
 impl Seen {
     /// Looks at the sample and at `parts` of it; `rounding` is the spacing of its type's numbers at their size.
     pub fn new(sample: &Sample, parts: &[Vec<f64>], rounding: f64) -> Seen {
-        let order = order(parts);
         let whole: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
         let count: usize = whole.iter().map(Vec::len).sum();
         let finite = whole.iter().flatten().filter(|v| v.is_finite()).count();
         let grid = grid(&whole, |v| spacing_at(sample.dtype, v), rounding);
+        let changes = parts.iter().flat_map(|part| part.windows(2)).filter(|pair| pair[0] != pair[1]);
         let bits = bits_in_use(sample.dtype, &whole)
-            .filter(|_| grid.is_none_or(|grid| grid.decimals.is_none()) && order != Order::Unknown);
-        Seen {
-            order,
-            grid,
-            bits,
-            decades: decades(parts),
-            scales: match order {
-                Order::Columns(n) => spreads(&columns(parts, n), 0.0),
-                _ => spreads(&windows(parts), 0.05),
-            },
-            missing: 1.0 - finite as f64 / count.max(1) as f64,
-        }
+            .filter(|_| grid.is_none_or(|grid| grid.decimals.is_none()) && changes.take(FEW).count() == FEW);
+        Seen { grid, bits, decades: decades(parts), missing: 1.0 - finite as f64 / count.max(1) as f64 }
     }
 
     /// What is to be said of values that were rounded before.
@@ -104,35 +65,18 @@ impl Seen {
 
     /// Why one absolute bound may not suit all values.
     pub fn caution(&self) -> Option<String> {
-        match (self.order, self.scales) {
-            (Order::Columns(n), Some((small, large))) if large > SCALES * small => Some(format!(
-                "{n} columns lie side by side, which spread over {small:.1e} to {large:.1e}: a bound that suits one \
-                 ruins another. Give each its own array, and its own bound"
-            )),
-            (Order::Columns(n), _) => Some(format!(
-                "{n} columns lie side by side, so a value is not like the one beside it. Give each column its own array"
-            )),
-            (Order::Field, Some((small, large))) if large > SCALES * small => Some(format!(
-                "some parts spread over {small:.1e} and others over {large:.1e}: an absolute bound that suits the \
-                 large ones ruins the small ones"
-            )),
-            _ if self.decades > DECADES => Some(format!(
+        (self.decades > DECADES).then(|| {
+            format!(
                 "magnitudes reach over {:.0} decades, where small values may matter as much as large ones; look at \
                  the bounds relative to each value",
                 self.decades.log10()
-            )),
-            _ => None,
-        }
+            )
+        })
     }
 
     /// In a few words.
     pub fn describe(&self) -> Vec<String> {
-        let mut words = vec![match self.order {
-            Order::Field => "an ordered field".into(),
-            Order::Records => "unordered records".into(),
-            Order::Columns(n) => format!("{n} columns side by side"),
-            Order::Unknown => "few different values".into(),
-        }];
+        let mut words = Vec::new();
         match self.grid {
             Some(Grid { decimals: Some(0), .. }) => words.push("whole numbers".into()),
             Some(Grid { decimals: Some(1), .. }) => words.push("decimals of 1 digit".into()),
@@ -142,9 +86,6 @@ impl Seen {
         }
         if let Some((used, all)) = self.bits {
             words.push(format!("{used} of {all} bits in use"));
-        }
-        if let Some((small, large)) = self.scales.filter(|(small, large)| *large > SCALES * small) {
-            words.push(format!("parts of different scale ({small:.1e} to {large:.1e})"));
         }
         if self.decades > DECADES {
             words.push(format!("magnitudes over {:.0} decades", self.decades.log10()));
@@ -170,61 +111,6 @@ fn bits_in_use(dtype: sleek::DType, parts: &[Vec<f64>]) -> Option<(u32, u32)> {
     };
     let idle = parts.iter().flatten().filter(|v| v.is_normal()).map(idle).min()?;
     (idle >= IDLE).then_some((all - idle, all))
-}
-
-/// The median and the upper tenth of the differences between values so far apart; equal ones are left out.
-fn at_lag(parts: &[Vec<f64>], lag: usize) -> Option<(f64, f64)> {
-    let total: usize = parts.iter().map(Vec::len).sum();
-    // A step that has no factor in common with most numbers of columns.
-    let step = match (total / PAIRS) | 1 {
-        n if n > 1 && (n.is_multiple_of(3) || n.is_multiple_of(5)) => n + 2,
-        n => n,
-    };
-    let pairs = parts.iter().flat_map(|p| p.iter().zip(p.iter().skip(lag)).step_by(step));
-    let differences = pairs.map(|(a, b)| (b - a).abs()).filter(|d| *d > 0.0 && d.is_finite());
-    let mut differences: Vec<f64> = differences.collect();
-    (differences.len() >= 64).then(|| (quantile(&mut differences, 0.5), quantile(&mut differences, 0.9)))
-}
-
-fn order(parts: &[Vec<f64>]) -> Order {
-    let far = FAR.iter().filter_map(|lag| at_lag(parts, *lag)).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)));
-    let (Some(near), Some(far)) = (at_lag(parts, 1), far) else { return Order::Unknown };
-    let lags: Vec<(usize, f64)> = (2..=COLUMNS).filter_map(|lag| Some((lag, at_lag(parts, lag)?.0))).collect();
-    let least = lags.iter().map(|(_, d)| *d).fold(f64::INFINITY, f64::min);
-    let most = lags.iter().map(|(_, d)| *d).fold(near.0, f64::max);
-    // In a wave the neighbour is nearer than what lies half of a period behind it.
-    if least < SAME_COLUMN * near.0 && near.0 > UNRELATED * most {
-        let period = lags.iter().find(|(_, d)| *d < 1.3 * least).map_or(1, |(lag, _)| *lag);
-        return Order::Columns(period);
-    }
-    // Of a field that is nearly constant in most places the median sees only those.
-    let unrelated = near.0 > UNRELATED * far.0 && near.1 > UNRELATED * far.1;
-    if unrelated { Order::Records } else { Order::Field }
-}
-
-/// The values of each of `n` columns.
-fn columns(parts: &[Vec<f64>], n: usize) -> Vec<Vec<f64>> {
-    let column = |at: usize| parts.iter().flat_map(|p| p.iter().skip(at).step_by(n).copied()).collect();
-    (0..n).map(column).collect()
-}
-
-fn windows(parts: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    parts.iter().flat_map(|p| p.as_chunks::<WINDOW>().0).map(|w| w.to_vec()).collect()
-}
-
-/// The smallest and the largest spread, from the first to the last tenth of the values, without this share of the parts
-/// at either end; parts without any do not count.
-fn spreads(parts: &[Vec<f64>], without: f64) -> Option<(f64, f64)> {
-    let spread = |part: &Vec<f64>| {
-        let mut values: Vec<f64> = part.iter().copied().filter(|v| v.is_finite()).collect();
-        if values.len() < 16 {
-            return None;
-        }
-        let spread = quantile(&mut values, 0.9) - quantile(&mut values, 0.1);
-        (spread > 0.0).then_some(spread)
-    };
-    let mut all: Vec<f64> = parts.iter().filter_map(spread).collect();
-    (all.len() > 1).then(|| (quantile(&mut all, without), quantile(&mut all, 1.0 - without)))
 }
 
 fn decades(parts: &[Vec<f64>]) -> f64 {
@@ -317,7 +203,7 @@ fn lattice(parts: &[Vec<f64>], rounding: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parts::tests::{noise, wave};
+    use super::super::parts::tests::wave;
     use super::*;
     use sleek::DType;
 
@@ -341,17 +227,5 @@ mod tests {
         let packed: Vec<f64> = wave(20_000).iter().map(|v| 271.3 + (v / 0.0437219).round() * 0.0437219).collect();
         let found = grid_of(packed, DType::F64).unwrap();
         assert!(found.decimals.is_none() && (found.spacing / 0.0437219 - 1.0).abs() < 1e-6, "{found:?}");
-    }
-
-    #[test]
-    fn orders() {
-        assert_eq!(order(&[wave(50_000)]), Order::Field);
-        assert_eq!(order(&[noise(50_000)]), Order::Records);
-        assert_eq!(order(&[vec![1.0; 5000]]), Order::Unknown);
-        let e = noise(60_000);
-        let table: Vec<f64> = (0..60_000).map(|i| [e[i], 500.0 + e[i], 1e6 + 100.0 * e[i]][i % 3]).collect();
-        assert_eq!(order(std::slice::from_ref(&table)), Order::Columns(3));
-        let (small, large) = spreads(&columns(&[table], 3), 0.0).unwrap();
-        assert!(large > 50.0 * small, "{small} {large}");
     }
 }

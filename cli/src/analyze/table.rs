@@ -31,7 +31,10 @@ pub fn print(analysis: &Analysis) {
         bytes(all),
         short(sample.range())
     );
-    say!("  {}", in_lines(&format!("seen: {}", analysis.seen.describe().join(", ")), 78).replace('\n', "\n  "));
+    let seen = analysis.seen.describe();
+    if !seen.is_empty() {
+        say!("  {}", in_lines(&format!("seen: {}", seen.join(", ")), 78).replace('\n', "\n  "));
+    }
     if !analysis.brief {
         say!("\n{:>8}{:>9}{HEAD}", "", "");
         row_line("lossless", "", &ladder.lossless);

@@ -1,5 +1,5 @@
 //! What `sleek analyze` advises: for digits, a bound under which rounding brings them back; for all else nothing, with
-//! a word of caution where one bound may not suit all values. docs/guide/advice.md says what it does.
+//! a word of caution where magnitudes reach far. docs/guide/advice.md says what it does.
 
 use serde_json::Value;
 
@@ -51,34 +51,16 @@ fn fields_without_digits() {
     let mut random = Random(5);
     let noisy = advice(&bench, &field(|i| smooth(i) + 1e-3 * random.normal()), false);
     none(&noisy, "advised. Choose one by what the data is for.");
-    assert_eq!(noisy["seen"][0], "an ordered field");
-    let two = field(|i| if i < COUNT / 2 { 1.0 } else { 1e3 } * (smooth(i) + 1e-3 * random.normal()));
-    none(&advice(&bench, &two, false), "an absolute bound that suits the large ones ruins the small ones");
+    assert_eq!(noisy["seen"].as_array().unwrap().len(), 0, "{noisy}");
     none(&advice(&bench, &field(smooth), true), "advised. Choose");
 }
 
+/// Coefficients of a series that decays.
 #[test]
-fn a_catalogue() {
-    let bench = Bench::new();
+fn magnitudes_over_many_decades() {
     let mut random = Random(7);
-    let mut column = |c: usize| match c {
-        0 => 360.0 * random.uniform(),
-        1 => (2.0 * random.uniform() - 1.0).asin().to_degrees(),
-        2 => -0.3 * random.uniform().ln(),
-        _ => 21.0 + 2.0 * random.normal(),
-    };
-    // Rows of records, and whole columns one after another.
-    let rows = advice(&bench, &field(|i| column(i % 4)), false);
-    none(&rows, "4 columns lie side by side");
-    let columns = advice(&bench, &field(|i| column(4 * i / COUNT)), false);
-    none(&columns, "");
-    let one = advice(&bench, &field(|_| column(0)), true);
-    assert!(one["advice"].is_null() && one["seen"][0] == "unordered records", "{one}");
-    // Coefficients of a series that decays.
-    let series = field(|i| column(0) * 10f64.powi(-(i as i32 % 13)));
-    let report = advice(&bench, &series, false);
-    let verdict = report["verdict"].as_str().unwrap();
-    assert!(report["advice"].is_null() && report["seen"].to_string().contains("decades"), "{verdict}");
+    let series = field(|i| 360.0 * random.uniform() * 10f64.powi(-(i as i32 % 13)));
+    none(&advice(&Bench::new(), &series, false), "decades, where small values may matter as much as large ones");
 }
 
 #[test]
@@ -94,7 +76,7 @@ fn decimals() {
             let expected: f64 = format!("4e-{}", k + 1).parse().unwrap();
             assert_eq!(report["advice"], expected, "{k}: {report}");
             let digits = if k == 1 { "decimals of 1 digit".into() } else { format!("decimals of {k} digits") };
-            assert_eq!(report["seen"][1], digits);
+            assert_eq!(report["seen"][0], digits);
         }
     }
     let mut random = Random(11);
