@@ -1,11 +1,9 @@
 /* Put in front of the C library by LD_PRELOAD:
  *     FAULTS_CALLS=FILE     appends the names of calls that make a file safe or put it in its place
- *     FAULTS_SHORT=1        reads and writes take few bytes at a time, and signals interrupt every third
- *     FAULTS_TMPFILE=1      the file system has no files without a name */
+ *     FAULTS_SHORT=1        reads and writes take few bytes at a time, and signals interrupt every third */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -59,28 +57,4 @@ int rename(const char *from, const char *to)
 {
     note("rename");
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
-static int opened(const char *path, int flags, mode_t mode)
-{
-    if (getenv("FAULTS_TMPFILE") && (flags & O_TMPFILE) == O_TMPFILE) return errno = EOPNOTSUPP, -1;
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = va_arg(rest, mode_t);
-    va_end(rest);
-    return opened(path, flags, mode);
-}
-
-int open(const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = va_arg(rest, mode_t);
-    va_end(rest);
-    return opened(path, flags, mode);
 }

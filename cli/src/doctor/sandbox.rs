@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 use sleek::Profile;
 
-use crate::io::end_with_parent;
-
 /// The variable by which a user says where HDF5 plugins are.
 pub const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
 
@@ -108,7 +106,6 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
         command.env(PATH_VARIABLE, dir);
     }
     leave_out_variables(&mut command);
-    end_with_parent(&mut command, libc::SIGKILL);
     let mut child = command.spawn().map_err(|e| format!("cannot start a child process: {e}"))?;
     let (out, complaints) = (collect(child.stdout.take()), collect(child.stderr.take()));
     let start = Instant::now();

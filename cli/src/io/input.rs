@@ -1,12 +1,12 @@
 //! Where data comes from.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::Block;
 use super::rights::Model;
-use super::turned::Turned;
+use super::turned::in_c_order;
 
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
@@ -25,7 +25,7 @@ struct Ahead {
     file: File,
     ahead: Vec<u8>,
     /// What is read in the place of the file.
-    turned: Option<Turned>,
+    turned: Option<Cursor<Vec<u8>>>,
 }
 
 impl Ahead {
@@ -128,14 +128,15 @@ impl Input {
     /// Takes what comes, an array of `bytes` bytes in Fortran's order, into memory, and has it read in C's order.
     /// Returns how many bytes there were, of which more than one too many do not count; it is turned if they are right.
     pub fn turn(&mut self, size: usize, lens: &[u64], bytes: u64) -> Result<u64, String> {
-        let no_memory = |e| format!("{}: is in Fortran's order, so all of it is held in memory: {e}", self.name);
+        let name = self.name.clone();
+        let no_memory = |e| format!("{name}: is in Fortran's order, so all of it is held in memory twice: {e}");
         let mut block = Block::default();
         let wanted = usize::try_from(bytes.saturating_add(1)).unwrap_or(usize::MAX);
-        block.bytes.try_reserve_exact(wanted).map_err(no_memory)?;
+        super::reserve(&mut block.bytes, wanted).map_err(no_memory)?;
         self.append(&mut block, bytes.saturating_add(1))?;
         let have = block.used as u64;
         if have == bytes {
-            self.source.turned = Some(Turned::new(block.bytes, size, lens));
+            self.source.turned = Some(Cursor::new(in_c_order(&block.bytes, size, lens).map_err(no_memory)?));
             self.bytes = Some(bytes);
         }
         Ok(have)
@@ -153,7 +154,7 @@ impl Input {
         self.source.ahead.drain(..ahead as usize);
         let rest = n - ahead;
         if let Some(turned) = &mut self.source.turned {
-            turned.pass(rest);
+            turned.set_position(turned.position().saturating_add(rest));
             return Ok(());
         }
         let passed = match self.bytes {
@@ -168,7 +169,7 @@ impl Input {
         match &mut self.source.turned {
             Some(turned) => {
                 self.source.ahead.clear();
-                turned.rewind();
+                turned.set_position(0);
                 Ok(())
             }
             None => self.skip(self.begin),

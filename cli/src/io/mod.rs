@@ -22,9 +22,7 @@ pub use input::Input;
 pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};
 pub use rights::Model;
-pub use signals::settle_signals;
-#[cfg(unix)]
-pub use signals::{end_on_signal, end_with_parent, remove_on_signal};
+pub use signals::{remove_on_signal, remove_unfinished, settle_signals};
 pub use staging::Staging;
 
 /// A buffer that is filled again and again without being zeroed again.
@@ -56,13 +54,6 @@ impl Block {
     /// Keeps these bytes.
     pub fn keep_bytes(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);
-    }
-
-    /// Puts bytes behind what was kept.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.truncate(self.used);
-        self.bytes.extend_from_slice(bytes);
-        self.used = self.bytes.len();
     }
 
     /// What was kept.

@@ -1,16 +1,12 @@
-//! Where a path leads. Symbolic links are followed by hand: what they lead to need not be there yet, and it may be a
-//! file that this process has open already, which is a stream and to be written from where it stands.
+//! Where a path leads.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that a path may lead through, as for the system.
-const LINKS: usize = 40;
-
 /// Where a path leads.
 pub enum Place {
-    /// To an open file of this process.
+    /// To an open file of this process, which is to be written from where it stands.
     #[cfg_attr(not(unix), allow(dead_code))]
     Descriptor(i32),
     /// To this file, which may not be there and is no link.
@@ -18,36 +14,25 @@ pub enum Place {
 }
 
 impl Place {
-    /// Where `path` leads.
+    /// Where `path` leads. What a link leads to need not be there yet.
     pub fn of(path: &Path) -> io::Result<Place> {
-        let mut path = path.to_path_buf();
-        for _ in 0..LINKS {
-            let folder = match path.parent() {
-                Some(folder) if folder != Path::new("") => folder,
-                _ => Path::new("."),
-            };
-            if let Some(descriptor) = descriptor(folder, &path) {
-                return Ok(Place::Descriptor(descriptor));
-            }
-            match fs::read_link(&path) {
-                Ok(target) => path = folder.join(target),
-                Err(_) => return Ok(Place::File(path)),
-            }
+        if let Some(number) = descriptor(path) {
+            return Ok(Place::Descriptor(number));
         }
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "is a link that leads to no file"))
+        match (fs::read_link(path), fs::canonicalize(path)) {
+            (Err(_), _) => Ok(Place::File(path.to_path_buf())),
+            (Ok(_), Ok(real)) => Ok(Place::File(real)),
+            (Ok(target), Err(e)) if e.kind() == io::ErrorKind::NotFound => {
+                Ok(Place::File(path.parent().unwrap_or(Path::new("")).join(target)))
+            }
+            (Ok(_), Err(e)) => Err(e),
+        }
     }
 }
 
-/// The number of an open file, if the folder is the one in which the system shows those of this process.
-#[cfg(unix)]
-fn descriptor(folder: &Path, path: &Path) -> Option<i32> {
-    let number = path.file_name()?.to_str()?.parse().ok()?;
-    let folder = fs::canonicalize(folder).ok()?;
-    let shown = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
-    shown.iter().any(|own| fs::canonicalize(own).is_ok_and(|own| own == folder)).then_some(number)
-}
-
-#[cfg(not(unix))]
-fn descriptor(_folder: &Path, _path: &Path) -> Option<i32> {
-    None
+/// The number of an open file, by the names under which the system shows those of this process.
+fn descriptor(path: &Path) -> Option<i32> {
+    let text = path.to_str().filter(|_| cfg!(unix))?;
+    let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|folder| text.strip_prefix(folder)?.parse().ok());
+    number.or((text == "/dev/stdout").then_some(1))
 }

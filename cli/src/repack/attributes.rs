@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_void};
 
-use super::copy::Copy;
+use super::new_file::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::size_of_type;
 use crate::hdf5::object::{ObjectKind, attribute_names, open_object};

@@ -10,9 +10,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use sleek::printable::printable;
 
+use super::args::{Args, BROKEN};
 use super::jobs::{self, Job};
-use super::{Args, BROKEN, provenance};
-use crate::io::{Model, Output, end_with_parent, placed, say, tell};
+use super::provenance;
+use crate::io::{Model, Output, placed, say, tell};
 use crate::progress::{Progress, bytes, ratio};
 use crate::{ERROR, Outcome};
 
@@ -162,9 +163,11 @@ impl Batch<'_> {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             command.env(threads, (cores / workers).max(1).to_string());
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        end_with_parent(&mut command, libc::SIGTERM);
-        let out = command.output().map_err(blame)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(blame)?;
+        // Closed by the end of this process, whatever ends it.
+        let _lifeline = child.stdin.take();
+        let out = child.wait_with_output().map_err(blame)?;
         let said = String::from_utf8_lossy(&out.stderr).trim().to_owned();
         match out.status.code() {
             Some(0) => {

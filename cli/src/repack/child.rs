@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread::Builder;
 
-use super::BROKEN;
+use super::args::BROKEN;
 use crate::ERROR;
-use crate::io::{end_on_signal, end_with_parent, remove_on_signal};
+use crate::io::remove_unfinished;
 use crate::progress::bytes;
 
 /// Bytes of the stack of the thread that only waits.
@@ -30,14 +30,12 @@ pub fn run(new: &Path, file: &Path, less: u64) -> Result<Option<String>, String>
     }
 }
 
-/// In the child: neither the process nor `new`, the file that it writes, shall outlive the parent. Where the system
-/// does not tell of its end, a pipe does.
-pub fn listen(new: Option<&Path>) -> Result<(), String> {
-    remove_on_signal(new);
-    let new = new.map(Path::to_path_buf);
-    let until_closed = move || {
+/// In a process that works for another one: neither it nor its unfinished file shall outlive that. A pipe tells of the
+/// end.
+pub fn listen() -> Result<(), String> {
+    let until_closed = || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new()); // nothing comes but the end
-        new.inspect(|new| drop(std::fs::remove_file(new)));
+        remove_unfinished();
         // SAFETY: ends the process at once, whatever HDF5 is doing on the other thread.
         unsafe { libc::_exit(ERROR.into()) }
     };
@@ -51,9 +49,7 @@ fn answer(new: &Path, less: u64) -> std::io::Result<(String, ExitStatus)> {
     command.args(["repack", "--less", &less.to_string(), "--child"]).arg(new).args(std::env::args_os().skip(2));
     // The variable is for programs that have no such arguments.
     command.env_remove("SLEEK_PARAMS").stdin(Stdio::piped()).stdout(Stdio::piped());
-    end_with_parent(&mut command, libc::SIGTERM);
     let mut child = command.spawn()?;
-    end_on_signal(Some(child.id()));
     // Closed by the end of this process, whatever ends it: `listen`.
     let _lifeline = child.stdin.take();
     let mut text = Vec::new();
@@ -61,7 +57,6 @@ fn answer(new: &Path, less: u64) -> std::io::Result<(String, ExitStatus)> {
         let _ = pipe.read_to_end(&mut text); // what came before an error is still of use
     }
     let status = child.wait()?;
-    end_on_signal(None);
     Ok((String::from_utf8_lossy(&text).into_owned(), status))
 }
 

@@ -8,8 +8,8 @@ use sleek::hdf5::CdValues;
 use sleek::printable::printable;
 use sleek::{Bound, Params};
 
-use super::copy::Copy;
 use super::decide::Decision;
+use super::new_file::Copy;
 use super::plan::Item;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;

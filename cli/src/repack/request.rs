@@ -3,7 +3,7 @@
 use sleek::text;
 use sleek::{Bound, Params};
 
-use crate::targets::{self, Target};
+use crate::targets::{self, Failed, Target};
 
 /// What a user wants of a dataset.
 #[allow(clippy::large_enum_variant)] // one for each dataset that is named
@@ -19,6 +19,53 @@ pub struct Wish {
     pub params: Params,
     /// What the bound is to be searched for, if it is.
     pub target: Option<Target>,
+}
+
+/// What becomes of datasets that a bound is not for.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub enum Others {
+    /// Every bit comes back, and they stay as they are where that makes them no smaller
+    Lossless,
+    /// They stay as they are
+    Keep,
+}
+
+/// The filter that new datasets get.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
+pub enum Filter {
+    /// Ours, 47474
+    #[default]
+    Sleek,
+    /// None: what ours has compressed is restored, all else stays as it is
+    None,
+}
+
+/// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
+pub const AIM: f64 = 0.995;
+
+/// The size of a file, and what it is shared out to.
+#[derive(Clone, Copy)]
+pub struct Share {
+    pub size: u64,
+    /// Bytes of all that takes no bound.
+    pub rest: u64,
+    /// Bytes of the data that do.
+    pub raw: u64,
+}
+
+impl Share {
+    /// What is to be said where a dataset cannot have its part.
+    pub fn unmet(&self, name: &str, failed: Failed) -> String {
+        let Failed::Unmet(targets::Unmet { ratio, .. }) = failed else {
+            return format!("{name}: {}", targets::reason(failed));
+        };
+        let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
+        let size = self.size;
+        format!(
+            "--size {size}: cannot be met: {name} has a ratio of {ratio:.2} at most, with which all of the file has \
+             {nearest} bytes; the nearest that can be met is --size {nearest}"
+        )
+    }
 }
 
 /// Reads `PATH=REQUEST`.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use sleek::{Bound, MissingValues, Params, Profile};
 
-use super::request::{Request, Wish};
+use super::args::Args;
+use super::request::{Filter, Others, Request, Share, Wish};
 use super::rules::{Pattern, Rules};
-use super::size::Share;
 use crate::auto::Aim;
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::Field;
@@ -15,25 +15,6 @@ use crate::hdf5::{Id, c_string};
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
-
-/// What becomes of datasets that a bound is not for.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
-pub enum Others {
-    /// Every bit comes back, and they stay as they are where that makes them no smaller
-    Lossless,
-    /// They stay as they are
-    Keep,
-}
-
-/// The filter that new datasets get.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
-pub enum Filter {
-    /// Ours, 47474
-    #[default]
-    Sleek,
-    /// None: what ours has compressed is restored, all else stays as it is
-    None,
-}
 
 /// Why a request is not for a dataset.
 pub enum Unfit {
@@ -76,29 +57,29 @@ pub struct Requests {
 impl Requests {
     /// Finds the datasets that are named, by whatever name they have; refuses names that are not in the file.
     pub fn new(
+        args: &Args,
         general: Option<Wish>,
-        named: &[(String, Request)],
-        (missing, no_fill): (MissingValues, bool),
+        rules: &Rules,
         file: &Id,
         contents: &Contents,
     ) -> Result<Requests, String> {
         let mut requests = Requests {
             general,
-            missing,
-            no_fill,
+            missing: args.quality.missing()?,
+            no_fill: args.sentinels.no_fill,
             share: None,
-            even_if_larger: false,
-            is_rough: false,
-            rechunk: false,
+            even_if_larger: args.even_if_larger,
+            is_rough: args.dry_run,
+            rechunk: args.rechunk,
             coordinates: coordinates(file, contents)?,
-            rules: Rules::default(),
-            excluded: Vec::new(),
-            others: None,
-            filter: Filter::default(),
-            auto: None,
+            rules: rules.clone(),
+            excluded: args.exclude.clone(),
+            others: args.others,
+            filter: args.filter,
+            auto: args.auto,
             named: BTreeMap::new(),
         };
-        for (path, request) in named {
+        for (path, request) in &args.dataset {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
             let Some(place) = place.filter(|p| contents.objects[*p].kind == ObjectKind::Dataset) else {
@@ -112,6 +93,7 @@ impl Requests {
             };
             requests.named.insert(place, request.clone());
         }
+        requests.restrict(&args.variables, contents)?;
         Ok(requests)
     }
 
@@ -161,7 +143,7 @@ impl Requests {
     }
 
     /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
-    pub fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
+    fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
         let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
         for variable in variables {
             let places = contents.variables(variable).map_err(|e| format!("-v {e}"))?;

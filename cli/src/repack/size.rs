@@ -5,43 +5,17 @@ use std::path::Path;
 
 use sleek::Params;
 
-use super::Args;
+use super::args::Args;
 use super::measure::Chunks;
+use super::request::{AIM, Share};
 use super::requests::{By, Requests, Unfit};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, ObjectKind};
-use crate::targets::{self, Failed, Target};
+use crate::targets::{self, Target};
 
 /// How often a file is written until it has the size.
 pub const TRIES: u32 = 12;
-/// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
-const AIM: f64 = 0.995;
-
-/// The size of a file, and what it is shared out to.
-#[derive(Clone, Copy)]
-pub struct Share {
-    size: u64,
-    /// Bytes of all that takes no bound.
-    rest: u64,
-    /// Bytes of the data that do.
-    raw: u64,
-}
-
-impl Share {
-    /// What is to be said where a dataset cannot have its part.
-    pub fn unmet(&self, name: &str, failed: Failed) -> String {
-        let Failed::Unmet(targets::Unmet { ratio, .. }) = failed else {
-            return format!("{name}: {}", targets::reason(failed));
-        };
-        let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
-        let size = self.size;
-        format!(
-            "--size {size}: cannot be met: {name} has a ratio of {ratio:.2} at most, with which all of the file has \
-             {nearest} bytes; the nearest that can be met is --size {nearest}"
-        )
-    }
-}
 
 /// Puts the ratio that all these datasets need in the place of the size of the file.
 pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Contents) -> Result<(), String> {

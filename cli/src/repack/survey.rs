@@ -7,7 +7,7 @@ use sleek::range::{join, value_range};
 use sleek::{MissingValue, Params};
 
 use super::measure::{Chunks, rough_step};
-use super::size::Share;
+use super::request::Share;
 use crate::hdf5::dataset::{Block, Field};
 use crate::sentinel::{self, Watch, text};
 use crate::targets::{self, Measured, Quest, Target};

@@ -3,21 +3,23 @@
 use std::fs;
 use std::path::Path;
 
+use super::args::{Args, BROKEN};
 use super::check::Checked;
 use super::plan::Item;
 use super::request::Wish;
 use super::requests::Requests;
 use super::rules::Rules;
-use super::{Args, BROKEN, check, child, copy, size, table};
+use super::{check, child, copy, size, table};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{Hdf5, Id};
-use crate::io::{say, tell};
+use crate::io::{remove_on_signal, say, tell};
 use crate::progress::Progress;
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
 pub fn run(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> ! {
-    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, rules, new));
+    remove_on_signal(Some(new.to_path_buf()).filter(|_| !args.dry_run));
+    let done = child::listen().and_then(|()| work(args, general, rules, new));
     let code = done.unwrap_or_else(|message| {
         say!("{message}");
         ERROR
@@ -32,17 +34,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
-    let fill = (args.quality.missing()?, args.sentinels.no_fill);
-    let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
-    requests.restrict(&args.variables, &contents).map_err(blame)?;
-    requests.rules = rules.clone();
-    requests.excluded.clone_from(&args.exclude);
-    requests.auto = args.auto;
-    requests.others = args.others;
-    requests.even_if_larger = args.even_if_larger;
-    requests.is_rough = args.dry_run;
-    requests.filter = args.filter;
-    requests.rechunk = args.rechunk;
+    let mut requests = Requests::new(args, general, rules, &file, &contents).map_err(blame)?;
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
