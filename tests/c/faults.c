@@ -1,5 +1,5 @@
 /* Put in front of the C library by LD_PRELOAD:
- *     FAULTS_CALLS=FILE     appends the names of calls that make a file safe or put it in its place
+ *     FAULTS_CALLS=FILE     appends the names of calls that make a file safe
  *     FAULTS_SHORT=1        reads and writes take few bytes at a time, and signals interrupt every third */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,10 +51,4 @@ int fsync(int file)
     if (folder >= 0) syscall(SYS_close, folder);
     note(folder >= 0 ? "fsync folder" : "fsync file");
     return (int)syscall(SYS_fsync, file);
-}
-
-int rename(const char *from, const char *to)
-{
-    note("rename");
-    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }

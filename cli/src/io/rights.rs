@@ -49,19 +49,35 @@ impl Model {
     }
 }
 
-/// Gives a new file the permissions of a model; of one that it replaces the owner and the group too, where that is
-/// allowed.
+/// Gives a new file the owner, the group and the permissions of the one that it replaces, as far as that is allowed; else
+/// the permissions of the one that it was made of, else those that the user's mask gives.
 #[cfg(unix)]
-pub fn take_over(file: &File, model: &Model, is_replaced: bool) -> io::Result<()> {
+pub fn take_over(file: &File, replaced: Option<Model>, like: Option<Model>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    if is_replaced {
-        let _ = fchown(file, None, Some(model.owner.1)); // what came of it shows below
-        let _ = fchown(file, Some(model.owner.0), None);
+    if let Some(Model { owner, .. }) = replaced {
+        let _ = fchown(file, None, Some(owner.1)); // what came of it shows below
+        let _ = fchown(file, Some(owner.0), None);
     }
-    file.set_permissions(std::fs::Permissions::from_mode(model.for_group(file.metadata()?.gid())))
+    let mode = match replaced.or(like) {
+        Some(model) => model.for_group(file.metadata()?.gid()),
+        None => 0o666 & !mask(),
+    };
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+/// The permissions that the user's new files do not get.
+#[cfg(unix)]
+fn mask() -> u32 {
+    // SAFETY: plain calls. No other thread of this command makes files; the mask in between is the strictest.
+    unsafe {
+        let mask = libc::umask(0o777);
+        libc::umask(mask);
+        #[allow(clippy::unnecessary_cast)] // macOS has 16 bits
+        (mask as u32)
+    }
 }
 
 #[cfg(not(unix))]
-pub fn take_over(_: &File, _: &Model, _: bool) -> io::Result<()> {
+pub fn take_over(_: &File, _: Option<Model>, _: Option<Model>) -> io::Result<()> {
     Ok(())
 }

@@ -29,14 +29,7 @@ impl Staging {
     pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<Staging> {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
         let prefix = format!(".{letters}.sleek-");
-        let mut hidden = tempfile::Builder::new();
-        hidden.prefix(&prefix);
-        #[cfg(unix)]
-        if like.is_none() && !target.exists() {
-            use std::os::unix::fs::PermissionsExt;
-            hidden.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = hidden.tempfile_in(folder(&target))?;
+        let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder(&target))?;
         signals::remove_on_signal(Some(file.path().to_path_buf()));
         Ok(Staging { file, target, name: name.to_owned(), force, like: like.copied() })
     }
@@ -56,9 +49,7 @@ impl Staging {
         let Staging { file, target, name, force, like } = self;
         let blame = |e: io::Error| format!("{name}: {e}");
         let replaced = Model::at(&target).filter(|_| force);
-        if let Some(model) = replaced.or(like) {
-            rights::take_over(file.as_file(), &model, replaced.is_some()).map_err(blame)?;
-        }
+        rights::take_over(file.as_file(), replaced, like).map_err(blame)?;
         let placed = match force {
             true => {
                 file.as_file().sync_all().map_err(blame)?;

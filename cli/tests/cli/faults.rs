@@ -249,7 +249,8 @@ fn the_only_copy_goes_when_the_new_one_is_on_the_disk() {
         let out = common::output(command.env("LD_PRELOAD", &faults).env("FAULTS_CALLS", &calls));
         assert!(out.status.success(), "{}", stderr(&out));
         let said = fs::read_to_string(&calls).unwrap_or_default();
-        assert_eq!(said, "fsync file\nrename\nfsync folder\n", "{arguments}");
+        // The new name comes between them, by a call that is no function of the C library.
+        assert_eq!(said, "fsync file\nfsync folder\n", "{arguments}");
         fs::remove_file(calls).unwrap();
     }
     assert_eq!(bench.get("in"), bytes_of(&wave(3000)));

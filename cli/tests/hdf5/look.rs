@@ -212,19 +212,10 @@ fn diff_shows_datasets_by_their_attributes() {
     assert!(fields[0]["missing_values"].as_u64().unwrap() > 0);
     sleek_ok(&place, &["diff", "-q", "old.nc:/t", "new.nc", "--plot", "t.svg"]);
     let svg = fs::read_to_string(place.path("t.svg")).unwrap();
-    for part in ["air &lt;temperature&gt; [degC]", ">lat<", ">lon [degrees_east]<", ">58.5<", ">354<", "along lat"] {
+    for part in ["air &lt;temperature&gt; [degC]", "index of lat", "index of lon", "field at time "] {
         assert!(svg.contains(part), "no {part}");
     }
-    // North is up: the largest latitude stands above the smallest.
-    let height = |text: &str| {
-        let line = svg.lines().find(|l| l.contains(&format!(">{text}<"))).unwrap();
-        line.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap()
-    };
-    assert!(height("58.5") < height("-58.5"));
-    sleek_ok(&place, &["diff", "-q", "old.nc", "new.nc", "--plot", "all.html"]);
-    assert_eq!(fs::read_to_string(place.path("all.html")).unwrap().matches("<section").count(), 2);
-    sleek_ok(&place, &["diff", "-q", "old.nc:t", "new.nc:/t", "--plot", "t.png"]);
-    sleek_fails(&place, &["diff", "old.nc", "new.nc", "--plot", "both.png"], "2 differ: name one of /t, /line");
+    sleek_fails(&place, &["diff", "old.nc", "new.nc", "--plot", "both.svg"], "2 differ: name one of /t, /line");
     sleek_fails(&place, &["diff", "old.nc:/none", "new.nc"], "has no dataset /none; it has");
     sleek_fails(&place, &["diff", "old.nc", "old.nc"], "no dataset of floats differs");
     sleek_fails(&place, &["diff", "old.nc:/t", "new.nc:/line"], "/t: ");
