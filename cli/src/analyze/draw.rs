@@ -11,6 +11,9 @@ pub const SIZE: (u32, u32) = (860, 640);
 const HEAD: u32 = 60;
 const ORANGE: RGBColor = RGBColor(196, 86, 13);
 
+/// A colour and what is drawn in it.
+type Curve = (&'static RGBColor, fn(&Rung) -> f64);
+
 /// Draws the bounds that were tried, of which there are two at least.
 pub fn draw(analysis: &Analysis, area: &Area) -> Drawn {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
@@ -26,12 +29,12 @@ pub fn draw(analysis: &Analysis, area: &Area) -> Drawn {
     let panels = panels.split_evenly((2, 1));
     let caption = format!("compression ratio (lossless {:.2})", ladder.lossless.ratio);
     panel(analysis, &panels[0], &caption, &[(&BLUE, |row| row.ratio)])?;
-    let errors: [(&RGBColor, fn(&Rung) -> f64); 2] = [(&ORANGE, |row| row.max_error), (&GREEN, |row| row.rms_error)];
+    let errors: [Curve; 2] = [(&ORANGE, |row| row.max_error), (&GREEN, |row| row.rms_error)];
     panel(analysis, &panels[1], "error: largest (orange), RMS (green)", &errors)
 }
 
 /// Curves over the absolute bound, on logarithmic axes.
-fn panel(analysis: &Analysis, area: &Area, caption: &str, curves: &[(&RGBColor, fn(&Rung) -> f64)]) -> Drawn {
+fn panel(analysis: &Analysis, area: &Area, caption: &str, curves: &[Curve]) -> Drawn {
     let (rows, digits) = (&analysis.ladder.range, analysis.ladder.digits.as_ref());
     let all = || rows.iter().chain(digits);
     let x = span(all().map(|row| row.abs));
