@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use sleek::{Bound, DType, Device, Mode, Params, Search, route};
+use sleek::{Bound, DType, Device, Params, Search, route};
 
 use crate::bytes::compare;
 use crate::reference::builder::seal;
