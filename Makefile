@@ -14,7 +14,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
-.PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
+.PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry nightly
 .PHONY: damage unsafe-count deny release-check sbom reproducible exhaustive bench bench-calls repack-speed report report-speeds scale \
 	kernels gpu-check gpu-bench static portable wheel decoder h5wasm install uninstall clean
 
@@ -148,11 +148,8 @@ fuzz: ## every fuzz target for MINUTES (10), going on from where the last run st
 fuzz-carry: ## build/fuzz: all fuzz targets with their corpora and run.sh, for a machine with many cores and without Rust
 	@bash fuzz/carry.sh build/fuzz
 
-nightly: ## what a night is for: fuzzing (MINUTES for each target), its finds into the corpus, damage, memcheck, sanitizers, Miri, Arm, h5wasm
-	$(MAKE) fuzz fuzz-keep damage memcheck asan ubsan tsan miri aarch64 h5wasm
-
-fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of the repository
-	@bash fuzz/keep.sh
+nightly: ## what a night is for: fuzzing (MINUTES for each target), damage, memcheck, sanitizers, Miri, Arm, h5wasm
+	$(MAKE) fuzz damage memcheck asan ubsan tsan miri aarch64 h5wasm
 
 damage: ## a million streams with random damage, none of which may be decoded
 	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture

@@ -1,6 +1,6 @@
 //! The fuzz targets without a fuzzer: each takes its corpus, those that take streams the short golden ones too, and
-//! seeded mutations of them, the same ones every time. What the fuzzer (`make fuzz`) ever found lies in its corpus, so
-//! it is tried on every compiler and machine.
+//! seeded mutations of them, the same ones every time. An input on which a target failed stays in its corpus, so it is
+//! tried on every compiler and machine.
 //! `SLEEK_FUZZ_CASES` says how many mutations.
 
 #[path = "../fuzz/src/mutations.rs"]
