@@ -100,10 +100,35 @@ fn restores(shim: &'static Shim, stream: &[u8], offset: usize, what: &str) -> Ve
     expected
 }
 
-/// What a stream has, its forms too.
+/// What the tiles of a stream have by their heads (docs/reference/codecs/predict.md §3), their forms too.
 fn features(stream: &[u8]) -> BTreeSet<String> {
-    let found = reference::features(stream).unwrap().into_iter().map(String::from);
-    found.chain(forms::forms(stream).into_iter().map(|form| format!("form {}", form_name(form)))).collect()
+    let of = reference::container(stream).unwrap();
+    let has_bins = sleek::inspect(stream).unwrap().step > 0.0;
+    let (mut at, mut found) = (of.bodies_at as usize, BTreeSet::new());
+    for chunk in 0..of.chunks {
+        let (mut kind, bytes) = of.entry(stream, chunk).unwrap();
+        let mut body = &stream[at..];
+        at += bytes as usize;
+        if kind == 3 {
+            found.insert("predict: masked".to_string());
+            kind = u64::from(body[0] >> 6);
+            body = &body[4 * usize::from(u16::from_le_bytes([body[2], body[3]]))..];
+        }
+        if kind != 0 {
+            found.insert(format!("predict: {}", ["packed", "raw", "constant"][kind as usize]));
+            continue;
+        }
+        let head = u32::from_le_bytes(body[..4].try_into().unwrap());
+        let maps = [if has_bins { "bins" } else { "bits" }, "lattice", "multiples", "exact"];
+        let set = ["none", "x", "y", "xy", "z", "xz", "yz", "xyz"][(head & 7) as usize];
+        found.insert(format!("predict: differences {set}"));
+        found.insert(format!("predict: {}", maps[(head >> 5 & 3) as usize]));
+        found.insert(format!("predict: {}", ["axes", "smooth", "rough"][(head >> 3 & 3) as usize]));
+        let flags = [(7, "table"), (8, "patches"), (9, "sparse")].into_iter().filter(|(bit, _)| head >> bit & 1 == 1);
+        found.extend(flags.map(|(_, name)| format!("predict: {name}")));
+    }
+    found.extend(forms::forms(stream).into_iter().map(|form| format!("form {}", form_name(form))));
+    found
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes
 //! whatever it is told and thinks about nothing but the layout and the checksums.
 
-use super::{body_checksum, ceil16, container, index_checksum};
+use super::{body_checksum, container, index_checksum};
 use crate::vectors::Random;
 
 /// An active subchunk: the low `width` bits of every code, and what its exceptions add above them.
@@ -58,7 +58,7 @@ pub fn pack(values: impl IntoIterator<Item = u64>, width: u32) -> Vec<u8> {
 }
 
 fn pad(bytes: &mut Vec<u8>) {
-    bytes.resize(ceil16(bytes.len() as u64) as usize, 0);
+    bytes.resize(bytes.len().next_multiple_of(16), 0);
 }
 
 impl Packed {

@@ -11,7 +11,6 @@ pub struct Case {
     pub name: String,
     pub params: Params,
     pub data: Vec<u8>,
-    pub covers: Vec<String>,
     /// Today's encoder writes something else: the stream is there to be read.
     pub only_read: bool,
 }
@@ -57,7 +56,6 @@ impl Case {
             name: text("name").into(),
             data: vectors::to_bytes(dtype, &words, params.big_endian),
             params,
-            covers: entry["covers"].as_array().unwrap().iter().map(|v| v.as_str().unwrap().into()).collect(),
             only_read: entry.get("only_read").is_some(),
         }
     }

@@ -1,6 +1,5 @@
 //! One codec by itself: arrays of any shape with any parameters are refused, or restored as promised, judged in exact
-//! arithmetic; and streams of them with a change or two behind their checksums are refused or restored as the reference
-//! decoder does.
+//! arithmetic; and streams of them with a change or two behind their checksums do no harm.
 
 use super::{Input, stream};
 use crate::reference::{self, builder};

@@ -1,6 +1,6 @@
-//! The decoder beside the reference decoder.
+//! The decoder, on streams of any kind. tests/fuzz.rs has the reference decoder beside it.
 
-use crate::reference::{self, builder};
+use crate::reference::builder;
 
 /// Bytes of any kind, as they are.
 pub fn decode(bytes: &[u8]) {
@@ -14,8 +14,7 @@ pub fn sealed(bytes: &[u8]) {
     check(&stream);
 }
 
-/// Ours and the reference decoder take or refuse `stream` alike, and parts are parts of the whole. Of streams of codecs
-/// that the reference decoder does not know it judges header and index alone.
+/// No stream makes the library fail in itself or expands beyond measure, and parts are parts of the whole.
 pub fn check(stream: &[u8]) {
     judge(stream, sleek::decompress(stream));
 }
@@ -26,19 +25,9 @@ pub fn judge(stream: &[u8], ours: sleek::Result<Vec<u8>>) {
     if let Err(error) = &ours {
         assert_ne!(error.kind, sleek::Kind::Internal, "{error}");
     }
-    if stream.get(8).is_some_and(|codec| reference::knows(*codec)) {
-        match (&ours, reference::decode(stream)) {
-            (Ok(ours), Ok(theirs)) => assert!(*ours == theirs, "restored differently"),
-            (Err(_), Err(_)) => return,
-            (ours, theirs) => panic!("ours: {:?}, the reference: {:?}", ours.as_ref().err(), theirs.as_ref().err()),
-        }
-        let most = if stream[8] == 1 { 900 } else { 16_000 };
-        assert!(ours.as_ref().is_ok_and(|whole| whole.len() < most * stream.len()));
-    } else if let Ok(ours) = &ours {
-        let container = reference::container(stream).unwrap();
-        if container.codec == 3 && container.missing.is_empty() && ours.len() <= 20 << 10 {
-            assert_eq!(reference::zfp::decode(stream).unwrap().len(), ours.len());
-        }
+    if let (Ok(ours), Some(codec @ (1 | 4))) = (&ours, stream.get(8)) {
+        let most = if *codec == 1 { 900 } else { 16_000 };
+        assert!(ours.len() < most * stream.len());
     }
     let (Ok(whole), Ok(info)) = (&ours, &info) else {
         assert!(ours.is_err(), "a stream that decodes cannot be inspected");
