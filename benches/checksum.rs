@@ -5,7 +5,7 @@
 //!
 //! `cargo bench --bench checksum [-- MIB]`. Each field is tiled to MIB MiB (16); the figures are medians of 9 rounds.
 
-#[path = "fields.rs"]
+#[path = "../tests/gpu/fields.rs"]
 mod fields;
 
 use std::hint::black_box;

@@ -223,18 +223,9 @@ fn examples() {
     assert!(text.contains("code 12: element range outside the array: 4 elements from 999999 on"), "{text}");
 }
 
-/// `make bench-calls` measures; here it only has to compile and to say how it is used.
-#[test]
-fn the_bench_of_calls() {
-    let dir = tempfile::tempdir().unwrap();
-    let out = common::output(&mut Command::new(compile(&dir, "benches/calls.c")));
-    assert_eq!(out.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&out.stderr).starts_with("usage: calls FIELD.f32 BOUND"));
-}
-
 /// The same programs, with every access watched: destinations begin uninitialised and end where they are promised to.
 #[test]
-#[ignore = "needs valgrind; make memcheck runs it"]
+#[ignore = "needs valgrind; make nightly PROOFS=memcheck runs it"]
 fn memory_is_used_as_promised() {
     // In a forked child the parent's threads are gone and what they held counts as lost: no leak check there.
     for (source, arguments, leaks) in [

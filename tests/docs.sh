@@ -30,9 +30,6 @@ if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "doc
 listed=$(make -s help | wc -l) explained=$(grep -cE '^[^[:space:]]+:.*## ' Makefile)
 [ "$listed" = "$explained" ] || { echo "docs: make help lists $listed targets of $explained" >&2 && exit 1; }
 
-# The tables of pages are what docs/results make, and figures older than their code have the mark.
-python3 benches/report/report.py check
-python3 benches/report/test_report.py -q
 # docs/guide/programs.md is what its data make, and each test that it names is there.
 python3 tests/programs.py check
 sed 's/✓/–/' docs/guide/programs.md > "$wrong/programs.md"
@@ -84,6 +81,6 @@ print("\n".join(dead) or f"docs: {seen} links of the site lead somewhere")
 sys.exit(bool(dead) or seen == 0)
 END
 else
-    echo "docs: the site itself was not built, mdbook is not here (make site installs it)"
+    echo "docs: the site itself was not built, mdbook is not here (make docs installs it)"
 fi
 echo "docs: passed, ${#pages[@]} pages"

@@ -4,7 +4,7 @@
 //! A file has 64 tiles, or all if there are fewer. A tile has a u32, how many groups it has. Each group has a u32, the
 //! sum of its magnitudes, and 128 bytes, its tokens; a byte of 255 stands for a code that is not there.
 
-#[path = "../fields.rs"]
+#[path = "../../tests/gpu/fields.rs"]
 mod fields;
 
 use std::path::PathBuf;

@@ -7,7 +7,6 @@ mod bench;
 mod calls;
 mod captured;
 mod check;
-#[path = "../../benches/fields.rs"]
 mod fields;
 mod means;
 mod predict;

@@ -14,7 +14,7 @@ try:
 except ImportError:
     import numpy as xp
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benches/report"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benches"))
 import heldout  # noqa: E402
 
 F32 = xp.float32
