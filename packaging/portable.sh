@@ -45,4 +45,4 @@ field=tests/data/navy_uwnd_12x73x144.f32
 $runner "$out/sleek" compress -q --force --dtype f32 --abs 0.01 "$field" "$out/wind.sleek"
 $runner "$out/sleek" verify "$field" "$out/wind.sleek" | grep verdict
 SLEEK_LIBRARY=$out/libsleek.so bash python/wheel.sh "$wheels"
-make -s tarball SLEEK_PREBUILT="$out"
+make -s dist DIST=tarball SLEEK_PREBUILT="$out"

@@ -24,7 +24,7 @@ class LibraryHook(BuildHookInterface):
         library, command = (os.environ.get(name, "") for name in ("SLEEK_LIBRARY", "SLEEK_COMMAND"))
         for name, file in ("SLEEK_LIBRARY", library), ("SLEEK_COMMAND", command):
             if not Path(file).is_file():
-                raise FileNotFoundError(f"{name} is {file!r}, which is not a file: build the wheel with make wheel")
+                raise FileNotFoundError(f"{name} is {file!r}, which is not a file: build the wheel with make dist DIST=wheel")
         build_data["pure_python"] = False
         # Any Python 3: the library is loaded with ctypes and knows nothing of Python's own interface.
         build_data["tag"] = f"py3-none-{platform_tag(Path(library).read_bytes() + Path(command).read_bytes())}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A fresh Debian root in which nothing of the repository is but what users get: the Debian packages, the tarball, the wheel, the pages
 # and the examples. Installs the packages there, uses them, takes them away; then runs the quick starts and builds the examples against
-# the unpacked tarball. Needs root, a Debian mirror, and what `make deb tarball wheel` made.
+# the unpacked tarball. Needs root, a Debian mirror, and what `make dist` made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "clean room: needs root, for chroot" >&2 && exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recipes of packages name the version and targets that are there, and Spack's does what it says, on a stand-in for Spack. What
-# builds the packages for real: make deb, make clean-room, docs/guide/packages.md.
+# builds the packages for real: make dist, tests/clean-room.sh, docs/guide/packages.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the quick starts as they are printed, each in an empty folder, against what `make install`, `make wheel` and `make tarball`
+# Runs the quick starts as they are printed, each in an empty folder, against what `make install`, `make dist`
 # give; nothing of the repository is in sight. The page on GPUs runs on a GPU, or else on the stand-in driver of tests/gpu.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ unset SLEEK_PARAMS SLEEK_LOG SLEEK_NUM_THREADS PYTHONPATH VIRTUAL_ENV
 mkdir "$HOME"
 
 step "install, wheel and tarball"
-make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s dist DIST=wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
 tarball=$(bash packaging/tarball.sh "$work/dist")
 if grep -rIl -e "$repository" "$HOME/sleek"; then
     echo "quickstart: an installed file names the repository" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/guide's recipes, missing-plugin, adios2, vtk, paraview, parallel and tools as they are printed, and the examples with MPI in CMake,
-# against what `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
+# against what `make install` and `make dist` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
@@ -23,7 +23,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 step "install and wheel"
 quiet make -s install PREFIX="$HOME/sleek"
-quiet make -s wheel
+quiet make -s dist DIST=wheel
 quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --target "$work/site" build/wheel/sleek_compress-*.whl
 
 step "docs/guide/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"

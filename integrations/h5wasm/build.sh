@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the plugin into the folder that is the argument: libH5Zsleek.so, a side module of WebAssembly. Needs a nightly compiler
-# with rust-src, as `make tsan` does; no Emscripten.
+# with rust-src, as ThreadSanitizer does; no Emscripten.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-../../target}/h5wasm

@@ -30,7 +30,7 @@ npm install --silent --no-audit --no-fund "h5wasm@${H5WASM:-0.10.3}" "$work"/sle
 cd - > /dev/null
 cp integrations/h5wasm/tests/read.mjs integrations/h5wasm/tests/page.html "$work/page"
 if [ -z "${SLEEK_SITE:-}" ]; then
-    make -s wheel > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+    make -s dist DIST=wheel > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
     SLEEK_SITE=$work/site
     "$python" -m pip install --disable-pip-version-check -q --no-deps --target "$SLEEK_SITE" build/wheel/sleek_compress-*.whl
 fi

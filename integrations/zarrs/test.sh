@@ -21,7 +21,7 @@ if ! "$python" -c 'import zarr; zarr.create_array' 2> /dev/null; then
     exit 0
 fi
 step "against zarr-python"
-make -s wheel > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+make -s dist DIST=wheel > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
 "$python" -m pip install --disable-pip-version-check -q --no-deps --target "$work/site" build/wheel/sleek_compress-*.whl
 PYTHONPATH=$work/site "$python" integrations/zarrs/check.py "${CARGO_TARGET_DIR:-target}/zarrs/debug/examples/store"
 step "passed"

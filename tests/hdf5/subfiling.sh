@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks that share a file by subfiling, collective metadata and aligned blocks, with an HDF5 that has all of these: 2.2, from the
 # sources that the crate hdf5-metno-src carries, built for MPI in build/hdf5-parallel. Three minutes for HDF5 on two cores;
-# it is kept. `make subfiling` runs it; tests/hdf5/setup.sh installs the rest.
+# it is kept. tests/hdf5/setup.sh installs the rest.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=0.10.4
