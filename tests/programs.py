@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs/results/programs.json", ROOT / "docs/guide/programs.md"
 CAPABILITIES = {"reads": "reads", "writes": "writes", "missing": "keeps missing values"}
-RUNNERS = ["tests/recipes.sh", "tests/quickstart.sh", "python/tests/test_docs.py", "Makefile"]
+RUNNERS = ["tests/recipes.sh", "tests/quickstart.sh", "python/tests/test_docs.py", "tests/proofs.sh", "Makefile"]
 
 
 def said_by(*command):

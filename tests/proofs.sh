@@ -10,7 +10,7 @@ mkdir -p "$logs"
 # NAME | the program it needs, and where to have it | what it runs
 proofs=(
     "fuzz       | cargo-fuzz | bash fuzz/setup.sh                    | SLEEK_FUZZ=required bash fuzz/run.sh $((60 * ${MINUTES:-10}))"
-    "damage     | cargo     | rustup                                  | SLEEK_DAMAGE=1000000 cargo test --test corruption random_damage"
+    "damage     | cargo     | rustup                                  | SLEEK_DAMAGE=1000000 cargo test --test streams corruption::random_damage"
     "memcheck   | valgrind  | apt install valgrind                    | cargo test --all-features --test capi -- --ignored"
     "asan       | rustup    | rustup                                  | bash tests/hdf5/setup.sh && bash tests/asan.sh"
     "ubsan      | cc        | apt install gcc                         | make -s kernels && SLEEK_TEST_CFLAGS='-fsanitize=undefined -fno-sanitize-recover=undefined' cargo test --all-features --test capi --test cuda"
@@ -24,7 +24,7 @@ proofs=(
     "h5wasm     | node      | apt install nodejs                      | bash integrations/h5wasm/test.sh build/h5wasm"
 )
 checks=(
-    "abi        | cc        | apt install gcc                         | cargo test --all-features --test abi --test header"
+    "abi        | cc        | apt install gcc                         | cargo test --all-features --test capi"
     "publish    | cargo     | rustup                                  | make -s dist DIST=crates"
     "deny       | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check licenses bans sources"
     "advisories | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check advisories"

@@ -84,7 +84,8 @@ pub fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-/// What the C and C++ programs of the tests are to be compiled with besides, by `SLEEK_TEST_CFLAGS` (UBSan, tests/proofs.sh).
+/// What the C and C++ programs of the tests are to be compiled with besides, by `SLEEK_TEST_CFLAGS` (UBSan of
+/// tests/proofs.sh).
 pub fn more_cflags() -> Vec<String> {
     std::env::var("SLEEK_TEST_CFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }

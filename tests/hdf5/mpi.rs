@@ -73,7 +73,8 @@ fn collective_writes() {
 }
 
 /// Other file access properties, through the filter and by `sleek_h5d_write` and `sleek_h5d_read`. HDF5 has subfiling
-/// from 1.14 on, if it is built for it: `tests/hdf5/subfiling.sh` builds one, and asks for it with `SLEEK_SUBFILING=required`.
+/// from 1.14 on, if it is built for it: `tests/hdf5/subfiling.sh` builds one, and asks for it with
+/// `SLEEK_SUBFILING=required`.
 #[test]
 fn other_ways_to_share_a_file() {
     let Some(place) = place() else { return };
@@ -90,7 +91,9 @@ fn other_ways_to_share_a_file() {
         if way == "subfiling" && !place.run("./mpi", &["subfiling"]).contains("subfiling") {
             let required = std::env::var("SLEEK_SUBFILING").is_ok_and(|v| v == "required");
             assert!(!required, "the HDF5 of h5pcc is built without subfiling");
-            eprintln!("the HDF5 of h5pcc is built without subfiling, which is left out; tests/hdf5/subfiling.sh builds one");
+            eprintln!(
+                "the HDF5 of h5pcc is built without subfiling, which is left out; tests/hdf5/subfiling.sh builds one"
+            );
             continue;
         }
         every_rank(&place, 3, &["./mpi", "write", "m.h5", path, "90", way], "written");
@@ -185,8 +188,8 @@ fn example_of_a_file_for_each_rank() {
     }
 }
 
-/// The mini-application whose ways to write docs/guide/scale.md compares, the one from Fortran too. It says "kept" where a
-/// checkpoint and the end after the restart from it are within the bound, and fails where they are not.
+/// The mini-application whose ways to write docs/guide/scale.md compares, the one from Fortran too. It says "kept"
+/// where a checkpoint and the end after the restart from it are within the bound, and fails where they are not.
 #[test]
 fn mini_application_in_all_ways() {
     let Some(place) = place() else { return };

@@ -1,7 +1,6 @@
 //! `include/sleek.h` is what cbindgen makes of the sources (SLEEK_UPDATE=1 rewrites it), and compiles as C99 and C++11.
 
-mod common;
-
+use crate::common;
 use std::process::Command;
 
 /// Modules that these declare are read too.
@@ -29,7 +28,7 @@ fn the_committed_header_is_fresh() {
         std::fs::write(&path, &header).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap();
-    assert!(committed == header, "include/sleek.h is stale: run SLEEK_UPDATE=1 cargo test --test header");
+    assert!(committed == header, "include/sleek.h is stale: run SLEEK_UPDATE=1 cargo test --test capi");
     assert!(header.is_ascii());
 }
 

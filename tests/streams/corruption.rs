@@ -2,8 +2,7 @@
 //! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an
 //! error.
 
-mod vectors;
-
+use crate::vectors;
 use sleek::codec::REGISTRY;
 use sleek::{Bound, DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use std::path::PathBuf;
@@ -161,7 +160,11 @@ fn random_damage_is_noticed() {
 /// The sums are made otherwise at each level.
 #[test]
 fn every_simd_level_notices() {
-    vectors::levels::at_lower_levels(&["every_truncation_is_noticed", "larger_damage_is_noticed", "random_damage"]);
+    vectors::levels::at_lower_levels(&[
+        "corruption::every_truncation_is_noticed",
+        "corruption::larger_damage_is_noticed",
+        "corruption::random_damage",
+    ]);
 }
 
 /// Only the groups that are read are verified, so damage elsewhere does no harm to a range.

@@ -2,9 +2,7 @@
 //! feature of the format in every combination, and streams that break the rules with checksums that do not give them
 //! away.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use reference::builder::{Body, Packed, Stream, Subchunk, bits_of, random_packed, seal};
 use sleek::DType;
 use vectors::Random;
@@ -494,5 +492,10 @@ fn arbitrary_bytes_are_refused_by_both() {
 
 #[test]
 fn every_simd_level_decodes_alike() {
-    vectors::levels::at_lower_levels(&["random_legal_streams", "every_bin_of", "features_our_encoder", "exceptions"]);
+    vectors::levels::at_lower_levels(&[
+        "differential::random_legal_streams",
+        "differential::every_bin_of",
+        "differential::features_our_encoder",
+        "differential::exceptions",
+    ]);
 }

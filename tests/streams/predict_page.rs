@@ -2,9 +2,7 @@
 //! our encoder makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage
 //! that our decoder refuses.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, mask, to_bytes, to_words};
@@ -257,6 +255,6 @@ fn no_element_at_the_border_goes_missing() {
 
 #[test]
 fn lower_levels_do_the_same() {
-    vectors::levels::at_lower_levels(&["both_decoders", "numbers_that_turn_over"]);
-    vectors::levels::alike_at_all_levels("numbers_that_turn_over_are_restored_alike");
+    vectors::levels::at_lower_levels(&["predict_page::both_decoders", "predict_page::numbers_that_turn_over"]);
+    vectors::levels::alike_at_all_levels("predict_page::numbers_that_turn_over_are_restored_alike");
 }

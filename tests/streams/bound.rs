@@ -1,9 +1,7 @@
 //! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of
 //! the quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
@@ -446,10 +444,10 @@ fn spikes_around_what_small_words_hold() {
 
 #[test]
 fn small_words_change_no_byte() {
-    vectors::levels::alike_at_all_levels("spikes_around_what_small_words_hold");
+    vectors::levels::alike_at_all_levels("bound::spikes_around_what_small_words_hold");
 }
 
 #[test]
 fn every_simd_level_keeps_the_bound() {
-    vectors::levels::at_lower_levels(&["delicate_f", "every_half_lossless", "integers_come_back"]);
+    vectors::levels::at_lower_levels(&["bound::delicate_f", "bound::every_half_lossless", "bound::integers_come_back"]);
 }

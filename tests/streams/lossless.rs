@@ -1,11 +1,7 @@
 //! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read
 //! alike by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
 
-#[path = "vectors/forms.rs"]
-mod forms;
-mod reference;
-mod vectors;
-
+use crate::{forms, reference, vectors};
 use forms::{COMPARED, KINDS, bell, compared, form_name, forms, params, words};
 use reference::builder::seal;
 use sleek::{DType, Params, Profile};

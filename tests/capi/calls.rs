@@ -1,7 +1,6 @@
 //! C programs against `include/sleek.h` and `libsleek.so`: the tests in `tests/c` and the examples in `examples/c`.
 
-mod common;
-
+use crate::common;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,7 @@
 //! Codec zfp: what the page's decoder says of its streams, golden bytes, the bound where zfp's own does not hold,
 //! hostile bodies, and the size of a rate.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use reference::builder::seal;
 use sleek::{Bound, DType, Dims, Mode, Params};
 use vectors::{Random, exact};
@@ -55,8 +53,7 @@ fn the_page_says_the_same() {
                     let count = params.dims.count() as usize;
                     let data = vectors::bytes(generator, dtype, k as u64, count, params.big_endian);
                     let (stream, back) = checked(&params, &data);
-                    let read =
-                        reference::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
+                    let read = reference::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
                     assert!(read == back, "{params:?} {generator}");
                 }
             }

@@ -1,8 +1,7 @@
 //! Missing values come back bit for bit, nothing else comes back equal to one, and the bound holds for everything else:
 //! on random arrays at all rates, for every float type, mode, profile, byte order and set of missing values.
 
-mod vectors;
-
+use crate::vectors;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
@@ -276,5 +275,5 @@ fn marks_make_streams() {
 
 #[test]
 fn every_simd_level_makes_the_same_streams() {
-    vectors::levels::alike_at_all_levels("marks_make_streams");
+    vectors::levels::alike_at_all_levels("missing::marks_make_streams");
 }

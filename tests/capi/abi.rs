@@ -1,8 +1,6 @@
 //! What `libsleek.so` needs and offers, as the dynamic linker sees it.
-#![cfg(target_os = "linux")]
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 use std::process::Command;
 

@@ -1,9 +1,7 @@
 //! Codec predict: what the page's decoder says of its streams, values that its quantizer cannot take, compression
 //! again, hostile bodies, and shapes of tiles.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use reference::builder::seal;
 use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 use vectors::{Random, exact};
@@ -239,14 +237,14 @@ fn dimensions_of_one_element_are_passed_over() {
 #[test]
 fn every_simd_level_says_the_same() {
     let alike = [
-        "the_page",
-        "values_without",
-        "hostile_bodies",
-        "what_is_predicted",
-        "dimensions_of_one",
-        "words_of_any",
-        "axes_are",
-        "few_bins",
+        "predict::the_page",
+        "predict::values_without",
+        "predict::hostile_bodies",
+        "predict::what_is_predicted",
+        "predict::dimensions_of_one",
+        "predict::words_of_any",
+        "predict::axes_are",
+        "predict::few_bins",
     ];
     vectors::levels::at_lower_levels(&alike);
 }

@@ -3,12 +3,7 @@
 //! alike; so with files of several streams, which the command writes (cli/tests/golden.rs). `SLEEK_UPDATE=1` rewrites
 //! them; never for a format that was released.
 
-mod common;
-#[path = "vectors/manifest.rs"]
-mod manifest;
-mod reference;
-mod vectors;
-
+use crate::{manifest, reference, vectors};
 use manifest::{cases, files, folder, seams, updating};
 use sleek::{Bound, DType, Params};
 use std::collections::BTreeSet;
@@ -116,7 +111,7 @@ fn every_file_is_in_the_manifest() {
 fn every_simd_level_writes_and_reads_them() {
     // While the files are being rewritten no other process may judge them.
     if !updating() {
-        vectors::levels::at_lower_levels(&["our_encoder_writes", "both_decoders_restore"]);
+        vectors::levels::at_lower_levels(&["golden::our_encoder_writes", "golden::both_decoders_restore"]);
     }
 }
 

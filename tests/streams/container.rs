@@ -1,9 +1,7 @@
 //! What holds for every codec of the registry, and knows none of them: arrays come back as promised, whole and in
 //! parts; damaged streams are refused; requests that cannot be honoured are refused by name.
 
-mod reference;
-mod vectors;
-
+use crate::{reference, vectors};
 use reference::builder::seal;
 use sleek::codec::REGISTRY;
 use sleek::container::{Header, Index, MAX_RANK};
@@ -375,7 +373,7 @@ fn resealed_mutations_do_no_harm() {
 
 #[test]
 fn every_simd_level_says_the_same_of_mutations() {
-    vectors::levels::alike_at_all_levels("resealed_mutations_do_no_harm");
+    vectors::levels::alike_at_all_levels("container::resealed_mutations_do_no_harm");
 }
 
 fn refusal(params: &Params, count: usize) -> sleek::Error {
