@@ -1,7 +1,7 @@
 //! A little of everything, small enough for an interpreter that watches each access: `tests/miri.sh` runs it in Miri,
-//! each test in a process of its own. Arrays of every type, mode and profile make the way there and back; streams with every
-//! feature of the format are read, in part too; they and the golden ones are damaged behind their checksums and read
-//! again.
+//! each test in a process of its own. Arrays of every type, mode and profile make the way there and back; streams with
+//! every feature of the format are read, in part too; they and the golden ones are damaged behind their checksums and
+//! read again.
 
 #[path = "vectors/forms.rs"]
 mod forms;
