@@ -70,7 +70,7 @@ fn random_stream(random: &mut Random, dtype: DType) -> Stream {
 #[test]
 fn random_legal_streams_decode_alike() {
     let mut random = Random(2026);
-    for round in 0..6000 {
+    for round in 0..1200 {
         let dtype = dtype_of(&mut random);
         let stream = random_stream(&mut random, dtype);
         let what = format!("round {round}, {dtype:?}, step {} * 2^{}", stream.step_w, stream.step_j);
@@ -400,7 +400,7 @@ fn broken_headers_are_refused() {
     stream.bodies.push(Body::Packed(packed.body()));
     let valid = stream.bytes();
     for at in (0..64).filter(|at| !(56..64).contains(at)) {
-        for value in 0..=255u8 {
+        for value in (0..=255u8).filter(|value| *value < 20 || value % 5 == 0 || *value > 250) {
             let mut changed = valid.clone();
             changed[at] = value;
             seal(&mut changed);
@@ -409,7 +409,9 @@ fn broken_headers_are_refused() {
     }
     for dtype in DType::ALL {
         for step_w in 0..=8 {
-            for step_j in (-1100..1100).step_by(1) {
+            // The least and the largest of every type, of plain steps and of those with a multiplier, and others.
+            let edges = [-1022, -960, -126, -100, -24, 0, 5, 100, 960].into_iter().flat_map(|j| j - 1..=j + 1);
+            for step_j in edges.chain((-1100..1100).step_by(61)) {
                 let stream =
                     Stream { dtype: dtype as u8, count: 0, bodies: Vec::new(), step_w, step_j, ..stream.clone() };
                 agreed(&stream.bytes(), &format!("{dtype:?} {step_w} * 2^{step_j}"));
@@ -423,7 +425,7 @@ fn broken_headers_are_refused() {
 fn mutated_streams_are_judged_alike() {
     let mut random = Random(77);
     let (mut accepted, mut refused) = (0, 0);
-    for round in 0..15_000 {
+    for round in 0..2500 {
         let dtype = dtype_of(&mut random);
         let stream = random_stream(&mut random, dtype).bytes();
         for _ in 0..3 {
@@ -452,14 +454,14 @@ fn mutated_streams_are_judged_alike() {
         }
     }
     // Both outcomes must be common, or the test says little.
-    assert!(accepted > 3000 && refused > 3000, "{accepted} accepted, {refused} refused");
+    assert!(accepted > 500 && refused > 500, "{accepted} accepted, {refused} refused");
 }
 
 /// Bodies of arbitrary bytes in a valid container.
 #[test]
 fn arbitrary_bodies_are_judged_alike() {
     let mut random = Random(78);
-    for round in 0..40_000 {
+    for round in 0..6000 {
         let dtype = dtype_of(&mut random);
         let mut body: Vec<u8> = (0..16 * (1 + random.below(40))).map(|_| random.next() as u8).collect();
         // Make the first hurdles likely to be taken.
@@ -479,7 +481,7 @@ fn arbitrary_bodies_are_judged_alike() {
 #[test]
 fn arbitrary_bytes_are_refused_by_both() {
     let mut random = Random(79);
-    for _ in 0..20_000 {
+    for _ in 0..4000 {
         let mut stream: Vec<u8> = (0..random.below(300)).map(|_| random.next() as u8).collect();
         let magic = [0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 1];
         if random.below(4) != 0 && stream.len() >= magic.len() {

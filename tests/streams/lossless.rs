@@ -71,7 +71,7 @@ fn hostile_forms_do_no_harm() {
         let data = vectors::to_bytes(dtype, &words(kind, dtype, 1500), false);
         let stream = sleek::compress(&params, &data).unwrap();
         let head = reference::container(&stream).unwrap().bodies_at as usize;
-        for k in 0..1500 {
+        for k in 0..400 {
             let mut damaged = stream.clone();
             let room = ((stream.len() - head) as u64).min([6, 40, 300, u64::MAX][k % 4]);
             for _ in 0..1 + random.below(3) {
@@ -89,7 +89,7 @@ fn hostile_forms_do_no_harm() {
             }
         }
     }
-    assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
+    assert!(taken > 10 && refused > 600, "{taken} taken, {refused} refused");
 }
 
 /// A slope may be any number, and its codes are no signed ones; beside another prediction, a sparse tile and reserved

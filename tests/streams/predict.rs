@@ -140,7 +140,7 @@ fn hostile_bodies_do_no_harm() {
         let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
         let (stream, _) = checked(&params, &data);
         let head = reference::container(&stream).unwrap().bodies_at as usize;
-        for k in 0..3000 {
+        for k in 0..600 {
             let mut damaged = stream.clone();
             // The first bytes of a body say the most.
             let body = (stream.len() - head) as u64;
@@ -161,7 +161,7 @@ fn hostile_bodies_do_no_harm() {
             }
         }
     }
-    assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
+    assert!(taken > 5 && refused > 300, "{taken} taken, {refused} refused");
 }
 
 /// Tiles that are all the same, and smooth ones, cost next to nothing.
