@@ -8,7 +8,7 @@ for part; do
         decoder) bash python/decoder/wheel.sh build/decoder ;;
         tarball) bash packaging/tarball.sh build/dist ;;
         deb) bash packaging/deb.sh build/deb ;;
-        crates) cargo publish --dry-run --all-features --allow-dirty --workspace ;;
+        crates) cargo publish --dry-run --allow-dirty --workspace ;;
         sbom) # build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
             cargo cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx
             mkdir -p build
