@@ -29,6 +29,7 @@ impl Staging {
     pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<Staging> {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
         let prefix = format!(".{letters}.sleek-");
+        signals::remove_on_signal(None); // so that its thread waits before there is a file
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder(&target))?;
         signals::remove_on_signal(Some(file.path().to_path_buf()));
         Ok(Staging { file, target, name: name.to_owned(), force, like: like.copied() })

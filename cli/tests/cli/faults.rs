@@ -291,7 +291,7 @@ fn a_signal_that_ends_leaves_nothing() {
         let _input = child.stdin.take();
         wait_for("no file is written", || written_by(&child).pop());
         // The name of the file is told to the thread that waits for signals just after it is made.
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(200));
         kill(&child, signal);
         let status = child.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
