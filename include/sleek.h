@@ -221,9 +221,11 @@ typedef struct sleek_params {
     // bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     // Floating-point types only; integers all come back anyway.
     uint64_t missing[4];
-    // 0 (default): where there is a bound, values that look like missing ones are searched for, such as -9999 among
-    // values from 0 to 1. They are kept as if they were in missing. 1: no value is a missing one but those above.
-    int32_t no_fill;
+    // 1: where there is a bound, one more pass over the array finds undeclared fill values, such as -9999 among values
+    // from 0 to 1, which are kept as if they were in missing. 0 (default), and -1, which "no-fill" in words sets: no
+    // value is a missing one but those above. An array in GPU memory is copied to the host for the pass; asynchronous
+    // calls and batches refuse it.
+    int32_t find_fill;
     // Zero.
     uint32_t reserved[3];
 } sleek_params;
@@ -527,7 +529,7 @@ int32_t sleek_find_bound(struct sleek_params *params, const void *src, size_t co
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
 int32_t sleek_choose(struct sleek_params *params, const void *src, size_t count, double speed);
 
-// Tells the missing values in an array that nobody named, such as -9999: what a request without no_fill keeps exactly.
+// Tells the undeclared fill values of an array, such as -9999: what a request with find_fill keeps exactly.
 //
 // - params: dtype and the missing values that are named; only read.
 // - src: count elements of params->dtype in host memory.

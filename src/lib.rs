@@ -69,6 +69,7 @@ mod rooms;
 pub mod route;
 #[doc(hidden)]
 pub mod runtime;
+pub mod sentinel;
 #[allow(unsafe_code)]
 mod simd;
 pub mod text;
@@ -91,14 +92,14 @@ pub mod environment {
 
 /// The value range of an array, which a bound of mode `noa` is relative to.
 pub mod range {
-    pub use crate::primitives::range::{Ends, join, value_range};
+    pub use crate::primitives::range::{join, value_range};
 }
 
 pub use codec::{Detail, Info};
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Bound, Device, MissingValues, Mode, Params, Profile, Search};
+pub use params::{Bound, Device, MissingValues, Mode, Params, Profile};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

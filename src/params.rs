@@ -36,7 +36,7 @@ impl Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MissingValues {
     values: [Option<MissingValue>; MAX_MISSING],
-    /// How many of them, the last ones, nobody named: they were found.
+    /// How many of them, the last ones, nobody declared: they were found.
     found: u8,
 }
 
@@ -216,21 +216,6 @@ fn no_precision<T>(bits: f64) -> Result<T> {
     fail!(InvalidBound, "precision {bits}; whole bits, 1 to {MAX_BITS}")
 }
 
-/// Whether values that look like missing ones, and that nobody named, are kept as such (docs/reference/format.md §5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Search {
-    /// They are searched for.
-    #[default]
-    Wanted,
-    /// They are data.
-    Off,
-    /// They are among the missing values already.
-    Done {
-        /// Whether there are two other values at most, which are kept exactly.
-        few: bool,
-    },
-}
-
 /// Everything `compress` needs to know besides the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -256,8 +241,12 @@ pub struct Params {
     /// `Rate` and `Precision` are meant for integers too. For requests that serve datasets of any type, as those of
     /// HDF5 do; where `dtype` is the element type it says that already.
     pub integers: bool,
-    /// What becomes of values that look like missing ones.
-    pub search: Search,
+    /// Whether to search the array for undeclared fill values, such as -9999 among values from 0 to 1
+    /// (docs/reference/format.md §5.1), in one pass before it is encoded. Where nothing is said direct calls do not;
+    /// the HDF5 filter, Zarr, the command and Python's host arrays do.
+    pub find_fill: Option<bool>,
+    /// Every bit is kept, whatever the bound, which headers still name: of an array of two values at most.
+    pub exact: bool,
 }
 
 impl Params {
@@ -274,13 +263,9 @@ impl Params {
             device: Device::Auto,
             threads: 0,
             integers: false,
-            search: Search::Wanted,
+            find_fill: None,
+            exact: false,
         }
-    }
-
-    /// Whether there are known to be two values at most, so that they are kept exactly under any bound.
-    pub fn has_few_values(&self) -> bool {
-        self.search == Search::Done { few: true }
     }
 
     /// The first missing value that is named as a number.

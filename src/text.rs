@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::host::environment;
 use crate::host::memory::reserve;
-use crate::params::{Bound, Mode, Params, Profile, Search};
+use crate::params::{Bound, Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
 pub fn parse(text: &str) -> Result<Params> {
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<Params> {
             "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
             "integers" if value.is_none() => params.integers = true,
-            "no-fill" if value.is_none() => params.search = Search::Off,
+            "no-fill" if value.is_none() => params.find_fill = Some(false),
             _ => {
                 return fail!(
                     InvalidArgument,
@@ -99,7 +99,7 @@ pub fn format(params: &Params) -> String {
             MissingValue::Bits(bits) => format!(",fill={bits:#x}"),
         };
     }
-    if params.search == Search::Off {
+    if params.find_fill == Some(false) {
         text += ",no-fill";
     }
     if let Some(codec) = codec::REGISTRY.iter().find(|c| c.id() == params.codec) {

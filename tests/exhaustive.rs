@@ -11,7 +11,7 @@
 
 mod vectors;
 
-use sleek::{Bound, DType, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Mode, Params, Profile};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -27,7 +27,7 @@ fn rows() -> Vec<Params> {
     let two = exact::power;
     let below = |x: f64| f64::from_bits(x.to_bits() - 1);
     // Zeros that fill up chunks are no missing values.
-    let plain = Params { threads: 1, search: Search::Off, ..Params::new(DType::F32) };
+    let plain = Params { threads: 1, find_fill: None, ..Params::new(DType::F32) };
     let row = |bound, profile| Params { profile, ..plain.clone().with_bound(bound) };
     let (adaptive, fast, small) = (Profile::Adaptive, Profile::Fast, Profile::Small);
     vec![

@@ -136,8 +136,8 @@ fn sleek() {
 }
 
 #[test]
-fn marks() {
-    replay("marks");
+fn sentinel() {
+    replay("sentinel");
 }
 
 #[test]

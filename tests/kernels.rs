@@ -17,7 +17,7 @@ use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::container::{EntryForm, Kind as ChunkKind, MAX_RANK};
 use sleek::primitives::quantize::mantissa_and_bias;
-use sleek::primitives::{marks, rans};
+use sleek::primitives::rans;
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
 
@@ -248,14 +248,7 @@ fn headers_are_fresh() {
     let common = [
         ("LIST_WORDS", LIST_WORDS as u64),
         ("PIECE_BYTES", PIECE_BYTES),
-        ("SEARCH_BEFORE", SEARCH_BEFORE.into()),
-        ("SEARCH_WHILE", SEARCH_WHILE.into()),
         ("EXTENSION_WORDS", EXTENSION_WORDS as u64),
-        ("SEEN", SEEN as u64),
-        ("USUAL", USUAL as u64),
-        ("MOST_KNOWN", marks::MOST_KNOWN as u64),
-        ("SEEN_ROUNDS", marks::ROUNDS.into()),
-        ("MARKS_GAP", marks::GAP as u64),
         ("UNIT", wide.unit() as u64),
         ("WIDE_ENTRY_BYTES", wide.entry_bytes() as u64),
         ("WIDE_KIND_SHIFT", wide.kind_shift().into()),

@@ -62,10 +62,10 @@ def zarrs():
     return re.findall(r'name = "zarrs"\nversion = "(.*)"', lock) if there.is_dir() else []
 
 
-SCENARIOS, BOUNDS, MARKS = "tests/hdf5/scenarios.py", "tests/hdf5/bounds.py", "tests/hdf5/marks.py"
+SCENARIOS, BOUNDS, SENTINEL = "tests/hdf5/scenarios.py", "tests/hdf5/bounds.py", "tests/hdf5/sentinel.py"
 TOOLS, OF_FILES = "tests/hdf5/tools.rs", "cli/tests/hdf5/tools.rs"
 H5PY, NETCDF, PATH, ZARR = (f"python/tests/test_{name}.py" for name in ("hdf5", "netcdf", "path", "zarr"))
-MASKS = f"{MARKS}::masks_in_thirty_ways"
+MASKS = f"{SENTINEL}::masks_in_thirty_ways"
 TREES = f"{OF_FILES}::trees_of_anndata_and_silx_and_cubes_of_iris"
 ROWS = {  # the version, then the tests that show it
     "HDF5, C and Fortran": (

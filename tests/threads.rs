@@ -115,7 +115,7 @@ fn what_is_around_a_chunk_changes_no_byte_of_it() {
     // of codec predict are longer.
     let bounded =
         cases().into_iter().filter(|params| params.bound.mode() != Mode::Noa && params.profile != Profile::Small);
-    let bounded = bounded.map(|params| Params { search: sleek::Search::Off, ..params });
+    let bounded = bounded.map(|params| Params { find_fill: None, ..params });
     for params in lossless.iter().cloned().chain(fast).chain(bounded) {
         for (seed, generator) in vectors::GENERATORS.iter().enumerate() {
             let count = 3 * 16384 / params.dtype.size() + 77;

@@ -1,8 +1,8 @@
 //! Missing values that nobody declared, in a whole file. The library finds them in each part that it compresses, by the
 //! rule of docs/reference/format.md §5.1. Here all parts are looked at together, for one range or one request.
 
-use sleek::advise::marks;
-use sleek::range::{Ends, join, value_range};
+use sleek::range::{join, value_range};
+use sleek::sentinel::rule;
 use sleek::{Bound, DType, MissingValue, MissingValues, Params};
 
 use sleek::advise::elements;
@@ -39,7 +39,7 @@ impl Watch {
     pub fn behind(&self) -> Option<Watch> {
         let found = self.found();
         let known = [&self.known[..], &found].concat();
-        (!found.is_empty() && known.len() <= marks::MOST_KNOWN).then(|| Watch::new(self.dtype, self.big_endian, known))
+        (!found.is_empty() && known.len() <= rule::MOST_KNOWN).then(|| Watch::new(self.dtype, self.big_endian, known))
     }
 
     /// Looks at all elements in `bytes`.
@@ -113,20 +113,19 @@ impl Watch {
     /// The values at the ends that are missing ones.
     pub fn found(&self) -> Vec<f64> {
         let Some(ends) = self.ends.filter(|[low, high]| low.value < high.value) else { return Vec::new() };
-        if self.known.len() > marks::MOST_KNOWN {
+        if self.known.len() > rule::MOST_KNOWN {
             return Vec::new();
         }
         let Some(others) = self.others else { return Vec::new() };
-        let are = marks::are_marks(self.dtype, ends.map(|end| end.value), others, ends.map(|end| end.count > 1));
+        let are = rule::are_fills(self.dtype, ends.map(|end| end.value), others, ends.map(|end| end.count > 1));
         ends.iter().zip(are).filter(|(_, is)| *is).map(|(end, _)| end.value).collect()
     }
 
     /// Whether it is worth while to look at all elements, where only some were looked at.
     pub fn suspects(&self) -> bool {
-        let (Some([low, high]), others) = (self.ends, self.others) else { return false };
-        let (above_low, below_high) = others.unwrap_or((high.value, low.value));
-        let ends = Ends { low: low.value, high: high.value, above_low, below_high };
-        low.value < high.value && marks::suspects(self.dtype, &ends)
+        let Some(ends) = self.ends.map(|ends| ends.map(|end| end.value)) else { return false };
+        let is_cleared = |others| rule::are_cleared(self.dtype, ends, others);
+        ends[0] < ends[1] && !self.others.is_some_and(is_cleared)
     }
 }
 
@@ -159,17 +158,15 @@ pub fn text(dtype: DType, v: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sleek::advise::marks::Look;
-
     use super::*;
 
     fn found(values: &[f32], known: &[f64]) -> (Vec<f64>, Option<(f64, f64)>) {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut watch = Watch::new(DType::F32, false, known.to_vec());
         watch.see(&bytes);
-        let ends = value_range(DType::F32, false, known, &bytes);
-        let library =
-            ends.map(|ends| marks::search(DType::F32, known, ends, |f| Look::at(DType::F32, false, f, &bytes)));
+        let numbers: Vec<_> = known.iter().map(|number| MissingValue::Number(*number)).collect();
+        let params = Params { missing: MissingValues::of(&numbers).unwrap(), ..Params::new(DType::F32) };
+        let library = sleek::sentinel::search(&params, &bytes).unwrap();
         let mut all = watch.found();
         let mut range = watch.range();
         if let Some(mut behind) = watch.behind() {
@@ -177,9 +174,7 @@ mod tests {
             all.extend(behind.found());
             range = behind.range();
         }
-        if let Some(library) = library {
-            assert_eq!(all, library.values());
-        }
+        assert_eq!(all, library.values());
         (all, range)
     }
 

@@ -137,6 +137,8 @@ private:
             throw std::runtime_error(text);
         }
         check(sleek_params_parse(&params, request.c_str()));
+        // A program that writes through ADIOS2 declares no fill value; "no-fill" in the request leaves the search out.
+        if (params.find_fill == 0) params.find_fill = 1;
         const bool bounds = params.mode == SLEEK_ABS || params.mode == SLEEK_NOA || params.mode == SLEEK_REL;
         if (!is_float(element) && bounds) {    // every bit keeps any bound
             params.mode = SLEEK_LOSSLESS;

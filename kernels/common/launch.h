@@ -5,14 +5,7 @@
 
 #define LIST_WORDS 480u
 #define PIECE_BYTES 16384u
-#define SEARCH_BEFORE 1u
-#define SEARCH_WHILE 2u
 #define EXTENSION_WORDS 38u
-#define SEEN 14u
-#define USUAL 103u
-#define MOST_KNOWN 2u
-#define SEEN_ROUNDS 2u
-#define MARKS_GAP 64u
 #define UNIT 4u
 #define WIDE_ENTRY_BYTES 4u
 #define WIDE_KIND_SHIFT 30u
@@ -161,36 +154,16 @@ static_assert(OFFSET_OF(Plan, is_float) == 84, "Plan.is_float");
 static_assert(OFFSET_OF(Plan, rounded) == 88, "Plan.rounded");
 static_assert(OFFSET_OF(Plan, drop) == 92, "Plan.drop");
 
-// The missing values of an array.
-struct Known {
-    // Their bits.
-    u64 missing[MAX_MISSING];
-    // How many there are.
-    u32 values;
-    // How many of them were found.
-    u32 found;
-};
-static_assert(sizeof(Known) == 40, "Known");
-static_assert(OFFSET_OF(Known, missing) == 0, "Known.missing");
-static_assert(OFFSET_OF(Known, values) == 32, "Known.values");
-static_assert(OFFSET_OF(Known, found) == 36, "Known.found");
-
 // What a launch keeps of each array; all zero before the first kernel.
 struct Slot {
     // What its blocks share.
     Control control;
     // Compress.
     Plan plan;
-    // Compress, where missing values were found.
-    Known known;
-    // What the search for marks saw, see marks.cuh; all zero before.
-    u64 seen[SEEN];
 };
-static_assert(sizeof(Slot) == 312, "Slot");
+static_assert(sizeof(Slot) == 160, "Slot");
 static_assert(OFFSET_OF(Slot, control) == 0, "Slot.control");
 static_assert(OFFSET_OF(Slot, plan) == 64, "Slot.plan");
-static_assert(OFFSET_OF(Slot, known) == 160, "Slot.known");
-static_assert(OFFSET_OF(Slot, seen) == 200, "Slot.seen");
 
 // Which arrays a launch works on, and where it leaves what it knows of them.
 struct Batch {
@@ -230,8 +203,6 @@ struct CompressArgs {
     u64 missing[MAX_MISSING];
     // The header's extension.
     u64 extension[EXTENSION_WORDS];
-    // What people use as marks, by magnitude; the rest are NaN.
-    double usual[USUAL];
     // The element type's code.
     u32 dtype;
     // What the bound means.
@@ -250,32 +221,31 @@ struct CompressArgs {
     u32 drop;
     // Bytes of the extension.
     u32 extension_bytes;
-    // 0, or how missing values that nobody named are searched for.
-    u32 search;
-    // Which round of that it is; of two encoders the one for arrays where something was found.
-    u32 turn;
+    // Of the missing values those that nobody declared.
+    u32 found;
+    // Whether every bit is kept, whatever the bound.
+    u32 exact;
     // 0.
     u32 zero;
 };
-static_assert(sizeof(CompressArgs) == 1304, "CompressArgs");
+static_assert(sizeof(CompressArgs) == 480, "CompressArgs");
 static_assert(OFFSET_OF(CompressArgs, batch) == 0, "CompressArgs.batch");
 static_assert(OFFSET_OF(CompressArgs, bound) == 80, "CompressArgs.bound");
 static_assert(OFFSET_OF(CompressArgs, range) == 88, "CompressArgs.range");
 static_assert(OFFSET_OF(CompressArgs, missing) == 96, "CompressArgs.missing");
 static_assert(OFFSET_OF(CompressArgs, extension) == 128, "CompressArgs.extension");
-static_assert(OFFSET_OF(CompressArgs, usual) == 432, "CompressArgs.usual");
-static_assert(OFFSET_OF(CompressArgs, dtype) == 1256, "CompressArgs.dtype");
-static_assert(OFFSET_OF(CompressArgs, mode) == 1260, "CompressArgs.mode");
-static_assert(OFFSET_OF(CompressArgs, fast) == 1264, "CompressArgs.fast");
-static_assert(OFFSET_OF(CompressArgs, big_endian) == 1268, "CompressArgs.big_endian");
-static_assert(OFFSET_OF(CompressArgs, has_range) == 1272, "CompressArgs.has_range");
-static_assert(OFFSET_OF(CompressArgs, values) == 1276, "CompressArgs.values");
-static_assert(OFFSET_OF(CompressArgs, rounded) == 1280, "CompressArgs.rounded");
-static_assert(OFFSET_OF(CompressArgs, drop) == 1284, "CompressArgs.drop");
-static_assert(OFFSET_OF(CompressArgs, extension_bytes) == 1288, "CompressArgs.extension_bytes");
-static_assert(OFFSET_OF(CompressArgs, search) == 1292, "CompressArgs.search");
-static_assert(OFFSET_OF(CompressArgs, turn) == 1296, "CompressArgs.turn");
-static_assert(OFFSET_OF(CompressArgs, zero) == 1300, "CompressArgs.zero");
+static_assert(OFFSET_OF(CompressArgs, dtype) == 432, "CompressArgs.dtype");
+static_assert(OFFSET_OF(CompressArgs, mode) == 436, "CompressArgs.mode");
+static_assert(OFFSET_OF(CompressArgs, fast) == 440, "CompressArgs.fast");
+static_assert(OFFSET_OF(CompressArgs, big_endian) == 444, "CompressArgs.big_endian");
+static_assert(OFFSET_OF(CompressArgs, has_range) == 448, "CompressArgs.has_range");
+static_assert(OFFSET_OF(CompressArgs, values) == 452, "CompressArgs.values");
+static_assert(OFFSET_OF(CompressArgs, rounded) == 456, "CompressArgs.rounded");
+static_assert(OFFSET_OF(CompressArgs, drop) == 460, "CompressArgs.drop");
+static_assert(OFFSET_OF(CompressArgs, extension_bytes) == 464, "CompressArgs.extension_bytes");
+static_assert(OFFSET_OF(CompressArgs, found) == 468, "CompressArgs.found");
+static_assert(OFFSET_OF(CompressArgs, exact) == 472, "CompressArgs.exact");
+static_assert(OFFSET_OF(CompressArgs, zero) == 476, "CompressArgs.zero");
 
 // Of the kernel that decompresses.
 struct DecompressArgs {

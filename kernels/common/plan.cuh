@@ -2,7 +2,8 @@
 // What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header
 // around it.
 #pragma once
-#include "marks.cuh"
+#include "container.cuh"
+#include "element.cuh"
 
 // A block's share of an array, in launches whose blocks are divided evenly among the arrays.
 struct Share {
@@ -58,35 +59,36 @@ DEV void choose_step(Plan& plan, u32 dtype, bool fast) {
     plan.step_w = fast ? 4 : j > high ? 7 : 4 + (u32)(b >> 50 & 3);
 }
 
-// Dimensions that the header's extension lists.
-DEV u32 listed_dims(const CompressArgs& a) {
-    const u32 rank = (u32)(a.extension[0] >> 56);
-    return rank > 1 ? rank : 0;
+// Key of a float whose order is the order of the numbers; never 0.
+DEV u64 order_of(float v) {
+    const u32 b = bits_of(v);
+    return b >> 31 ? (u32)~b : b | 1u << 31;
+}
+DEV u64 order_of(double v) {
+    const u64 b = bits_of(v);
+    return b >> 63 ? ~b : b | 1ull << 63;
+}
+DEV double value_of_order(u64 key, bool is_double) {
+    if (is_double) return float_of(key >> 63 ? key & ~(1ull << 63) : ~key);
+    return (double)float_of((u32)key >> 31 ? (u32)key & ~(1u << 31) : ~(u32)key);
+}
+// Of an inverted key.
+DEV double value_of_inverted(u64 key, bool is_double) {
+    return value_of_order((is_double ? ~0ull : 0xffffffffull) - key, is_double);
 }
 
-// Bytes of the extension of a stream with these missing values.
-DEV u32 extension_bytes(const CompressArgs& a, u32 values, u32 found) {
-    if (!found) return a.extension_bytes;
-    return (EXTENSION_BYTES + 8 * (listed_dims(a) + values) + ALIGN - 1) / ALIGN * ALIGN;
+// The value range that the keys of range.cuh say; 0 where there is no number.
+DEV double range_of(const u64* range, bool is_double) {
+    if (range[0] == 0) return 0.0;
+    return sub_down(value_of_order(range[0], is_double), value_of_inverted(range[1], is_double));
 }
 
-// Writes it: what the host made, with what was found.
-DEV void write_extension(const CompressArgs& a, const Plan& plan, const Known& known, u64* w) {
-    const u32 bytes = (u32)plan.records_at - HEADER_BYTES;
-    if (bytes == 0) return;
-    const u32 dims = listed_dims(a), words = bytes / 8;
-    w[0] = bytes | a.extension[0] >> 32 << 32;
-    w[1] = known.values | known.found << 8;
-    for (u32 i = 2; i < words; i++)
-        w[i] = i < 2 + dims ? a.extension[i] : i < 2 + dims + known.values ? known.missing[i - 2 - dims] : 0;
-}
-
-DEV Plan resolve(const CompressArgs& a, u64 count, const Marks& marks, const Known& known) {
+DEV Plan resolve(const CompressArgs& a, u64 count, const u64* range) {
     Plan plan;
     Header head;
     head.count = count;
     head.dtype = a.dtype;
-    head.bytes = HEADER_BYTES + extension_bytes(a, known.values, known.found);
+    head.bytes = HEADER_BYTES + a.extension_bytes;
     head.layout();
     plan.count = count;
     plan.raw_bytes = head.raw_bytes;
@@ -102,13 +104,10 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Marks& marks, const Kno
     plan.range = 0.0;
     plan.abs_bound = a.mode == MODE_ABS ? a.bound : 0.0;
     if (a.mode == MODE_NOA) {
-        if (a.has_range)
-            plan.range = a.range;
-        else if (marks.any)
-            plan.range = sub_down(marks.high, marks.low);
+        plan.range = a.has_range ? a.range : range_of(range, a.dtype == DTYPE_F64);
         plan.abs_bound = mul_down(a.bound, plan.range);
     }
-    if (a.search && marks.few) {
+    if (a.exact) {
         plan.range = plan.abs_bound = 0.0;
         plan.rounded = plan.drop = 0;
     }
@@ -137,20 +136,7 @@ DEV void begin_compress(const CompressArgs& a) {
     const u64 ahead = ((u64)share.rank * blockDim.x + threadIdx.x) * LINE_BYTES;
     if (!a.batch.items && ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
     Slot& slot = a.batch.slots[share.item];
-    // Before an array is compressed for the first time it may be that nobody has looked at it.
-    const bool looked = a.search != SEARCH_WHILE || a.turn;
-    const Marks marks = looked ? marks_after(a, slot, SEEN_ROUNDS) : Marks::none(a);
-    const bool again = marks.found || (a.search == SEARCH_WHILE && marks.few);
-    if (a.search && again != (a.turn != 0)) {
-        // The other one of the two encoders has this array.
-        if (share.rank == 0 && threadIdx.x == 0) {
-            slot.plan.chunks = 0;
-            slot.control.ticket = slot.control.slots = 0;
-        }
-        return;
-    }
-    const Known known = missing_of(a, marks);
-    Plan plan = resolve(a, item.count, marks, known);
+    Plan plan = resolve(a, item.count, slot.control.range);
     const bool room = item.bytes >= plan.bodies_at;
     if (room) {
         uint4* head = (uint4*)item.dst;
@@ -161,15 +147,10 @@ DEV void begin_compress(const CompressArgs& a) {
     if (share.rank || threadIdx.x) return;
     if (!room) plan.chunks = 0;
     slot.plan = plan;
-    slot.known = known;
     slot.control.ticket = slot.control.slots = 0;
     slot.control.end = plan.bodies_at;
     slot.control.index_sum = slot.control.disagreement = 0;
     slot.control.closed = slot.control.status = 0;
-    if (!looked) {
-        slot.control.range[0] = slot.control.range[1] = 0;
-        for (u32 i = 0; i < SEEN; i++) slot.seen[i] = 0;
-    }
     if (room) {
         u64* w = (u64*)item.dst;
         const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) |
@@ -183,7 +164,7 @@ DEV void begin_compress(const CompressArgs& a) {
         w[5] = bits_of(plan.range);
         w[6] = bits_of(plan.abs_bound);
         w[7] = 0;
-        write_extension(a, plan, known, w + 8);
+        for (u32 i = 0; i < a.extension_bytes / 8; i++) w[8 + i] = a.extension[i];
     }
     if (plan.chunks == 0)
         seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);

@@ -26,13 +26,6 @@ template <class T, u32 MISSING> struct Extremes {
                                       : (Float)float_of(0x7fffffffu);
     }
 
-    // Beside these numbers.
-    DEV explicit Extremes(const double (&numbers)[MISSING ? MISSING : 1])
-        : low((Float)float_of(0x7f800000u)), high(-low) {
-#pragma unroll
-        for (u32 k = 0; k < MISSING; k++) missing[k] = (Float)numbers[k];
-    }
-
     // No comparison below is true of a NaN, and infinities become such.
     DEV void take(Float x) {
         x = fused(x, (Float)0, x);
@@ -53,7 +46,6 @@ template <class T, u32 MISSING> struct Extremes {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) take(Quantizer<T>::number_of_element(v[i]));
     }
-    DEV void take_one(uint4 q, bool big_endian) { take(q, big_endian); }
 };
 
 // An element wherever it lies, as often as it fits into 16 bytes.
@@ -65,39 +57,9 @@ template <class T> DEV uint4 repeated(const u8* p) {
     return join(v);
 }
 
-// The same with how often the ends are there, which are the last two of the numbers.
-template <class T> struct Look {
-    typedef typename T::Float Float;
-    Extremes<T, MAX_MISSING> extremes;
-    Float ends[2];
-    u64 counts[2];
-
-    DEV explicit Look(const double (&numbers)[MAX_MISSING]) : extremes(numbers), counts{0, 0} {
-        for (u32 k = 0; k < 2; k++) ends[k] = (Float)numbers[MAX_MISSING - 2 + k];
-    }
-    DEV void take(uint4 q, bool big_endian) {
-        if (big_endian) q = swap_bytes<T>(q);
-        typename T::Word v[T::VALUES];
-        split(q, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) take(Quantizer<T>::number_of_element(v[i]));
-    }
-    DEV void take(Float x) {
-#pragma unroll
-        for (u32 k = 0; k < 2; k++) counts[k] += x == ends[k];
-        extremes.take(x);
-    }
-    // An element that takes all of a vector: once.
-    DEV void take_one(uint4 q, bool big_endian) {
-        if (big_endian) q = swap_bytes<T>(q);
-        typename T::Word v[T::VALUES];
-        split(q, v);
-        take(Quantizer<T>::number_of_element(v[0]));
-    }
-};
-
 // Looks at a block's share of an array.
-template <class T, class Seen> DEV void look_at(Seen& extremes, const Item& item, const Share& share, bool big_endian) {
+template <class T, u32 MISSING>
+DEV void look_at(Extremes<T, MISSING>& extremes, const Item& item, const Share& share, bool big_endian) {
     enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
     const u32 off =
         0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
@@ -119,44 +81,37 @@ template <class T, class Seen> DEV void look_at(Seen& extremes, const Item& item
 #pragma unroll 1
     for (u64 i = first; i < rest; i += all) {
         const u64 element = i < before ? i : i + vectors * T::VALUES;
-        extremes.take_one(repeated<T>(item.src + element * SIZE), big_endian);
+        extremes.take(repeated<T>(item.src + element * SIZE), big_endian);
     }
 }
 
 DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
-// The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one;
-// and to `near` the next ones, unless that is null. −0 counts as 0.
-template <class Float> DEV void keep_range(Float low, Float high, u64* range, u64* near) {
-    SHARED Two most[RANGE_THREADS / 32], least[RANGE_THREADS / 32];
+// The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one.
+// −0 counts as 0.
+template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
+    SHARED u64 most[RANGE_THREADS / 32], least[RANGE_THREADS / 32];
     const u64 inverted = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
     const bool any = low <= high;
-    const u64 top = any ? order_of(high + (Float)0) : 0, bottom = any ? inverted - order_of(low + (Float)0) : 0;
-    const u64 top_most = warp_max(top), bottom_most = warp_max(bottom);
-    const u64 top_next = near ? warp_max(top == top_most ? 0 : top) : 0,
-              bottom_next = near ? warp_max(bottom == bottom_most ? 0 : bottom) : 0;
+    const u64 top = warp_max(any ? order_of(high + (Float)0) : 0),
+              bottom = warp_max(any ? inverted - order_of(low + (Float)0) : 0);
     if (threadIdx.x % 32 == 0) {
-        most[threadIdx.x / 32] = {top_most, top_next};
-        least[threadIdx.x / 32] = {bottom_most, bottom_next};
+        most[threadIdx.x / 32] = top;
+        least[threadIdx.x / 32] = bottom;
     }
     __syncthreads();
     if (threadIdx.x >= 2) return;
-    const Two* keys = threadIdx.x == 0 ? most : least;
-    Two both = keys[0];
-    for (int i = 1; i < RANGE_THREADS / 32; i++) {
-        both.take(keys[i].top);
-        both.take(keys[i].next);
-    }
-    if (!both.top) return;
-    both.keep(range + threadIdx.x, near ? near + threadIdx.x : nullptr);
+    const u64* keys = threadIdx.x == 0 ? most : least;
+    u64 largest = keys[0];
+    for (int i = 1; i < RANGE_THREADS / 32; i++) largest = keys[i] > largest ? keys[i] : largest;
+    if (largest) atomicMax(range + threadIdx.x, largest);
 }
 
 template <class T, u32 MISSING> DEV void measure_without(const CompressArgs& a) {
     const Share share(a.batch);
-    Slot& slot = a.batch.slots[share.item];
     Extremes<T, MISSING> extremes(a);
     look_at<T>(extremes, item_of(a.batch, share.item), share, a.big_endian);
-    keep_range(extremes.low, extremes.high, slot.control.range, a.search ? slot.seen + SEEN_NEAR : nullptr);
+    keep_range(extremes.low, extremes.high, a.batch.slots[share.item].control.range);
 }
 template <class T> DEV void measure_range(const CompressArgs& a) {
     if (a.values == 0)
@@ -165,25 +120,4 @@ template <class T> DEV void measure_range(const CompressArgs& a) {
         measure_without<T, 1>(a);
     else
         measure_without<T, MAX_MISSING>(a);
-}
-
-// A round of the search for marks, number `turn`, where one is wanted.
-template <class T> DEV void look_for_marks(const CompressArgs& a) {
-    const Share share(a.batch);
-    Slot& slot = a.batch.slots[share.item];
-    // Nothing is found where nobody has measured the range, or had to look in the round before.
-    if (a.turn ? !slot.seen[SEEN_LOOK + SEEN_COUNTS] : !slot.control.range[0]) return;
-    const Marks marks = marks_after(a, slot, a.turn);
-    if (!marks.open) return;
-    const double nothing = (double)float_of(0x7fffffffu);
-    const double numbers[MAX_MISSING] = {marks.values > 0 ? marks.known[0] : nothing,
-                                         marks.values > 1 ? marks.known[1] : nothing, marks.low, marks.high};
-    Look<T> look(numbers);
-    look_at<T>(look, item_of(a.batch, share.item), share, a.big_endian);
-    u64* seen = slot.seen + SEEN_LOOK + a.turn * SEEN_LOOKED;
-    keep_range(look.extremes.low, look.extremes.high, seen + SEEN_OTHERS, nullptr);
-    for (u32 k = 0; k < 2; k++) {
-        const u64 count = warp_sum(look.counts[k]);
-        if (threadIdx.x % 32 == 0 && count) add_relaxed(seen + SEEN_COUNTS + k, count);
-    }
 }

@@ -21,11 +21,11 @@
 namespace predict {
 
 // How arrays are cut, and what follows for a stream; by one thread.
-DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count, const Known& known) {
+DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count) {
     const CompressArgs& c = a.common;
     head.dtype = c.dtype;
     head.big_endian = c.big_endian;
-    head.values = known.values;
+    head.values = c.values;
     Grid& g = head.grid;
     g.rank = a.rank;
     for (u32 k = 0; k < g.rank; k++) {
@@ -37,7 +37,7 @@ DEV void lay_out(Header& head, const PredictCompressArgs& a, u64 count, const Kn
         g.side[0] = (u8)(count < 2 ? 0 : min_of(top_bit(min_of(count, 1ull << 20) - 1) + 1, (u32)TILE_LOG2));
     }
     g.make();
-    for (u32 k = 0; k < head.values; k++) head.missing[k] = known.missing[k];
+    for (u32 k = 0; k < head.values; k++) head.missing[k] = c.missing[k];
     const u32 extension = EXTENSION_BYTES + 8 * ((g.rank > 1 ? g.rank : 0) + head.values) + g.rank;
     head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
     head.layout();
@@ -69,7 +69,7 @@ DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 statu
     w[7] = mix(sum + KEY64 * head.bodies_at);
 }
 
-DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan, u32 found, u64 count, u8* dst) {
+DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan, u64 count, u8* dst) {
     const Grid& g = head.grid;
     u64* w = (u64*)dst;
     for (u32 i = 0; i < head.bytes / 8; i++) w[i] = 0;
@@ -83,7 +83,7 @@ DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan,
     w[6] = bits_of(plan.abs_bound);
     w += HEADER_BYTES / 8;
     w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
-    w[1] = head.values | found << 8;
+    w[1] = head.values | a.found << 8;
     w += 2;
     for (u32 k = 0; g.rank > 1 && k < g.rank; k++) *w++ = g.len[k];
     for (u32 k = 0; k < head.values; k++) *w++ = head.missing[k];
@@ -93,16 +93,11 @@ DEV void write_head(const CompressArgs& a, const Header& head, const Plan& plan,
 // Before the tiles: what follows from the bound, an empty index, the header but for its length and checksum.
 DEV void begin_compress(const PredictCompressArgs& args) {
     SHARED Header head;
-    SHARED Known known;
     const CompressArgs& a = args.common;
     const Share share(a.batch);
     const Item item = item_of(a.batch, share.item);
     Slot& slot = a.batch.slots[share.item];
-    const Marks marks = marks_after(a, slot, SEEN_ROUNDS);
-    if (threadIdx.x == 0) {
-        known = missing_of(a, marks);
-        lay_out(head, args, item.count, known);
-    }
+    if (threadIdx.x == 0) lay_out(head, args, item.count);
     __syncthreads();
     const bool room = item.bytes >= head.bodies_at;
     if (room)
@@ -110,16 +105,15 @@ DEV void begin_compress(const PredictCompressArgs& args) {
              at += (u64)share.of * blockDim.x)
             ((uint4*)item.dst)[at] = make_uint4(0, 0, 0, 0);
     if (share.rank || threadIdx.x) return;
-    const Plan plan = resolve(a, item.count, marks, known);
+    const Plan plan = resolve(a, item.count, slot.control.range);
     slot.plan = plan;
-    slot.known = known;
     Control& control = slot.control;
     control.ticket = control.slots = 0;
     control.end = head.bodies_at;
     control.index_sum = control.disagreement = 0;
     control.closed = 0;
     control.status = room ? 0 : STATUS_BUFFER_TOO_SMALL;
-    if (room) write_head(a, head, plan, known.found, item.count, item.dst);
+    if (room) write_head(a, head, plan, item.count, item.dst);
     if (!room || head.grid.chunks == 0)
         close_stream(item.dst, head, head.bodies_at, 0, control.status, false, a.batch.outcomes + share.item);
 }
@@ -164,7 +158,7 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
     d.item = item_of(a.batch, i);
     d.control = &slot.control;
     d.outcome = a.batch.outcomes + i;
-    lay_out(d.head, args, d.item.count, slot.known);
+    lay_out(d.head, args, d.item.count);
     d.head.step_w = plan.step_w;
     d.head.step_j = plan.step_j;
     d.head.multiplier = multiplier_of(plan, a.dtype);

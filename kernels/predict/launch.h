@@ -36,13 +36,13 @@ struct PredictCompressArgs {
     // 0.
     u32 zero;
 };
-static_assert(sizeof(PredictCompressArgs) == 1608, "PredictCompressArgs");
+static_assert(sizeof(PredictCompressArgs) == 784, "PredictCompressArgs");
 static_assert(OFFSET_OF(PredictCompressArgs, common) == 0, "PredictCompressArgs.common");
-static_assert(OFFSET_OF(PredictCompressArgs, lens) == 1304, "PredictCompressArgs.lens");
-static_assert(OFFSET_OF(PredictCompressArgs, sides_log2) == 1560, "PredictCompressArgs.sides_log2");
-static_assert(OFFSET_OF(PredictCompressArgs, scratch) == 1592, "PredictCompressArgs.scratch");
-static_assert(OFFSET_OF(PredictCompressArgs, rank) == 1600, "PredictCompressArgs.rank");
-static_assert(OFFSET_OF(PredictCompressArgs, zero) == 1604, "PredictCompressArgs.zero");
+static_assert(OFFSET_OF(PredictCompressArgs, lens) == 480, "PredictCompressArgs.lens");
+static_assert(OFFSET_OF(PredictCompressArgs, sides_log2) == 736, "PredictCompressArgs.sides_log2");
+static_assert(OFFSET_OF(PredictCompressArgs, scratch) == 768, "PredictCompressArgs.scratch");
+static_assert(OFFSET_OF(PredictCompressArgs, rank) == 776, "PredictCompressArgs.rank");
+static_assert(OFFSET_OF(PredictCompressArgs, zero) == 780, "PredictCompressArgs.zero");
 
 // Of the kernel that decompresses.
 struct PredictDecompressArgs {

@@ -23,8 +23,7 @@ GRID_KERNEL(predict_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
     GRID_KERNEL(predict_begin_compress_##name, PredictCompressArgs, BEGIN_TILES_THREADS) { predict::begin_compress(a); }
 #define ENCODER(name, type)                                                                                  \
     LOSSLESS_ENCODER(name, type)                                                                             \
-    GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); } \
-    GRID_KERNEL(predict_look_##name, PredictCompressArgs, RANGE_THREADS) { look_for_marks<type>(a.common); }
+    GRID_KERNEL(predict_range_##name, PredictCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
 #else
 #define LOSSLESS_ENCODER(name, type)
 #define ENCODER(name, type)

@@ -7,7 +7,6 @@
 #include "../common/checksum.cuh"
 #include "../common/lookback.cuh"
 #include "../common/plan.cuh"
-#include "watch.cuh"
 
 #define COMPRESS_THREADS 128
 #define COMPRESS_WARPS (COMPRESS_THREADS / 32)
@@ -95,7 +94,6 @@ struct BlockState {
     u32 beside;                  // whether numbers next to missing values take elements' places in one of them
     u32 more;                    // whether there was a work slot
     u32 narrow16;                // whether words of 16 bits are worth a try for the next one
-    Watch watch;
 
     // The block's next chunk, by what the counter says.
     DEV void take(u64 ticket, u32 i) {
@@ -125,17 +123,13 @@ struct Compressor {
 
     DEV Compressor(const CompressArgs& a, BlockState& state)
         : a(a), state(state), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
-        if (threadIdx.x == 0) {
-            state.index_sum = state.done = state.beside = state.more = 0;
-            state.watch.clear();
-        }
+        if (threadIdx.x == 0) state.index_sum = state.done = state.beside = state.more = 0;
     }
 
-    // Takes a work slot at an array, and the first chunk there; false if none is left. WATCHES: whether arrays may be
-    // watched. For the whole block.
-    template <bool WATCHES> DEV bool enter() {
+    // Takes a work slot at an array, and the first chunk there; false if none is left. For the whole block.
+    DEV bool enter() {
         __syncthreads();
-        leave<WATCHES>();
+        leave();
         __syncthreads();    // everyone is done with the array before
         if (warp == 0) {
             // Of one array alone a block asks for a chunk at once, and has had it where there was `more` before.
@@ -167,17 +161,13 @@ struct Compressor {
     }
 
     // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.
-    template <bool WATCHES> DEV void leave() {
+    DEV void leave() {
         if (threadIdx.x == COMPRESS_THREADS - 1) {
             state.last = false;
             if (state.done) {
                 Control& control = state.job.slot->control;
                 add_relaxed(&control.index_sum, state.index_sum);
                 if (state.beside) add_relaxed(&control.disagreement, (u64)1);
-                if (WATCHES && a.search == SEARCH_WHILE) {
-                    state.watch.tell(state.job.slot->seen + SEEN_WHILE);
-                    state.watch.clear();
-                }
                 state.last = count_in(&control.closed, state.done) + state.done == (u32)state.job.plan.chunks;
                 state.index_sum = state.done = state.beside = 0;
             }

@@ -51,8 +51,8 @@ template <class T, u32 MISSING> struct FastShared {
 static_assert(6 * (sizeof(FastShared<F64, 0>) + 1024) <= 228 * 1024,
               "six blocks on a multiprocessor of compute capability 9.0");
 
-// MISSING: of how many missing values it knows. WATCHES: whether it watches the array for some.
-template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
+// MISSING: of how many missing values it knows.
+template <class T, u32 MISSING> struct FastEncoder {
     typedef typename T::Word Word;
     typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     enum {
@@ -71,7 +71,7 @@ template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
         : block(a, shared.state), state(shared.state), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
-        while (block.template enter<WATCHES>()) {
+        while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
@@ -116,7 +116,6 @@ template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
             finder().tell(q);
             if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
         }
-        if constexpr (QUANTIZED && WATCHES) state.watch.template see<T>(q);
         if (QUANTIZED && warp == 0) {
             const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
             if (lane == 0) shared.sample = sample;
@@ -218,7 +217,7 @@ template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
         DEV uint4& at(u32 k, u32 lane) const { return words[32 * k + lane]; }
     };
     DEV auto& gaps() const { return shared.missing.gaps[0]; }
-    DEV Finder finder() const { return {block.a, block.state.job.slot->known, shared.missing, gaps(), lane, warp}; }
+    DEV Finder finder() const { return {block.a, shared.missing, gaps(), lane, warp}; }
     DEV bool has_gaps() const { return uniform(gaps().some[warp]); }
     static DEV auto vectors_of(const Source& source) {
         return [=](u32 at) { return source.load<T>(at, true); };
@@ -524,8 +523,8 @@ template <class T, u32 MISSING, bool WATCHES> struct FastEncoder {
     }
 };
 
-template <class T, u32 MISSING = 0, bool WATCHES = false> DEV void compress_fast(const CompressArgs& a) {
+template <class T, u32 MISSING = 0> DEV void compress_fast(const CompressArgs& a) {
     SHARED FastShared<T, MISSING> shared;
-    FastEncoder<T, MISSING, WATCHES> encoder(a, shared);
+    FastEncoder<T, MISSING> encoder(a, shared);
     encoder.run();
 }

@@ -338,7 +338,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     DEV auto& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
     DEV Finder finder(u32 part = CHOOSE) const {
-        return {block.a, block.state.job.slot->known, shared.missing, gaps(part), lane, warp};
+        return {block.a, shared.missing, gaps(part), lane, warp};
     }
     DEV bool has_gaps() const { return uniform(gaps(CHOOSE).some[warp]); }
 
@@ -791,8 +791,6 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if constexpr (MISSING > 0) take_gaps(q, source, way == NARROWEST);
-        if constexpr (USE == BINS && MISSING == 0)
-            if (uniform(block.a.search == SEARCH_WHILE && way == NARROWEST)) state.watch.template see<T>(q);
         if (T::EXPONENT > 0 && USE != INTEGERS && uniform(quantized() && shared.attempt == BY_PLAN)) {
             const u32 sample = sample_of<T>(q[0], plan.step_j, lane);
             if (lane == 0) tell_sample(shared.samples, warp, sample);
@@ -953,7 +951,7 @@ template <class T, bool ADAPTIVE, u32 MISSING = 0> DEV void compress_arrays(cons
     GeneralEncoder<T, ADAPTIVE ? INTEGERS : ANYTHING, ADAPTIVE, MISSING> integers(block, shared);
     for (u32 done = true;;) {
         if (uniform(done)) {
-            if (!block.enter<ADAPTIVE>()) return;
+            if (!block.enter()) return;
             encoder.begin();
         }
         if constexpr (!ADAPTIVE)

@@ -101,14 +101,12 @@ template <class T, u32 MOST> struct Finder {
         IS_THERE = 0x40    // in what a warp says: that it has an element that is no missing value
     };
     const CompressArgs& a;
-    const Known& known;    // of the array, which counts in the second turn
     Missing<T, MOST>& kept;
     Gaps<T, MOST>& gaps;
     u32 lane, warp;
 
-    // Encoders of few missing values take arrays of the first turn alone: all that they have were named.
-    DEV u32 values() const { return MOST == MAX_MISSING && a.turn ? known.values : a.values; }
-    DEV Word value(u32 k) const { return (Word)(MOST == MAX_MISSING && a.turn ? known.missing[k] : a.missing[k]); }
+    DEV u32 values() const { return a.values; }
+    DEV Word value(u32 k) const { return (Word)a.missing[k]; }
     // A bit for each of a lane's words that is `value`.
     static DEV u32 hits(const Word (&v)[T::VALUES], Word value) {
         u32 bits = 0;

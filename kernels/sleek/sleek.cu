@@ -18,16 +18,12 @@
 #define FLOAT_KERNELS(name, type)                                                                     \
     KERNELS(name, type)                                                                               \
     KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \
-    GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range_in_doubt<type>(a); } \
-    GRID_KERNEL(sleek_look_##name, CompressArgs, RANGE_THREADS) { look_for_marks<type>(a); }
-#define WATCHING_KERNEL(name, type) \
-    KERNEL(sleek_watch_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type, 0, true>(a); }
+    GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range<type>(a); }
 GRID_KERNEL(sleek_begin_compress, CompressArgs, BEGIN_THREADS) { begin_compress(a); }
 GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #else
 #define KERNELS(name, type)
 #define FLOAT_KERNELS(name, type)
-#define WATCHING_KERNEL(name, type)
 #endif
 #if !defined(PART) || PART == 1
 #define GENERAL_KERNEL(name, type) \
@@ -68,7 +64,6 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 
 #if !defined(ELEMENT) || ELEMENT == 1
 FLOAT_KERNELS(f32, F32)
-WATCHING_KERNEL(f32, F32)
 GENERAL_KERNEL(f32, F32)
 ADAPTIVE_KERNEL(f32, F32)
 MISSING_KERNEL(f32, F32)
@@ -77,7 +72,6 @@ MISSING_FAST_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 FLOAT_KERNELS(f64, F64)
-WATCHING_KERNEL(f64, F64)
 GENERAL_KERNEL(f64, F64)
 ADAPTIVE_KERNEL(f64, F64)
 MISSING_KERNEL(f64, F64)

@@ -1,5 +1,5 @@
-//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array, the missing values
-//! that nobody named.
+//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array, its undeclared
+//! fill values.
 
 mod choose;
 pub mod elements;
@@ -10,7 +10,6 @@ mod sample;
 mod search;
 mod target;
 
-pub use crate::primitives::marks;
 pub use choose::{Aim, SAMPLE_BYTES};
 pub use measured::{Measured, restored};
 pub use quest::{Answer, Failed, Quest, Unmet};
@@ -20,8 +19,9 @@ use crate::bound::sub_down;
 use crate::codec;
 use crate::container::Dims;
 use crate::error::{Result, fail};
-use crate::params::{Bound, Params, Search};
+use crate::params::{Bound, Params};
 use crate::runtime::cpu;
+use crate::sentinel;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
@@ -38,7 +38,7 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     let bounded = params.clone().with_bound(Bound::Abs(1.0));
     bounded.check()?;
     let dims = bounded.dims.of_count(elements_of(params, src)?)?;
-    let (found, _) = codec::searched(bounded, src)?;
+    let found = sentinel::declared(bounded, src)?;
     // Of an array that was searched: pieces are not searched again, and what was found does not count as named.
     let with = Params { dims, bound: params.bound, ..found };
     let fills = with.missing.numbers(with.dtype)?;
@@ -57,9 +57,13 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
     };
     let whole = [sample::SamplePiece { dims, bytes: src }];
     match quest.solve(|params| measure(params, &sample), |params| measure(params, &whole)) {
-        Ok(Answer { params: found, .. }) => {
-            Ok(Params { dims: params.dims, missing: params.missing, search: params.search, ..found })
-        }
+        Ok(Answer { params: found, .. }) => Ok(Params {
+            dims: params.dims,
+            missing: params.missing,
+            find_fill: params.find_fill,
+            exact: params.exact,
+            ..found
+        }),
         Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),
         Err(Failed::Other(error)) => Err(error),
     }
@@ -101,13 +105,12 @@ pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
     Ok(Params { profile: best.profile, codec: best.codec, ..params.clone() })
 }
 
-/// The missing values of the array `src` that nobody named (docs/reference/format.md §5.1): values that mark what is no
-/// data, such as -9999.
+/// The undeclared fill values of the array `src` (docs/reference/format.md §5.1), such as -9999.
 pub fn undeclared(params: &Params, src: &[u8]) -> Result<Vec<f64>> {
     elements_of(params, src)?;
-    let bounded = Params { search: Search::Wanted, ..params.clone().with_bound(Bound::Abs(1.0)) };
+    let bounded = Params { find_fill: Some(true), ..params.clone().with_bound(Bound::Abs(1.0)) };
     bounded.check()?;
-    let (found, _) = codec::searched(bounded, src)?;
+    let found = sentinel::declared(bounded, src)?;
     let named = params.missing.numbers(params.dtype)?;
     let mut all = found.missing.numbers(params.dtype)?;
     all.retain(|value| !named.contains(value));

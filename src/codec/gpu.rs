@@ -15,12 +15,13 @@ use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
 use crate::container::{Header, Layout, Region};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, WORKSPACE_BYTES};
-use crate::host::memory::filled;
+use crate::host::memory::{Heap, filled};
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{DeviceScratch, Session};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
+use crate::sentinel;
 
 /// Who does what a call in GPU memory asks for.
 enum Worker {
@@ -108,6 +109,38 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
     named_side(params)?.prepare(&Session::enter(ordinal, stream)?, params)
 }
 
+/// The request with the undeclared fill values of an array, if the call is to search: the host looks at a copy.
+///
+/// # Safety
+/// Those of [`compress`].
+unsafe fn declared(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<Heap<Params>> {
+    if !sentinel::is_wanted(params)? {
+        return Heap::new(params.clone());
+    }
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function.
+    let array = unsafe { host_copy(&session, src, count.saturating_mul(params.dtype.size()))? };
+    Heap::new(sentinel::declared(params.clone(), &array)?)
+}
+
+/// Refuses a call that cannot wait for the host to look at the array.
+pub fn refuse_search(params: &Params) -> Result<()> {
+    match sentinel::is_wanted(params)? {
+        true => fail!(
+            InvalidArgument,
+            "find_fill in an asynchronous call or a batch; the host would have to look at the array: a synchronous \
+            call of one array does"
+        ),
+        false => Ok(()),
+    }
+}
+
 /// Compresses on the GPU, wherever the two buffers are; returns the bytes of the stream.
 ///
 /// # Safety
@@ -122,6 +155,8 @@ pub unsafe fn compress(
     ordinal: i32,
     stream: *mut c_void,
 ) -> Result<usize> {
+    // SAFETY: the contract of this function.
+    let params = &*unsafe { declared(params, src, count, ordinal, stream) }?;
     let layout = super::layout(params, count as u64)?;
     let enough = super::compress_bound(params, count)?;
     if capacity < layout.bodies_at() {
@@ -334,6 +369,7 @@ pub unsafe fn compress_async(
     workspace: *mut u8,
     stream: *mut c_void,
 ) -> Result<()> {
+    refuse_search(params)?;
     let layout = super::layout(params, count as u64)?;
     let gpu = compressor(params, &layout)?.kernels()?;
     let ordinal = common_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;

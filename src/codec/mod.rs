@@ -8,7 +8,6 @@ pub mod gpu;
 pub mod predict;
 mod promise;
 pub mod rewritten;
-mod search;
 pub mod sleek;
 mod traits;
 pub mod zfp;
@@ -21,7 +20,7 @@ use crate::error::{Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory::{Heap, filled};
 use crate::params::{Params, Profile};
-use crate::runtime::cpu;
+use crate::sentinel;
 
 /// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
 /// the build script has it.
@@ -162,7 +161,7 @@ fn layout_with(params: &Params, missing: Missing, count: u64) -> Result<Layout> 
 
 /// The same with as many missing values as may be found.
 fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
-    match search::is_wanted(chosen(params)?.finds_marks(params.bound.mode()), params)? {
+    match sentinel::is_wanted(params)? {
         true => layout_with(params, Missing::most(), count),
         false => layout(params, count),
     }
@@ -194,30 +193,25 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     exec::check_environment()?;
-    if search::is_wanted(chosen(params)?.finds_marks(params.bound.mode()), params)?
-        && src.len().is_multiple_of(params.dtype.size())
-    {
-        return search::compress(params, src, options, |params, encoding| encode(params, src, dst, encoding));
+    if sentinel::is_wanted(params)? {
+        return encode(&*declared(params, src)?, src, dst, options);
     }
-    encode(params, src, dst, options.into())
+    encode(params, src, dst, options)
 }
 
-/// The parameters with the missing values that nobody named and that are found in an array, if they are to be searched
-/// for, and the range of all other values, if it is known then.
-pub fn searched(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
-    match search::is_wanted(chosen(&params)?.finds_marks(params.bound.mode()), &params)? {
-        true => search::searched(&params, src),
-        false => Ok((params, None)),
-    }
+/// The request with what the search finds. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
+#[inline(never)]
+fn declared(params: &Params, src: &[u8]) -> Result<Heap<Params>> {
+    chosen(params)?;
+    Heap::new(sentinel::declared(params.clone(), src)?)
 }
 
-/// Compresses what was searched, or is not to be.
-fn encode(params: &Params, src: &[u8], dst: &mut [u8], encoding: cpu::Encoding) -> Result<usize> {
+fn encode(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     let layout = &*layout_on_heap(params, src)?;
     if dst.len() < layout.bodies_at() {
         return no_room(params, layout, dst.len());
     }
-    chosen(params)?.cpu().compress(params, layout, src, dst, encoding)
+    chosen(params)?.cpu().compress(params, layout, src, dst, options)
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use crate::params::{Bound, Params};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cpu;
 #[cfg(feature = "cuda")]
-use crate::runtime::cuda::launch::{Batch, CompressArgs, EXTENSION_WORDS, USUAL};
+use crate::runtime::cuda::launch::{Batch, CompressArgs, EXTENSION_WORDS};
 
 /// How far elements may be off: as bins of a quantizer, as mantissas of fewer bits, or not at all.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Promise {
     pub fn new(params: &Params, layout: &Layout, src: &[u8]) -> Promise {
         let measure = || cpu::range_without(params, &layout.shape.missing, src);
         let (abs, range) = match params.bound {
-            _ if params.has_few_values() => (0.0, 0.0),
+            _ if params.exact => (0.0, 0.0),
             Bound::Abs(abs) => (abs, 0.0),
             Bound::Noa { share, range } => bound::noa(share, range, measure),
             _ => (0.0, 0.0),
@@ -38,7 +38,7 @@ impl Promise {
         let step = Step::for_bound(params.dtype, abs, params.profile);
         let (mantissa, _) = mantissa_and_bias(params.dtype);
         let keep_bits = match params.bound {
-            Bound::Rel(share) if !params.has_few_values() => Some(bound::rel_mantissa_bits(share, mantissa)),
+            Bound::Rel(share) if !params.exact => Some(bound::rel_mantissa_bits(share, mantissa)),
             _ => None,
         };
         let keep_bits = keep_bits.filter(|keep| *keep < mantissa);
@@ -107,9 +107,8 @@ pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs
         rounded: (drop > 0).into(),
         drop,
         extension_bytes: 0,
-        usual: [0.0; USUAL],
-        search: 0,
-        turn: 0,
+        found: layout.shape.missing.found() as u32,
+        exact: params.exact.into(),
         zero: 0,
     }
 }

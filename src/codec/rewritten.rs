@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::host::fpu;
 use crate::params::{Bound, Params};
 use crate::runtime::cpu;
+use crate::sentinel;
 
 /// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given.
 ///
@@ -19,8 +20,8 @@ pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
 
 /// The same where what is equal to `element`, the bytes of one or of none, does not count either.
 fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
-    let Bound::Noa { share, range: None } = params.bound else { return Ok(params) };
-    let (params, range) = super::searched(params, src)?;
+    let Bound::Noa { share, range: None } = params.bound else { return sentinel::declared(params, src) };
+    let (params, range) = sentinel::declared_with_range(params, src)?;
     let mut outside = vec![0];
     if element.len() == params.dtype.size() {
         outside.push(element_bits(element, params.big_endian));

@@ -9,7 +9,6 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::params::{Mode, Params, Profile};
-use crate::runtime::cpu;
 
 /// What a codec can do.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +36,6 @@ pub trait Codec: Sync {
     /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
     /// for.
     fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
-    /// Whether missing values that nobody named are searched for in a mode.
-    fn finds_marks(&self, mode: Mode) -> bool {
-        mode.has_bound()
-    }
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;
     /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels
@@ -60,7 +55,7 @@ pub trait CpuCodec: Sync {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        encoding: cpu::Encoding,
+        options: ExecOptions,
     ) -> Result<usize>;
     /// Restores what is `wanted` of a stream whose header and index are verified.
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()>;

@@ -4,7 +4,6 @@ pub mod changes;
 pub mod equal;
 pub mod gaps;
 pub mod lorenzo;
-pub mod marks;
 pub mod quantize;
 pub mod range;
 pub mod rans;

@@ -56,8 +56,8 @@ fn portable_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -
     }
 }
 
-/// The scan of elements in the machine's byte order with no fill value or one, each a loop of its own, and that of all
-/// else.
+/// The range of elements other than `fills`. That with no fill value or one in the machine's byte order, which most
+/// arrays have, is a loop of its own.
 #[inline(always)]
 fn ordered<const N: usize, W: Word, F: Float>(
     bytes: &[u8],
@@ -67,73 +67,39 @@ fn ordered<const N: usize, W: Word, F: Float>(
     fills: &[f64],
     narrow: impl Fn(f64) -> F,
 ) -> Option<(f64, f64)> {
+    let high = -low;
     // Where there are fewer fill values a NaN stands for them: it does not count either.
-    let fill = |k: usize| fills.get(k).map_or(low + -low, |f| narrow(*f));
+    let fill = |k: usize| fills.get(k).map_or(low + high, |f| narrow(*f));
     let word = |b: &[u8; N]| if big_endian { W::load(b).swap() } else { W::load(b) };
-    match (big_endian, fills.len()) {
-        // What most arrays are has a loop without a comparison too many.
+    let (lo, hi) = match (big_endian, fills.len()) {
         (false, 0) => scan::<N, F>(bytes, low, |b| float(W::load(b)), []),
         (false, 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
         _ => scan::<N, F>(bytes, low, |b| float(word(b)), [0, 1, 2, 3].map(fill)),
-    }
+    }?;
+    let is_finite = lo > low && hi < high;
+    let (lo, hi) = match is_finite {
+        true => (lo, hi),
+        // Infinities do not count either, but few arrays have any.
+        false => scan::<N, F>(bytes, low, |b| float(word(b)), [fill(0), fill(1), fill(2), fill(3), low, high])?,
+    };
+    // Of −0 and +0 the lanes keep whichever came first; the sum makes both +0, so that no header depends on that.
+    Some((lo.into() + 0.0, hi.into() + 0.0))
 }
 
 /// f32 or f64.
-trait Float: Copy + PartialOrd + Into<f64> + std::ops::Neg<Output = Self> + std::ops::Add<Output = Self> {
-    /// The negative one and the positive one.
-    const INFINITIES: (Self, Self);
-}
+trait Float: Copy + PartialOrd + Into<f64> + std::ops::Neg<Output = Self> + std::ops::Add<Output = Self> {}
 
-impl Float for f32 {
-    const INFINITIES: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
-}
-impl Float for f64 {
-    const INFINITIES: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-}
+impl Float for f32 {}
+impl Float for f64 {}
 
 /// Independent running extremes, so that the loop is not one chain of dependent comparisons.
 const LANES: usize = 64;
 /// Bytes from what is looked at to what is fetched from memory meanwhile.
 const AHEAD: usize = 16384;
 
-/// Lanes of what looks at pieces that are in the cache.
-const NEAR_LANES: usize = 32;
-
-/// Smallest and largest values, each of every N-th element.
-#[derive(Clone, Copy, Debug)]
-struct RangeLanes<F, const N: usize> {
-    min: [F; N],
-    max: [F; N],
-}
-
-impl<F: Float, const N: usize> RangeLanes<F, N> {
-    /// Nothing was seen; `low` is negative infinity.
-    fn new(low: F) -> RangeLanes<F, N> {
-        RangeLanes { min: [-low; N], max: [low; N] }
-    }
-
-    #[inline(always)]
-    fn step(&mut self, lane: usize, (least, most): (F, F)) {
-        self.min[lane] = if least < self.min[lane] { least } else { self.min[lane] };
-        self.max[lane] = if most > self.max[lane] { most } else { self.max[lane] };
-    }
-
-    /// Smallest and largest of all.
-    #[inline(always)]
-    fn ends(&self) -> Option<(F, F)> {
-        let lo = by_halves(self.min, |a, b| if b < a { b } else { a });
-        let hi = by_halves(self.max, |a, b| if b > a { b } else { a });
-        (lo <= hi).then_some((lo, hi))
-    }
-
-    fn join(&mut self, other: &RangeLanes<F, N>) {
-        (0..N).for_each(|lane| self.step(lane, (other.min[lane], other.max[lane])));
-    }
-}
-
 /// What `pick` leaves of all lanes, vectors at a time.
 #[inline(always)]
-pub fn by_halves<T: Copy, const N: usize>(mut lanes: [T; N], pick: impl Fn(T, T) -> T) -> T {
+fn by_halves<T: Copy, const N: usize>(mut lanes: [T; N], pick: impl Fn(T, T) -> T) -> T {
     const { assert!(N.is_power_of_two()) };
     let mut half = N / 2;
     while half > 0 {
@@ -162,23 +128,25 @@ fn by_lanes<const N: usize>(bytes: &[u8], mut look: impl FnMut(usize, &[u8; N]))
     }
 }
 
+/// Smallest and largest element that is neither NaN nor one of `fills`; `low` is negative infinity.
 #[inline(always)]
 fn scan<const N: usize, F: Float>(
     bytes: &[u8],
     low: F,
     float: impl Fn(&[u8; N]) -> F,
     fills: impl IntoIterator<Item = F> + Copy,
-) -> Option<(f64, f64)> {
-    let high = -low;
-    let mut lanes = RangeLanes::<F, LANES>::new(low);
+) -> Option<(F, F)> {
+    let (mut min, mut max) = ([-low; LANES], [low; LANES]);
     by_lanes(bytes, |lane, b| {
-        let v = float(b);
-        // A NaN fails both comparisons; infinities and the fill values are kept out by these.
-        let counts = fills.into_iter().fold((v < high) & (v > low), |counts, fill| counts & (v != fill));
-        lanes.step(lane, if counts { (v, v) } else { (high, low) });
+        let nan = low + -low;
+        // A NaN fails both comparisons.
+        let v = fills.into_iter().fold(float(b), |v, fill| if v == fill { nan } else { v });
+        min[lane] = if v < min[lane] { v } else { min[lane] };
+        max[lane] = if v > max[lane] { v } else { max[lane] };
     });
-    // Of −0 and +0 the lanes keep whichever came first; the sum makes both +0, so that no header depends on that.
-    lanes.ends().map(|(lo, hi)| (lo.into() + 0.0, hi.into() + 0.0))
+    let lo = by_halves(min, |a, b| if b < a { b } else { a });
+    let hi = by_halves(max, |a, b| if b > a { b } else { a });
+    (lo <= hi).then_some((lo, hi))
 }
 
 /// Whether any element lies from `low` to `high`, of floats; of types below f64 one just beside may count.
@@ -219,200 +187,6 @@ fn any_within<W: Word, F: Float>(bytes: &[u8], big_endian: bool, (low, high): (F
         (v >= low) & (v <= high)
     };
     bytes.chunks(1024).any(|piece| piece.chunks_exact(size_of::<W>()).fold(false, |any, b| any | is(b)))
-}
-
-/// Smallest and largest element, and some that lie next to them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ends {
-    /// The smallest.
-    pub low: f64,
-    /// The largest.
-    pub high: f64,
-    /// An element above the smallest one, if there is another one: no element that is known is nearer.
-    pub above_low: f64,
-    /// The same below the largest one.
-    pub below_high: f64,
-}
-
-/// Values at most that a [`Watch`] passes over.
-pub const PASSED_OVER: usize = 2;
-
-/// Looks at pieces of an array as they go by, in the cache: two instructions for a vector of them.
-#[derive(Clone)]
-pub struct Watch {
-    isa: Isa,
-    dtype: DType,
-    big_endian: bool,
-    /// Numbers that do not count, or NaN, if there are `any`.
-    fills: [f64; PASSED_OVER],
-    any: bool,
-    lanes: Both,
-}
-
-#[allow(clippy::large_enum_variant)] // one for each thread
-#[derive(Clone)]
-enum Both {
-    F32(RangeLanes<f32, NEAR_LANES>),
-    F64(RangeLanes<f64, NEAR_LANES>),
-}
-
-impl Watch {
-    /// Nothing was seen yet; of floats, of which the first two of `fills` do not count.
-    pub fn new(isa: Isa, dtype: DType, big_endian: bool, fills: &[f64]) -> Watch {
-        let lanes = match dtype {
-            DType::F64 => Both::F64(RangeLanes::new(f64::NEG_INFINITY)),
-            _ => Both::F32(RangeLanes::new(f32::NEG_INFINITY)),
-        };
-        let numbers = std::array::from_fn(|k| fills.get(k).copied().unwrap_or(f64::NAN));
-        Watch { isa, dtype, big_endian, fills: numbers, any: !fills.is_empty(), lanes }
-    }
-
-    /// Looks at whole elements that are in the cache.
-    #[inline]
-    pub fn see(&mut self, bytes: &[u8]) {
-        self.look_at(bytes, false);
-    }
-
-    /// Looks at whole elements that are in memory.
-    #[inline]
-    pub fn see_far(&mut self, bytes: &[u8]) {
-        self.look_at(bytes, true);
-    }
-
-    #[inline]
-    fn look_at(&mut self, bytes: &[u8], far: bool) {
-        let (isa, watch) = (self.isa, self);
-        let done = by!(Avx512, isa, |watch: &mut Watch, bytes: &[u8], far: bool| -> () {
-            watch.see_portable(bytes, far);
-        });
-        let done = done.or_else(|| {
-            by!(Avx2, isa, |watch: &mut Watch, bytes: &[u8], far: bool| -> () {
-                watch.see_portable(bytes, far);
-            })
-        });
-        done.unwrap_or_else(|| watch.see_portable(bytes, far));
-    }
-
-    #[inline(always)]
-    fn see_portable(&mut self, bytes: &[u8], far: bool) {
-        let (big, any) = (self.big_endian, self.any);
-        match (self.dtype, &mut self.lanes) {
-            (DType::F64, Both::F64(lanes)) => {
-                watch(bytes, lanes, (big, any, self.fills), far, |b: u64| f64::from_bits(b));
-            }
-            (dtype, Both::F32(lanes)) => {
-                let how = (big, any, self.fills.map(|fill| fill as f32));
-                match dtype {
-                    DType::F16 => {
-                        watch(
-                            bytes,
-                            lanes,
-                            how,
-                            far,
-                            |b: u16| if b & 0x7c00 == 0x7c00 { f32::NAN } else { widen_f16(b) },
-                        )
-                    }
-                    DType::BF16 => watch(bytes, lanes, how, far, |b: u16| f32::from_bits(u32::from(b) << 16)),
-                    _ => watch(bytes, lanes, how, far, |b: u32| f32::from_bits(b)),
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Adds what another one of the same type saw.
-    pub fn join(&mut self, other: &Watch) {
-        match (&mut self.lanes, &other.lanes) {
-            (Both::F32(a), Both::F32(b)) => a.join(b),
-            (Both::F64(a), Both::F64(b)) => a.join(b),
-            _ => {}
-        }
-    }
-
-    /// What was seen, of NaN nothing. Where there are infinities they are ends, but of f16.
-    pub fn ends(&self) -> Option<Ends> {
-        let watch = self;
-        let done = by!(Avx2, self.isa, |watch: &Watch| -> Option<Ends> { watch.ends_portable() });
-        done.unwrap_or_else(|| self.ends_portable())
-    }
-
-    #[inline(always)]
-    fn ends_portable(&self) -> Option<Ends> {
-        match &self.lanes {
-            Both::F32(lanes) => ends_of(lanes),
-            Both::F64(lanes) => ends_of(lanes),
-        }
-    }
-}
-
-#[inline(always)]
-fn ends_of<F: Float>(lanes: &RangeLanes<F, NEAR_LANES>) -> Option<Ends> {
-    let (low, high) = lanes.ends()?;
-    let (least, most) = F::INFINITIES;
-    // Lanes that saw nothing have infinities, which are beyond the ends.
-    let RangeLanes { min, max } = lanes;
-    let above = |lane: usize| match () {
-        () if min[lane] > low => min[lane],
-        () if max[lane] > low => max[lane],
-        () => most,
-    };
-    let below = |lane: usize| match () {
-        () if max[lane] < high => max[lane],
-        () if min[lane] < high => min[lane],
-        () => least,
-    };
-    let above_low = by_halves::<F, NEAR_LANES>(std::array::from_fn(above), |a, b| if b < a { b } else { a });
-    let below_high = by_halves::<F, NEAR_LANES>(std::array::from_fn(below), |a, b| if b > a { b } else { a });
-    let above_low = if above_low < high { above_low } else { high };
-    let below_high = if below_high > low { below_high } else { low };
-    let [low, high, above_low, below_high] = [low, high, above_low, below_high].map(|v| v.into() + 0.0);
-    Some(Ends { low, high, above_low, below_high })
-}
-
-/// What elements in the machine's byte order are, without fill values, has a loop of its own.
-#[inline(always)]
-fn watch<W: Word, F: Float>(
-    bytes: &[u8],
-    lanes: &mut RangeLanes<F, NEAR_LANES>,
-    (big_endian, any, fills): (bool, bool, [F; PASSED_OVER]),
-    far: bool,
-    float: impl Fn(W) -> F,
-) {
-    if !big_endian && !any {
-        return watch_each(bytes, lanes, far, float);
-    }
-    let (least, most) = F::INFINITIES;
-    let nan = least + most;
-    watch_each(bytes, lanes, far, |word: W| {
-        let v = float(if big_endian { word.swap() } else { word });
-        fills.into_iter().fold(v, |v, fill| if v == fill { nan } else { v })
-    });
-}
-
-/// A NaN fails both comparisons.
-#[inline(always)]
-fn watch_each<W: Word, F: Float>(
-    bytes: &[u8],
-    lanes: &mut RangeLanes<F, NEAR_LANES>,
-    far: bool,
-    float: impl Fn(W) -> F,
-) {
-    let mut own = *lanes;
-    let mut blocks = bytes.chunks_exact(NEAR_LANES * size_of::<W>());
-    for block in &mut blocks {
-        if far {
-            (0..block.len()).step_by(64).for_each(|line| stream::fetch(block.as_ptr().wrapping_add(AHEAD + line)));
-        }
-        for (lane, b) in block.chunks_exact(size_of::<W>()).enumerate() {
-            let v = float(W::load(b));
-            own.step(lane, (v, v));
-        }
-    }
-    for (lane, b) in blocks.remainder().chunks_exact(size_of::<W>()).enumerate() {
-        let v = float(W::load(b));
-        own.step(lane, (v, v));
-    }
-    *lanes = own;
 }
 
 #[cfg(test)]

@@ -4,23 +4,20 @@ mod besides;
 mod chunk;
 mod codec;
 mod job;
-mod look;
 mod parallel;
 mod pieces;
 mod runs;
+mod scan;
 mod serial;
 mod sums;
 mod threads;
-mod watched;
 
 use besides::Besides;
 pub use chunk::raw;
 pub use codec::{ChunkCodec, Data, SLACK};
-pub use job::Encoding;
 use job::Job;
-pub use look::{look, range_without, sample_without, survey, value_range};
+pub use scan::{of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};
-pub use watched::{Span, Verdict, Watched};
 
 use crate::container::{Header, Index, IndexMut, Wanted};
 use crate::error::Result;
@@ -32,14 +29,13 @@ pub fn compress<C: ChunkCodec>(
     codec: &C,
     header: &mut Header,
     section: &[u8],
-    encoding: Encoding,
+    options: ExecOptions,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let Encoding { options, watch } = encoding;
     let besides =
         if codec.comes_beside() { Besides::of(&header.layout, header.abs_bound)? } else { Besides::default() };
-    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, watch, besides: &besides };
+    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, besides: &besides };
     let bodies_at = job.layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
     let (tasks, past_caches) =

@@ -105,14 +105,6 @@ pub fn words<W: Word>(bytes: &[u8]) -> Option<&[W]> {
     Some(words)
 }
 
-/// The same of bytes that are to change.
-#[inline(always)]
-pub fn words_mut<W: Word>(bytes: &mut [u8]) -> Option<&mut [W]> {
-    // SAFETY: any bytes are words.
-    let ([], words, []) = (unsafe { bytes.align_to_mut() }) else { return None };
-    Some(words)
-}
-
 macro_rules! word {
     ($u:ty, $i:ty, $words:pat => $wide:expr) => {
         impl Word for $u {

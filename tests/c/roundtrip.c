@@ -160,14 +160,19 @@ static void roundtrip(sleek_params p, size_t count) {
 // A request in words sets what it is about, back to the default too, and nothing else.
 static void in_words(void) {
     sleek_params p = defaults(SLEEK_F64), q = defaults(SLEEK_F64);
-    p.threads = q.threads = 2, q.no_fill = 0;
+    p.threads = q.threads = 2;
     CHECK(sleek_params_parse(&p, "noa=0.25, range=50, fill=-9999, profile=fast") == SLEEK_OK);
     q.mode = SLEEK_NOA, q.bound = 0.25, q.range = 50, q.has_fill_value = 1, q.fill_value = -9999, q.profile = SLEEK_FAST;
     CHECK(memcmp(&p, &q, sizeof p) == 0);
     CHECK(sleek_params_parse(&p, "abs=1e-3") == SLEEK_OK);
     q = defaults(SLEEK_F64);
-    q.threads = 2, q.no_fill = 0, q.mode = SLEEK_ABS, q.bound = 1e-3;
+    q.threads = 2, q.mode = SLEEK_ABS, q.bound = 1e-3;
     CHECK(memcmp(&p, &q, sizeof p) == 0);
+    CHECK(sleek_params_parse(&p, "abs=1e-3,no-fill") == SLEEK_OK);
+    q.find_fill = -1;
+    CHECK(memcmp(&p, &q, sizeof p) == 0);
+    q.find_fill = 2;
+    CHECK(sleek_compress_bound(&q, 1) == 0 && strstr(sleek_last_error(), "find_fill 2"));
     roundtrip(p, 20000);
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sleek::exec::MemorySpace;
 use sleek::route;
 use sleek::route::batch::{self, Item};
-use sleek::{Bound, DType, Device, Dims, Kind, Params, Profile, Search};
+use sleek::{Bound, DType, Device, Dims, Kind, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data};
 use crate::shim::{Memory, Shim};
@@ -40,7 +40,7 @@ fn pointers_of_every_kind_mix() {
     let p = Params::new(DType::F64).with_bound(Bound::Abs(1e-4));
     mix(shim, &p);
     let dims = Dims::new(&[5, 40, 25]).unwrap();
-    mix(shim, &Params { codec: 3, dims, search: sleek::Search::Off, ..p });
+    mix(shim, &Params { codec: 3, dims, find_fill: None, ..p });
 }
 
 /// An array of 5000 elements from and to host and devices, in every combination.
@@ -229,7 +229,7 @@ fn arrays_at_even_distances_are_told_in_few_launches() {
     const COUNT: usize = 60;
     let (shim, _turn) = Shim::get();
     let mut r = Random(32);
-    let p = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
+    let p = Params { find_fill: None, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
     let room = sleek::compress_bound(&p, COUNT).unwrap().next_multiple_of(16);
     let n = 960 + 97;
     let arrays: Vec<Vec<u8>> = (0..n).map(|i| data(KINDS[i % 10], DType::F32, COUNT, &mut r)).collect();

@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use sleek::container::checksum;
 use sleek::route::batch::{self, Item};
-use sleek::{Bound, DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
+use sleek::{Bound, DType, Device, Dims, Kind, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
 use crate::inputs::{Random, data, element, swap};
@@ -448,7 +448,8 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
             }
             let values: &[f64] = [&[][..], &[], &[-999.0], &[7.0, 1e20], &[1.0, 2.0, 3.0]][kind % 5];
             let dims = [Dims::NONE, Dims::new(&[1, count as u64]).unwrap()][kind / 3 % 2];
-            let p = Params { profile, big_endian, missing: named(values), dims, ..Params::new(dtype) };
+            let find_fill = Some(true);
+            let p = Params { profile, big_endian, missing: named(values), dims, find_fill, ..Params::new(dtype) };
             let p = p.with_bound(bound);
             let p =
                 if kind % 6 == 5 && bound.mode() == Mode::Noa { p.with_bound(bound.of_range(Some(9.0))) } else { p };
@@ -461,47 +462,9 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     assert!(found[..3].iter().all(|n| *n > 3), "{found:?}");
 }
 
-/// Values about as far from all others as these are apart, once and twice, under coarse and fine bounds; usual ones
-/// that are nearer. Encoders that see bins alone are in doubt as often as it takes.
+/// Asynchronous calls and batches take what is declared, whatever lies in the arrays, and refuse to search.
 #[test]
-fn marks_at_the_edge_of_doubt_are_found() {
-    let (shim, _turn) = Shim::get();
-    let mut r = Random(192_837);
-    let (mut found, mut rounds) = (0, 0usize);
-    for dtype in FLOATS {
-        for bound in [1e-1, 2e-2, 1e-3, 1e-6] {
-            for distance in [0.02, 0.9, 0.99, 1.0, 1.01, 1.1, 3.0] {
-                let (low, range) = [(0.0, 1.0), (-3.0, 40.0), (900.0, 90.0), (99.0 - 0.5, 0.49)][rounds % 4];
-                let below = rounds % 3 == 1;
-                let mark = if below { low - distance * range } else { low + (1.0 + distance) * range };
-                let mark = if rounds % 4 == 3 && !below { 99.0 } else { mark };
-                let count = 3 * 16384 / dtype.size() + 77;
-                let mut values: Vec<f64> = (0..count).map(|_| low + range * r.unit()).collect();
-                (values[0], values[1]) = (low, low + range);
-                for _ in 0..1 + rounds % 2 {
-                    values[r.next() as usize % count] = mark;
-                }
-                let bytes: Vec<u8> = values.into_iter().flat_map(|v| element(dtype, v)).collect();
-                let profile = [Profile::Adaptive, Profile::Fast][rounds / 2 % 2];
-                let p = Params { profile, device: Device::Cuda, ..Params::new(dtype) };
-                let p = match rounds % 5 {
-                    0 => p.with_bound(Bound::Noa { share: bound, range: Some(range) }),
-                    _ => p.with_bound(Bound::Abs(bound * range)),
-                };
-                found +=
-                    usize::from(sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().missing.found() > 0);
-                shim.set(1 + rounds as u32 % 4, rounds as u32 % 5);
-                compare(shim, &p, &bytes, 0, &format!("{mark} beside {low} and {range} more"));
-                rounds += 1;
-            }
-        }
-    }
-    assert!((10..rounds - 10).contains(&found), "{found} of {rounds}");
-}
-
-/// Of a batch some arrays have them and some do not; nobody waits for the host.
-#[test]
-fn asynchronous_calls_and_batches_find_missing_values() {
+fn asynchronous_calls_and_batches_take_what_is_declared() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(97531);
     for dtype in FLOATS {
@@ -525,5 +488,14 @@ fn asynchronous_calls_and_batches_find_missing_values() {
             arrays.reverse();
             enqueue(shim, &p, &arrays);
         }
+    }
+    let search = Params { find_fill: Some(true), ..Params::new(DType::F32).with_bound(Bound::Abs(0.1)) };
+    let memory = shim.allocate(0, 1 << 16);
+    let (at, w) = (memory.at(0), memory.at(1 << 15));
+    let alone = unsafe { route::compress_async(&search, at, 9, at, 1 << 12, at, w, null_mut()) };
+    let many = unsafe { batch::compress_async(&search, &[Item::new(at, at, 9, 1 << 12)], at, w, null_mut()) };
+    for refused in [alone, many] {
+        let error = refused.unwrap_err();
+        assert!(error.kind == Kind::InvalidArgument && error.message.contains("find_fill"), "{error:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-use sleek::{Bound, DType, Device, MissingValue, MissingValues, Mode, Params, Profile, Search, route};
+use sleek::{Bound, DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
 use crate::forms::{self, form_name};
@@ -40,8 +40,7 @@ const SHAPES: [&[u64]; 22] = [
 ];
 
 fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
-    let search = Search::Off;
-    Params { profile: Profile::Small, dims: dims(lens), search, ..Params::new(dtype).with_bound(bound) }
+    Params { profile: Profile::Small, dims: dims(lens), ..Params::new(dtype).with_bound(bound) }
 }
 
 /// A field that is smooth along its axes but for noise, around a level that a base has to hold.
@@ -318,7 +317,7 @@ fn tiles_with_numbers_near_missing_values_are_compressed() {
                 let bytes = vectors::to_bytes(dtype, &words, p.big_endian);
                 for p in [
                     Params { missing: MissingValues::of(&named).unwrap(), ..p.clone() },
-                    Params { search: Search::Wanted, ..p },
+                    Params { find_fill: Some(true), ..p },
                 ] {
                     shim.set(1 + round as u32 % 3, round as u32 % 5);
                     compare(shim, &p, &bytes, [0, dtype.size()][round % 2], &format!("{kind} {marks:?}"));
@@ -396,7 +395,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
 
 /// Compresses on the stand-in, from a place with this offset, and compares with what the CPU makes.
 fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
-    let p = &Params { search: Search::Off, ..p.clone() };
+    let p = &Params { find_fill: None, ..p.clone() };
     let has_bins = matches!(p.bound.mode(), Mode::Abs | Mode::Noa);
     if has_bins && p.missing.iter().next().is_some() {
         // Numbers next to missing values are the CPU's, which `Auto` says.

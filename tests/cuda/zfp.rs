@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use sleek::{Bound, DType, Device, Params, Search, route};
+use sleek::{Bound, DType, Device, Params, route};
 
 use crate::bytes::compare;
 use crate::reference::builder::seal;
@@ -36,7 +36,7 @@ const SHAPES: [&[u64]; 18] = [
 
 fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
     // Kernels do not search for missing values.
-    Params { codec: 3, dims: dims(lens), search: Search::Off, ..Params::new(dtype).with_bound(bound) }
+    Params { codec: 3, dims: dims(lens), find_fill: None, ..Params::new(dtype).with_bound(bound) }
 }
 
 /// Every kind of coding, from the least that a block may have to more than it needs.

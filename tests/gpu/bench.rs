@@ -57,7 +57,7 @@ impl Bench {
         let measured = self.compress(p);
         let range = self.dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
         let bound = p.bound.of_range(Some(range).filter(|r| *r > 0.0));
-        let given = Params { bound, search: search(), ..p.clone() };
+        let given = Params { bound, ..p.clone() };
         let c = if p.bound.mode() == Mode::Noa { self.compress(&given) } else { measured };
         let (n, status) = result(&self.outcome);
         assert_eq!(status, 0, "{name:?} {p:?}");
@@ -215,7 +215,7 @@ pub fn batches(mib: usize, reps: usize) {
     let memcpy = bench.copy();
     for kib in [64usize, 256, 1024, 4096, 16384] {
         for profile in [Profile::Fast, Profile::Adaptive] {
-            let base = Params { search: search(), ..Params::new(DType::F32) };
+            let base = Params { ..Params::new(DType::F32) };
             let p = Params { profile, ..base.with_bound(Bound::Noa { share: 1e-3, range: Some(100.0) }) };
             let (each, arrays) = (kib << 10, bench.bytes / (kib << 10));
             let room = sleek::compress_bound(&p, each / 4).unwrap().next_multiple_of(16);

@@ -43,7 +43,7 @@ simulated() {
     fi
     python3 tests/gpu/simulate.py "$out/cubes"
     {
-        SLEEK_DATA=$out/cubes SLEEK_GPU_NO_FILL=1 "$gpu" bench 512 5
+        SLEEK_DATA=$out/cubes "$gpu" bench 512 5
         SLEEK_DATA=$out/cubes "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
     } > "$out/simulated.md"
     rm -r "$out/cubes"
@@ -51,7 +51,7 @@ simulated() {
 
 simulated
 {
-    SLEEK_GPU_NO_FILL=1 "$gpu" bench "$@"
+    "$gpu" bench "$@"
     "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
     "$gpu" sizes
     "$gpu" batches

@@ -1,11 +1,11 @@
 //! Codec predict: what kernels compress and restore against what the CPU does, and times beside a copy on the device.
 
 use super::*;
-use sleek::{Bound, Dims, Search};
+use sleek::{Bound, Dims};
 
 /// The request of the profile; missing values are searched for where a test says so.
 fn profile(p: Params, lens: &[u64]) -> Params {
-    Params { profile: Profile::Small, dims: Dims::new(lens).unwrap(), search: Search::Off, ..p }
+    Params { profile: Profile::Small, dims: Dims::new(lens).unwrap(), find_fill: None, ..p }
 }
 
 /// The bounds of a field: 0 stands for lossless. What does not count for the range is not in it.
@@ -69,7 +69,7 @@ pub fn check(small: bool) -> usize {
             n += 1;
             if field.fill.is_some() {
                 restores(&Params { missing: MissingValues::number(field.fill), ..p.clone() }, bytes, 0, &field.name);
-                restores(&Params { search: Search::Wanted, ..p.clone() }, bytes, 0, &field.name);
+                restores(&Params { find_fill: Some(true), ..p.clone() }, bytes, 0, &field.name);
                 n += 2;
             }
             if bound > 0.0 {

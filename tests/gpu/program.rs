@@ -133,15 +133,6 @@ fn enter() {
     }
 }
 
-/// Whether missing values that nobody named are searched for: not with the environment variable SLEEK_GPU_NO_FILL, to
-/// tell what that costs.
-fn search() -> sleek::Search {
-    match std::env::var_os("SLEEK_GPU_NO_FILL") {
-        Some(_) => sleek::Search::Off,
-        None => sleek::Search::Wanted,
-    }
-}
-
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     enter();

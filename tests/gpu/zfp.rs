@@ -4,7 +4,7 @@ use super::*;
 use sleek::{Bound, Dims};
 
 fn params(p: Params, lens: &[u64]) -> Params {
-    Params { codec: 3, dims: Dims::new(lens).unwrap(), search: sleek::Search::Off, ..p }
+    Params { codec: 3, dims: Dims::new(lens).unwrap(), find_fill: None, ..p }
 }
 
 /// A field's bound, a fraction of its range, as an absolute one. What does not count for the range is not in it.

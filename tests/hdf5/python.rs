@@ -1,4 +1,4 @@
-//! The scenarios of `scenarios.py`, `bounds.py`, `marks.py` and `netcdf.py`.
+//! The scenarios of `scenarios.py`, `bounds.py`, `sentinel.py` and `netcdf.py`.
 
 use crate::{Place, source, venv_python};
 
@@ -95,7 +95,7 @@ bounds!(bounds_with_hdf5_1_14, "venv-h5py-1.14");
 bounds!(bounds_with_hdf5_2, "venv-h5py-2");
 h5py!(h5py_with_hdf5_1_14, "venv-h5py-1.14");
 h5py!(h5py_with_hdf5_2, "venv-h5py-2");
-scenarios! { marks, "venv-netcdf", "marks.py":
+scenarios! { sentinel, "venv-netcdf", "sentinel.py":
     masks_in_thirty_ways
     fill_values_among_the_data_cost_little
     cells_that_nobody_wrote_stay_what_they_are

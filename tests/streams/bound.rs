@@ -5,7 +5,7 @@ use crate::{reference, vectors};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
-use sleek::{Bound, DType, Kind, MissingValues, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Kind, MissingValues, Mode, Params, Profile};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
@@ -259,7 +259,7 @@ fn delicate_values_are_packed() {
         for mode in [Mode::Abs, Mode::Rel, Mode::Lossless] {
             let words = packable(&delicate(&mut Random(9), dtype, Step { w: 7, j: -7 }, 3000));
             let params = params(dtype, mode, 3.5 / 128.0, Profile::Adaptive);
-            let [packed, raw, constant] = round_trip(&Params { search: Search::Off, ..params }, &words).unwrap();
+            let [packed, raw, constant] = round_trip(&Params { find_fill: None, ..params }, &words).unwrap();
             let told = format!("{dtype:?} {mode:?}: {packed} chunks packed, {raw} raw, {constant} constant");
             assert!(packed > 0 && packed + constant > raw, "{told}");
         }
@@ -302,19 +302,19 @@ fn a_fill_value_does_not_widen_the_range() {
     for dtype in FLOATS {
         let fill = word(dtype, 1, 15);
         let words: Vec<u64> = (0..5000).map(|i| if i % 9 == 0 { fill } else { word(dtype, i % 64, -6) }).collect();
-        let of = |fill_value, search| {
+        let of = |fill_value, find_fill| {
             let params = Params {
                 missing: MissingValues::number(fill_value),
-                search,
+                find_fill,
                 ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive)
             };
             round_trip(&params, &words).unwrap();
             let data = to_bytes(dtype, &words, false);
             sleek::inspect(&sleek::compress(&params, &data).unwrap()).unwrap().range
         };
-        assert_eq!(of(None, Search::Off), 32768.0);
-        for (fill, search) in [(Some(32768.0), Search::Off), (None, Search::Wanted)] {
-            assert_eq!(of(fill, search), 63.0 / 64.0);
+        assert_eq!(of(None, None), 32768.0);
+        for (fill, find_fill) in [(Some(32768.0), None), (None, Some(true))] {
+            assert_eq!(of(fill, find_fill), 63.0 / 64.0);
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::common::root;
 use crate::vectors;
 use serde_json::Value;
-use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 use std::path::PathBuf;
 
 pub struct Case {
@@ -40,7 +40,7 @@ impl Case {
             profile: profiles.into_iter().find(|profile| profile.name() == text("profile")).unwrap(),
             big_endian: entry["big_endian"].as_bool().unwrap(),
             missing: missing(entry),
-            search: if entry.get("no_fill").is_some() { Search::Off } else { Search::Wanted },
+            find_fill: Some(entry.get("no_fill").is_none()),
             dims: entry.get("dims").map_or(Dims::NONE, |v| {
                 let lens: Vec<u64> = v.as_array().unwrap().iter().map(|len| len.as_u64().unwrap()).collect();
                 Dims::new(&lens).unwrap()

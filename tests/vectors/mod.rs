@@ -5,8 +5,8 @@
 
 pub mod exact;
 pub mod levels;
-pub mod marks;
 pub mod requests;
+pub mod sentinel;
 
 use sleek::DType;
 

@@ -1,7 +1,7 @@
 //! What of the input is to be known before it is compressed.
 
+use sleek::Params;
 use sleek::range::{join, value_range};
-use sleek::{Params, Search};
 
 use super::request::Args;
 use crate::io::Input;
@@ -50,7 +50,7 @@ pub fn seen_range(
     mut show: impl FnMut(&[u8]),
 ) -> Result<Option<(f64, f64)>, String> {
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    let searches = params.search == Search::Wanted && params.bound.number() > 0.0;
+    let searches = params.find_fill == Some(true) && params.bound.number() > 0.0;
     let mut watch = Watch::new(params.dtype, params.big_endian, fills.clone());
     let mut range = None;
     read_through(args, input, args.frame_bytes, |data| {

@@ -10,7 +10,7 @@ mod write;
 
 use std::process::ExitCode;
 
-use sleek::{Bound, DType, Params, Profile, Search};
+use sleek::{Bound, DType, Params, Profile};
 
 use cut::Cut;
 use look::{check_size, measure_range};
@@ -56,9 +56,7 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
     if let Some(n) = input.bytes {
         check_size(array, &input.name, n)?;
     }
-    if args.sentinels.no_fill {
-        params.search = Search::Off;
-    }
+    params.find_fill = Some(!args.sentinels.no_fill);
     if let Some(target) = args.quality.target()? {
         if args.auto.is_some() {
             // Which one is best depends on the bound, and the bound on which one it is.

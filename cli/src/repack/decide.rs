@@ -92,6 +92,7 @@ fn decide(
     all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
     let declared = field.declared(&besides)?;
     params.missing = declared.missing;
+    params.find_fill = Some(!all.no_fill);
     if !can_be_said(&params) {
         let params = Params { missing: MissingValues::default(), ..params.with_bound(Bound::Lossless) };
         return Ok((

@@ -6,10 +6,10 @@ pub mod capi;
 pub mod codec;
 pub mod filter;
 pub mod header;
-pub mod marks;
 pub mod plane;
 pub mod quest;
 pub mod roundtrip;
+pub mod sentinel;
 pub mod stream;
 
 /// Takes an input of the fuzzer, and panics where something does not hold.
@@ -26,7 +26,7 @@ pub const ALL: [(&str, Target); 14] = [
     ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
-    ("marks", marks::run),
+    ("sentinel", sentinel::run),
     ("quest", quest::run),
     ("arrays", arrays::run),
     ("filter", filter::run),
@@ -37,7 +37,7 @@ pub const ALL: [(&str, Target); 14] = [
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 /// Targets that encode arrays, and count what came of them.
-pub const OF_ARRAYS: [&str; 6] = ["sleek", "predict", "others", "roundtrip", "boxes", "marks"];
+pub const OF_ARRAYS: [&str; 6] = ["sleek", "predict", "others", "roundtrip", "boxes", "sentinel"];
 
 use std::cell::Cell;
 

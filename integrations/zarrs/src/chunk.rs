@@ -57,7 +57,8 @@ impl Chunk {
 
     /// What a request means for this chunk of an array with this fill value.
     pub fn params(&self, request: &Params, fill_value: &FillValue) -> sleek::Result<Params> {
-        let mut params = Params { dtype: self.dtype, big_endian: BIG_ENDIAN, ..request.clone() };
+        let find_fill = request.find_fill.or(Some(true));
+        let mut params = Params { dtype: self.dtype, big_endian: BIG_ENDIAN, find_fill, ..request.clone() };
         let zfp_has = matches!(params.bound, Bound::Rate(_) | Bound::Precision(_))
             && matches!(self.dtype, DType::I32 | DType::I64);
         if !(self.dtype.is_float() || zfp_has) {

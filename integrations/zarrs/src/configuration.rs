@@ -1,7 +1,7 @@
 //! The codec's configuration in Zarr's metadata: `{"noa": 0.0001, "range": 50.0}`.
 
 use serde_json::{Map, Value, json};
-use sleek::{Error, Kind, MissingValue, Mode, Params, Profile, Result, Search};
+use sleek::{Error, Kind, MissingValue, Mode, Params, Profile, Result};
 use zarrs::metadata::Configuration;
 
 /// Reads it. The element type of the answer means nothing.
@@ -57,7 +57,7 @@ pub fn write(request: &Params) -> Configuration {
         [MissingValue::Number(fill)] if fill.is_finite() => Some(fill),
         _ => return in_words(request),
     };
-    let off = request.search == Search::Off;
+    let off = request.find_fill == Some(false);
     let mode = request.bound.mode();
     if request.codec != 0 || off && fill.is_some() || !(mode.has_bound() || mode == Mode::Lossless) {
         return in_words(request);

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, own_shape, params, shaped
+from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, own_shape, params, searching, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def compress(
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
     `fill` is a missing value, such as -9999: it comes back bit for bit, nothing else comes back equal to it, and it does not count
-    for the range. A masked array's own fill value stands for what is masked. Values that look like missing ones, such as -9999
-    among values from 0 to 1, are found and kept in the same way, but with ``fill=False``.
+    for the range. A masked array's own fill value stands for what is masked. Under a bound a pass over an array on the host finds
+    undeclared fill values, such as -9999 among values from 0 to 1, which are kept in the same way; ``fill=False`` leaves it out.
 
     NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio.
     ``auto="ratio"``, ``"speed"`` or a number of MB/s chooses profile or codec on a sample, as `choose` does; `inspect` tells which.
@@ -130,6 +130,8 @@ def compress(
         source = of_host(np.asarray(array, order="C"))
     p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
     shaped(p, source.shape)
+    if not on_gpu(array):
+        searching(p)
     if auto is not None:
         _suit(p, source.owner, auto, profile)
     return compress_with(p, source, out, stream)
@@ -170,7 +172,7 @@ def compress_bound(
     """
     request = in_words(request, rate, precision)
     source = of_gpu(array, None) if on_gpu(array) else of_host(np.asarray(array))
-    p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile)
+    p = searching(params(source.element, request, abs, noa, rel, lossless, range, fill, profile))
     shaped(p, source.shape)
     return capacity(p, source.size)
 

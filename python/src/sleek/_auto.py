@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ._array import without_mask
 from ._library import Params, check, lib
-from ._params import CODECS, MODES, PROFILES, capacity, element, in_words, params, shaped
+from ._params import CODECS, MODES, PROFILES, capacity, element, in_words, params, searching, shaped
 
 
 def choose(
@@ -47,7 +47,7 @@ def choose(
     """
     array, request, fill = without_mask(array, in_words(request, rate, precision), fill)
     a = np.ascontiguousarray(array)
-    p = params(element(a.dtype), request, abs, noa, rel, lossless, range, fill, PROFILES[0])
+    p = searching(params(element(a.dtype), request, abs, noa, rel, lossless, range, fill, PROFILES[0]))
     if request is None:
         words = [MODES[p.mode] + (f"={p.bound!r}" if p.mode else "")]
         words += [f"{name}={value!r}" for name, value in (("range", range), ("fill", fill)) if value is not None and value is not False]

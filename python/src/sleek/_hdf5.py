@@ -60,7 +60,7 @@ def h5(
     if p.missing_count:
         text = (request or "").encode()
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
-    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.no_fill else 0) | p.codec << 16
+    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.find_fill < 0 else 0) | p.codec << 16
     # The library's parameters are for one array, whose type is known: they do not have this word.
     flags |= _INTEGERS if "integers" in (word.strip() for word in (request or "").split(",")) else 0
     words = (_VERSION, p.mode, *_words(p.bound), flags)

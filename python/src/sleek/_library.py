@@ -50,7 +50,7 @@ class Params(ctypes.Structure):
         ("rank", c_int32),
         ("missing_count", c_int32),
         ("missing", c_uint64 * 4),
-        ("no_fill", c_int32),
+        ("find_fill", c_int32),
         ("reserved", c_uint32 * 3),
     ]
 

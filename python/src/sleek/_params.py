@@ -88,7 +88,7 @@ def params(
     p.mode, p.bound, p.profile = MODES.index(mode), bound, PROFILES.index(profile)
     p.range = 0.0 if range is None else range
     if fill is False:
-        p.no_fill = 1
+        p.find_fill = -1
     elif fill is not None:
         p.has_fill_value, p.fill_value = 1, fill
     return p
@@ -97,7 +97,6 @@ def params(
 def _blank(kind: tuple[int, int], threads: int) -> Params:
     p = Params()
     check(lib.sleek_params_init(ctypes.byref(p)))
-    p.no_fill = 0
     p.dtype, p.big_endian = kind
     p.threads = threads
     return p
@@ -109,6 +108,12 @@ def _parsed(kind: tuple[int, int], request: str, threads: int) -> bytes:
     p = _blank(kind, threads)
     check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
     return bytes(p)
+
+
+def searching(p: Params) -> Params:
+    """The same with the search for undeclared fill values, which the host does unless ``fill=False`` forbids it."""
+    p.find_fill = p.find_fill or 1
+    return p
 
 
 def in_words(request: str | None, rate: float | None, precision: int | None) -> str | None:
@@ -149,13 +154,13 @@ def arguments(
     request, fill = no_fill(request, fill)
     p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
-    if p.missing_count or p.codec or (p.no_fill and p.has_fill_value):
+    if p.missing_count or p.codec or (p.find_fill < 0 and p.has_fill_value):
         # Arguments have no names for these; the words have.
         return {"request": request}
     given: dict[str, Any] = {MODES[p.mode]: p.bound if p.mode else True}
     if p.range:
         given["range"] = p.range
-    if p.has_fill_value or p.no_fill:
+    if p.has_fill_value or p.find_fill < 0:
         given["fill"] = p.fill_value if p.has_fill_value else False
     if p.profile:
         given["profile"] = PROFILES[p.profile]
@@ -173,6 +178,8 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     """
     kind, floats = chunk.dtype, chunk.dtype.name in FLOATS
     p = requested(kind if floats else np.dtype("f4"), request)
+    if isinstance(chunk, np.ndarray):
+        searching(p)
     p.dtype, p.big_endian = element(kind)
     if not floats and not (MODES[p.mode] in ("rate", "precision") and kind.name in ("int32", "int64")):
         # Integers can have no bound; every bit keeps any.

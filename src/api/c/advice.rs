@@ -92,7 +92,7 @@ pub unsafe extern "C" fn sleek_choose(params: *mut sleek_params, src: *const c_v
     })
 }
 
-/// Tells the missing values in an array that nobody named, such as -9999: what a request without no_fill keeps exactly.
+/// Tells the undeclared fill values of an array, such as -9999: what a request with find_fill keeps exactly.
 ///
 /// - params: dtype and the missing values that are named; only read.
 /// - src: count elements of params->dtype in host memory.

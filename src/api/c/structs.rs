@@ -9,7 +9,7 @@ use crate::container::constants::VERSION;
 use crate::container::{Dims, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Bound, Device, MissingValues, Mode, Params, Profile, Search};
+use crate::params::{Bound, Device, MissingValues, Mode, Params, Profile};
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
 const MAX_STRUCT: usize = 4096;
@@ -33,7 +33,7 @@ impl sleek_params {
         rank: 0,
         missing_count: 0,
         missing: [0; 4],
-        no_fill: 0,
+        find_fill: 0,
         reserved: [0; 3],
     };
 
@@ -84,7 +84,11 @@ impl sleek_params {
         self.bound = request.bound.number();
         self.range = request.bound.range().unwrap_or(0.0);
         self.codec = request.codec.into();
-        self.no_fill = (request.search == Search::Off).into();
+        self.find_fill = match request.find_fill {
+            None => 0,
+            Some(true) => 1,
+            Some(false) => -1,
+        };
         (self.fill_value, self.has_fill_value, self.missing_count) = (0.0, 0, 0);
         for value in request.missing.iter() {
             match value {
@@ -146,7 +150,13 @@ impl sleek_params {
             device: Device::from_code(code("device", self.device)?)?,
             threads: code("threads", self.threads)?,
             integers: false,
-            search: if flag("no_fill", self.no_fill)? { Search::Off } else { Search::Wanted },
+            find_fill: match self.find_fill {
+                0 => None,
+                1 => Some(true),
+                -1 => Some(false),
+                other => return fail!(InvalidArgument, "find_fill {other}; 0 default, 1 search, -1 never"),
+            },
+            exact: false,
         })
     }
 }

@@ -184,9 +184,11 @@ pub struct sleek_params {
     /// bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
     /// Floating-point types only; integers all come back anyway.
     pub missing: [u64; 4],
-    /// 0 (default): where there is a bound, values that look like missing ones are searched for, such as -9999 among
-    /// values from 0 to 1. They are kept as if they were in missing. 1: no value is a missing one but those above.
-    pub no_fill: i32,
+    /// 1: where there is a bound, one more pass over the array finds undeclared fill values, such as -9999 among values
+    /// from 0 to 1, which are kept as if they were in missing. 0 (default), and -1, which "no-fill" in words sets: no
+    /// value is a missing one but those above. An array in GPU memory is copied to the host for the pass; asynchronous
+    /// calls and batches refuse it.
+    pub find_fill: i32,
     /// Zero.
     pub reserved: [u32; 3],
 }

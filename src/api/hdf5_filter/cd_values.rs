@@ -12,7 +12,7 @@ use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Bound, MissingValues, Mode, Params, Profile, Search};
+use crate::params::{Bound, MissingValues, Mode, Params, Profile};
 use crate::text;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
@@ -172,7 +172,7 @@ pub fn cd_values_of(params: &Params) -> Vec<u32> {
         | flag(params.bound.range().is_some(), HAS_RANGE)
         | flag(fill.is_some(), HAS_FILL)
         | flag(params.integers, INTEGERS)
-        | flag(params.search == Search::Off, NO_FILL)
+        | flag(params.find_fill == Some(false), NO_FILL)
         | u32::from(params.codec) << CODEC_SHIFT;
     let [low, high] = words_of(params.bound.number().to_bits());
     let mut words = vec![SHORT, params.bound.mode() as u32, low, high, options];
@@ -213,7 +213,7 @@ fn long(request: &Params, element: &StoredElement) -> Vec<u32> {
     }
     let chunk = folded(&element.chunk, LONG_WORDS.saturating_sub(words.len()));
     words[1] = element.dtype as u32
-        | if request.search == Search::Off { LONG_NO_FILL } else { 0 }
+        | if request.find_fill == Some(false) { LONG_NO_FILL } else { 0 }
         | if element.big_endian { BIG_ENDIAN } else { 0 }
         | (chunk.len() as u32) << RANK_SHIFT;
     if element.bytes <= MAX_ELEMENT_BYTES {
@@ -305,7 +305,7 @@ impl Reader<'_> {
         }
         params.integers = options & INTEGERS != 0;
         if options & NO_FILL != 0 {
-            params.search = Search::Off;
+            params.find_fill = Some(false);
         }
         params.profile = Profile::from_code(options & PROFILE_MASK)?;
         params.codec = (options >> CODEC_SHIFT) as u8;
@@ -332,7 +332,7 @@ impl Reader<'_> {
         request.profile = Profile::from_code(first >> PROFILE_SHIFT & 7)?;
         request.integers = first & LONG_INTEGERS != 0;
         if second & LONG_NO_FILL != 0 {
-            request.search = Search::Off;
+            request.find_fill = Some(false);
         }
         request.codec = (first >> CODEC_SHIFT) as u8;
         if mode != Mode::Lossless {
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn no_fill_is_said_in_all_forms() {
-        let params = Params { search: Search::Off, ..Params::new(DType::F32).with_bound(Bound::Abs(0.5)) };
+        let params = Params { find_fill: Some(false), ..Params::new(DType::F32).with_bound(Bound::Abs(0.5)) };
         let words = cd_values_of(&params);
         assert_eq!(words, [1, 1, 0, 0x3fe0_0000, 1 << 11]);
         assert_eq!(CdValues::decode(&words).unwrap().request, params);
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(long.encode()[1] & 0x1ff, 1 | 1 << 7 | 1 << 8);
         let read = CdValues::decode(&long.encode()).unwrap();
         assert_eq!(read, long);
-        assert_eq!(read.params().unwrap().unwrap().search, Search::Off);
+        assert_eq!(read.params().unwrap().unwrap().find_fill, Some(false));
     }
 
     #[test]

@@ -255,8 +255,7 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 /// What is to be done to the chunk `src`. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
 fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap<Params>> {
-    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    memory::Heap::new(rewritten::measured(Params { threads: options.threads, ..params }, src)?)
+    memory::Heap::new(measured(words, src, options.threads)?)
 }
 
 #[inline(never)]
@@ -272,8 +271,15 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
 /// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks
 /// itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
+    codec::compress(&measured(words, src, threads)?, src)
+}
+
+/// What is to be done to the chunk `src`. A program that writes through HDF5 may not know of us, so undeclared fill
+/// values are searched for unless the words forbid it.
+fn measured(words: &[u32], src: &[u8], threads: u32) -> Result<Params> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    codec::compress(&rewritten::measured(Params { threads, ..params }, src)?, src)
+    let find_fill = params.find_fill.or(Some(true));
+    rewritten::measured(Params { threads, find_fill, ..params }, src)
 }
 
 /// Needs no words. But where they tell what a chunk must be, any other is refused.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::container::MissingValue;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params, Profile, Search};
+use crate::params::{Mode, Params, Profile};
 use crate::text;
 
 /// Reads `{"id": "sleek", "abs": 0.001}`. The element type of the answer means nothing.
@@ -47,7 +47,7 @@ pub fn write(request: &Params) -> String {
         [MissingValue::Number(fill)] if fill.is_finite() => Some(fill),
         _ => return in_words(request),
     };
-    let off = request.search == Search::Off;
+    let off = request.find_fill == Some(false);
     let mode = request.bound.mode();
     if request.codec != 0 || off && fill.is_some() || !(mode.has_bound() || mode == Mode::Lossless) {
         return in_words(request);

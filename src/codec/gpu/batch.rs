@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::{Part, compressor, named_side};
+use super::{Part, compressor, named_side, refuse_search};
 use crate::codec;
 use crate::container::Layout;
 use crate::container::constants::ALIGN;
@@ -32,6 +32,7 @@ pub unsafe fn compress_async(
     stream: *mut c_void,
 ) -> Result<()> {
     params.check()?;
+    refuse_search(params)?;
     let Some(first) = items.first() else { return Ok(()) };
     let mut layout = codec::layout(params, first.count)?;
     let gpu = compressor(params, &layout)?.kernels()?;

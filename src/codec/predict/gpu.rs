@@ -4,13 +4,11 @@ use super::Predict;
 use super::format::{CODEC_PREDICT, TILE_LOG2};
 use super::map::plan::Plan;
 use crate::codec::promise;
-use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Bound, Params};
-use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
@@ -55,15 +53,8 @@ struct Encoder {
     /// The same of lossless arrays, in smaller blocks.
     exact: Kernel,
     begin: Kernel,
-    /// Of floats.
-    ends: Option<Ends>,
-}
-
-/// The kernels that find the ends of an array's numbers, and values that may stand for missing ones.
-#[derive(Clone, Copy)]
-struct Ends {
-    range: Kernel,
-    look: Kernel,
+    /// Of floats: the value range.
+    range: Option<Kernel>,
 }
 
 impl Encoder {
@@ -75,10 +66,7 @@ impl Encoder {
                 compress,
                 exact: compress.in_blocks_of(session, PREDICT_EXACT_THREADS, PREDICT_EXACT_BYTES)?,
                 begin: module.kernel("begin_compress")?,
-                ends: match module.has("range") {
-                    true => Some(Ends { range: module.kernel("range")?, look: module.kernel("look")? }),
-                    false => None,
-                },
+                range: if module.has("range") { Some(module.kernel("range")?) } else { None },
             })
         })
     }
@@ -109,7 +97,7 @@ impl GpuCodec for Predict {
             return fail!(Internal, "codec predict is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, exact, begin, ends } = Encoder::load(session, params.dtype)?;
+        let Encoder { compress, exact, begin, range } = Encoder::load(session, params.dtype)?;
         let (compress, words) = match params.bound {
             Bound::Lossless => (exact, PREDICT_EXACT_WORDS),
             _ => (compress, PREDICT_DESK_WORDS),
@@ -126,25 +114,13 @@ impl GpuCodec for Predict {
             let word = params.dtype.size().max(4);
             let desk = ((words * word) << TILE_LOG2) + PREDICT_DESK_BYTES;
             let scratch = session.allocate(blocks as usize * desk)?;
-            let searches = search::is_wanted(params.bound.mode().has_bound(), params)?;
-            let common = CompressArgs {
-                fast: 0,
-                usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
-                search: if searches { SEARCH_BEFORE } else { 0 },
-                ..promise::arguments(batch, params, layout)
-            };
+            let common = CompressArgs { fast: 0, ..promise::arguments(batch, params, layout) };
             let (lens, rank) = (padded(dims), dims.len() as u32);
-            let mut args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
-            if let Some(Ends { range, look }) = ends
-                && (searches || params.bound.measures())
-            {
+            let args = PredictCompressArgs { common, lens, sides_log2, scratch: scratch.start(), rank, zero: 0 };
+            if let Some(range) = range.filter(|_| params.bound.measures()) {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
-                for turn in 0..if searches { ROUNDS } else { 0 } {
-                    args.common.turn = turn;
-                    look.launch(session, look.blocks_each(batch.count, pieces), &args)?;
-                }
             }
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
             begin.launch(session, begin.blocks_each(batch.count, index), &args)?;

@@ -151,11 +151,11 @@ impl CpuCodec for Predict {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        encoding: cpu::Encoding,
+        options: ExecOptions,
     ) -> Result<usize> {
         let (plan, header) = &mut *planned(params, layout, src)?;
         let beside = &*beside_missing(plan)?;
-        cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], encoding, src, dst)
+        cpu::compress(&Tiles { plan, beside, isa: Isa::best() }, header, &[], options, src, dst)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {

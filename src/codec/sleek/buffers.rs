@@ -6,7 +6,6 @@ use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks};
 use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::filled;
-use crate::runtime::cpu::Span;
 use crate::simd::stream::Line;
 use crate::simd::word::Word;
 
@@ -19,8 +18,6 @@ pub struct Buffers {
     pub scratch: Scratch,
     /// Chunks to come that are not tried with small integers, after one that did not fit them.
     pub too_wide: u8,
-    /// Smallest and largest element of the last chunk whose data were watched, if they are known.
-    pub span: Option<Span>,
     /// Whether an element of a chunk so far has a bin that comes back as a missing value.
     pub beside: bool,
 }
@@ -54,7 +51,6 @@ impl Buffers {
                 exceptions: filled(EXCEPTIONS_BYTES, 0)?,
             },
             too_wide: 0,
-            span: None,
             beside: false,
         })
     }

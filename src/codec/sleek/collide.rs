@@ -2,9 +2,9 @@
 
 use super::choose::Extremes;
 use super::constants::*;
-use super::ends::number_of;
 use super::integers::{Domain, Integers, first_of};
 use super::plan::Plan;
+use crate::dtype::DType;
 use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::primitives::round;
 use crate::simd::word::Word;
@@ -59,4 +59,14 @@ pub fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
         let is_too_far = |x: E::Word| plan.collisions().iter().any(|c| c.integer == x.to_u64() && number < c.least);
         !integer(word).is_some_and(is_too_far)
     })
+}
+
+/// The number that a float's bits are: most are f32 or f64.
+#[inline(always)]
+fn number_of(dtype: DType, bits: u64) -> f64 {
+    match dtype {
+        DType::F32 => f32::from_bits(bits as u32).into(),
+        DType::F64 => f64::from_bits(bits),
+        _ => dtype.number(bits),
+    }
 }

@@ -5,7 +5,6 @@ use super::choose::Extremes;
 use super::collide::{all_come_beside, collision, near_collision};
 use super::constants::*;
 use super::doubt::may_be_smaller;
-use super::ends::number_of;
 use super::integers::*;
 use super::pack::pack_chunk;
 use super::plan::Plan;
@@ -14,10 +13,8 @@ use crate::codec::sleek::simd::Simd;
 use crate::container::Kind;
 use crate::container::constants::*;
 use crate::params::Profile;
-use crate::primitives::quantize::{self, Element, Int};
-use crate::primitives::range::by_halves;
-use crate::runtime::cpu::{Data, Span, raw};
-use crate::simd::Scalar;
+use crate::primitives::quantize::{Element, Int};
+use crate::runtime::cpu::{Data, raw};
 use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
@@ -42,23 +39,17 @@ pub enum Verdict {
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
     plan: &Plan,
-    Buffers { words, scratch, too_wide, span, beside }: &mut Buffers,
+    Buffers { words, scratch, too_wide, beside }: &mut Buffers,
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize, Verdict) {
     let src = data.bytes();
     let mut may_be_smaller = may_be_smaller::<E, S>(plan, src);
-    if data.watched {
-        *span = None;
-    }
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
     let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
-            if data.watched {
-                *span = span_of_bins::<E, u16>(plan, &domain, &extremes);
-            }
             let integers = Integers { words: view(words), extremes: Some(extremes) };
             let collides = plan.collisions().iter().any(|c| near_collision(c.integer, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, &mut false), collides)
@@ -68,19 +59,12 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 Some(words) => (words, Domain::lossless::<E>(plan, 0)),
                 None => {
                     let words = view(words);
-                    let (domain, ends) =
-                        to_integers::<E, S, P>(p, plan, src, words, data.watched, &mut queues.prefetch);
-                    if data.watched {
-                        *span = ends.as_ref().and_then(|ends| ends.span(plan.dtype));
-                    }
+                    let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
                     (&*words, domain)
                 }
             };
             let extremes =
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
-            if let Some(extremes) = extremes.as_ref().filter(|_| data.watched && plan.quantizer.is_some()) {
-                *span = span_of_bins::<E, E::Word>(plan, &domain, extremes);
-            }
             let integers = Integers { words, extremes };
             let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
             let doubt = &mut may_be_smaller;
@@ -109,21 +93,6 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             (Kind::Raw, raw_bytes, if may_be_smaller { Verdict::MayBeSmaller } else { Verdict::Fine })
         }
     }
-}
-
-/// Smallest and largest of elements with bins of these extremes, if all are finite.
-#[inline(always)]
-fn span_of_bins<E: Element, X: Word>(
-    plan: &Plan,
-    domain: &Domain<E::Word>,
-    Extremes { least, most }: &Extremes<X>,
-) -> Option<Span> {
-    let q = plan.quantizer.as_ref()?;
-    let low = by_halves(*least, |a, b| if a.biased() < b.biased() { a } else { b });
-    let high = by_halves(*most, |a, b| if a.biased() > b.biased() { a } else { b });
-    let number = |x: X| number_of(plan.dtype, quantize::decode::<E, Scalar>(q, domain.word(x)).to_u64());
-    let (least, most) = (number(low), number(high));
-    (least.is_finite() && most.is_finite()).then_some(Span { least, most, reach: q.reach() })
 }
 
 /// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether a

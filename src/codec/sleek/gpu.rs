@@ -3,19 +3,15 @@
 use super::Sleek;
 use super::constants::{CODEC_SLEEK, FEW_MISSING};
 use crate::codec::promise::{self, mantissa_bits_to_drop};
-use crate::codec::search;
 use crate::codec::traits::gpu::{GpuCodec, Part};
-use crate::container::constants::{CHUNK_BYTES, EXTENSION_BYTES, GROUP_CHUNKS, HEADER_BYTES};
+use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Params, Profile};
-use crate::primitives::marks::{self, ROUNDS};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
-use crate::runtime::cuda::launch::{
-    CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, SEARCH_BEFORE, SEARCH_WHILE, USUAL,
-};
+use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
 use crate::runtime::cuda::memory::is_aligned;
 use crate::runtime::cuda::module::{Kernel, KernelRow, Loaded, find, need};
 
@@ -35,10 +31,7 @@ struct Base {
     list: Kernel,
     /// Where there is a float of this width: profile `fast`, and the value range.
     compress_fast: Option<Kernel>,
-    /// The former where arrays are watched for marks.
-    watch_fast: Option<Kernel>,
     range: Option<Kernel>,
-    look: Option<Kernel>,
 }
 
 impl Base {
@@ -54,9 +47,7 @@ impl Base {
                 begin_compress: module.kernel("begin_compress")?,
                 list: module.kernel("list")?,
                 compress_fast: optional("compress_fast", FAST_BLOCKS)?,
-                watch_fast: optional("watch_fast", FAST_BLOCKS)?,
                 range: optional("range", u32::MAX)?,
-                look: optional("look", u32::MAX)?,
             })
         })
     }
@@ -93,33 +84,25 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
     find(CODEC_SLEEK, dtype, part).map(|row| encoder(session, row)).transpose()
 }
 
-/// The kernel that compresses, where all sources are aligned to 16 or some are not; and whether it watches arrays for
-/// marks, as far as that is `wanted`.
-fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout, wanted: bool) -> Result<(Kernel, bool)> {
+/// The kernel that compresses, where all sources are aligned to 16 or some are not.
+fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<Kernel> {
+    let (session, dtype) = (arrays.session, params.dtype);
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let missing = layout.shape.missing.bits().len();
     if missing > 0 {
         let special = match plain && missing <= FEW_MISSING {
-            true => masking_special(arrays.session, params.dtype, params.profile)?,
+            true => masking_special(session, dtype, params.profile)?,
             false => None,
         };
-        return Ok((special.map_or_else(|| masking(arrays.session, params.dtype), Ok)?, false));
+        return special.map_or_else(|| masking(session, dtype), Ok);
     }
-    let (special, watching) = match params.profile {
-        // It does where it is asked.
-        Profile::Adaptive if plain => {
-            let kernel = adaptive(arrays.session, params.dtype)?;
-            (kernel, kernel)
-        }
-        Profile::Fast if plain && params.dtype.is_float() => (base.compress_fast, base.watch_fast),
-        _ => (None, None),
+    let special = match params.profile {
+        Profile::Adaptive if plain => adaptive(session, dtype)?,
+        Profile::Fast if plain && dtype.is_float() => base.compress_fast,
+        _ => None,
     };
-    match (watching.filter(|_| wanted && params.dtype.is_float()), special) {
-        (Some(kernel), _) => Ok((kernel, true)),
-        (None, Some(kernel)) => Ok((kernel, false)),
-        (None, None) => Ok((general(arrays.session, params.dtype)?, false)),
-    }
+    special.map_or_else(|| general(session, dtype), Ok)
 }
 
 /// Chunks of an array of `count` elements.
@@ -128,39 +111,22 @@ fn chunks(dtype: DType, count: u64) -> u64 {
 }
 
 /// The extension of the header of a stream, and its bytes: arrays of a batch that have dimensions or missing values
-/// have the same. One of no bytes is made as well, for arrays in which missing values will be found.
+/// have the same.
 fn extension_of(layout: &Layout) -> ([u64; EXTENSION_WORDS], u32) {
     let bytes = layout.header_bytes - HEADER_BYTES;
     let mut whole = [0; 8 * EXTENSION_WORDS];
-    layout.shape.write_extension(&[], &mut whole[..bytes.max(EXTENSION_BYTES)]);
+    if bytes > 0 {
+        layout.shape.write_extension(&[], &mut whole[..bytes]);
+    }
     let words = whole.as_chunks::<8>().0;
     (std::array::from_fn(|i| u64::from_le_bytes(words[i])), bytes as u32)
-}
-
-/// Enqueues the looks at arrays that tell their range, and what is missing in them if that is searched for.
-///
-/// # Safety
-/// Those of [`GpuCodec::compress`].
-unsafe fn look(session: &Session, base: &Base, args: &CompressArgs, raw_bytes: u64, searches: bool) -> Result<()> {
-    let (Some(range), Some(look)) = (base.range, base.look) else { return Ok(()) };
-    let (count, pieces) = (args.batch.count, raw_bytes.div_ceil(PIECE_BYTES));
-    // SAFETY: the contract of this function.
-    unsafe {
-        range.launch(session, range.blocks_each(count, pieces), args)?;
-        for turn in 0..if searches { ROUNDS } else { 0 } {
-            look.launch(session, look.blocks_each(count, pieces), &CompressArgs { turn, ..*args })?;
-        }
-    }
-    Ok(())
 }
 
 impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
-        if !params.missing.of_type(params.dtype)?.is_empty()
-            || search::is_wanted(params.bound.mode().has_bound(), params)?
-        {
+        if !params.missing.of_type(params.dtype)?.is_empty() {
             masking(session, params.dtype)?;
             masking_special(session, params.dtype, params.profile)?;
         }
@@ -187,45 +153,22 @@ impl GpuCodec for Sleek {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
         let (extension, extension_bytes) = extension_of(layout);
-        let searches = search::is_wanted(params.bound.mode().has_bound(), params)?;
-        let measures = params.bound.measures();
-        let (compress, watches) = compressor(arrays, &base, params, layout, searches && !measures)?;
+        let compress = compressor(arrays, &base, params, layout)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
-            let mut args = CompressArgs {
-                extension,
-                extension_bytes,
-                usual: if searches { marks::usual_of(params.dtype) } else { [0.0; USUAL] },
-                search: match (searches, watches) {
-                    (false, _) => 0,
-                    (true, false) => SEARCH_BEFORE,
-                    (true, true) => SEARCH_WHILE,
-                },
-                ..promise::arguments(batch, params, layout)
-            };
-            let look = |args: &CompressArgs| look(session, &base, args, layout.raw_bytes, searches);
-            if measures || args.search == SEARCH_BEFORE {
+            let args = CompressArgs { extension, extension_bytes, ..promise::arguments(batch, params, layout) };
+            let all = layout.raw_bytes.div_ceil(PIECE_BYTES);
+            if let Some(range) = base.range.filter(|_| params.bound.measures()) {
                 batch.clear_slots(session)?;
-                look(&args)?;
+                range.launch(session, range.blocks_each(batch.count, all), &args)?;
             }
             let begin = base.begin_compress;
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
-            let ahead = layout.raw_bytes.div_ceil(PIECE_BYTES).min(AHEAD_BLOCKS);
-            let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
+            let pieces = if batch.items.is_null() { index.max(all.min(AHEAD_BLOCKS)) } else { index };
             begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
             if batch.work_slots > 0 {
                 compress.launch(session, compress.blocks(batch.work_slots), &args)?;
-            }
-            if args.search == SEARCH_WHILE {
-                look(&args)?;
-            }
-            if batch.work_slots > 0 && searches {
-                // Arrays where something was found, which the first encoder left alone.
-                args.turn = 1;
-                begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
-                let masking = masking(session, params.dtype)?;
-                masking.launch(session, masking.blocks(batch.work_slots), &args)?;
             }
             Ok(())
         }

@@ -3,7 +3,6 @@
 use super::buffers::view;
 use super::choose::{Extremes, Words};
 use super::constants::*;
-use super::ends::Ends;
 use super::plan::Plan;
 use crate::codec::sleek::format::Special;
 use crate::codec::sleek::simd::Simd;
@@ -95,30 +94,21 @@ pub fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data
 
 /// The chunk's integers x of docs/reference/codecs/sleek.md §3.
 #[inline(always)]
-pub fn to_integers<E: Element, const S: usize, P: Simd<E::Word, S>>(
-    p: P,
+pub fn to_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<E::Word, S>,
-    watched: bool,
     prefetch: &mut PrefetchQueue,
-) -> (Domain<E::Word>, Option<Ends<E::Word>>) {
-    let mut ends = Ends::of(first_of(plan, src));
-    // The adaptive profile knows extremes of bins.
-    let by_ends = watched && (plan.quantizer.is_none() || plan.profile == Profile::Fast);
+) -> Domain<E::Word> {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
         prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
-        match (&plan.quantizer, by_ends) {
-            (Some(q), true) => quantize::encode::<E, S>(q, p.ends(subchunk, &mut ends), subchunk),
-            (Some(q), false) => quantize::encode::<E, S>(q, largest_of(subchunk), subchunk),
-            (None, true) => _ = p.ends(subchunk, &mut ends),
-            (None, false) => {}
+        if let Some(q) = &plan.quantizer {
+            quantize::encode::<E, S>(q, largest_of(subchunk), subchunk);
         }
     }
-    let ends = by_ends.then_some(ends);
     if plan.quantizer.is_some() {
-        return (Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO }, ends);
+        return Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO };
     }
     let words = &mut words[1..];
     if let Some(keep) = plan.keep_bits {
@@ -128,7 +118,7 @@ pub fn to_integers<E: Element, const S: usize, P: Simd<E::Word, S>>(
     if shift > 0 {
         words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
-    (Domain::lossless::<E>(plan, shift), ends)
+    Domain::lossless::<E>(plan, shift)
 }
 
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close

@@ -9,7 +9,6 @@ mod countdown;
 mod decode;
 mod doubt;
 mod encode;
-mod ends;
 pub mod exponent_map;
 pub mod format;
 #[allow(unsafe_code)] // launches of kernels
@@ -84,10 +83,10 @@ impl CpuCodec for Sleek {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        encoding: cpu::Encoding,
+        options: ExecOptions,
     ) -> Result<usize> {
         let (plan, mut header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], encoding, src, dst)
+        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], options, src, dst)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
@@ -167,10 +166,6 @@ impl ChunkCodec for Chunks {
         Ok(Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new()? })
     }
 
-    fn span(&self, encoder: &Encoder) -> Option<cpu::Span> {
-        encoder.buffers.span
-    }
-
     fn came_beside(&self, encoder: &Encoder) -> bool {
         encoder.buffers.beside
     }
@@ -210,8 +205,6 @@ impl Chunks {
         }
         let plan = self.plan.second();
         let Encoder { buffers, other, .. } = encoder;
-        let mut data = data;
-        data.watched = false;
         let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);
         if verdict == Verdict::MayBeSmaller && bytes >= body.1 {
             return body;

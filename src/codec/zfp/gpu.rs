@@ -3,8 +3,6 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::search;
-use crate::codec::traits::Codec;
 use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
@@ -70,10 +68,7 @@ impl GpuCodec for Zfp {
         encoder(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
-        if search::is_wanted(self.finds_marks(params.bound.mode()), params).unwrap_or(true) {
-            return Some("codec zfp has no kernels that search for missing values; 'no-fill' needs none".into());
-        }
+    fn refuses(&self, _: &Params, layout: &Layout) -> Option<String> {
         refused(layout)
     }
 

@@ -52,11 +52,6 @@ impl Codec for Zfp {
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
-    /// A rate is a size, and has room for named ones alone.
-    fn finds_marks(&self, mode: Mode) -> bool {
-        matches!(mode, Mode::Abs | Mode::Precision)
-    }
-
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
@@ -97,12 +92,12 @@ fn with_stack<R: Send>(axes: usize, work: impl FnOnce() -> R + Send) -> R {
 fn compress<E: Element>(
     plan: &Plan,
     header: &mut Header,
-    encoding: cpu::Encoding,
+    options: ExecOptions,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], encoding, src, dst))
+    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], options, src, dst))
 }
 
 /// Restores elements of one type.
@@ -131,10 +126,10 @@ impl CpuCodec for Zfp {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        encoding: cpu::Encoding,
+        options: ExecOptions,
     ) -> Result<usize> {
         let (plan, header) = &mut *planned(params, layout)?;
-        by_dtype!(layout.dtype; compress(plan, header, encoding, src, dst))
+        by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {

@@ -29,7 +29,7 @@ impl Plan {
     pub fn for_encoding(params: &Params, layout: &Layout) -> Result<(Plan, Header)> {
         let axes = Axes::new(layout)?;
         let coding = match params.bound {
-            _ if params.has_few_values() => Coding::Reversible,
+            _ if params.exact => Coding::Reversible,
             Bound::Abs(abs) if abs > 0.0 => Coding::Accuracy(ZfpConfig::fixed_accuracy(abs).min_exp() as i16),
             Bound::Rate(rate) => Coding::Rate(block_bits(params.dtype, rate, &axes)?),
             Bound::Precision(bits) => Coding::Precision(bits as u16),

@@ -1,16 +1,12 @@
 //! One chunk of an array to its body, and back: what every codec gets from the runtime. Tiles are gathered and
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::besides::{self, Besides};
 use super::codec::{ChunkCodec, Data, SLACK};
-use super::watched::Watched;
 use crate::container::missing::{self, Mask};
 use crate::container::{CodedChunk, Header, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
-use crate::host::fpu;
 use crate::host::memory::{Scratch, filled, reserve};
 use crate::primitives::{equal, gaps};
 use crate::simd::stream::{self, StreamingStores};
@@ -23,47 +19,19 @@ pub struct ChunkEncoder<'a, C: ChunkCodec> {
     /// The elements of a tile.
     tile: Option<Scratch>,
     masker: Option<Masker>,
-    watcher: Option<Watcher<'a>>,
     isa: Isa,
     big_endian: bool,
     besides: &'a Besides,
 }
 
-/// A thread's watch, and that of all, to which it is added in the end.
-struct Watcher<'a> {
-    own: Watched,
-    whole: &'a Mutex<Watched>,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(whole: &'a Mutex<Watched>) -> Watcher<'a> {
-        Watcher { own: whole.lock().unwrap_or_else(PoisonError::into_inner).anew(), whole }
-    }
-}
-
-impl Drop for Watcher<'_> {
-    fn drop(&mut self) {
-        // The encoder's is gone by now, and subnormal numbers are compared.
-        let _fpu = fpu::Guard::standard();
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner).join(&mut self.own);
-    }
-}
-
 impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
-    /// For arrays of `layout`, whose data `watch` sees; fails when memory is short.
-    pub fn new(
-        codec: &'a C,
-        layout: &'a Layout,
-        big_endian: bool,
-        watch: Option<&'a Mutex<Watched>>,
-        besides: &'a Besides,
-    ) -> Result<Self> {
-        let watcher = watch.map(Watcher::new);
+    /// For arrays of `layout`; fails when memory is short.
+    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool, besides: &'a Besides) -> Result<Self> {
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
         let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
         let isa = Isa::best();
         let encoder = codec.encoder()?;
-        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, watcher, isa, big_endian, besides })
+        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, isa, big_endian, besides })
     }
 
     /// Encodes chunk `c` of the array `src` into `out`, as [`ChunkCodec::encode`] does.
@@ -91,18 +59,14 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             && masker.finds(data.bytes())
         {
             let besides = (self.layout, self.besides);
-            return masker.encode(self.codec, &mut self.encoder, &mut self.watcher, besides, data, stores, out);
+            return masker.encode(self.codec, &mut self.encoder, besides, data, stores, out);
         }
-        data.watched = self.watcher.is_some();
         data.beside = self.besides.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
         let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
         let came = self.codec.came_beside(&self.encoder);
         self.besides.note(came);
         if (data.beside || came) && kind == Kind::Constant {
             besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
-        }
-        if let Some(watcher) = &mut self.watcher {
-            watcher.own.note(self.codec.span(&self.encoder), place(self.layout, c), data.bytes());
         }
         (kind, bytes)
     }
@@ -187,7 +151,6 @@ impl Masker {
         &mut self,
         codec: &C,
         encoder: &mut C::Encoder,
-        watcher: &mut Option<Watcher>,
         (layout, besides): (&Layout, &Besides),
         data: Data,
         stores: StreamingStores,
@@ -207,7 +170,6 @@ impl Masker {
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
         rest.missing = &self.any;
-        rest.watched = watcher.is_some();
         rest.beside = besides.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
@@ -217,12 +179,6 @@ impl Masker {
         if (rest.beside || came) && kind == Kind::Constant {
             let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
             besides::replace(self.isa, layout, false, &mut body[..self.size]);
-        }
-        // Without a value that is no missing one there was none to fill the others' places with.
-        if let Some(watcher) = watcher
-            && !is_full(&self.any, n)
-        {
-            watcher.own.note(codec.span(encoder), place(layout, data.chunk), &self.filled[BEFORE..BEFORE + len]);
         }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
@@ -263,11 +219,6 @@ impl Masker {
         }
         full
     }
-}
-
-/// The first byte of a chunk whose elements lie together.
-fn place(layout: &Layout, c: usize) -> Option<usize> {
-    layout.is_linear().then(|| c * layout.chunk_bytes())
 }
 
 /// Whether the first `n` bits of a mask are set.

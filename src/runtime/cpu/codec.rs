@@ -1,6 +1,5 @@
 //! What the pipeline asks of a codec whose chunks are independent of each other.
 
-use super::watched::Span;
 use crate::container::{CodedChunk, Kind};
 use crate::error::Result;
 use crate::simd::stream::StreamingStores;
@@ -22,11 +21,6 @@ pub trait ChunkCodec: Sync {
     /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
-    /// The smallest and the largest element of the chunk that an encoder encoded last, if they are known and all are
-    /// finite; asked where the chunk's data were `watched`.
-    fn span(&self, _: &Self::Encoder) -> Option<Span> {
-        None
-    }
     /// Whether elements may be restored as a missing value that they are within the bound of; the next larger number
     /// then takes its place, see [`Data::beside`].
     fn comes_beside(&self) -> bool {
@@ -74,14 +68,12 @@ pub struct Data<'a> {
     /// Whether elements may be restored as a missing value: each that is within the bound of one is within that of the
     /// next larger number, too.
     pub beside: bool,
-    /// Whether it will be asked between which numbers they lie.
-    pub watched: bool,
 }
 
 impl<'a> Data<'a> {
     /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
     pub fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
-        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false, watched: false }
+        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[], beside: false }
     }
 
     /// The data alone.

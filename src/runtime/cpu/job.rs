@@ -1,29 +1,10 @@
 //! What is to be compressed.
 
-use std::sync::Mutex;
-
 use super::besides::Besides;
 use super::chunk::ChunkEncoder;
 use super::codec::ChunkCodec;
-use super::watched::Watched;
 use crate::container::Layout;
 use crate::error::{Result, fail};
-use crate::exec::ExecOptions;
-
-/// How an array is encoded.
-#[derive(Clone, Copy)]
-pub struct Encoding<'a> {
-    /// Where, and for whom.
-    pub options: ExecOptions,
-    /// Sees all data but the missing values.
-    pub watch: Option<&'a Mutex<Watched>>,
-}
-
-impl From<ExecOptions> for Encoding<'_> {
-    fn from(options: ExecOptions) -> Self {
-        Encoding { options, watch: None }
-    }
-}
 
 /// What is to be compressed, and how.
 pub struct Job<'a, C> {
@@ -31,7 +12,6 @@ pub struct Job<'a, C> {
     pub layout: &'a Layout,
     pub big_endian: bool,
     pub src: &'a [u8],
-    pub watch: Option<&'a Mutex<Watched>>,
     pub besides: &'a Besides,
 }
 
@@ -46,7 +26,7 @@ impl<C> Copy for Job<'_, C> {}
 impl<'a, C: ChunkCodec> Job<'a, C> {
     /// What a thread encodes by.
     pub fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
-        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.watch, self.besides)
+        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.besides)
     }
 
     /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.

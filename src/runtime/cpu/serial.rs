@@ -204,7 +204,7 @@ mod tests {
         let options = ExecOptions::threads(1);
         assert!(options.past_caches(src.len()));
         let mut stream = vec![0; layout.max_stream_bytes().unwrap()];
-        let n = cpu::compress(&Plain, &mut header, &[], options.into(), &src, &mut stream).unwrap();
+        let n = cpu::compress(&Plain, &mut header, &[], options, &src, &mut stream).unwrap();
         let header = Header::read(&stream[..n]).unwrap();
         let index = Index::new(&header, &stream[..n]).unwrap();
         let mut back = vec![0; src.len()];

@@ -18,14 +18,6 @@ pub const PIECE_BYTES: u64 = 16384;
 /// Words of 64 bits that the extension of a stream's header takes at most, where there is neither a tile nor a section.
 pub const EXTENSION_WORDS: usize = EXTENSION_BYTES / 8 + MAX_RANK + MAX_MISSING;
 
-/// Numbers of what the search for marks sees of an array.
-pub const SEEN: usize = 14;
-/// How arrays are searched for marks: before they are compressed, or while they are, where there may be one once more.
-pub const SEARCH_BEFORE: u32 = 1;
-/// See there.
-pub const SEARCH_WHILE: u32 = 2;
-pub use crate::primitives::marks::USUAL;
-
 /// Dimensions that the hyperslab kernels take.
 pub const MAX_DIMS: usize = 8;
 /// Elements of a row that a warp copies in one go.
@@ -186,26 +178,12 @@ launch_structs! {
         drop: u32,
     }
 
-    /// The missing values of an array.
-    struct Known {
-        /// Their bits.
-        missing: [u64; MAX_MISSING],
-        /// How many there are.
-        values: u32,
-        /// How many of them were found.
-        found: u32,
-    }
-
     /// What a launch keeps of each array; all zero before the first kernel.
     struct Slot {
         /// What its blocks share.
         control: Control,
         /// Compress.
         plan: Plan,
-        /// Compress, where missing values were found.
-        known: Known,
-        /// What the search for marks saw, see marks.cuh; all zero before.
-        seen: [u64; SEEN],
     }
 
     /// Which arrays a launch works on, and where it leaves what it knows of them.
@@ -238,8 +216,6 @@ launch_structs! {
         missing: [u64; MAX_MISSING],
         /// The header's extension.
         extension: [u64; EXTENSION_WORDS],
-        /// What people use as marks, by magnitude; the rest are NaN.
-        usual: [f64; USUAL],
         /// The element type's code.
         dtype: u32,
         /// What the bound means.
@@ -258,10 +234,10 @@ launch_structs! {
         drop: u32,
         /// Bytes of the extension.
         extension_bytes: u32,
-        /// 0, or how missing values that nobody named are searched for.
-        search: u32,
-        /// Which round of that it is; of two encoders the one for arrays where something was found.
-        turn: u32,
+        /// Of the missing values those that nobody declared.
+        found: u32,
+        /// Whether every bit is kept, whatever the bound.
+        exact: u32,
         /// 0.
         zero: u32,
     }

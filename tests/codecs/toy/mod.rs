@@ -52,11 +52,6 @@ impl Codec for Toy {
         Ok(Shape { geometry, entries: EntryForm::Wide, section_bytes: SECTION_BYTES, ..shape })
     }
 
-    /// Its kernels do not.
-    fn finds_marks(&self, _: Mode) -> bool {
-        false
-    }
-
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
@@ -74,10 +69,10 @@ impl CpuCodec for Toy {
         layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
-        encoding: cpu::Encoding,
+        options: ExecOptions,
     ) -> Result<usize> {
         let bound = match params.bound {
-            Bound::Abs(bound) if !params.has_few_values() => bound,
+            Bound::Abs(bound) if !params.exact => bound,
             _ => 0.0,
         };
         let step = step_for(bound);
@@ -97,7 +92,7 @@ impl CpuCodec for Toy {
         let mut section = [0; SECTION_BYTES];
         section[..8].copy_from_slice(&step.to_le_bytes());
         let tiles = Tiles { layout: *layout, big_endian: params.big_endian, step, bound };
-        cpu::compress(&tiles, &mut header, &section, encoding, src, dst)
+        cpu::compress(&tiles, &mut header, &section, options, src, dst)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {

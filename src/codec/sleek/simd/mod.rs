@@ -8,12 +8,6 @@ macro_rules! by_functions {
     ($w:ty, $s:expr; $($method:tt = $function:path;)+) => {
         $(by_functions!(@ $method, $w, $s, $function);)+
     };
-    (@ ends, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn ends(self, words: &[$w; $s], ends: &mut Ends<$w>) -> $w {
-            $function(self, words, ends)
-        }
-    };
     (@ extremes, $w:ty, $s:expr, $function:path) => {
         #[inline(always)]
         fn extremes(self, x: &[[$w; $s]; WARP_TILE]) -> ([$w; WARP_TILE], [$w; WARP_TILE]) {
@@ -99,7 +93,6 @@ mod shapes;
 mod tests;
 
 use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::ends::Ends;
 use crate::simd::Arithmetic;
 use crate::simd::stream::{self, Line, bytes};
 use crate::simd::word::Word;
@@ -232,12 +225,6 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     #[inline(always)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         portable::extremes(x)
-    }
-
-    /// Sees the floats of a subchunk; returns the largest magnitude of all bits that were seen so far.
-    #[inline(always)]
-    fn ends(self, words: &[W; S], ends: &mut Ends<W>) -> W {
-        ends.add(words)
     }
 
     /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;

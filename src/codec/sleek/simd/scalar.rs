@@ -2,7 +2,6 @@
 
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, portable};
 use crate::codec::sleek::constants::{SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::ends::Ends;
 use crate::simd::Scalar;
 use crate::simd::word::Word;
 
@@ -69,11 +68,6 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     #[inline(never)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         portable::extremes(x)
-    }
-
-    #[inline(never)]
-    fn ends(self, words: &[W; S], ends: &mut Ends<W>) -> W {
-        ends.add(words)
     }
 
     #[inline(never)]

@@ -1,7 +1,6 @@
 //! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts (`pack`, `unpack`).
 
 pub(super) mod choose;
-mod ends;
 mod lanes16;
 mod pack;
 pub(super) mod stream;
@@ -13,7 +12,6 @@ use std::arch::x86_64::*;
 
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_of, portable, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx2;
 use crate::simd::avx2::lanes::{load, low_halves, store};
 use crate::simd::stream::Line;
@@ -148,7 +146,6 @@ impl SimdLevel for Avx2 {
 
 impl Simd<u32, 128> for Avx2 {
     by_functions! { u32, 128;
-        ends = ends::ends32;
         pack = pack_u32::<128>;
         totals = warp_tile::totals32;
         width = words::width;
@@ -228,7 +225,6 @@ impl Simd<u32, 128> for Avx2 {
 
 impl Simd<u64, 64> for Avx2 {
     by_functions! { u64, 64;
-        ends = ends::ends64;
         pack = pack_u64::<64>;
         totals = warp_tile::totals64;
         width = words::width;

@@ -1,7 +1,6 @@
 //! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share.
 
 mod choose;
-mod ends;
 mod exceptions;
 mod lanes16;
 mod lanes8;
@@ -15,7 +14,6 @@ use super::avx2::choose::{transpose, wider};
 use super::avx2::stream::prefetchw;
 use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
-use crate::codec::sleek::ends::Ends;
 use crate::exec::Avx512;
 use crate::simd::stream::{self, Line, bytes};
 use crate::simd::words::{self, sums_before, undo_differences};
@@ -154,7 +152,6 @@ impl SimdLevel for Avx512 {
 
 impl Simd<u32, 128> for Avx512 {
     by_functions! { u32, 128;
-        ends = ends::ends32;
         extremes = warp_tile::extremes32;
         totals = warp_tile::totals32;
         pack = pack_u32::<8>;
@@ -187,7 +184,6 @@ impl Simd<u32, 128> for Avx512 {
 
 impl Simd<u64, 64> for Avx512 {
     by_functions! { u64, 64;
-        ends = ends::ends64;
         extremes = warp_tile::extremes64;
         totals = warp_tile::totals64;
         pack = pack_u64::<8>;
@@ -220,7 +216,6 @@ impl Simd<u64, 64> for Avx512 {
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
     by_functions! { u16, S;
-        ends = ends::ends16;
         extremes = warp_tile::extremes16;
         totals = warp_tile::totals16;
         pack = pack_u16;

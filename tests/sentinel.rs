@@ -4,7 +4,7 @@
 mod common;
 mod vectors;
 
-use sleek::{Bound, DType, Dims, Mode, Params, Profile, Search};
+use sleek::{Bound, DType, Dims, Mode, Params, Profile};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const ZFP: u8 = 3;
@@ -32,16 +32,21 @@ fn field(n: usize) -> Vec<f64> {
     (0..n).map(|i| 2.0 * (i as f64 * 0.003).sin() + (i as f64 * 0.41).cos()).collect()
 }
 
+/// A request that searches.
+fn searching(dtype: DType, bound: Bound) -> Params {
+    Params { find_fill: Some(true), ..Params::new(dtype).with_bound(bound) }
+}
+
 /// Everything that asks for a bound of a type.
 fn requests(dtype: DType, big_endian: bool) -> Vec<Params> {
     let mut all = Vec::new();
     for bound in MODES {
         for profile in Profile::ALL {
-            all.push(Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) });
+            all.push(Params { profile, big_endian, ..searching(dtype, bound) });
         }
     }
     if matches!(dtype, DType::F32 | DType::F64) {
-        all.push(Params { codec: ZFP, big_endian, ..Params::new(dtype).with_bound(Bound::Abs(0.05)) });
+        all.push(Params { codec: ZFP, big_endian, ..searching(dtype, Bound::Abs(0.05)) });
     }
     all
 }
@@ -113,7 +118,6 @@ fn other_marks_repeat_and_stand_apart() {
     }
 }
 
-/// A mark behind all that a glance sees, in a large array: it is found while the array is encoded.
 #[test]
 fn marks_in_the_last_place_of_large_arrays() {
     for params in requests(DType::F64, false) {
@@ -139,23 +143,23 @@ fn found_beside_what_is_named() {
 }
 
 #[test]
-fn no_fill_turns_it_off_and_lossless_needs_none() {
+fn direct_calls_take_what_is_declared_and_lossless_needs_none() {
     let mut values = field(5000);
     values[100] = -9999.0;
     let src = bytes(DType::F32, false, &values);
     for params in requests(DType::F32, false) {
-        let off = Params { search: Search::Off, ..params.clone() };
+        let off = Params { find_fill: None, ..params.clone() };
         for p in [&off, &params.clone().with_bound(Bound::Lossless), &params.clone().with_bound(Bound::Abs(0.0))] {
             let stream = sleek::compress(p, &src).unwrap();
             assert_eq!(sleek::inspect(&stream).unwrap().missing.len(), 0);
         }
     }
-    let named = |text: &str| sleek::text::parse(text).unwrap().search;
-    assert_eq!((named("abs=1,no-fill"), named("abs=1")), (Search::Off, Search::Wanted));
+    let named = |text: &str| sleek::text::parse(text).unwrap().find_fill;
+    assert_eq!((named("abs=1,no-fill"), named("abs=1")), (Some(false), None));
 }
 
 /// What an array of some chunks has, whose values and marks are such that the rule is about to change its mind: what is
-/// found while it is encoded is what the rule says, whatever the chunks, threads and profiles.
+/// found is what the rule says, whatever the chunks, threads and profiles.
 #[test]
 fn the_verdict_is_the_rules_wherever_values_lie() {
     let random = &mut vectors::Random(48);
@@ -190,12 +194,12 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
                 }
             }
         }
-        let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) };
+        let params = Params { profile, big_endian, ..searching(dtype, bound) };
         let params = Params { threads: 1 + random.below(3) as u32, ..params };
         let src = bytes(dtype, big_endian, &values);
         let counted: Vec<f64> =
             values.iter().map(|v| dtype.number(dtype.nearest(*v))).filter(|v| v.is_finite()).collect();
-        let (expected, _) = vectors::marks::found(dtype, 0, &counted);
+        let (expected, _) = vectors::sentinel::found(dtype, 0, &counted);
         let stream = sleek::compress(&params, &src).unwrap();
         let missing = sleek::inspect(&stream).unwrap().missing;
         let mut found: Vec<f64> = missing.bits().iter().map(|bits| dtype.number(*bits) + 0.0).collect();
@@ -213,7 +217,7 @@ fn nothing_changes_where_nothing_is_found() {
         for params in requests(dtype, false) {
             for n in [1, 2, 100, 5000, 60_000] {
                 let src = bytes(dtype, false, &field(n));
-                let off = Params { search: Search::Off, ..params.clone() };
+                let off = Params { find_fill: None, ..params.clone() };
                 let (with, without) = (sleek::compress(&params, &src).unwrap(), sleek::compress(&off, &src).unwrap());
                 assert!(with == without || n < 3, "{params:?} of {n}");
             }
@@ -227,7 +231,7 @@ fn bytes_do_not_depend_on_threads() {
     values[599_000..599_010].fill(-999.0);
     for profile in Profile::ALL {
         for bound in MODES {
-            let params = Params { profile, ..Params::new(DType::F32).with_bound(bound) };
+            let params = Params { profile, ..searching(DType::F32, bound) };
             let src = bytes(DType::F32, false, &values);
             let of = |threads| sleek::compress(&Params { threads, ..params.clone() }, &src).unwrap();
             let one = of(1);
@@ -243,7 +247,7 @@ fn a_constant_array_is_exact_under_any_bound() {
         for big_endian in [false, true] {
             for bound in [Bound::Abs(1e3), Bound::noa(0.5), Bound::Rel(0.3)] {
                 for profile in Profile::ALL {
-                    let params = Params { profile, big_endian, ..Params::new(dtype).with_bound(bound) };
+                    let params = Params { profile, big_endian, ..searching(dtype, bound) };
                     for n in [1, 5, 5000, 90_000] {
                         for value in [0.1, -7.3, 1e-5, 250.3] {
                             let mut values = vec![value; n];

@@ -1,6 +1,6 @@
 """The masks table: missing values as programs write them, declared in an attribute, as fill value, or not at all. None is lost.
 
-    python marks.py NAME      runs one scenario in the current directory; any failure is an exception
+    python sentinel.py NAME      runs one scenario in the current directory; any failure is an exception
 """
 
 import ctypes

@@ -2,10 +2,10 @@
 //! and nothing else comes back equal to it.
 
 use super::Input;
-use crate::vectors::marks::found;
+use crate::vectors::sentinel::found;
 use crate::vectors::{exact, to_bytes, to_words};
 use sleek::codec::zfp::format::CODEC_ZFP;
-use sleek::{DType, Params, Search};
+use sleek::{DType, Params};
 
 /// An array of a few values, and of a slope where a byte says so.
 fn values(dtype: DType, input: &mut Input) -> Vec<f64> {
@@ -30,9 +30,7 @@ pub fn run(bytes: &[u8]) {
     if !params.dtype.is_float() {
         params.dtype = [DType::F32, DType::F64, DType::F16, DType::BF16][usize::from(input.u8() % 4)];
     }
-    if input.u8() == 0 {
-        params.search = Search::Off;
-    }
+    params.find_fill = Some(input.u8() != 0);
     let values = values(params.dtype, &mut input);
     let words: Vec<u64> = values.iter().map(|v| params.dtype.nearest(*v)).collect();
     let data = to_bytes(params.dtype, &words, params.big_endian);
@@ -61,7 +59,7 @@ fn check(params: &Params, values: &[f64], info: &sleek::Info, data: &[u8], back:
             marks.push(mark);
         }
     }
-    let is_on = params.search == Search::Wanted && params.bound.mode().has_bound() && params.bound.number() > 0.0;
+    let is_on = params.find_fill == Some(true) && params.bound.mode().has_bound() && params.bound.number() > 0.0;
     let is_wanted = is_on && params.codec != CODEC_ZFP && told.len() <= 2;
     let counted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && !told.contains(v)).collect();
     let (expected, few) = if is_wanted { found(params.dtype, told.len(), &counted) } else { (vec![], false) };
