@@ -3,8 +3,8 @@
 use super::quantize::widen_f16;
 use crate::dtype::DType;
 use crate::exec::Isa;
+use crate::simd::by;
 use crate::simd::word::Word;
-use crate::simd::{by, stream};
 
 /// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such
 /// element or the type is no float.
@@ -94,8 +94,6 @@ impl Float for f64 {}
 
 /// Independent running extremes, so that the loop is not one chain of dependent comparisons.
 const LANES: usize = 64;
-/// Bytes from what is looked at to what is fetched from memory meanwhile.
-const AHEAD: usize = 16384;
 
 /// What `pick` leaves of all lanes, vectors at a time.
 #[inline(always)]
@@ -111,21 +109,17 @@ fn by_halves<T: Copy, const N: usize>(mut lanes: [T; N], pick: impl Fn(T, T) -> 
     lanes[0]
 }
 
-/// Calls `look` with each element and its lane, and fetches what comes next meanwhile.
+/// NaN in place of fill values.
 #[inline(always)]
-fn by_lanes<const N: usize>(bytes: &[u8], mut look: impl FnMut(usize, &[u8; N])) {
-    let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<LANES>();
-    for block in blocks {
-        for line in (0..LANES * N).step_by(64) {
-            stream::fetch(block.as_ptr().cast::<u8>().wrapping_add(AHEAD + line));
-        }
-        for (lane, b) in block.iter().enumerate() {
-            look(lane, b);
-        }
-    }
-    for (lane, b) in rest.iter().enumerate() {
-        look(lane, b);
-    }
+fn without<F: Float>(v: F, nan: F, fills: impl IntoIterator<Item = F>) -> F {
+    fills.into_iter().fold(v, |v, fill| if v == fill { nan } else { v })
+}
+
+/// A NaN fails both comparisons.
+#[inline(always)]
+fn see<F: Float>(v: F, min: &mut F, max: &mut F) {
+    *min = if v < *min { v } else { *min };
+    *max = if v > *max { v } else { *max };
 }
 
 /// Smallest and largest element that is neither NaN nor one of `fills`; `low` is negative infinity.
@@ -137,13 +131,15 @@ fn scan<const N: usize, F: Float>(
     fills: impl IntoIterator<Item = F> + Copy,
 ) -> Option<(F, F)> {
     let (mut min, mut max) = ([-low; LANES], [low; LANES]);
-    by_lanes(bytes, |lane, b| {
-        let nan = low + -low;
-        // A NaN fails both comparisons.
-        let v = fills.into_iter().fold(float(b), |v, fill| if v == fill { nan } else { v });
-        min[lane] = if v < min[lane] { v } else { min[lane] };
-        max[lane] = if v > max[lane] { v } else { max[lane] };
-    });
+    let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<LANES>();
+    for block in blocks {
+        for (lane, b) in block.iter().enumerate() {
+            see(without(float(b), low + -low, fills), &mut min[lane], &mut max[lane]);
+        }
+    }
+    for (lane, b) in rest.iter().enumerate() {
+        see(without(float(b), low + -low, fills), &mut min[lane], &mut max[lane]);
+    }
     let lo = by_halves(min, |a, b| if b < a { b } else { a });
     let hi = by_halves(max, |a, b| if b > a { b } else { a });
     (lo <= hi).then_some((lo, hi))

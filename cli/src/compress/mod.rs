@@ -113,6 +113,7 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
         ));
     }
     params.profile = args.quality.profile().unwrap_or(Profile::Small);
+    params.find_fill = Some(true);
     refuse_own_input(args, &params)?;
     let wish = Wish { params, frame_bytes: args.frame_bytes, quiet: args.verbosity.quiet };
     tensors::compress(&wish, input, |input| create(args, input))
