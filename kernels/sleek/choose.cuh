@@ -508,15 +508,14 @@ template <class T> DEV u64 wide_swar16(const Strip<T>& strip, u32 width) {
     return width == T::BITS ? 0 : ~((u64)within[1] << 32 | within[0]);
 }
 
-// The choice for a subchunk with codes of more than `width` bits, as many as `counts` says; step 3 with it, but where
-// the mode stands `alone`.
-template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts, bool alone) {
+// The choice for a subchunk with codes of more than `width` bits, as many as `counts` says; step 3 with it.
+template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts) {
     const u32 count = counts & 0x1ff, mask_bytes = counts >> 9;
     const u32 full = s.full(), plain = s.plain();
     const u32 full_bytes = BYTES_A_BIT(T) * full,
               with = BYTES_A_BIT(T) * width + exception_bytes<T>(count, mask_bytes, full - width);
-    const bool patched = width < full && count <= MAX_EXCEPTIONS && with + (alone ? ALIGN / 2 : 0) < full_bytes;
-    if ((!alone || full == 0) && mode != SUBMODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes))
+    const bool patched = width < full && count <= MAX_EXCEPTIONS && with < full_bytes;
+    if (mode != SUBMODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes))
         return {SUBMODE_OFFSET, plain, 0, 0, 1, s.least};
     return {mode,
             patched ? width : full,

@@ -102,6 +102,10 @@ struct BlockState {
     }
 };
 
+// What a block tries at a chunk: what the plan says, which is kept where elements that would come back as a missing value
+// may come back as the next larger number; elements' bits where they may not.
+enum Attempt { BY_PLAN, KEPT, BY_BITS };
+
 // A chunk whose body is done, but not in its place.
 struct Packed {
     u64 c, before;       // its number, and the units of all chunks before it, once they are known

@@ -27,7 +27,6 @@
 //   barrier 2   the body, the next chunk's number and the place of chunk r − 1 are there
 #pragma once
 #include "compress.cuh"
-#include "exact.cuh"
 #include "gaps.cuh"
 #include "swar16.cuh"
 
@@ -43,8 +42,6 @@ template <class T, u32 MISSING> struct FastShared {
     uint4 one;                                // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];    // of each warp: that one
     u32 attempt;                              // at the next chunk
-    u32 sample;                               // what the first subchunk says of elements' bits
-    u32 units;                                // of its bins
     alignas(8) u8 width[SUBCHUNKS];
     Missing<T, MISSING> missing;
 };
@@ -95,7 +92,7 @@ template <class T, u32 MISSING> struct FastEncoder {
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // One chunk in, one out; false where the chunk is to be tried again in another way.
+    // One chunk in, one out; false where the chunk is to be coded by elements' bits.
     template <bool QUANTIZED> DEV bool step(u32 round, u64 c, u32 attempt) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
@@ -116,10 +113,6 @@ template <class T, u32 MISSING> struct FastEncoder {
             finder().tell(q);
             if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
         }
-        if (QUANTIZED && warp == 0) {
-            const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
-            if (lane == 0) shared.sample = sample;
-        }
         u32 n[PER_WARP];
         encode<QUANTIZED>(q, n, source, body);
         if constexpr (MISSING > 0)
@@ -136,14 +129,12 @@ template <class T, u32 MISSING> struct FastEncoder {
         if constexpr (MISSING > 0) {
             if (uniform(QUANTIZED && first && !only && gaps().collides && kind != KIND_RAW)) {
                 if (!finder().all_come_beside(shared.quantizer, state.job.plan.abs_bound, words_of(source, body))) {
-                    try_again(BY_BITS, ~0u);    // whatever bits take
+                    try_by_bits();
                     return false;
                 }
                 if (threadIdx.x == 0) state.beside = 1;
             }
         }
-        if (uniform(QUANTIZED ? shared.sample && !only && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
-            if (is_to_be_tried_again<QUANTIZED>(source, units, body)) return false;
         u32 plane = 0;
         if constexpr (MISSING > 0) {
             if (uniform(gaps().is_masked())) {
@@ -169,31 +160,6 @@ template <class T, u32 MISSING> struct FastEncoder {
         return true;
     }
 
-    // Whether a chunk whose body would take so many units is to be tried by its elements' bits, or by bins again, of
-    // which it takes fewer.
-    template <bool QUANTIZED> DEV bool is_to_be_tried_again(const Source& source, u32 units, const uint4* body) {
-        bool again;
-        if (QUANTIZED) {
-            // No string is there yet.
-            WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
-            const auto words = words_of(source, body);
-            const i32 step_j = state.job.plan.step_j;
-            u32 decision = shared.sample;
-            if (uniform(decision == EQUAL)) {
-                // Here the samples of the other warps are read only where they are asked for.
-                const u32 sample = warp ? sample_of<T>(words(0), step_j, lane) : decision;
-                if (lane == 0) tell_sample(survey.samples, warp, sample);
-                __syncthreads();
-                decision = decision_of(survey.samples);
-                __syncthreads();    // strings take the survey's place
-            }
-            again = may_be_smaller<T>(survey, decision, words, step_j, warp, lane);
-        } else {
-            again = units >= shared.units;
-        }
-        if (again) try_again(QUANTIZED ? BY_BITS : BY_PLAN_AGAIN, units);
-        return again;
-    }
     // A lane's words of the warp's subchunk k, with others in the places of missing ones.
     DEV auto words_of(const Source& source, const uint4* body) const {
         return [this, source, body](u32 k) {
@@ -202,12 +168,9 @@ template <class T, u32 MISSING> struct FastEncoder {
             return source.load<T>(place_of(warp, k, lane), true);
         };
     }
-    DEV void try_again(Attempt attempt, u32 units) const {
+    DEV void try_by_bits() const {
         __syncthreads();
-        if (threadIdx.x == 0) {
-            shared.attempt = attempt;
-            shared.units = units;
-        }
+        if (threadIdx.x == 0) shared.attempt = BY_BITS;
         __syncthreads();
     }
 

@@ -27,7 +27,6 @@
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
-#include "exact.cuh"
 #include "gaps.cuh"
 #include "layout.cuh"
 #include "quantize_tile.cuh"
@@ -60,10 +59,6 @@ template <class T, u32 MISSING> struct Shared {
     u32 size[COMPRESS_WARPS];    // of each warp: the words that its codes are
     u32 bins[COMPRESS_WARPS];    // of each warp: what its last numbers took
     u32 attempt;                 // at the chunk
-    u32 open;                    // whether it is open what is to become of what was chosen, see settle
-    u32 samples;                 // what each warp's says of elements' bits, a byte of each; it may leave it open too
-    u32 units;                   // of the chunk's bins
-    WordSurvey<T> survey;
     Missing<T, MISSING> missing;
 };
 
@@ -138,8 +133,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
-        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = shared.samples = 0;
-        if (lane == 0) tell_excess(NO_EXCESS);
+        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = 0;
         if constexpr (MISSING > 0) {
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -172,16 +166,16 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     // register to keep it in. False where something is to be decided: about what was chosen, of which nothing is known
     // to others yet, or, once the chunk is packed that was not only tried by the plan, about the next one.
     DEV bool step() {
-        if (uniform(shared.attempt != KEPT)) {
+        if (MISSING == 0 || uniform(shared.attempt != KEPT)) {
             const u64 c = state.chunk[shared.round[CHOOSE] & 1];
             choose(c, state.job.source(c));
         } else {
             special = SPECIAL_DELTA2;
             if (is_float()) special = special_of_floats();
         }
-        if (ADAPTIVE || uniform(shared.attempt == BY_PLAN)) find_place();
+        if (ADAPTIVE || MISSING == 0 || uniform(shared.attempt == BY_PLAN)) find_place();
         __syncthreads();
-        if (T::EXPONENT > 0 && uniform(is_open())) return false;
+        if (MISSING > 0 && T::EXPONENT > 0 && uniform(collides(PLACE))) return false;
         Chosen choice = {0};
         Word base = 0;
         if (warp == LEADER_WARP)
@@ -192,43 +186,21 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         record();
         const Packed& packed = this->packed(shared.round[PACK], 0);
         pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
-        return uniform(shared.attempt == BY_PLAN);
+        return MISSING == 0 || uniform(shared.attempt == BY_PLAN);
     }
 
-    DEV bool is_open() const {
-        if constexpr (MISSING > 0) {
-            // A chunk of one missing value is constant, whatever its elements would be otherwise.
-            if (gaps(PLACE).only()) return shared.open;
-            if (gaps(PLACE).collides) return true;
-        }
-        return shared.open || decision_of(shared.samples) != NO || (USE != BINS && may_exceed_countdown());
+    // Whether an element of the chunk would come back as a missing value.
+    DEV bool collides(u32 part) const {
+        // A chunk of one missing value is constant, whatever its elements would be otherwise.
+        if constexpr (MISSING > 0) return shared.attempt == BY_PLAN && !gaps(part).only() && gaps(part).collides;
+        return false;
     }
-    // Whether lossless words are to be tried by a countdown alone, and whether this is done.
-    DEV bool may_exceed_countdown() const { return T::EXPONENT > 0 && shared.told.may_exceed_countdown(); }
-    DEV bool alone() const {
-        return T::EXPONENT > 0 && USE != BINS && shared.attempt == BY_BITS && !plan.step_w && !plan.drop;
-    }
-    DEV void tell_excess(u32 excess) const { ((u32*)&shared.told.more)[warp] = excess; }
-    // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
-    // keeps its registers.
+    // Decides what is tried next. Apart from the loop over the chunks, which keeps its registers.
     DEV void settle() {
         u32 next = BY_PLAN;
-        if (uniform(is_open() || may_exceed_countdown())) {
-            const bool by_bits = uniform(shared.attempt == BY_BITS);
+        if (uniform(collides(PLACE))) {
             const u32 entry = entry_of(lay_out<T>(shared.told, lane));
-            u32 units = entry & ENTRY_SIZE_MASK;
-            if (by_bits) {
-                next = units < shared.units ? KEPT : BY_PLAN_AGAIN;
-            } else if (collides() && entry >> ENTRY_KIND_SHIFT != KIND_RAW && !all_come_beside()) {
-                next = BY_BITS;
-                units = ~0u;    // whatever bits take
-            } else {
-                const bool may = uniform(may_exceed_countdown()) || may_take_less();
-                next = units > LEAST_PACKED_UNITS && may ? BY_BITS : KEPT;
-            }
-            __syncthreads();
-            if (lane == 0) tell_excess(NO_EXCESS);
-            if (threadIdx.x == 0 && !by_bits) shared.units = units;
+            next = uniform(entry >> ENTRY_KIND_SHIFT == KIND_RAW) || all_come_beside() ? KEPT : BY_BITS;
         }
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -237,17 +209,11 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
                 if (next != KEPT) shared.missing.there.said = 0;
             }
             if (next != KEPT) quantizer.on = next == BY_BITS ? 0 : plan.step_w;
-            shared.open = next == BY_BITS;
-            shared.samples = 0;
             shared.attempt = next;
             // Who chooses again votes again.
             if (next != KEPT) shared.zeros.said = 0;
         }
         __syncthreads();
-    }
-    DEV bool collides() const {
-        if constexpr (MISSING > 0) return uniform(gaps(CHOOSE).collides);
-        return false;
     }
     // Whether the chunk's elements that would come back as missing values may come back as the next larger numbers. For
     // a whole block.
@@ -263,11 +229,6 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             return true;
         }
         return false;
-    }
-    DEV bool may_take_less() const {
-        const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
-        const auto words = [&](u32 k) { return filled_vector(source, k); };
-        return may_be_smaller<T>(shared.survey, decision_of(shared.samples), words, plan.step_j, warp, lane);
     }
     // The elements of the warp's subchunk k.
     DEV uint4 word_vector(const Source& source, u32 k) const { return vector_at(source, place_of(k)); }
@@ -425,7 +386,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         special = SPECIAL_DELTA2;
         if (together(quantized())) return;    // for each subchunk when its turn comes
         if (USE == ANYTHING && uniform(rounds())) round_off(q);
-        const bool shifted = (!fast() || (plan.rounded && rounds())) && !uniform(alone()) && drop_common_zeros(q);
+        const bool shifted = (!fast() || (plan.rounded && rounds())) && drop_common_zeros(q);
         if (!shifted && T::EXPONENT > 0 && plan.is_float) special = special_of_floats();
     }
     DEV u32 special_of_floats() const { return fast() ? SPECIAL_EXPONENT : SPECIAL_COUNTDOWN; }
@@ -695,20 +656,12 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             c.based = c.mode == SUBMODE_OFFSET;
             c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, 0, fitting, kept));
         } else {
-            u32 mode = SUBMODE_SPECIAL;
-            if (!uniform(alone())) mode = uniform(mode_of<W>(s));
+            const u32 mode = uniform(mode_of<W>(s));
             s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first),
                               (typename W::Word)wrap<T>(s.least + s.spread), fitting, kept);
             if constexpr (MAY_COUNT<W>)
                 if (uniform(counts_down(mode))) s.first = kept.word;
             c = choose_widths<W>(s, mode, fitting, kept);
-            if constexpr (MAY_COUNT<W>) {
-                u32 excess = NO_EXCESS;
-                // Each subchunk's four lanes say the same.
-                if (uniform(shift && shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop))
-                    excess = (u32)((i32)__reduce_add_sync(FULL, (u32)excess_of<T>(s, c, shift)) / (i32)LANES);
-                if (lane == 0) tell_excess(excess);
-            }
         }
         if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES, s.origin);
     }
@@ -725,7 +678,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         const u32 full = s.full();
         u32 counts = 0;
         if (T::BITS > 8 && __any_sync(FULL, fitting < full)) counts = find_wide<W>(fitting, kept);
-        const Choice<T> c = decide<T>(s, mode, special, fitting, counts, alone());
+        const Choice<T> c = decide<T>(s, mode, special, fitting, counts);
         __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const bool other = c.mode != mode && full;
@@ -791,10 +744,6 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if constexpr (MISSING > 0) take_gaps(q, source, way == NARROWEST);
-        if (T::EXPONENT > 0 && USE != INTEGERS && uniform(quantized() && shared.attempt == BY_PLAN)) {
-            const u32 sample = sample_of<T>(q[0], plan.step_j, lane);
-            if (lane == 0) tell_sample(shared.samples, warp, sample);
-        }
         to_integers(q);
         return choose_for(q, source, way);
     }
@@ -961,9 +910,7 @@ template <class T, bool ADAPTIVE, u32 MISSING = 0> DEV void compress_arrays(cons
         done = optimisation_barrier(done);
         if (uniform(done))
             encoder.finish();
-        else if constexpr (ADAPTIVE)
-            bins.settle();
-        else if constexpr (T::EXPONENT > 0)
+        else if constexpr (MISSING > 0)
             encoder.settle();
     }
 }

@@ -27,28 +27,7 @@ template <class T> struct Told {
     Chosen choice[SUBCHUNKS];
     typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
     uint4 same;                                // of each warp: whether they do
-    uint4 more;                                // of each warp: see Excess
-
-    // Whether a countdown alone may take fewer bytes of the chunk.
-    DEV bool may_exceed_countdown() const {
-        const i32 most = (i32)(4 * T::BITS + ALIGN / 2);
-        const uint4 m = more;
-        return (i32)(m.x + m.y + m.z + m.w) < most && !(same.x & same.y & same.z & same.w);
-    }
 };
-
-// Of a warp's subchunks: by how much the least that a countdown may take exceeds what was chosen. Where nobody asks:
-#define NO_EXCESS ((u32)CHUNK_BYTES)
-// The part of a subchunk, whose codes of words without `shift` low bits the choice `c` is for.
-template <class T> DEV i32 excess_of(const Survey<T>& s, const Choice<T>& c, u32 shift) {
-    typedef typename T::Word Word;
-    const Word least = wrap<T>(s.least << shift), most = wrap<T>((s.least + s.spread) << shift);
-    const Word top = Countdown<T>::top_of(least, most);
-    const u32 by_countdown = width_of((Word)(Countdown<T>::code(least, top) | Countdown<T>::code(most, top)));
-    const u32 own =
-        BYTES_A_BIT(T) * c.width + (c.high ? exception_bytes<T>(c.counts & 0x1ff, c.counts >> 9, c.high) : 0);
-    return (i32)(BYTES_A_BIT(T) * by_countdown - own);
-}
 
 // What a packed chunk begins with, and where its parts are.
 template <class T> struct ChunkHeader {

@@ -14,7 +14,7 @@ mod threads;
 
 use besides::Besides;
 pub use chunk::raw;
-pub use codec::{ChunkCodec, Data, SLACK};
+pub use codec::{ChunkCodec, Data};
 use job::Job;
 pub use scan::{of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};

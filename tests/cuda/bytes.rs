@@ -70,10 +70,9 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
     }
 }
 
-/// Lossless chunks with tiles that a countdown takes, and chunks that are tried once more by it alone, or nearly are,
-/// in both byte orders, with missing values or without; among them some that are smaller for it, and some that are not.
+/// Lossless chunks with tiles that a countdown takes, or nearly, in both byte orders, with missing values or without.
 #[test]
-fn chunks_by_a_countdown_alone() {
+fn chunks_by_a_countdown() {
     let (shim, _turn) = Shim::get();
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         let n = 3 * 16384 / dtype.size() + 77;

@@ -23,21 +23,18 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
-//! Words that all end in zeros are coded without these, and so without the countdown. With their zeros it may take less
-//! than what was chosen. Then the whole chunk is encoded once more (`alone`): by the countdown in every subchunk that
-//! has not zeros alone, with exceptions and without step 3. The smaller one is kept.
+//! Words that all end in zeros are coded without these, and so without the countdown.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
 //! 1–6 % in all.
 
-use super::plan::{Countdown, Plan};
+use super::plan::Plan;
 use crate::codec::sleek::constants::{
     MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, NEAR_TOTALS, SAMPLE, SUBCHUNKS, WARP_TILE,
 };
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
 use crate::codec::sleek::{countdown, exponent_map as exponent};
-use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::simd::stream::PrefetchQueue;
 use crate::simd::word::Word;
@@ -310,7 +307,6 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
 fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    attempt: Countdown,
     words: &Words<E::Word, S>,
     q: usize,
     (least, most): (&[E::Word; WARP_TILE], &[E::Word; WARP_TILE]),
@@ -319,9 +315,7 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     prefetch: &mut PrefetchQueue,
 ) -> SubMode {
     let own = words[1 + q * WARP_TILE..].first_chunk().expect("a warp tile");
-    let mode = if attempt == Countdown::Alone {
-        SubMode::Special
-    } else if E::EXPONENT_BITS > 0 && special == Special::Countdown {
+    let mode = if E::EXPONENT_BITS > 0 && special == Special::Countdown {
         let mut tops = [E::Word::ZERO; WARP_TILE];
         for s in 0..WARP_TILE {
             tops[s] = countdown::top_of(least[s], most[s], E::EXPONENT_BITS);
@@ -362,11 +356,9 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
 /// subchunks do not depend on each other, so the processor overlaps them, and what is one number a subchunk is done for
 /// all at once. Half of `prefetch` is fetched.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "what is known of a chunk, and where its codes go")]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
-    attempt: Countdown,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
@@ -378,7 +370,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let extremes = least.as_chunks().0.iter().zip(most.as_chunks().0);
     for (q, (codes, extremes)) in codes.chunks_exact_mut(WARP_TILE).zip(extremes).enumerate() {
         let bases = &mut c.bases[q * WARP_TILE..][..WARP_TILE];
-        let mode = encode_warp_tile::<E, S, P>(p, special, attempt, words, q, extremes, codes, bases, prefetch);
+        let mode = encode_warp_tile::<E, S, P>(p, special, words, q, extremes, codes, bases, prefetch);
         c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
@@ -400,7 +392,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
             lists.masks[s] = masks;
         }
     }
-    for s in c.settle::<S>(attempt == Countdown::Alone, least, most) {
+    for s in c.settle::<S>(least, most) {
         encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
     let without = if special == Special::Countdown { SubMode::Special as u16 } else { u16::MAX };
@@ -410,20 +402,17 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 
 impl<W: Word> Choices<W> {
     /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
-    /// still to be coded, of a mode that stands `alone` those of zeros. Its exceptions are to save more than the bytes
-    /// at the payload's end that are of no code, which chunks of 64-bit words have.
+    /// still to be coded.
     #[inline(always)]
-    fn settle<const S: usize>(&mut self, alone: bool, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
+    fn settle<const S: usize>(&mut self, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
-        let spare = if alone { ALIGN as u16 / 2 } else { 0 };
         for s in 0..SUBCHUNKS {
             let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
             let with = payload::<S>(width) + exception_bytes::<S>(count, self.mask_bytes[s], full - width);
-            let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with + spare < payload::<S>(full);
+            let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
             let plain = most[s].sub(least[s]).width() as u16;
-            let may_change = !alone || full == 0;
-            changed[s] = may_change && self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
+            changed[s] = self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
             let keep = !changed[s];
             self.bases[s] = if keep { self.bases[s] } else { least[s] };
             self.modes[s] = if keep { self.modes[s] } else { SubMode::Offset as u16 };
@@ -433,48 +422,6 @@ impl<W: Word> Choices<W> {
         }
         Subchunks::which(|s| changed[s])
     }
-
-    /// Bytes of each subchunk's payload and exceptions.
-    #[inline(always)]
-    fn bytes<const S: usize>(&self) -> PerSubchunk {
-        std::array::from_fn(|s| {
-            let high_width = self.fulls[s] - self.widths[s];
-            let exceptions = exception_bytes::<S>(self.exceptions[s], self.mask_bytes[s], high_width);
-            payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 }
-        })
-    }
-
-    /// Whether a countdown alone may take fewer bytes of words without `shift` low bits: by the codes of each
-    /// subchunk's least and largest word. Bases may take up to a word of each subchunk, but are worth nothing where all
-    /// words of each warp tile are equal.
-    #[inline(always)]
-    pub fn may_exceed_countdown<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
-        let mut codes = [W::ZERO; SUBCHUNKS];
-        for (code, (least, most)) in codes.iter_mut().zip(all.least.iter().zip(&all.most)) {
-            let (least, most) = (*least << shift, *most << shift);
-            let top = countdown::top_of(least, most, E::EXPONENT_BITS);
-            *code = countdown::encode(least, top) | countdown::encode(most, top);
-        }
-        let narrowest = codes.iter().fold(!W::ZERO, |least, code| least.min(*code));
-        let bytes = self.bytes::<S>();
-        let own = bytes.iter().fold(0, |sum, bytes| sum + i32::from(*bytes)) + Self::SPARE;
-        // Most chunks are as good as that even if all subchunks had the shortest codes.
-        let least = SUBCHUNKS as i32 * i32::from(payload::<S>(narrowest.width() as u16));
-        least < own && self.exceeds_countdown::<S>(all, &codes, own)
-    }
-
-    /// The same where the `codes` are known, and `own` bytes.
-    #[cold]
-    #[inline(never)]
-    fn exceeds_countdown<const S: usize>(&self, all: &Extremes<W>, codes: &[W; SUBCHUNKS], own: i32) -> bool {
-        let by_countdown: i32 = codes.iter().map(|code| i32::from(payload::<S>(code.width() as u16))).sum();
-        let is = |x: W, s: usize| all.least[s] == x && all.most[s] == x;
-        let are_equal = |q: usize| (q..q + WARP_TILE).all(|s| is(all.least[q], s));
-        by_countdown < own && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
-    }
-
-    /// Bytes that bases may take, and those at the payload's end that are none of a code.
-    const SPARE: i32 = (SUBCHUNKS * size_of::<W>() + ALIGN / 2) as i32;
 }
 
 /// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other

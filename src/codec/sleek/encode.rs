@@ -3,8 +3,6 @@
 use super::buffers::{Buffers, Scratch, view};
 use super::choose::Extremes;
 use super::collide::{all_come_beside, collision, near_collision};
-use super::constants::*;
-use super::doubt::may_be_smaller;
 use super::integers::*;
 use super::pack::pack_chunk;
 use super::plan::Plan;
@@ -18,23 +16,9 @@ use crate::runtime::cpu::{Data, raw};
 use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
-/// The least that a body takes that is not constant: a header, and what tells elements apart.
-pub const LEAST_PACKED_BYTES: usize = CHUNK_HEADER_BYTES + ALIGN;
-
-/// What an attempt at a chunk came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The body is the chunk's.
-    Fine,
-    /// Elements' own bits may take fewer bytes than bins, or a countdown alone fewer than what was chosen.
-    MayBeSmaller,
-    /// An element would come back as a missing value, and no number next to that is within the bound: the body must not
-    /// be used.
-    Collides,
-}
-
 /// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
-/// `stores`; returns the kind and size of the body, and what to think of it.
+/// `stores`; returns the kind and size of the body. And whether an element would come back as a missing value and no number next to
+/// that is within the bound: then the body must not be used.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
@@ -43,16 +27,15 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
-) -> (Kind, usize, Verdict) {
+) -> (Kind, usize, bool) {
     let src = data.bytes();
-    let mut may_be_smaller = may_be_smaller::<E, S>(plan, src);
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
     let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
             let collides = plan.collisions().iter().any(|c| near_collision(c.integer, &domain, &integers));
-            (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, &mut false), collides)
+            (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
@@ -67,8 +50,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
             let integers = Integers { words, extremes };
             let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
-            let doubt = &mut may_be_smaller;
-            (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, doubt), collides)
+            (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
     };
     let raw_bytes = src.len().next_multiple_of(ALIGN);
@@ -76,29 +58,21 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => {
             let comes_beside = collides && all_come_beside::<E>(plan, src);
             *beside |= comes_beside;
-            let verdict = match (collides && !comes_beside, may_be_smaller) {
-                (true, _) => Verdict::Collides,
-                // Nothing is shorter than one element.
-                (_, true) if kind != Kind::Constant => Verdict::MayBeSmaller,
-                _ => Verdict::Fine,
-            };
             if comes_beside && kind == Kind::Constant {
                 E::Word::from_u64(plan.beside_missing(E::Word::load(out).to_u64())).store(out);
             }
-            (kind, bytes, verdict)
+            (kind, bytes, collides && !comes_beside)
         }
         _ => {
             raw(size_of::<E::Word>(), plan.big_endian, src, &mut out[..raw_bytes]);
             // The data as they are collide with nothing.
-            (Kind::Raw, raw_bytes, if may_be_smaller { Verdict::MayBeSmaller } else { Verdict::Fine })
+            (Kind::Raw, raw_bytes, false)
         }
     }
 }
 
-/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether a
-/// countdown alone may take fewer bytes.
+/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "what a chunk is made of, and where it goes")]
 fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     p: P,
     plan: &Plan,
@@ -107,7 +81,6 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     scratch: &mut Scratch,
     queues: &mut MemoryQueues,
     out: &mut [u8],
-    doubt: &mut bool,
 ) -> Option<(Kind, usize)> {
     let constant = match &integers.extremes {
         Some(extremes) => extremes.is_constant(),
@@ -118,6 +91,6 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         to_element::<E>(plan, domain, domain.word(integers.words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out, doubt)?;
+    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out)?;
     Some((Kind::Packed, bytes))
 }

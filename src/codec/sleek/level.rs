@@ -2,7 +2,6 @@
 
 use super::buffers::Buffers;
 use super::decode::Spare;
-use super::encode::Verdict;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
@@ -53,7 +52,7 @@ macro_rules! chunk_coders {
                     data: Data,
                     stores: StreamingStores,
                     out: &mut [u8],
-                ) -> (Kind, usize, Verdict) where [$level: Simd<E::Word, S> + Simd<u16, S>] {
+                ) -> (Kind, usize, bool) where [$level: Simd<E::Word, S> + Simd<u16, S>] {
                     encode::chunk::<E, S, $level>(p, plan, buffers, data, stores, out)
                 }
             }
@@ -83,7 +82,7 @@ chunk_coders!(avx2, Avx2);
 #[cfg(target_arch = "x86_64")]
 chunk_coders!(avx512, Avx512);
 
-/// Encodes a chunk; see `ChunkCodec::encode`.
+/// Encodes a chunk; see `ChunkCodec::encode`. And whether it collides, see `encode::chunk`.
 pub fn encode(
     isa: Isa,
     plan: &Plan,
@@ -91,7 +90,7 @@ pub fn encode(
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
-) -> (Kind, usize, Verdict) {
+) -> (Kind, usize, bool) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
         return by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out);

@@ -7,7 +7,6 @@ mod collide;
 pub mod constants;
 mod countdown;
 mod decode;
-mod doubt;
 mod encode;
 pub mod exponent_map;
 pub mod format;
@@ -27,19 +26,17 @@ use std::cell::Cell;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::SubMode;
-use crate::container::constants::CHUNK_BYTES;
 use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::host::memory::{Kept, Scratch, filled, reserve};
+use crate::host::memory::{Kept, filled, reserve};
 use crate::params::{Mode, Params, Profile};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::StreamingStores;
 use buffers::Buffers;
 use constants::CODEC_SLEEK;
-use encode::Verdict;
 
 /// The codec of this module.
 pub struct Sleek;
@@ -125,8 +122,6 @@ struct Chunks {
 struct Encoder {
     _fpu: fpu::Guard,
     buffers: Buffers,
-    /// The body of a second attempt at a chunk.
-    other: Scratch,
 }
 
 thread_local! {
@@ -158,8 +153,7 @@ impl ChunkCodec for Chunks {
             None => Buffers::new()?,
         };
         buffers.beside = false;
-        let other = Scratch::new(CHUNK_BYTES + cpu::SLACK)?;
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers, other })
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
     }
 
     fn decoder(&self) -> Result<Decoder> {
@@ -171,8 +165,10 @@ impl ChunkCodec for Chunks {
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        let (kind, bytes, verdict) = level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out);
-        if verdict == Verdict::Fine { (kind, bytes) } else { self.again(encoder, data, (kind, bytes), verdict, out) }
+        match level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out) {
+            (kind, bytes, false) => (kind, bytes),
+            (_, _, true) => self.by_bits(encoder, data, out),
+        }
     }
 
     fn decode(
@@ -189,27 +185,11 @@ impl ChunkCodec for Chunks {
 }
 
 impl Chunks {
-    /// Encodes a chunk in another way as well, and takes that where it is shorter than the `body` in `out`, or where
-    /// that must not be used.
+    /// Encodes a chunk by its elements' bits, where an element would come back as a missing value.
     #[cold]
-    fn again(
-        &self,
-        encoder: &mut Encoder,
-        data: Data,
-        body: (Kind, usize),
-        verdict: Verdict,
-        out: &mut [u8],
-    ) -> (Kind, usize) {
-        if verdict == Verdict::MayBeSmaller && body.1 <= encode::LEAST_PACKED_BYTES {
-            return body;
-        }
-        let plan = self.plan.second();
-        let Encoder { buffers, other, .. } = encoder;
-        let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);
-        if verdict == Verdict::MayBeSmaller && bytes >= body.1 {
-            return body;
-        }
-        out[..bytes].copy_from_slice(&other[..bytes]);
+    fn by_bits(&self, encoder: &mut Encoder, data: Data, out: &mut [u8]) -> (Kind, usize) {
+        let none = StreamingStores::none();
+        let (kind, bytes, _) = level::encode(self.isa, &self.plan.of_bits(), &mut encoder.buffers, data, none, out);
         (kind, bytes)
     }
 }

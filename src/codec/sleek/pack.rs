@@ -5,7 +5,7 @@ use super::choose::{self, Choices, Lists};
 use super::constants::*;
 use super::countdown;
 use super::integers::{Domain, Integers};
-use super::plan::{Countdown, Plan};
+use super::plan::Plan;
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::portable::BitWriter;
 use crate::codec::sleek::simd::{MASK_BYTES, Simd};
@@ -16,7 +16,6 @@ use crate::simd::word::Word;
 
 /// Packs the chunk; see `encode::encode`.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "what a chunk is made of, and where it goes")]
 pub fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     p: P,
     plan: &Plan,
@@ -25,19 +24,12 @@ pub fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     Scratch { codes, lists, exceptions }: &mut Scratch,
     queues: &mut MemoryQueues,
     out: &mut [u8],
-    doubt: &mut bool,
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
     let mut choices = match extremes {
         Some(extremes) => {
-            let prefetch = &mut queues.prefetch;
-            let choices =
-                choose::adaptive::<X, S, P>(p, domain.special, plan.countdown, words, extremes, codes, lists, prefetch);
-            if X::EXPONENT_BITS > 0 && domain.shift > 0 && plan.countdown == Countdown::Doubted {
-                *doubt = choices.may_exceed_countdown::<X, S>(extremes, domain.shift);
-            }
-            choices
+            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut queues.prefetch)
         }
         None => Choices::NONE,
     };

@@ -26,8 +26,6 @@ pub struct Plan {
     pub profile: Profile,
     /// The chunk is one of elements' bits in a stream of bins.
     pub exact_apart: bool,
-    /// What to do with the countdown in chunks that the adaptive profile codes losslessly.
-    pub countdown: Countdown,
     /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
     /// are rounded.
     colliding: ([Collision; MAX_MISSING], usize),
@@ -48,17 +46,6 @@ pub struct Collision {
 
 impl Collision {
     const NONE: Collision = Collision { integer: 0, missing: 0, next: 0, least: f64::INFINITY };
-}
-
-/// How the adaptive profile uses the countdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Countdown {
-    /// Where a warp tile's samples speak for it.
-    Chosen,
-    /// The same, and it is asked whether a chunk of nothing else may be smaller.
-    Doubted,
-    /// In every subchunk.
-    Alone,
 }
 
 /// See `Plan::colliding`. An element that is equal to a missing value is not among what is encoded. The bound is an
@@ -104,8 +91,6 @@ impl Plan {
         let header = promise.header(params, layout, CODEC_SLEEK, 0);
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
         let bound = if quantizer.is_some() { abs } else { params.bound.number() };
-        let lossless = quantizer.is_none() && keep_bits.is_none();
-        let lossless = lossless && dtype.is_float() && params.profile == Profile::Adaptive;
         let plan = Plan {
             dtype,
             big_endian: params.big_endian,
@@ -113,7 +98,6 @@ impl Plan {
             keep_bits,
             profile: params.profile,
             exact_apart: false,
-            countdown: if lossless { Countdown::Doubted } else { Countdown::Chosen },
             colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits, bound),
         };
         (plan, header)
@@ -125,22 +109,14 @@ impl Plan {
             quantizer: None,
             keep_bits: None,
             exact_apart: self.quantizer.is_some(),
-            countdown: Countdown::Chosen,
             colliding: ([Collision::NONE; MAX_MISSING], 0),
             ..*self
         }
     }
 
-    /// The plan of a second attempt at a chunk: elements' bits; by a countdown alone, where these were the first.
-    pub fn second(&self) -> Plan {
-        let alone = self.countdown == Countdown::Doubted;
-        Plan { countdown: if alone { Countdown::Alone } else { Countdown::Chosen }, ..self.of_bits() }
-    }
-
     /// Whether low bits that are zero in all words of a chunk are dropped.
     pub fn drops_zeros(&self) -> bool {
-        let fast = self.profile == Profile::Fast && self.keep_bits.is_none();
-        !fast && self.countdown != Countdown::Alone
+        self.profile != Profile::Fast || self.keep_bits.is_some()
     }
 
     /// The integers that come back as a missing value.
@@ -181,7 +157,6 @@ impl Plan {
             keep_bits: None,
             profile: header.profile,
             exact_apart: false,
-            countdown: Countdown::Chosen,
             colliding: ([Collision::NONE; MAX_MISSING], 0),
         })
     }
