@@ -102,8 +102,8 @@ struct BlockState {
     }
 };
 
-// What a block tries at a chunk: what the plan says, which is kept where elements that would come back as a missing value
-// may come back as the next larger number; elements' bits where they may not.
+// What a block tries at a chunk: what the plan says, which is kept where elements that would come back as a missing
+// value may come back as the next larger number; elements' bits where they may not.
 enum Attempt { BY_PLAN, KEPT, BY_BITS };
 
 // A chunk whose body is done, but not in its place.

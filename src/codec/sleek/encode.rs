@@ -17,8 +17,8 @@ use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
 /// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
-/// `stores`; returns the kind and size of the body. And whether an element would come back as a missing value and no number next to
-/// that is within the bound: then the body must not be used.
+/// `stores`; returns the kind and size of the body. And whether an element would come back as a missing value and no
+/// number next to that is within the bound: then the body must not be used.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
