@@ -271,7 +271,7 @@ fn word(bytes: &[u8], big_endian: bool) -> u64 {
     if big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
 }
 
-/// Missing values that nobody named come back bit for bit under a precision too, and an array of two numbers is exact.
+/// Undeclared fill values come back bit for bit under a precision too, and an array of two numbers is exact.
 /// Under a rate nothing is searched for.
 #[test]
 fn marks_are_found_where_no_size_is_asked_for() {
@@ -281,7 +281,7 @@ fn marks_are_found_where_no_size_is_asked_for() {
         words[4000..4700].fill(mark);
         words[8000] = mark;
         for (k, bound) in [Bound::Precision(14), Bound::Abs(0.01), Bound::Rate(8.0)].into_iter().enumerate() {
-            let params = Params { big_endian: k == 1, ..params(dtype, bound, &[90, 100]) };
+            let params = Params { big_endian: k == 1, find_fill: Some(true), ..params(dtype, bound, &[90, 100]) };
             let data = vectors::to_bytes(dtype, &words, params.big_endian);
             let (stream, back) = checked(&params, &data);
             let found = sleek::inspect(&stream).unwrap().missing.found();
@@ -298,7 +298,8 @@ fn marks_are_found_where_no_size_is_asked_for() {
         let two: Vec<u64> = (0..900).map(|i| if i % 7 < 3 { mark } else { dtype.nearest(0.1) }).collect();
         let data = vectors::to_bytes(dtype, &two, false);
         for bound in [Bound::Precision(9), Bound::Abs(0.5)] {
-            assert!(checked(&params(dtype, bound, &[30, 30]), &data).1 == data, "{bound:?}");
+            let params = Params { find_fill: Some(true), ..params(dtype, bound, &[30, 30]) };
+            assert!(checked(&params, &data).1 == data, "{bound:?}");
         }
     }
 }
