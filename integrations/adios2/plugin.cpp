@@ -1,6 +1,7 @@
 // SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/guide/adios2.md).
-// The parameters of the operator are a request in words, such as abs=1e-3, for sleek_params_parse(). The bytes behind
-// ADIOS2's own header are a stream of docs/reference/format.md. Buffers may lie in host or in GPU memory.
+// The parameters of the operator are a request in words, such as abs=1e-3, for sleek_params_parse(). Behind ADIOS2's own
+// header stand the bytes of the data, a number of 8 bytes in little-endian order, and a stream of
+// docs/reference/format.md. Data may lie in host or in GPU memory.
 #include <sleek.h>
 
 #if __has_include(<adios2/plugin/PluginOperatorInterface.h>)
@@ -57,6 +58,19 @@ Element element_of(DataType type) {
     }
 }
 
+// ADIOS2 does not tell how large the place for restored data is: only what was written of it can be relied on.
+constexpr size_t length_bytes = 8;
+
+void put_length(std::uint64_t length, char* out) {
+    for (size_t i = 0; i < length_bytes; ++i) out[i] = static_cast<char>(length >> (8 * i));
+}
+
+std::uint64_t length_at(const char* in) {
+    std::uint64_t length = 0;
+    for (size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{static_cast<unsigned char>(in[i])} << (8 * i);
+    return length;
+}
+
 bool is_float(const Element& e) { return e.dtype == SLEEK_F32 || e.dtype == SLEEK_F64; }
 
 class Sleek : public adios2::plugin::PluginOperatorInterface {
@@ -75,7 +89,7 @@ public:
                               DataType::Int16, DataType::Int32, DataType::Int64}) {
             if (adios2_size(type) == bytes) most = std::max(most, room(element_of(type), count, Dims(dims, dims + rank)));
         }
-        return most;
+        return length_bytes + most;
     }
 
     size_t Operate(const char* in, const Dims&, const Dims& count, const DataType type, char* out) override {
@@ -86,16 +100,24 @@ public:
         Lengths lengths;
         const sleek_params params = params_for(element, count, lengths);
         const size_t capacity = room(element, elements, count);
-        check(sleek_compress(&params, in, elements * element.numbers, out, capacity, &written, nullptr));
-        return written;
+        check(sleek_compress(&params, in, elements * element.numbers, out + length_bytes, capacity, &written, nullptr));
+        put_length(static_cast<std::uint64_t>(elements) * adios2_size(type), out);
+        return length_bytes + written;
     }
 
     size_t InverseOperate(const char* in, const size_t bytes, char* out) override {
+        if (bytes < length_bytes) throw std::runtime_error("SLEEK: the data end before their length");
+        const std::uint64_t length = length_at(in);
+        const char* const stream = in + length_bytes;
         sleek_info info = {};
         info.struct_size = sizeof info;
-        check(sleek_inspect(in, bytes, &info));
+        check(sleek_inspect(stream, bytes - length_bytes, &info));
+        if (info.raw_bytes != length) {
+            throw std::runtime_error("SLEEK: damaged: the stream has " + std::to_string(info.raw_bytes) + " bytes of data, and " +
+                                     std::to_string(length) + " were written");
+        }
         size_t written = 0;
-        check(sleek_decompress(in, info.stream_bytes, out, info.raw_bytes, &written, nullptr));
+        check(sleek_decompress(stream, info.stream_bytes, out, length, &written, nullptr));
         return written;
     }
 
@@ -173,10 +195,13 @@ private:
         const Element e = element_of(type);
         switch (e.dtype) {
             case SLEEK_F32:
-            case SLEEK_I32: return 4 * e.numbers;
+            case SLEEK_I32:
+            case SLEEK_U32: return 4 * e.numbers;
             case SLEEK_F64:
-            case SLEEK_I64: return 8 * e.numbers;
-            case SLEEK_I16: return 2;
+            case SLEEK_I64:
+            case SLEEK_U64: return 8 * e.numbers;
+            case SLEEK_I16:
+            case SLEEK_U16: return 2;
             default: return 1;
         }
     }

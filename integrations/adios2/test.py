@@ -104,6 +104,24 @@ def modes():
             sys.exit("adios2: damage was not seen")
         except RuntimeError as e:
             assert "SLEEK: " in str(e) and "checksum" in str(e), e
+        # A stream of more data, whole in itself, where there is room for less.
+        for which, a in ("large", np.zeros(4_000_000)), ("noise", rng.normal(size=40_000)):
+            with adios2.Stream(f"{folder}/{which}.bp", "w") as out:
+                out.write("a", a, a.shape, [0], a.shape, operations=[("plugin", sleek(lossless="true"))])
+        file = Path(folder) / "noise.bp/data.0"
+        damaged = bytearray(file.read_bytes())
+        other = (Path(folder) / "large.bp/data.0").read_bytes()
+        other = other[other.index(b"\x89SLEEK"):]
+        other = other[:int.from_bytes(other[24:32], "little")]
+        at = damaged.index(b"\x89SLEEK")
+        damaged[at:at + len(other)] = other
+        file.write_bytes(damaged)
+        try:
+            with adios2.FileReader(folder + "/noise.bp") as f:
+                f.read("a")
+            sys.exit("adios2: a stream of more data was not seen")
+        except RuntimeError as e:
+            assert "32000000 bytes of data, and 320000 were written" in str(e), e
     print("adios2: damage is seen")
 
 
