@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::output::exists;
 use super::rights::{self, Model};
-use super::signals;
+use super::{leftovers, signals};
 
 /// Letters of the final name that the hidden one has: names may have 255 bytes.
 const LETTERS: usize = 32;
@@ -28,7 +28,8 @@ impl Staging {
     /// replaces, else as `like`, else as the user's mask has it.
     pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<Staging> {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
-        let prefix = format!(".{letters}.sleek-");
+        let prefix = leftovers::prefix(&letters);
+        leftovers::remove(folder(&target));
         signals::remove_on_signal(None); // so that its thread waits before there is a file
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder(&target))?;
         signals::remove_on_signal(Some(file.path().to_path_buf()));

@@ -414,3 +414,24 @@ fn no_message_steers_the_terminal() {
     let said = stderr(&out) + &String::from_utf8_lossy(&out.stdout);
     assert!(!said.contains('\x1b'), "{said:?}");
 }
+
+#[test]
+fn the_next_writer_removes_what_a_killed_one_left() {
+    let bench = bench(1000);
+    let hidden = || bench.files().iter().filter(|path| path.to_string_lossy().contains(".sleek-")).count();
+    let mut command = bench.command("compress -q --dtype f32 --lossless - killed");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while hidden() == 0 {
+        assert!(start.elapsed() < Duration::from_secs(60), "no file is being written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Nobody takes it from a writer that lives.
+    bench.ok(PACK);
+    assert_eq!(hidden(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(hidden(), 1);
+    bench.ok("compress --dtype f32 --lossless in next");
+    assert_eq!(hidden(), 0);
+}
