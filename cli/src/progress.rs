@@ -90,6 +90,17 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// Names in a row: ten at most, and how many more there are.
+pub fn some_of(names: impl IntoIterator<Item = String>) -> String {
+    const NAMED: usize = 10;
+    let mut names = names.into_iter();
+    let shown = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => shown,
+        more => format!("{shown}, … and {more} more"),
+    }
+}
+
 /// A number in full, with an exponent where there would be many zeros.
 pub fn number(x: f64) -> String {
     if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }

@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 #[cfg(unix)]
-use crate::hdf5::object::{Contents, ObjectKind};
+use crate::hdf5::filters::pipeline;
 #[cfg(unix)]
-use crate::hdf5::{Hdf5, dataset::Field, is_hdf5};
+use crate::hdf5::object::{Contents, Object, ObjectKind};
+#[cfg(unix)]
+use crate::hdf5::parallel::is_chunk_whole;
+#[cfg(unix)]
+use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, needs_newer};
 use crate::io::{Block, Input, files_below, say};
 use crate::tensors;
+use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
 
 /// Exit code where there is damage.
@@ -19,11 +23,14 @@ const DAMAGED: u8 = 1;
 
 /// Restore everything in compressed and HDF5 files, and say where damage is
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 all is whole, 1 something is damaged, 2 an error.")]
+#[command(after_help = "Exit code: 0 all is whole, 1 something is damaged, 2 an error, or a file could not be tested.")]
 pub struct Args {
     /// Take the compressed and HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    library: LibraryArg,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -42,6 +49,8 @@ struct Findings {
     damage: Vec<String>,
     /// What was not read, and why.
     others: Vec<String>,
+    /// Why nothing of the file could be tested.
+    untested: Option<String>,
 }
 
 /// Runs the subcommand.
@@ -55,16 +64,21 @@ pub fn run(args: &Args) -> Outcome {
             _ => files.push(path.clone()),
         }
     }
-    let mut is_whole = true;
+    let (mut is_whole, mut is_tested) = (true, true);
     for path in &files {
-        let findings = test(path)?;
+        let findings = test(path, args)?;
         is_whole &= findings.damage.is_empty();
+        is_tested &= findings.untested.is_none();
         tell(path, &findings, args.verbosity.quiet);
     }
     if files.is_empty() {
         return Err("no compressed or HDF5 file is there".into());
     }
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) })
+    Ok(match (is_whole, is_tested) {
+        (false, _) => ExitCode::from(DAMAGED),
+        (true, false) => ExitCode::from(ERROR),
+        (true, true) => ExitCode::SUCCESS,
+    })
 }
 
 /// Prints what was found in a file.
@@ -72,11 +86,12 @@ fn tell(path: &Path, findings: &Findings, quiet: bool) {
     let path = path.display().to_string();
     let name = sleek::printable::printable(&path);
     findings.damage.iter().for_each(|damage| say!("{name}: DAMAGED: {damage}"));
+    findings.untested.iter().for_each(|why| say!("{name}: not tested: {why}"));
     if quiet {
         return;
     }
     findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
-    if findings.damage.is_empty() {
+    if findings.damage.is_empty() && findings.untested.is_none() {
         say!("{name}: whole, {} tested", findings.whole);
     }
 }
@@ -102,11 +117,13 @@ fn is_ours(path: &Path) -> Result<bool, String> {
     Ok(first.starts_with(&MAGIC) || tensors::is_packed(first))
 }
 
-fn test(path: &Path) -> Result<Findings, String> {
+fn test(path: &Path, args: &Args) -> Result<Findings, String> {
     #[cfg(unix)]
     if is_hdf5(path) {
-        return datasets(path);
+        return datasets(path, args.library.library.as_deref());
     }
+    #[cfg(not(unix))]
+    let _ = args;
     let mut input = Input::open(path)?;
     let mut findings = Findings::default();
     let tested = match tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
@@ -149,11 +166,15 @@ fn restore(frame: &Block, room: &mut Block) -> Result<(), String> {
 
 /// Reads all datasets of an HDF5 file, chunk by chunk.
 #[cfg(unix)]
-fn datasets(path: &Path) -> Result<Findings, String> {
+fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
     crate::hdf5::expect_hdf5(path)?;
     let mut findings = Findings::default();
-    let hdf5 = match Hdf5::for_file(None, path) {
+    let hdf5 = match Hdf5::for_file(library, path) {
         Ok(hdf5) => hdf5,
+        Err(why) if needs_newer(&why) => {
+            findings.untested = Some(format!("needs a newer HDF5: {why}"));
+            return Ok(findings);
+        }
         Err(damage) => {
             findings.damage.push(damage);
             return Ok(findings);
@@ -164,10 +185,47 @@ fn datasets(path: &Path) -> Result<Findings, String> {
     for object in contents.objects.iter().filter(|object| object.kind == ObjectKind::Dataset) {
         match Field::open(&file, object)? {
             Ok(field) => dataset(&field, &mut findings)?,
-            Err(why) => findings.others.push(format!("{}: {why}", object.name())),
+            Err(why) => other(&file, object, &why, &mut findings)?,
         }
     }
     Ok(findings)
+}
+
+/// A dataset that is no array of numbers. The checksums of its filters tell without its type whether chunks
+/// are whole.
+#[cfg(unix)]
+fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Result<(), String> {
+    let Some(field) = Field::of_chunks(file, object)? else {
+        findings.others.push(format!("{}: {why}", object.name()));
+        return Ok(());
+    };
+    let (filters, chunks) = (pipeline(&field.properties)?, field.blocks_in_chunks()?);
+    let (mut tested, before) = (0, findings.damage.len());
+    for chunk in &chunks {
+        let stored = field.chunk(chunk);
+        let read = stored.as_ref().map_err(String::clone).map(drop);
+        let whole = match field.dataset.hdf5.forgive(stored) {
+            Some(stored) => stored.and_then(|stored| is_chunk_whole(&filters, stored.bytes, stored.skipped)),
+            None => Some(read),
+        };
+        tested += usize::from(whole.is_some());
+        if let Some(Err(damage)) = whole {
+            findings.damage.push(format!("{}, chunk at {:?}: {damage}", field.name, chunk.start));
+        }
+    }
+    match (tested, findings.damage.len() == before) {
+        (0, _) => findings.others.push(format!("{}: {why}", field.name)),
+        (n, true) => {
+            findings.whole += 1;
+            findings.others.push(format!(
+                "{}: {why}, but for the checksums of {n} of {} chunks",
+                field.name,
+                chunks.len()
+            ));
+        }
+        (_, false) => {}
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

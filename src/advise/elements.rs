@@ -21,6 +21,37 @@ pub fn for_each_pair(dtype: DType, big_endian: bool, a: &[u8], b: &[u8], each: i
     }
 }
 
+/// Puts the values of all elements into `out`, which has a place for each.
+pub fn values(dtype: DType, big_endian: bool, bytes: &[u8], out: &mut [f64]) {
+    use DType::*;
+    match dtype {
+        F32 => convert::<4>(big_endian, bytes, out, |w| f32::from_bits(u32::from_le_bytes(w)).into()),
+        F64 => convert::<8>(big_endian, bytes, out, f64::from_le_bytes),
+        F16 => convert::<2>(big_endian, bytes, out, |w| half(u16::from_le_bytes(w))),
+        BF16 => convert::<2>(big_endian, bytes, out, |w| f32::from_bits(u32::from(u16::from_le_bytes(w)) << 16).into()),
+        I8 => convert::<1>(big_endian, bytes, out, |w| i8::from_le_bytes(w).into()),
+        I16 => convert::<2>(big_endian, bytes, out, |w| i16::from_le_bytes(w).into()),
+        I32 => convert::<4>(big_endian, bytes, out, |w| i32::from_le_bytes(w).into()),
+        I64 => convert::<8>(big_endian, bytes, out, |w| i64::from_le_bytes(w) as f64),
+        U8 => convert::<1>(big_endian, bytes, out, |w| u8::from_le_bytes(w).into()),
+        U16 => convert::<2>(big_endian, bytes, out, |w| u16::from_le_bytes(w).into()),
+        U32 => convert::<4>(big_endian, bytes, out, |w| u32::from_le_bytes(w).into()),
+        U64 => convert::<8>(big_endian, bytes, out, |w| u64::from_le_bytes(w) as f64),
+    }
+}
+
+fn convert<const N: usize>(big_endian: bool, bytes: &[u8], out: &mut [f64], value: impl Fn([u8; N]) -> f64) {
+    let pairs = bytes.as_chunks::<N>().0.iter().zip(out);
+    match big_endian {
+        false => pairs.for_each(|(word, out)| *out = value(*word)),
+        true => pairs.for_each(|(word, out)| {
+            let mut word = *word;
+            word.reverse();
+            *out = value(word);
+        }),
+    }
+}
+
 fn pairs<const N: usize>(
     big_endian: bool,
     a: &[u8],
@@ -45,14 +76,13 @@ fn word<const N: usize>(big_endian: bool, bytes: &[u8; N]) -> u64 {
 
 /// A binary16 number.
 fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, mantissa) = (bits >> 10 & 31, f64::from(bits & 0x3ff));
-    sign * match exponent {
-        31 if mantissa == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        0 => mantissa * 2f64.powi(-24),
-        e => (mantissa + 1024.0) * 2f64.powi(i32::from(e) - 25),
-    }
+    const FROM_F32: f32 = f32::from_bits(0x7780_0000); // 2^112, between the biases of both types
+    let magnitude = u32::from(bits & 0x7fff) << 13;
+    let value = match bits & 0x7c00 {
+        0x7c00 => f32::from_bits(0x7f80_0000 | magnitude & 0x007f_ffff),
+        _ => f32::from_bits(magnitude) * FROM_F32,
+    };
+    f64::from(if bits >> 15 == 1 { -value } else { value })
 }
 
 #[cfg(test)]
@@ -66,6 +96,25 @@ mod tests {
         {
             assert_eq!(half(bits), value, "{bits:#x}");
         }
+        // Subnormal numbers, and the first that is none.
+        for bits in 0..=0x400 {
+            assert_eq!(half(bits), f64::from(bits) * 2f64.powi(-24), "{bits:#x}");
+        }
         assert!(half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn values_are_those_of_pairs() {
+        let bytes: Vec<u8> = (0..=255).chain(0..64).map(|i: u8| i.wrapping_mul(37).wrapping_add(11)).collect();
+        for dtype in DType::ALL {
+            for big_endian in [false, true] {
+                let mut out = vec![0.0; bytes.len() / dtype.size()];
+                values(dtype, big_endian, &bytes, &mut out);
+                let mut wanted = Vec::new();
+                for_each_pair(dtype, big_endian, &bytes, &bytes, |(_, v), _| wanted.push(v));
+                let bits = |x: &[f64]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&out), bits(&wanted), "{}", dtype.name());
+            }
+        }
     }
 }

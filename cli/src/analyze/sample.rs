@@ -12,7 +12,7 @@ use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
-use crate::progress::{Progress, bytes};
+use crate::progress::{Progress, bytes, some_of};
 use crate::sentinel::{self, Watch};
 use sleek::advise::elements;
 
@@ -265,8 +265,7 @@ fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) ->
     if let Some(dataset) = named {
         let path = format!("/{}", dataset.trim_start_matches('/'));
         let Some(object) = datasets.clone().find(|o| o.name() == path) else {
-            let known: Vec<String> = datasets.map(|o| o.name()).take(10).collect();
-            return Err(format!("{name} has no dataset {path}; it has {}", known.join(", ")));
+            return Err(format!("{name} has no dataset {path}; it has {}", some_of(datasets.map(|o| o.name()))));
         };
         return match Field::open(opened, object)? {
             Ok(field) if field.stored.dtype.is_float() => Ok(field),
@@ -287,7 +286,8 @@ fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) ->
         n => {
             fields.sort_by_key(|f| std::cmp::Reverse(f.bytes()));
             let list: String =
-                fields.iter().take(12).map(|f| format!("\n  {name}:{} ({})", f.name, bytes(f.bytes()))).collect();
+                fields.iter().take(10).map(|f| format!("\n  {name}:{} ({})", f.name, bytes(f.bytes()))).collect();
+            let list = if n > 10 { format!("{list}\n  … and {} more", n - 10) } else { list };
             Err(format!("{name}: holds {n} arrays of floats; name one:{list}"))
         }
     }

@@ -1,7 +1,7 @@
 //! `sleek diff`
 
 mod draw;
-pub mod figures;
+pub mod scale;
 mod shape;
 pub mod view;
 
@@ -14,24 +14,25 @@ use sleek::{Dims, Mode};
 
 use crate::Outcome;
 use crate::args::{self, Threads, Verbosity};
-use crate::hdf5::about::About;
+use crate::hdf5::about::{About, Along};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::split;
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot;
-use crate::progress::{Progress, bytes, figure, ratio};
+use crate::progress::{Progress, bytes, figure, ratio, some_of};
 use crate::quality::limits::Limits;
-use crate::quality::{self, Extent, Figure, Quality};
+use crate::quality::{self, Figure};
 use crate::verify::BROKEN;
-use crate::verify::pair::Pair;
-use figures::{Figures, Scale};
+use crate::verify::difference::Difference;
+use crate::verify::pair::{Pair, Parts};
+use scale::Scale;
 use shape::{Correlation, Histogram};
 use view::View;
 
-/// Elements of which the autocorrelation is taken, about.
-const SAMPLE: u64 = 8 << 20;
+/// Elements of which the distribution of errors and their autocorrelation are taken, about.
+const SAMPLE: u64 = 2 << 20;
 
 const AFTER_HELP: &str = "ORIGINAL and RESTORED are an array of plain bytes and its compressed file, or two HDF5 or \
 netCDF-4 files, each \
@@ -52,6 +53,9 @@ pub struct Args {
     /// compressed file]
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<Dims>,
+    /// Also take all figures of --help's Limits; a limit alone takes its own figure
+    #[arg(long)]
+    quality: bool,
     #[command(flatten)]
     limits: Limits,
     /// Print JSON
@@ -83,7 +87,8 @@ pub struct Compared {
     promise: String,
     original_bytes: u64,
     stored_bytes: u64,
-    figures: Figures,
+    mode: Mode,
+    difference: Difference,
     scale: Scale,
     quality: quality::Figures,
     /// Limits that it misses.
@@ -102,7 +107,11 @@ pub fn run(args: &Args) -> Outcome {
     let [(old, old_name), (new, new_name)] = [&args.original, &args.restored].map(|path| split(path));
     let all = match is_hdf5(&old) || is_hdf5(&new) {
         true => datasets(args, [&old, &new], [old_name, new_name])?,
-        false => vec![compare(args, &Pair::of_stream(&old, &new, args.dims)?)?],
+        false => {
+            let pair = Pair::of_stream(&old, &new, args.dims)?;
+            let about = About { along: vec![Along::default(); pair.dims.len()], ..About::default() };
+            vec![compare(args, &pair, about)?]
+        }
     };
     if let Some(path) = &args.plot {
         let like = Model::of_all([old.as_path(), &new]);
@@ -110,7 +119,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     show(args, &all);
     args.limits.expect_told(all.iter().map(|c| &c.quality))?;
-    let kept = all.iter().all(|c| c.figures.violations == 0 && c.missed.is_empty());
+    let kept = all.iter().all(|c| c.difference.violations == 0 && c.missed.is_empty());
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
 
@@ -130,7 +139,7 @@ fn datasets(args: &Args, paths: [&Path; 2], names: [Option<String>; 2]) -> Resul
     if let Some(name) = first.or_else(|| second.clone()) {
         let a = named(of[0], paths[0], &name)?;
         let b = named(of[1], paths[1], &second.unwrap_or(name))?;
-        return Ok(vec![compare(args, &pair(of, a, b)?)?]);
+        return Ok(vec![of_datasets(args, of[0], &a, &b)?]);
     }
     let mut all = Vec::new();
     for object in of[0].1.objects.iter().filter(|o| o.kind == ObjectKind::Dataset) {
@@ -140,9 +149,8 @@ fn datasets(args: &Args, paths: [&Path; 2], names: [Option<String>; 2]) -> Resul
             continue;
         }
         let Ok(b) = Field::open(&new, object)? else { continue };
-        let pair = pair(of, a, b)?;
-        if differs(&pair)? {
-            all.push(compare(args, &pair)?);
+        if differs(&Pair::of_datasets(&a, &b)?)? {
+            all.push(of_datasets(args, of[0], &a, &b)?);
         }
     }
     if all.is_empty() {
@@ -154,8 +162,12 @@ fn datasets(args: &Args, paths: [&Path; 2], names: [Option<String>; 2]) -> Resul
     Ok(all)
 }
 
-fn pair<'a>(of: [(&Id<'a>, &Contents); 2], a: Field<'a>, b: Field<'a>) -> Result<Pair<'a>, String> {
-    Pair::of_datasets(of, a, b)
+/// Two datasets, of which the first one's file may say more.
+fn of_datasets(args: &Args, (file, contents): (&Id, &Contents), a: &Field, b: &Field) -> Result<Compared, String> {
+    let pair = Pair::of_datasets(a, b)?;
+    let mut about = a.about(file, contents);
+    about.along.resize(pair.dims.len(), Along::default()); // an array in each element is a dimension
+    compare(args, &pair, about)
 }
 
 fn named<'a>((file, contents): (&Id<'a>, &Contents), path: &Path, name: &str) -> Result<Field<'a>, String> {
@@ -165,8 +177,7 @@ fn named<'a>((file, contents): (&Id<'a>, &Contents), path: &Path, name: &str) ->
     let place = place.filter(|place| contents.objects[*place].kind == ObjectKind::Dataset);
     let Some(object) = place.map(|place| &contents.objects[place]) else {
         let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
-        let known: Vec<String> = known.take(10).collect();
-        return Err(format!("{} has no dataset {shown}; it has {}", path.display(), known.join(", ")));
+        return Err(format!("{} has no dataset {shown}; it has {}", path.display(), some_of(known)));
     };
     match Field::open(file, object)? {
         Ok(field) if field.stored.dtype.is_float() => Ok(field),
@@ -180,61 +191,60 @@ fn named<'a>((file, contents): (&Id<'a>, &Contents), path: &Path, name: &str) ->
 /// Whether a bit differs anywhere.
 fn differs(pair: &Pair) -> Result<bool, String> {
     let mut differs = false;
-    pair.walk(&mut |part| {
-        differs |= part.original != part.restored;
-        Ok(())
-    })?;
-    Ok(differs)
+    // Where a difference was found the rest is not looked at.
+    let found = pair.each(
+        Parts::Stored,
+        &|_, _| true,
+        |part| part.original != part.restored,
+        |part_differs| {
+            differs |= part_differs;
+            if part_differs { Err(String::new()) } else { Ok(()) }
+        },
+    );
+    if differs { Ok(true) } else { found.map(|skipped| skipped.is_some_and(|_| pair.fills_differ())) }
 }
 
-/// Looks at all of both twice: the second look needs the range and the largest error.
-fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
+/// Looks at all of both once, and at what is shown of them once more, since that needs the largest error.
+fn compare(args: &Args, pair: &Pair, about: About) -> Result<Compared, String> {
     if pair.count() == 0 {
         return Err(format!("{}: holds nothing", pair.name));
     }
-    let mut progress = Progress::new("comparing", Some(2 * pair.original_bytes), args.verbosity.quiet);
-    let mut figures = Figures::new(pair.mode);
-    pair.walk(&mut |part| {
-        figures.add(pair, part);
-        progress.add(part.original.len() as u64);
-        Ok(())
-    })?;
-    let at = shown_element(args, pair, &figures)?;
-    let scale = figures.scale();
+    let mut progress = Progress::new("comparing", Some(pair.original_bytes), args.verbosity.quiet);
+    let difference = pair.difference(&mut progress)?;
+    let quality = pair.figures(args.limits.wanted(args.quality), &difference)?;
+    let at = shown_element(args, pair, &difference)?;
+    let scale = Scale::new(pair.mode, difference.max_error);
     let long: Vec<usize> = (0..pair.dims.len()).filter(|i| pair.dims[*i] > 1).collect();
     let axes = long.iter().rev().take(2);
     let mut correlations: Vec<Correlation> =
-        axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
+        axes.map(|axis| Correlation::new(*axis, difference.bias(), difference.variance())).collect();
     let (mut histogram, mut view) = (Histogram::new(), View::new(&pair.dims, &at));
-    let mut quality = Quality::new(&pair.dims, figures.range());
-    let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
-    pair.walk(&mut |part| {
-        let values = part.values(pair);
-        let place = Extent { start: &values.start, count: &values.count };
-        quality.add(place, &values.original, &values.restored);
-        histogram.add(&values, &scale);
-        view.add(&values, &scale);
-        if n % step == 0 {
-            correlations.iter_mut().for_each(|c| c.add(&values));
-        }
-        n += 1;
-        progress.add(part.original.len() as u64);
-        Ok(())
-    })?;
-    let (dtype, dims, promise) = (pair.dtype.name(), pair.dims.clone(), pair.promise.clone());
-    let Pair { name, about, original_bytes, stored_bytes, .. } = pair;
-    let (name, about, original_bytes, stored_bytes) = (name.clone(), about.clone(), *original_bytes, *stored_bytes);
-    let quality = quality.figures();
+    let (sample, rule) = (Sample::of(pair), pair.rule());
+    let is_shown = View::new(&pair.dims, &at);
+    pair.each(
+        Parts::Stored,
+        &|start, count| sample.takes(start) || is_shown.reaches(start, count),
+        |part| part.values(&rule),
+        |values| {
+            view.add(&values, &scale);
+            if sample.takes(&values.start) {
+                histogram.add(&values, &scale);
+                correlations.iter_mut().for_each(|c| c.add(&values));
+            }
+            Ok(())
+        },
+    )?;
     let missed = args.limits.missed(&quality);
     Ok(Compared {
-        name,
+        name: pair.name.clone(),
         about,
-        dtype,
-        dims,
-        promise,
-        original_bytes,
-        stored_bytes,
-        figures,
+        dtype: pair.dtype.name(),
+        dims: pair.dims.clone(),
+        promise: pair.promise.clone(),
+        original_bytes: pair.original_bytes,
+        stored_bytes: pair.stored_bytes,
+        mode: pair.mode,
+        difference,
         scale,
         quality,
         missed,
@@ -244,10 +254,27 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     })
 }
 
+/// The parts of a field that stand for all of it: of many those whose place, taken as a number at random, is small.
+struct Sample {
+    share: u64,
+}
+
+impl Sample {
+    fn of(pair: &Pair) -> Sample {
+        Sample { share: u64::MAX / (pair.count() / SAMPLE).max(1) }
+    }
+
+    fn takes(&self, start: &[u64]) -> bool {
+        // Each step is one of the generator PCG's; the upper half is as good as random.
+        let step = |n: u64, at: &u64| (n ^ at).wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        start.iter().fold(0, step).rotate_left(32).wrapping_mul(6364136223846793005) <= self.share
+    }
+}
+
 /// The element that the picture is to show.
-fn shown_element(args: &Args, pair: &Pair, figures: &Figures) -> Result<Vec<u64>, String> {
+fn shown_element(args: &Args, pair: &Pair, difference: &Difference) -> Result<Vec<u64>, String> {
     if args.at.is_empty() {
-        return Ok(figures.worst.as_ref().map_or(vec![0; pair.dims.len()], |(at, ..)| at.clone()));
+        return Ok(difference.worst.as_ref().map_or(vec![0; pair.dims.len()], |worst| worst.index.clone()));
     }
     let lies_in = args.at.len() == pair.dims.len() && args.at.iter().zip(&pair.dims).all(|(at, len)| at < len);
     match lies_in {
@@ -262,8 +289,7 @@ fn write(args: &Args, path: &Path, like: Option<&Model>, all: &[Compared]) -> Re
     match all {
         [one] => plot::write(path, args.force, like, draw::SIZE, |area| draw::draw(one, area)),
         _ => {
-            let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).take(10).collect();
-            let (n, names) = (all.len(), names.join(", "));
+            let (n, names) = (all.len(), some_of(all.iter().map(|c| c.name.clone())));
             Err(format!(
                 "{}: holds one field, and {n} differ: name one of {names}, with a colon behind the file",
                 path.display()
@@ -284,22 +310,25 @@ fn show(args: &Args, all: &[Compared]) {
 
 /// The figures in short.
 fn figure_line(of: &Compared) -> String {
-    let f = &of.figures;
+    let f = &of.difference;
     let share = if f.of_bound > 0.0 { format!(" ({:.4} of the bound)", f.of_bound) } else { String::new() };
     let broken = if f.violations > 0 { format!("BROKEN in {} elements, ", f.violations) } else { String::new() };
+    let others = [Figure::Ssim, Figure::Dssim].map(|figure| match of.quality.get(figure) {
+        Some(value) => format!(", {} {}", figure.title(), figure.words(value)),
+        None => String::new(),
+    });
+    let others = others.concat();
     format!(
-        "{broken}max error {}{share}, RMS {}, PSNR {}, SSIM {}, DSSIM {}, ratio {}",
+        "{broken}max error {}{share}, RMS {}, PSNR {}{others}, ratio {}",
         figure(f.max_error),
         figure(f.rms()),
         psnr(f),
-        of.quality.words(Figure::Ssim),
-        of.quality.words(Figure::Dssim),
         ratio(of.original_bytes, of.stored_bytes)
     )
 }
 
-fn psnr(f: &Figures) -> String {
-    if f.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", f.psnr()) }
+fn psnr(f: &Difference) -> String {
+    if f.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", f.psnr(f.range())) }
 }
 
 fn print(of: &Compared) {
@@ -311,7 +340,7 @@ fn print(of: &Compared) {
 
 /// Everything that is known, with names.
 fn rows(of: &Compared) -> Vec<(&'static str, String)> {
-    let f = &of.figures;
+    let f = &of.difference;
     let shape: Vec<String> = of.dims.iter().map(u64::to_string).collect();
     let mut rows = vec![
         ("elements", format!("{} {}, {}", f.count, of.dtype, shape.join("x"))),
@@ -352,10 +381,11 @@ fn rows(of: &Compared) -> Vec<(&'static str, String)> {
     if f.missing + f.special > 0 {
         rows.push(("without value", format!("{} missing, {} NaN and infinite", f.missing, f.special)));
     }
-    if let Some((at, v, r)) = &f.worst {
-        rows.push(("worst element", format!("{at:?}: {v:e} became {r:e}")));
+    if let Some(worst) = &f.worst {
+        let words = format!("{:?}: {:e} became {:e}", worst.index, worst.original, worst.restored);
+        rows.push(("worst element", words));
     }
-    let verdict = match (f.violations, f.mode) {
+    let verdict = match (f.violations, of.mode) {
         (0, Mode::Rate | Mode::Precision) => "no bound is promised".into(),
         (0, _) => "kept".into(),
         (n, _) => format!("BROKEN in {n} of {} elements", f.count),
@@ -366,8 +396,9 @@ fn rows(of: &Compared) -> Vec<(&'static str, String)> {
 }
 
 fn to_json(of: &Compared) -> Value {
-    let f = &of.figures;
-    let worst = f.worst.as_ref().map(|(at, v, r)| json!({"index": at, "original": v, "restored": r}));
+    let f = &of.difference;
+    let worst = f.worst.as_ref();
+    let worst = worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored}));
     let correlations = of.correlations.iter().map(|c| {
         let along = of.about.along.get(c.axis).map_or("", |a| a.name.as_str());
         json!({"axis": c.axis, "name": along, "values": c.values(), "by_chance": c.chance()})
@@ -379,7 +410,7 @@ fn to_json(of: &Compared) -> Value {
         "dtype": of.dtype,
         "dims": of.dims,
         "promise": of.promise,
-        "mode": f.mode.name(),
+        "mode": of.mode.name(),
         "kept": f.violations == 0,
         "violations": f.violations,
         "count": f.count,
@@ -393,7 +424,7 @@ fn to_json(of: &Compared) -> Value {
         "error_over_bound": (f.of_bound > 0.0).then_some(f.of_bound),
         "rms_error": f.rms(),
         "mean_error": f.bias(),
-        "psnr": f.psnr(),
+        "psnr": f.psnr(f.range()),
         "mean_absolute_error": of.quality.get(Figure::Mean),
         "pearson": of.quality.get(Figure::Pearson),
         "ks_distance": of.quality.get(Figure::Ks),

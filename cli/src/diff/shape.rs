@@ -1,6 +1,6 @@
 //! The shape of the errors: how they are spread, and how they hang together.
 
-use super::figures::Scale;
+use super::scale::Scale;
 use crate::verify::pair::Values;
 
 /// Bins of the histogram between the bound's two sides.

@@ -1,6 +1,6 @@
 //! What is shown of a field: a line as curves, anything else as the slice that holds one element.
 
-use super::figures::Scale;
+use super::scale::Scale;
 use crate::verify::pair::Values;
 
 /// Cells of a map along each side, at most.
@@ -22,6 +22,14 @@ impl View {
         match long[..] {
             [.., y, x] => View::Maps(Maps::new(dims, at, [y, x])),
             _ => View::Curves(Curves::new(dims, at, long.first().copied().unwrap_or(dims.len().saturating_sub(1)))),
+        }
+    }
+
+    /// Whether a box has something of it.
+    pub fn reaches(&self, start: &[u64], count: &[u64]) -> bool {
+        match self {
+            View::Curves(_) => true,
+            View::Maps(maps) => maps.reaches(start, count),
         }
     }
 
@@ -66,18 +74,26 @@ impl Curves {
 
     fn add(&mut self, values: &Values, scale: &Scale) {
         let start = values.start.get(self.axis).copied().unwrap_or(0);
+        let end = start + values.original.len() as u64;
+        for at in self.from.max(start)..(self.from + CLOSE).min(end) {
+            let i = (at - start) as usize;
+            self.close.push((at, values.original[i], values.restored[i]));
+        }
         let columns = self.original.0.len() as u64;
-        for (i, (v, r)) in values.original.iter().zip(&values.restored).enumerate() {
-            let at = start + i as u64;
-            if (self.from..self.from + CLOSE).contains(&at) {
-                self.close.push((at, *v, *r));
+        let mut at = start;
+        while at < end {
+            let column = at * columns / self.len;
+            // Where the next column begins.
+            let next = ((column + 1) * self.len).div_ceil(columns).min(end);
+            let part = (at - start) as usize..(next - start) as usize;
+            for (v, r) in values.original[part.clone()].iter().zip(&values.restored[part]) {
+                if v.is_finite() {
+                    self.original.take(column as usize, *v);
+                    self.restored.take(column as usize, *r);
+                    self.error.take(column as usize, scale.share(*v, *r, values.limit));
+                }
             }
-            if v.is_finite() {
-                let column = (at * columns / self.len) as usize;
-                self.original.take(column, *v);
-                self.restored.take(column, *r);
-                self.error.take(column, scale.share(*v, *r, values.limit));
-            }
+            at = next;
         }
     }
 }
@@ -109,10 +125,14 @@ impl Maps {
         Maps { axes, lens, at: at.to_vec(), cells, original, restored, counts, error }
     }
 
+    fn reaches(&self, start: &[u64], count: &[u64]) -> bool {
+        let is_in = |i: usize| (start[i]..start[i] + count[i]).contains(&self.at[i]);
+        (0..start.len()).filter(|i| !self.axes.contains(i)).all(is_in)
+    }
+
     fn add(&mut self, values: &Values, scale: &Scale) {
         let Values { start, count, .. } = values;
-        let is_in = |i: usize| (start[i]..start[i] + count[i]).contains(&self.at[i]);
-        if !(0..start.len()).filter(|i| !self.axes.contains(i)).all(is_in) {
+        if !self.reaches(start, count) {
             return;
         }
         let mut strides = vec![1; count.len()];
@@ -161,7 +181,6 @@ impl Maps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::figures::Figures;
     use sleek::Mode;
 
     fn part(start: &[u64], count: &[u64], first: f64) -> Values {
@@ -173,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_slice_is_put_together_from_parts() {
-        let scale = Figures::new(Mode::Abs).scale();
+        let scale = Scale::new(Mode::Abs, 0.0);
         let mut view = View::new(&[2, 3, 4], &[1, 2, 3]);
         for z in 0..2 {
             for (y, height) in [(0, 2), (2, 1)] {
@@ -188,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_line_keeps_its_extremes() {
-        let scale = Figures::new(Mode::Abs).scale();
+        let scale = Scale::new(Mode::Abs, 0.0);
         let mut view = View::new(&[1, 100_000], &[0, 99_999]);
         view.add(&part(&[0, 0], &[1, 60_000], 0.0), &scale);
         view.add(&part(&[0, 60_000], &[1, 40_000], 60_000.0), &scale);

@@ -35,6 +35,15 @@ impl Field<'_> {
         if answer < 0 { Err(hdf5.complaint("H5Dread_chunk")) } else { Ok(Some(Chunk { bytes, skipped })) }
     }
 
+    /// Whether a part is one chunk.
+    pub fn is_chunk(&self, part: &Block) -> bool {
+        let sides = self.chunk.iter().zip(&self.dims).zip(part.start.iter().zip(&part.count));
+        self.is_chunked
+            && sides
+                .into_iter()
+                .all(|((side, len), (at, count))| at.is_multiple_of(*side) && *count == (*side).min(len - at))
+    }
+
     /// Whether this HDF5 writes chunks as they are.
     pub fn writes_chunks(&self) -> bool {
         self.dataset.hdf5.write_chunk.is_some()

@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
+use sleek::DType;
 use sleek::hdf5::{Stored, datatype};
 
 use super::abi;
-use super::filters::{filter_name, missing_filter};
+use super::filters::{filter_name, filters, missing_filter};
 use super::object::{Object, open_object};
 use super::stored::check_room;
 use super::{Id, h5, h5_id};
@@ -94,6 +95,32 @@ impl<'a> Field<'a> {
         let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
         let name = object.name();
         Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk: None, size }))
+    }
+
+    /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing else
+    /// of it is told.
+    pub fn of_chunks(file: &Id<'a>, object: &Object) -> Result<Option<Field<'a>>, String> {
+        let hdf5 = file.hdf5;
+        let dataset = open_object(file, &object.path)?;
+        let file_type = h5_id!(hdf5, H5Dget_type(dataset.id))?;
+        let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
+        let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
+        if h5!(hdf5, H5Pget_layout(properties.id))? != abi::CHUNKED || filters(&properties)?.is_empty() {
+            return Ok(None);
+        }
+        let (dims, size) = (lengths(&space)?, size_of_type(&file_type)? as u64);
+        let stored = Stored {
+            dtype: DType::U8,
+            big_endian: false,
+            scalar: false,
+            numbers: false,
+            integers: false,
+            bytes: 0,
+            what: String::new(),
+        };
+        let (chunk, name) = (stored_chunk(&properties, dims.len())?, object.name());
+        let (is_chunked, new_chunk) = (true, None);
+        Ok(Some(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk, size }))
     }
 
     /// Whether each element is a number, rather than several of them, or some bytes.
@@ -255,7 +282,7 @@ pub fn size_of_type(kind: &Id) -> Result<usize, String> {
 }
 
 /// The lengths of a simple space.
-fn lengths(space: &Id) -> Result<Vec<u64>, String> {
+pub fn lengths(space: &Id) -> Result<Vec<u64>, String> {
     let rank = h5!(space.hdf5, H5Sget_simple_extent_ndims(space.id))?;
     let mut dims = vec![0; rank as usize];
     h5!(space.hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), std::ptr::null_mut()))?;
@@ -331,6 +358,11 @@ impl Cut {
 
 impl Iterator for Cut {
     type Item = Block;
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.total - self.next).unwrap_or(usize::MAX);
+        (left, Some(left))
+    }
 
     fn next(&mut self) -> Option<Block> {
         if self.next == self.total {

@@ -319,6 +319,12 @@ impl Hdf5 {
     }
 }
 
+/// Whether a file that no library could read may be one of a newer HDF5: what is in it is of a version, or of a kind,
+/// that they do not know. Damage where nothing has a checksum may look the same.
+pub fn needs_newer(complaint: &str) -> bool {
+    ["version", "is not known to this command"].iter().any(|part| complaint.contains(part))
+}
+
 /// What the system says in HDF5's sentence on a failed call of it, which also has time and addresses, on two lines.
 fn system_says(sentence: &str) -> Option<&str> {
     let (_, rest) = sentence.split_once("error message = '")?;

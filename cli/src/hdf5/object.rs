@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::abi::{self, Herr};
 use super::{Id, c_string, h5, h5_id};
+use crate::progress::some_of;
 
 /// Which object it is, whatever its name: its address, as this HDF5 gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,8 +83,8 @@ impl Contents {
         let by_path = places(&|name| name == path);
         let found = if by_path.is_empty() { places(&|name| name.ends_with(&path)) } else { by_path };
         if found.is_empty() {
-            let names: Vec<String> = datasets().map(|(_, o)| o.name()).take(10).collect();
-            return Err(format!("{name}: there is no such variable; there are {}", names.join(", ")));
+            let names = some_of(datasets().map(|(_, o)| o.name()));
+            return Err(format!("{name}: there is no such variable; there are {names}"));
         }
         Ok(found)
     }

@@ -10,13 +10,15 @@ use std::thread::{self, Builder};
 use sleek::hdf5::bytes_of_chunk;
 
 use super::dataset::{Block, Field};
-use super::filters::pipeline;
+use super::filters::{Filter, pipeline};
 use super::rim::Rim;
 use crate::io::{reserve, zeroed};
 
 /// Filters that are undone here.
 const DEFLATE: i32 = 1;
 const SHUFFLE: i32 = 2;
+/// Bytes that deflate makes of one, at most.
+const MOST_INFLATED: usize = 1032;
 /// Chunks that may be under way for each thread.
 const AHEAD: usize = 2;
 /// Bytes of a thread's stack. Rust would let `RUST_MIN_STACK` decide.
@@ -39,7 +41,7 @@ enum Step {
 }
 
 /// A part of a dataset on its way.
-enum Reading {
+pub enum Reading {
     /// The bytes of the elements.
     Plain(Vec<u8>),
     /// As it is stored, and the filters that it did not pass.
@@ -131,6 +133,73 @@ fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String
     Ok(plain)
 }
 
+/// Reads parts of a dataset, of which other threads undo the filters where these are known here.
+pub struct Reader<'a> {
+    field: &'a Field<'a>,
+    decoder: Option<Decoder>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn of(field: &'a Field<'a>) -> Result<Reader<'a>, String> {
+        let decoder = Decoder::of(field)?.filter(|_| field.dataset.hdf5.read_chunk.is_some());
+        Ok(Reader { field, decoder })
+    }
+
+    /// Reads a part: as it is stored if it is one chunk.
+    pub fn read(&self, part: &Block) -> Result<Reading, String> {
+        if self.decoder.is_some()
+            && self.field.is_chunk(part)
+            && let Some(stored) = self.field.chunk(part)?
+        {
+            return Ok(Reading::Stored(stored.bytes, stored.skipped));
+        }
+        Ok(Reading::Plain(self.field.bytes_of(part)?))
+    }
+
+    /// What undoes the filters, for any thread.
+    pub fn undo(&self) -> Undo<'_> {
+        Undo(self.decoder.as_ref())
+    }
+}
+
+/// Undoes the filters of what a `Reader` read.
+#[derive(Clone, Copy)]
+pub struct Undo<'a>(Option<&'a Decoder>);
+
+impl Undo<'_> {
+    /// The bytes of a part's elements.
+    pub fn bytes(&self, part: &Block, read: Reading) -> Result<Vec<u8>, String> {
+        match (read, self.0) {
+            (Reading::Stored(bytes, skipped), Some(decoder)) => {
+                let bytes = decoder.decode(bytes, skipped).map_err(|e| format!("{e}, at {:?}", part.start))?;
+                Ok(decoder.rim.cut_out(part, bytes))
+            }
+            (Reading::Plain(bytes) | Reading::Stored(bytes, _), _) => Ok(bytes),
+        }
+    }
+}
+
+/// Whether a stored chunk is whole, as the checksums of its filters tell; `None` where a filter is in the way that is
+/// not known here, or where there are no filters. Nothing need be known of the type of the dataset.
+pub fn is_chunk_whole(filters: &[Filter], mut bytes: Vec<u8>, skipped: u32) -> Option<Result<(), String>> {
+    let passed = filters.iter().enumerate().filter(|(i, _)| skipped >> i & 1 == 0);
+    let mut is_tested = None;
+    for (_, filter) in passed.rev() {
+        let undone = match (filter.id, filter.words.first()) {
+            _ if filter.is_sleek() => restored(&filter.words, &bytes, usize::MAX),
+            (DEFLATE, _) => inflate(&bytes, bytes.len().saturating_mul(MOST_INFLATED)),
+            (SHUFFLE, Some(size)) if *size > 0 => unshuffled(&bytes, *size as usize),
+            _ => return is_tested,
+        };
+        match undone {
+            Ok(undone) => bytes = undone,
+            Err(e) => return Some(Err(e)),
+        }
+        is_tested = Some(Ok(()));
+    }
+    is_tested
+}
+
 impl Field<'_> {
     /// Threads for so many of its chunks.
     pub fn threads(chunks: usize) -> usize {
@@ -139,7 +208,7 @@ impl Field<'_> {
 
     /// Whether its filters are undone by all threads.
     pub fn is_decoded_here(&self) -> Result<bool, String> {
-        Ok(Decoder::of(self)?.is_some() && self.dataset.hdf5.read_chunk.is_some())
+        Ok(Reader::of(self)?.decoder.is_some())
     }
 
     /// Has threads do `work` on the bytes of each of these chunks, and `take`s what comes of it in their order.
@@ -149,47 +218,45 @@ impl Field<'_> {
         work: impl Fn(&Block, Vec<u8>) -> Result<T, String> + Sync,
         mut take: impl FnMut(&Block, T) -> Result<(), String>,
     ) -> Result<(), String> {
-        let decoder = Decoder::of(self)?.filter(|_| self.dataset.hdf5.read_chunk.is_some());
-        let blame = |e: String| format!("{}: {e}", self.name);
-        let read = |chunk: &Block| {
-            if decoder.is_some()
-                && let Some(stored) = self.chunk(chunk).map_err(blame)?
-            {
-                return Ok(Reading::Stored(stored.bytes, stored.skipped));
-            }
-            Ok::<_, String>(Reading::Plain(self.bytes_of(chunk)?))
+        let reader = Reader::of(self)?;
+        let undo = reader.undo();
+        let blame = |e: String| match e.starts_with(&self.name) {
+            true => e,
+            false => format!("{}: {e}", self.name),
         };
-        let whole_work = |chunk: &Block, read: Reading| match (read, &decoder) {
-            (Reading::Stored(bytes, skipped), Some(decoder)) => {
-                let bytes = decoder.decode(bytes, skipped).map_err(|e| format!("{e}, at {:?}", chunk.start));
-                work(chunk, decoder.rim.cut_out(chunk, bytes?))
-            }
-            (Reading::Plain(bytes) | Reading::Stored(bytes, _), _) => work(chunk, bytes),
-        };
-        in_order(chunks, read, whole_work, |chunk, done| take(chunk, done.map_err(blame)?))
+        in_order(
+            chunks.iter().cloned(),
+            |chunk| reader.read(chunk).map_err(blame),
+            |chunk, read| work(chunk, undo.bytes(chunk, read)?),
+            |chunk, done| take(chunk, done.map_err(blame)?),
+        )
     }
 }
 
 /// This thread reads and takes, others work; a single one does all of it.
-fn in_order<R: Send, T: Send>(
-    chunks: &[Block],
-    read: impl Fn(&Block) -> Result<R, String>,
+pub fn in_order<R: Send, T: Send>(
+    mut parts: impl Iterator<Item = Block>,
+    mut read: impl FnMut(&Block) -> Result<R, String>,
     work: impl Fn(&Block, R) -> Result<T, String> + Sync,
     mut take: impl FnMut(&Block, Result<T, String>) -> Result<(), String>,
 ) -> Result<(), String> {
-    let threads = Field::threads(chunks.len());
+    let threads = Field::threads(parts.size_hint().1.unwrap_or(usize::MAX));
     if threads == 1 {
-        return chunks.iter().try_for_each(|chunk| take(chunk, work(chunk, read(chunk)?)));
+        return parts.try_for_each(|part| {
+            let read = read(&part)?;
+            take(&part, work(&part, read))
+        });
     }
-    let (jobs, to_do) = channel::<(usize, R)>();
+    let (jobs, to_do) = channel::<(usize, Block, R)>();
     let (finished, done) = channel();
     let to_do = Mutex::new(to_do);
     thread::scope(|scope| {
         for _ in 0..threads {
             let (finished, to_do, work) = (finished.clone(), &to_do, &work);
             let run = move || {
-                while let Some((i, job)) = next(to_do) {
-                    if finished.send((i, work(&chunks[i], job))).is_err() {
+                while let Some((i, part, job)) = next(to_do) {
+                    let result = work(&part, job);
+                    if finished.send((i, part, result)).is_err() {
                         break;
                     }
                 }
@@ -200,21 +267,27 @@ fn in_order<R: Send, T: Send>(
         drop(finished);
         // Out of scope the channel is closed, by which the threads end.
         let jobs = jobs;
-        let (mut asked, mut waiting) = (0, BTreeMap::new());
-        for (i, chunk) in chunks.iter().enumerate() {
-            while asked < chunks.len() && asked < i + AHEAD * threads {
-                jobs.send((asked, read(&chunks[asked])?)).map_err(|_| "a thread ended")?;
+        let (mut asked, mut taken, mut waiting) = (0, 0, BTreeMap::new());
+        loop {
+            while asked < taken + AHEAD * threads
+                && let Some(part) = parts.next()
+            {
+                let read = read(&part)?;
+                jobs.send((asked, part, read)).map_err(|_| "a thread ended")?;
                 asked += 1;
             }
-            while !waiting.contains_key(&i) {
-                let (at, result) = done.recv().map_err(|_| "a thread ended")?;
-                waiting.insert(at, result);
+            if taken == asked {
+                return Ok(());
             }
-            if let Some(result) = waiting.remove(&i) {
-                take(chunk, result)?;
+            while !waiting.contains_key(&taken) {
+                let (at, part, result) = done.recv().map_err(|_| "a thread ended")?;
+                waiting.insert(at, (part, result));
             }
+            if let Some((part, result)) = waiting.remove(&taken) {
+                take(&part, result)?;
+            }
+            taken += 1;
         }
-        Ok(())
     })
 }
 
@@ -241,7 +314,7 @@ mod tests {
         let run = |wrong: u64| {
             let mut taken = Vec::new();
             let done = in_order(
-                &chunks,
+                chunks.iter().cloned(),
                 |chunk| Ok(chunk.start[0]),
                 |_, n| if n == wrong { Err(format!("no {n}")) } else { Ok(2 * n) },
                 |_, result| {

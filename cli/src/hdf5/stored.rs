@@ -1,8 +1,10 @@
 //! Which chunks a dataset has in the file. Only these are listed: a sparse dataset may have room for billions.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::dataset::{Block, Field};
+use super::abi::{NOT_STORED, WHOLLY_STORED};
+use super::dataset::{Block, Field, cut};
 use super::{Hid, h5, h5_id};
 
 /// `H5D_chunk_iter_op_t`. Some versions give the bytes, which are not used, as 32 bits.
@@ -52,6 +54,35 @@ impl Field<'_> {
             starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
         blocks.sort_unstable_by(|a, b| a.start.cmp(&b.start));
         Ok(Some(blocks))
+    }
+
+    /// The chunks that are stored; `None` where that is all of them, or where HDF5 does not tell.
+    fn some_chunks(&self) -> Result<Option<Vec<Block>>, String> {
+        match self.space_status()? {
+            NOT_STORED => Ok(Some(Vec::new())),
+            WHOLLY_STORED => Ok(None),
+            _ if !self.is_chunked => Ok(None),
+            _ => self.stored_chunks(),
+        }
+    }
+
+    /// The chunks of this dataset of which another one of its shape, or it itself, has something in the file; `None`
+    /// where that is all of them.
+    pub fn chunks_with(&self, other: &Field) -> Result<Option<Vec<Block>>, String> {
+        let (Some(own), Some(others)) = (self.some_chunks()?, other.some_chunks()?) else { return Ok(None) };
+        if other.chunk == self.chunk && own == others {
+            return Ok(Some(own));
+        }
+        let mut starts = BTreeSet::new();
+        for block in own.iter().chain(&others) {
+            let first: Vec<u64> = block.start.iter().zip(&self.chunk).map(|(at, side)| at / side * side).collect();
+            let ends = block.start.iter().zip(&block.count).map(|(at, len)| at + len);
+            let lens: Vec<u64> = ends.zip(&first).map(|(end, first)| end - first).collect();
+            let covered = cut(&lens, &self.chunk);
+            check_room(covered.total().saturating_add(starts.len() as u64), first.len())?;
+            starts.extend(covered.map(|part| part.start.iter().zip(&first).map(|(at, first)| at + first).collect()));
+        }
+        Ok(Some(starts.iter().map(|start: &Vec<u64>| self.block_at(start)).collect()))
     }
 
     /// The chunk that starts there, as far as it lies in the dataset.

@@ -1,6 +1,6 @@
 //! Limits that the figures are held to.
 
-use super::{Figure, Figures};
+use super::{Figure, Figures, Wanted};
 
 /// What the figures of a field may be at worst.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -52,6 +52,11 @@ impl Limits {
 
     fn given(&self) -> impl Iterator<Item = (Figure, f64)> {
         Figure::ALL.into_iter().filter_map(|figure| Some((figure, self.of(figure)?)))
+    }
+
+    /// The figures that have a limit, or all of them.
+    pub fn wanted(&self, all: bool) -> Wanted {
+        if all { Wanted::ALL } else { Wanted::of(self.given().map(|(figure, _)| figure)) }
     }
 
     /// Whether there is one.

@@ -6,8 +6,7 @@ mod spectrum;
 use serde_json::{Map, Value, json};
 
 use crate::progress::{figure, similarity};
-pub use sleek::advise::quality::Extent;
-use sleek::advise::quality::{Distribution, Dssim, Moments, Planes, Ssim, alone};
+use sleek::advise::quality::{Distribution, Dssim, Moments, Ssim, planes};
 use spectrum::SpectralError;
 
 /// A figure.
@@ -67,6 +66,11 @@ impl Figure {
         self.names()[2]
     }
 
+    /// Whether it is taken of whole planes.
+    fn is_of_planes(self) -> bool {
+        matches!(self, Figure::Spectral | Figure::Dssim)
+    }
+
     /// Whether more of it is better.
     fn is_likeness(self) -> bool {
         matches!(self, Figure::Psnr | Figure::Pearson | Figure::Ssim | Figure::Dssim)
@@ -98,6 +102,11 @@ impl Figures {
         self.0[figure as usize]
     }
 
+    /// One more, or another value of it.
+    pub fn put(&mut self, figure: Figure, value: f64) {
+        self.0[figure as usize] = Some(value);
+    }
+
     pub fn to_json(&self) -> Value {
         let pairs = Figure::ALL.iter().map(|figure| (figure.key().to_owned(), json!(self.get(*figure))));
         Value::Object(pairs.collect::<Map<_, _>>())
@@ -109,13 +118,52 @@ impl Figures {
     }
 }
 
+/// The figures that are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wanted([bool; Figure::ALL.len()]);
+
+impl Wanted {
+    pub const ALL: Wanted = Wanted([true; Figure::ALL.len()]);
+
+    /// These.
+    pub fn of(figures: impl Iterator<Item = Figure>) -> Wanted {
+        let mut wanted = Wanted::default();
+        figures.for_each(|figure| wanted.0[figure as usize] = true);
+        wanted
+    }
+
+    /// All but these.
+    pub fn without<const N: usize>(mut self, figures: [Figure; N]) -> Wanted {
+        figures.into_iter().for_each(|figure| self.0[figure as usize] = false);
+        self
+    }
+
+    pub fn has(&self, figure: Figure) -> bool {
+        self.0[figure as usize]
+    }
+
+    pub fn any(&self) -> bool {
+        self.0.contains(&true)
+    }
+
+    /// Whether one of them is taken of parts of any shape.
+    pub fn any_of_parts(&self) -> bool {
+        Figure::ALL.into_iter().any(|figure| self.has(figure) && !figure.is_of_planes())
+    }
+
+    /// Whether one of them is taken of whole planes.
+    pub fn any_of_planes(&self) -> bool {
+        Figure::ALL.into_iter().any(|figure| self.has(figure) && figure.is_of_planes())
+    }
+}
+
 /// Takes in a field and its restored form part by part. What does not count is NaN on both sides.
 pub struct Quality {
+    wanted: Wanted,
     range: f64,
     moments: Moments,
     distribution: Distribution,
     ssim: Ssim,
-    planes: Planes,
     dssim: Dssim,
     spectrum: SpectralError,
 }
@@ -123,63 +171,85 @@ pub struct Quality {
 impl Quality {
     /// Nothing yet, of a field of these dimensions and this value range.
     pub fn new(dims: &[u64], range: f64) -> Quality {
-        let planes = Planes::new(dims);
-        let (count, elements) = (planes.total(), planes.elements());
+        Quality::some(Wanted::ALL, dims, range)
+    }
+
+    /// The same for some figures.
+    pub fn some(wanted: Wanted, dims: &[u64], range: f64) -> Quality {
+        let planes = dims.iter().rev().skip(2).product();
+        let elements = if dims.len() < 2 { 0 } else { dims.iter().rev().take(2).product() };
         Quality {
+            wanted,
             range,
-            moments: Moments::default(),
+            moments: Moments::new(range),
             distribution: Distribution::default(),
             ssim: Ssim::new(range),
-            planes,
             dssim: Dssim::default(),
-            spectrum: SpectralError::new(count, elements),
+            spectrum: SpectralError::new(planes, elements),
         }
     }
 
-    /// Takes in a part.
-    pub fn add(&mut self, place: Extent, original: &[f64], restored: &[f64]) {
-        self.moments.add(original, restored);
-        self.distribution.add(original, restored);
-        self.ssim.add(place.count, original, restored);
-        let (dssim, spectrum) = (&mut self.dssim, &mut self.spectrum);
-        self.planes.add(place, original, restored, &mut |plane| {
-            dssim.add(plane);
-            spectrum.add(plane);
+    /// Nothing yet, to be joined later; the planes that come are those from `plane` on.
+    pub fn part(&self, plane: u64) -> Quality {
+        let (moments, ssim) = (Moments::new(self.range), Ssim::new(self.range));
+        let spectrum = self.spectrum.from(plane);
+        Quality { moments, ssim, distribution: Distribution::default(), dssim: Dssim::default(), spectrum, ..*self }
+    }
+
+    /// Takes in a part of these dimensions.
+    pub fn add(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
+        if self.wanted.0[..=Figure::Pearson as usize].contains(&true) {
+            self.moments.add(original, restored);
+        }
+        if self.wanted.has(Figure::Ks) {
+            self.distribution.add(original, restored);
+        }
+        if self.wanted.has(Figure::Ssim) {
+            self.ssim.add(count, original, restored);
+        }
+    }
+
+    /// Takes in whole planes, which the last two of these dimensions are those of.
+    pub fn add_planes(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
+        planes(count, original, restored, &mut |plane| {
+            if self.wanted.has(Figure::Dssim) {
+                self.dssim.add(plane);
+            }
+            if self.wanted.has(Figure::Spectral) {
+                self.spectrum.add(plane);
+            }
         });
     }
 
     /// Takes in a part that stands for itself: its planes are its own.
     pub fn add_alone(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
-        self.moments.add(original, restored);
-        self.distribution.add(original, restored);
-        self.ssim.add(count, original, restored);
-        let (dssim, spectrum) = (&mut self.dssim, &mut self.spectrum);
-        alone(count, original, restored, &mut |plane| {
-            dssim.add(plane);
-            spectrum.add(plane);
-        });
+        self.add(count, original, restored);
+        self.add_planes(count, original, restored);
+    }
+
+    /// Takes in a later part.
+    pub fn join(&mut self, part: &Quality) {
+        self.moments.join(&part.moments);
+        self.distribution.join(&part.distribution);
+        self.ssim.join(&part.ssim);
+        self.dssim.join(&part.dssim);
+        self.spectrum.join(&part.spectrum);
     }
 
     /// The figures, now that all of it was taken in.
-    pub fn figures(mut self) -> Figures {
-        let (dssim, spectrum) = (&mut self.dssim, &mut self.spectrum);
-        self.planes.finish(&mut |plane| {
-            dssim.add(plane);
-            spectrum.add(plane);
-        });
-        let mut figures = Figures([None; Figure::ALL.len()]);
-        let mut put = |figure: Figure, value| figures.0[figure as usize] = value;
+    pub fn figures(self) -> Figures {
         let any = self.moments.count() > 0;
-        let some = |value: f64| any.then_some(value);
-        put(Figure::Max, some(self.moments.max_error()));
-        put(Figure::Mean, some(self.moments.mean_error()));
-        put(Figure::Rms, some(self.moments.rms_error()));
-        put(Figure::Psnr, some(self.moments.psnr(self.range)));
-        put(Figure::Pearson, some(self.moments.pearson()));
-        put(Figure::Ks, some(self.distribution.distance()));
-        put(Figure::Spectral, self.spectrum.value());
-        put(Figure::Ssim, some(self.ssim.value()));
-        put(Figure::Dssim, self.dssim.value());
-        figures
+        let value = |figure: Figure| match figure {
+            Figure::Max => any.then(|| self.moments.max_error()),
+            Figure::Mean => any.then(|| self.moments.mean_error()),
+            Figure::Rms => any.then(|| self.moments.rms_error()),
+            Figure::Psnr => any.then(|| self.moments.psnr(self.range)),
+            Figure::Pearson => any.then(|| self.moments.pearson()),
+            Figure::Ks => self.distribution.any().then(|| self.distribution.distance()),
+            Figure::Spectral => self.spectrum.value(),
+            Figure::Ssim => self.ssim.any().then(|| self.ssim.value()),
+            Figure::Dssim => self.dssim.value(),
+        };
+        Figures(Figure::ALL.map(|figure| self.wanted.has(figure).then(|| value(figure)).flatten()))
     }
 }

@@ -24,6 +24,17 @@ impl SpectralError {
         SpectralError { step, ..SpectralError::default() }
     }
 
+    /// The same for the planes from this one on.
+    pub fn from(&self, plane: u64) -> SpectralError {
+        SpectralError { step: self.step, seen: plane, ..SpectralError::default() }
+    }
+
+    /// Takes in what another one has.
+    pub fn join(&mut self, part: &SpectralError) {
+        self.sum += part.sum;
+        self.count += part.count;
+    }
+
     pub fn add(&mut self, plane: &Plane) {
         self.seen += 1;
         let has_gaps = || plane.original.iter().chain(plane.restored).any(|v| !v.is_finite());

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sleek::Params;
 use sleek::printable::printable;
-use sleek::{Bound, Params};
 
 use super::decide::Decision;
 use super::plan::Item;
@@ -11,10 +11,10 @@ use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, Target};
 use crate::progress::Progress;
-use crate::verify::exact::{Marks, holds};
 use crate::verify::files::compare_bytes;
+use crate::verify::pair::Pair;
+use crate::verify::promise::Promise;
 use crate::verify::report::FieldVerdict;
-use sleek::advise::elements;
 
 /// How many of what was not compared are named.
 const NAMED: usize = 20;
@@ -82,7 +82,7 @@ pub fn compare(
 
 /// Compares a dataset that was copied as it is, and is no array of numbers.
 fn compare_kept(old: &Id, new: &Id, object: &Object, why: &str, checked: &mut Checked) -> Result<(), String> {
-    match compare_bytes(old, new, object)? {
+    match compare_bytes([(old, object), (new, object)])? {
         FieldVerdict::Broken(how) => checked.violations.push(format!("{}: {how}", object.name())),
         FieldVerdict::NotCompared(_) => checked.others.push(format!("{} ({why})", printable(&object.name()))),
         _ => {}
@@ -90,7 +90,7 @@ fn compare_kept(old: &Id, new: &Id, object: &Object, why: &str, checked: &mut Ch
     Ok(())
 }
 
-/// The first element that broke its bound.
+/// The worst element of those that broke its bound.
 fn violation(
     file: &Id,
     object: &Object,
@@ -103,30 +103,7 @@ fn violation(
         Ok(_) => return Ok(Some("has another shape or type".into())),
         Err(why) => return Ok(Some(why)),
     };
-    let limit = limit(params);
-    let missing = params.missing.of_type(params.dtype).map_err(|e| e.to_string())?;
-    let marks = Marks::new(&missing);
-    let (mut expected, mut found) = (Vec::new(), Vec::new());
-    let mut first = None;
-    for block in old.blocks()? {
-        old.read_into(&block, &mut expected)?;
-        new.read_into(&block, &mut found)?;
-        progress.add(expected.len() as u64);
-        let dtype = old.stored.dtype;
-        elements::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
-            let mask_agrees = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
-            if first.is_none() && !(mask_agrees && holds(params.bound.mode(), limit, v, r)) {
-                first = Some(format!("{:e} became {:e} near {:?}", v.1, r.1, block.start));
-            }
-        });
-    }
-    Ok(first)
-}
-
-/// What an error is held against.
-fn limit(params: &Params) -> f64 {
-    match params.bound {
-        Bound::Rel(bound) => bound,
-        other => other.absolute().unwrap_or(0.0),
-    }
+    let difference = Pair::of_promise(old, &new, Promise::of_params(old, params)?)?.difference(progress)?;
+    let worst = difference.worst.filter(|_| difference.violations > 0);
+    Ok(worst.map(|e| format!("{:e} became {:e} at {:?}", e.original, e.restored, e.index)))
 }

@@ -12,6 +12,7 @@ use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::{Id, c_string};
+use crate::progress::some_of;
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
@@ -84,12 +85,7 @@ impl Requests {
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
             let Some(place) = place.filter(|p| contents.objects[*p].kind == ObjectKind::Dataset) else {
                 let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
-                let names: Vec<String> = known.clone().take(10).collect();
-                let more = if known.count() > names.len() { ", …" } else { "" };
-                return Err(format!(
-                    "--dataset {path}: there is no such dataset; there are {}{more}",
-                    names.join(", ")
-                ));
+                return Err(format!("--dataset {path}: there is no such dataset; there are {}", some_of(known)));
             };
             requests.named.insert(place, request.clone());
         }

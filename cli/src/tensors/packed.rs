@@ -5,6 +5,7 @@ use sleek::{DType, Mode, Params, Profile};
 use super::head::{Head, Tensor};
 use crate::frames::{self, FRAME_BYTES, FrameReader};
 use crate::io::{Block, Input};
+use crate::progress::some_of;
 
 /// How the file begins.
 const MAGIC: [u8; 6] = [0x89, b'S', b'L', b'T', b'N', b'S'];
@@ -142,9 +143,8 @@ impl Reader {
     }
 
     fn no_such(&self, name: &str) -> String {
-        let known: Vec<&str> = self.head.tensors.iter().map(|t| t.name.as_str()).take(10).collect();
-        let more = if self.head.tensors.len() > known.len() { ", …" } else { "" };
-        format!("--tensor {name}: {} has no such tensor; it has {}{more}", self.name, known.join(", "))
+        let known = some_of(self.head.tensors.iter().map(|t| t.name.clone()));
+        format!("--tensor {name}: {} has no such tensor; it has {known}", self.name)
     }
 }
 

@@ -1,26 +1,6 @@
 //! Whether an element came back as promised, in exact arithmetic.
 
 use sleek::Mode;
-use sleek::container::Missing;
-
-/// The missing values of a stream, to tell elements that are some.
-pub struct Marks<'a>(&'a [u64]);
-
-impl Marks<'_> {
-    pub fn new(missing: &Missing) -> Marks<'_> {
-        Marks(missing.bits())
-    }
-
-    /// Those with these bits.
-    pub fn of(bits: &[u64]) -> Marks<'_> {
-        Marks(bits)
-    }
-
-    /// Whether an element with these bits is one.
-    pub fn hold(&self, bits: u64) -> bool {
-        self.0.contains(&bits)
-    }
-}
 
 /// Whether an element, given by bits and value, came back as promised.
 pub fn holds(mode: Mode, limit: f64, (v_bits, v): (u64, f64), (r_bits, r): (u64, f64)) -> bool {

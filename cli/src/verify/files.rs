@@ -1,25 +1,22 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 
-use sleek::bound::mul_down;
-use sleek::container::{Header, Missing};
-use sleek::hdf5::CdValues;
-use sleek::{Bound, Params};
-
 use super::Args;
-use super::exact::{Marks, holds};
 use super::pair::Pair;
-use super::report::{Compared, Difference, FieldVerdict, Report};
-use crate::hdf5::dataset::{Block, Field, encoded, size_of_type};
-use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
+use super::report::{FieldVerdict, Judged, Report};
+use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::filters::missing_filter;
+use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
 use crate::io::zeroed;
 use crate::progress::Progress;
-use crate::quality::Figures;
-use sleek::advise::elements;
+use crate::quality::{Figures, Wanted};
+
+/// An open file and what is in it.
+type File<'a> = (Id<'a>, Contents);
 
 /// Compares and reports; whether every bound is kept and no dataset is missing.
 pub fn run(args: &Args) -> Result<bool, String> {
@@ -43,28 +40,23 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
         Ok::<_, String>((file, contents))
     });
     let (old, new) = (old?, new?);
-    let sizes = [original, compressed].map(|path| std::fs::metadata(path).map_or(0, |m| m.len()));
-    let mut progress = Progress::new("comparing", Some(sizes[0]), args.verbosity.quiet);
+    let mut progress = Progress::new("comparing", None, args.verbosity.quiet);
     let mut report = Report::new(args.limits.clone());
     let mut met = vec![false; new.1.objects.len()];
-    for object in old.1.objects.iter().filter(|o| o.kind == ObjectKind::Dataset) {
-        let twin = hdf5.forgive(open_object(&new.0, &object.path));
-        let place = twin.map(|twin| new.1.place_of(&twin)).transpose()?.flatten();
-        let mut figures = None;
-        let verdict = match place.filter(|place| new.1.objects[*place].kind == ObjectKind::Dataset) {
-            None => FieldVerdict::Broken("is not in the second file".into()),
-            Some(place) => {
-                met[place] = true;
-                let blame = |e: String| format!("{}: {e}", object.name());
-                if args.takes_figures() {
-                    figures = figures_of([(&old.0, &old.1), (&new.0, &new.1)], object).map_err(blame)?;
-                }
-                compare(&old.0, &new.0, object).map_err(blame)?
-            }
+    for Name { name, places: (place, twin) } in names(&old, &new)? {
+        let object = &old.1.objects[place];
+        let twin = twin.filter(|twin| new.1.objects[*twin].kind == ObjectKind::Dataset);
+        let Some(twin) = twin else {
+            report.add(name, FieldVerdict::Broken("is not in the second file".into()), None);
+            continue;
         };
-        // SAFETY: the id is alive.
-        progress.add(unsafe { (hdf5.call.H5Dget_storage_size)(open_object(&old.0, &object.path)?.id) });
-        report.add(object.name(), verdict, figures);
+        met[twin] = true;
+        let compared = compare([(&old.0, object), (&new.0, &new.1.objects[twin])], args.wanted(), &mut progress);
+        let (verdict, figures) = compared.unwrap_or_else(|why| {
+            hdf5.forgive(Err::<(), _>(String::new()));
+            (FieldVerdict::Broken(format!("cannot be read: {why}")), None)
+        });
+        report.add(name, verdict, figures);
     }
     for (object, met) in new.1.objects.iter().zip(met) {
         if object.kind == ObjectKind::Dataset && !met {
@@ -75,167 +67,185 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
     Ok(report)
 }
 
-/// The figures of two datasets of floats that can be compared.
-fn figures_of<'a>(files: [(&Id<'a>, &Contents); 2], object: &Object) -> Result<Option<Figures>, String> {
-    match (Field::open(files[0].0, object)?, Field::open(files[1].0, object)?) {
-        (Ok(a), Ok(b)) if a.dims == b.dims && a.stored == b.stored && a.stored.dtype.is_float() && a.bytes() > 0 => {
-            Pair::of_datasets(files, a, b)?.quality().map(Some)
+/// A name of a dataset of the first file.
+struct Name {
+    name: String,
+    /// Where the dataset is among the first file's objects, and what has its name among the second's.
+    places: (usize, Option<usize>),
+}
+
+/// Every name that leads to a dataset in the first file, unless it leads to one that another name led to, and in the
+/// second file to the same too.
+fn names(old: &File, new: &File) -> Result<Vec<Name>, String> {
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut groups = VecDeque::from([(String::new(), 0, Some(0))]);
+    while let Some((path, group, twin)) = groups.pop_front() {
+        for link in &old.1.links[group] {
+            let Some(place) = target(old, group, link)? else { continue };
+            let others = twin.map(|twin| (twin, &new.1.links[twin]));
+            let other = others.and_then(|(twin, links)| Some((twin, links.iter().find(|l| l.name == link.name)?)));
+            let places = (place, other.map(|(twin, link)| target(new, twin, link)).transpose()?.flatten());
+            if !seen.insert(places) {
+                continue;
+            }
+            let name = format!("{path}/{}", link.name.to_string_lossy());
+            match old.1.objects[place].kind {
+                ObjectKind::Dataset => found.push(Name { name, places }),
+                ObjectKind::Group => groups.push_back((name, places.0, places.1)),
+                ObjectKind::NamedType => {}
+            }
         }
-        _ => Ok(None),
+    }
+    Ok(found)
+}
+
+/// The object of its own file that a link leads to.
+fn target((file, contents): &File, group: usize, link: &Link) -> Result<Option<usize>, String> {
+    match &link.to {
+        Target::Object(place) => Ok(Some(*place)),
+        Target::Other(..) => Ok(None),
+        Target::Soft(_) => {
+            let group = open_object(file, &contents.objects[group].path)?;
+            let object = file.hdf5.forgive(open_object(&group, &link.name));
+            Ok(object.map(|object| contents.place_of(&object)).transpose()?.flatten())
+        }
     }
 }
 
-/// Compares two datasets.
-fn compare(old: &Id, new: &Id, object: &Object) -> Result<FieldVerdict, String> {
-    match (Field::open(old, object)?, Field::open(new, object)?) {
-        (Ok(a), Ok(b)) if a.dims != b.dims => {
-            Ok(FieldVerdict::Broken(format!("has shape {:?}, in the second file {:?}", a.dims, b.dims)))
+/// Compares two datasets, and takes the figures that are asked for where both are of floats.
+fn compare(
+    sides: [(&Id, &Object); 2],
+    wanted: Wanted,
+    progress: &mut Progress,
+) -> Result<(FieldVerdict, Option<Figures>), String> {
+    if let Some(how) = differs_in_kind(sides)? {
+        return Ok((FieldVerdict::Broken(how), None));
+    }
+    let [old, new] = sides.map(|(file, object)| Field::open(file, object));
+    match (old?, new?) {
+        (Ok(old), Ok(new)) => {
+            let pair = Pair::of_datasets(&old, &new)?;
+            let difference = pair.difference(progress)?;
+            let has_figures = wanted.any() && pair.dtype.is_float() && pair.count() > 0;
+            let figures = has_figures.then(|| pair.figures(wanted, &difference)).transpose()?;
+            Ok((FieldVerdict::of(Judged { mode: pair.mode, promise: pair.promise.clone(), difference }), figures))
         }
-        (Ok(a), Ok(b)) if a.stored != b.stored => {
-            Ok(FieldVerdict::Broken(format!("has {}, in the second file {}", a.stored.what, b.stored.what)))
-        }
-        (Ok(a), Ok(b)) => compare_fields(&a, &b),
-        (Err(_), Err(_)) => compare_bytes(old, new, object),
-        (Ok(_), Err(why)) => Ok(FieldVerdict::Broken(format!("has numbers, in the second file {why}"))),
-        (Err(why), Ok(_)) => Ok(FieldVerdict::Broken(format!("has {why}, in the second file numbers"))),
+        (Err(_), Err(_)) => Ok((compare_bytes(sides)?, None)),
+        (Ok(_), Err(why)) => Ok((FieldVerdict::Broken(format!("has numbers, in the second file {why}")), None)),
+        (Err(why), Ok(_)) => Ok((FieldVerdict::Broken(format!("has {why}, in the second file numbers")), None)),
     }
 }
 
-/// What the second dataset promises.
-pub struct Promise {
-    pub bound: Bound,
-    missing: Missing,
-    /// The place of our filter in its pipeline.
-    place: usize,
+/// Where type or shape of two datasets are not the same, how they differ, in words that follow the name.
+fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String> {
+    let [old, new] = sides.map(|(file, object)| Kind::of(file, object));
+    let (old, new) = (old?, new?);
+    let hdf5 = old.datatype.hdf5;
+    if h5!(hdf5, H5Tequal(old.datatype.id, new.datatype.id))? == 0 {
+        return Ok(Some(match (old.datatype_in_words()?, new.datatype_in_words()?) {
+            (a, b) if a != b => format!("has {a}, in the second file {b}"),
+            (a, _) => format!("has {a}, in the second file of another type: parts, their names or their order differ"),
+        }));
+    }
+    // How long it may become is no part of what it holds.
+    let is_same = h5!(hdf5, H5Sextent_equal(old.space.id, new.space.id))? > 0 || old.lengths()? == new.lengths()?;
+    Ok(match is_same {
+        true => None,
+        false => Some(format!("has shape {}, in the second file {}", old.shape_in_words()?, new.shape_in_words()?)),
+    })
 }
 
-impl Promise {
-    pub fn of(field: &Field) -> Result<Promise, String> {
-        let filters = pipeline(&field.properties)?;
-        let place = filters.iter().position(Filter::is_sleek);
-        let said = place.map(|i| CdValues::decode(&filters[i].words)).transpose().map_err(|e| e.to_string())?;
-        // Without our filter nothing may change.
-        let lossless = Params::new(field.stored.dtype);
-        let params = match said {
-            None => lossless,
-            Some(said) => said.params().map_err(|e| e.to_string())?.unwrap_or(said.request),
-        };
-        let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, place: place.unwrap_or(0) })
+/// Type and shape of a dataset.
+struct Kind<'a> {
+    /// In memory, where a type of one file can be the same as that of another.
+    datatype: Id<'a>,
+    space: Id<'a>,
+}
+
+impl<'a> Kind<'a> {
+    fn of(file: &Id<'a>, object: &Object) -> Result<Kind<'a>, String> {
+        let hdf5 = file.hdf5;
+        let dataset = open_object(file, &object.path)?;
+        let datatype = h5_id!(hdf5, H5Dget_type(dataset.id))?;
+        Ok(Kind { datatype: h5_id!(hdf5, H5Tcopy(datatype.id))?, space: h5_id!(hdf5, H5Dget_space(dataset.id))? })
     }
 
-    /// Whether each chunk has a value range of its own.
-    pub fn is_by_chunk(&self) -> bool {
-        self.bound.measures()
+    fn datatype_in_words(&self) -> Result<String, String> {
+        let known = crate::hdf5::dataset::encoded(&self.datatype)?;
+        Ok(sleek::hdf5::datatype(&known).map_or_else(|_| "elements of a type of its own".into(), |stored| stored.what))
     }
 
-    /// What an error in a block is held against.
-    pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
-        Ok(match self.bound {
-            Bound::Rel(bound) => bound,
-            Bound::Noa { share, range: None } => mul_down(share, self.range_of(field, block)?),
-            other => other.absolute().unwrap_or(0.0),
+    /// The lengths of an array; `None` of a single value, and of nothing at all.
+    fn lengths(&self) -> Result<Option<Vec<u64>>, String> {
+        match h5!(self.space.hdf5, H5Sget_simple_extent_type(self.space.id))? {
+            abi::SIMPLE_SPACE => crate::hdf5::dataset::lengths(&self.space).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn shape_in_words(&self) -> Result<String, String> {
+        Ok(match (self.lengths()?, h5!(self.space.hdf5, H5Sget_simple_extent_type(self.space.id))?) {
+            (Some(lengths), _) => format!("{lengths:?}"),
+            (None, abi::SCALAR_SPACE) => "of a single value".into(),
+            (None, _) => "of nothing (a null dataspace)".into(),
         })
     }
-
-    /// The value range that the chunk was compressed by; 0 if it is not a stream of ours, and then nothing may change.
-    fn range_of(&self, field: &Field, chunk: &Block) -> Result<f64, String> {
-        let Some(stored) = field.chunk(chunk)? else { return Ok(0.0) };
-        let header = (stored.skipped >> self.place & 1 == 0).then(|| Header::read(&stored.bytes).ok()).flatten();
-        Ok(header.map_or(0.0, |h| h.range))
-    }
-
-    /// The bits of the missing values: those that the filter was told, and those that one of the datasets declares.
-    pub fn marks(&self, old: &Field, new: &Field) -> Result<Vec<u64>, String> {
-        let mut marks = [self.missing.bits().to_vec(), old.marks()?, new.marks()?].concat();
-        marks.sort_unstable();
-        marks.dedup();
-        Ok(marks)
-    }
-
-    /// In words.
-    pub fn words(&self) -> String {
-        match self.bound {
-            Bound::Lossless => "lossless".into(),
-            Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),
-            Bound::Noa { share, range: None } => format!("noa {share:e} of each chunk"),
-            other => format!("{} {:e}", other.mode().name(), other.number()),
-        }
-    }
-}
-
-fn compare_fields(old: &Field, new: &Field) -> Result<FieldVerdict, String> {
-    let promise = Promise::of(new)?;
-    let blocks = if promise.is_by_chunk() { new.blocks_of_all_chunks() } else { old.all_blocks() };
-    let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
-    let known = promise.marks(old, new)?;
-    let marks = Marks::of(&known);
-    let per_element = (old.size as usize / dtype.size()).max(1);
-    let (mut expected, mut found) = (Vec::new(), Vec::new());
-    let mut difference = Difference::new(promise.bound.mode(), promise.words());
-    for block in blocks {
-        old.read_into(&block, &mut expected)?;
-        new.read_into(&block, &mut found)?;
-        if expected == found && known.is_empty() {
-            continue;
-        }
-        let limit = promise.limit(new, &block)?;
-        let mut at = 0;
-        elements::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
-            let masks_agree = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
-            difference.missing += u64::from(marks.hold(v.0));
-            difference.missing_violations += u64::from(!masks_agree);
-            if v.0 != r.0 {
-                let kept = masks_agree && holds(promise.bound.mode(), limit, v, r);
-                let index = || place(&block, at / per_element);
-                difference.take(&Compared { original: v.1, restored: r.1 }, limit, kept, index);
-            }
-            at += 1;
-        });
-    }
-    Ok(FieldVerdict::of(difference))
-}
-
-/// The indices of the element that is the `n`th of a block.
-fn place(block: &Block, mut n: usize) -> Vec<u64> {
-    let mut index = block.start.clone();
-    for (i, len) in block.count.iter().enumerate().rev() {
-        index[i] += n as u64 % len;
-        n /= *len as usize;
-    }
-    index
 }
 
 /// Compares what is not made of numbers, or is a single one: byte by byte, strings of variable length as texts.
-pub fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<FieldVerdict, String> {
-    // What a view shows is compared where it is stored.
-    if is_view(old, object)? && is_view(new, object)? {
-        return Ok(FieldVerdict::NotCompared("a view of other datasets"));
+pub fn compare_bytes(sides: [(&Id, &Object); 2]) -> Result<FieldVerdict, String> {
+    let [old, new] = sides.map(|(file, object)| Elsewhere::of(file, object));
+    let (old, new) = (old?, new?);
+    let is_beside = matches!((&old, &new), (Elsewhere::Beside, _) | (_, Elsewhere::Beside));
+    match (old, new) {
+        (Elsewhere::No | Elsewhere::Beside, Elsewhere::No | Elsewhere::Beside) => {}
+        // What a view shows is compared where it is stored.
+        (Elsewhere::View, Elsewhere::View) => return Ok(FieldVerdict::NotCompared("a view of other datasets".into())),
+        (Elsewhere::Unreadable(why), _) | (_, Elsewhere::Unreadable(why)) => return Ok(FieldVerdict::NotCompared(why)),
+        _ => return Ok(FieldVerdict::Broken("is a view of other datasets in one of the files".into())),
     }
-    let sides = [old, new].map(|file| Ok::<_, String>((read_texts(file, object)?, read_whole(file, object)?)));
-    let [a, b] = sides;
-    match (a?, b?) {
+    let [old, new] =
+        sides.map(|(file, object)| Ok::<_, String>((read_texts(file, object)?, read_whole(file, object)?)));
+    if is_beside && (old.is_err() || new.is_err()) {
+        sides[0].0.hdf5.forgive(old.and(new));
+        return Ok(FieldVerdict::NotCompared("stored in another file, which cannot be read".into()));
+    }
+    let in_first = |e: String| format!("first file: {e}");
+    match (old.map_err(in_first)?, new.map_err(|e| format!("second file: {e}"))?) {
         ((Some(a), _), (Some(b), _)) => Ok(FieldVerdict::exact(a == b)),
         ((_, Some(a)), (_, Some(b))) => Ok(FieldVerdict::exact(a == b)),
-        ((None, None), (None, None)) => Ok(FieldVerdict::NotCompared("neither numbers nor plain texts")),
-        _ => Ok(FieldVerdict::Broken("is of another type in the second file".into())),
+        _ => Ok(FieldVerdict::NotCompared("neither numbers nor plain texts".into())),
     }
 }
 
-fn is_view(file: &Id, object: &Object) -> Result<bool, String> {
-    let properties = h5_id!(file.hdf5, H5Dget_create_plist(open_object(file, &object.path)?.id))?;
-    Ok(h5!(file.hdf5, H5Pget_layout(properties.id))? == abi::VIRTUAL)
+/// Whether the values of a dataset are where they can be read.
+enum Elsewhere {
+    No,
+    /// In another file, which may be there.
+    Beside,
+    View,
+    /// With why.
+    Unreadable(String),
 }
 
-/// The type as HDF5 writes it and the bytes of all elements.
-#[derive(PartialEq)]
-struct Whole {
-    kind: Vec<u8>,
-    bytes: Vec<u8>,
+impl Elsewhere {
+    fn of(file: &Id, object: &Object) -> Result<Elsewhere, String> {
+        let properties = h5_id!(file.hdf5, H5Dget_create_plist(open_object(file, &object.path)?.id))?;
+        if h5!(file.hdf5, H5Pget_layout(properties.id))? == abi::VIRTUAL {
+            return Ok(Elsewhere::View);
+        }
+        if h5!(file.hdf5, H5Pget_external_count(properties.id))? > 0 {
+            return Ok(Elsewhere::Beside);
+        }
+        Ok(match missing_filter(file.hdf5, &properties)? {
+            Some(id) => Elsewhere::Unreadable(format!("needs filter {id}, which HDF5 does not find")),
+            None => Elsewhere::No,
+        })
+    }
 }
 
-/// All of a dataset; `None` if its elements do not hold all there is.
-fn read_whole(file: &Id, object: &Object) -> Result<Option<Whole>, String> {
+/// The bytes of all elements; `None` if these do not hold all there is.
+fn read_whole(file: &Id, object: &Object) -> Result<Option<Vec<u8>>, String> {
     let hdf5 = file.hdf5;
     let dataset = open_object(file, &object.path)?;
     let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
@@ -258,12 +268,9 @@ fn read_whole(file: &Id, object: &Object) -> Result<Option<Whole>, String> {
     let mut bytes = zeroed(count.saturating_mul(size_of_type(&kind)?))?;
     if !bytes.is_empty() {
         let out = bytes.as_mut_ptr().cast();
-        let read = h5!(hdf5, H5Dread(dataset.id, kind.id, abi::ALL, abi::ALL, abi::DEFAULT, out));
-        if hdf5.forgive(read).is_none() {
-            return Ok(None); // what is elsewhere, or needs a filter that is not there
-        }
+        h5!(hdf5, H5Dread(dataset.id, kind.id, abi::ALL, abi::ALL, abi::DEFAULT, out))?;
     }
-    Ok(Some(Whole { kind: encoded(&kind)?, bytes }))
+    Ok(Some(bytes))
 }
 
 /// All strings of a dataset of strings of variable length.

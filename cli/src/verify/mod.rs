@@ -1,12 +1,15 @@
 //! `sleek verify`
 
-pub mod exact;
+pub mod difference;
+mod exact;
 #[cfg(unix)]
 pub mod files;
 #[cfg(unix)]
 mod folders;
 #[cfg(unix)]
 pub mod pair;
+#[cfg(unix)]
+pub mod promise;
 #[cfg(unix)]
 pub mod report;
 pub mod stream;
@@ -21,7 +24,7 @@ use crate::args::{Threads, Verbosity};
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
 #[cfg(unix)]
-use crate::quality::limits::Limits;
+use crate::quality::{Wanted, limits::Limits};
 use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Exit code when the bound does not hold.
@@ -41,7 +44,7 @@ pub struct Args {
     #[cfg(unix)]
     #[arg(long, value_name = "FILE", requires = "recursive")]
     report: Option<PathBuf>,
-    /// Also take the figures of --help's Limits, each of which may be held to one; both sides are read three times then
+    /// Also take all figures of --help's Limits, each of which may be held to one; a limit alone takes its own figure
     #[cfg(unix)]
     #[arg(long)]
     quality: bool,
@@ -108,7 +111,7 @@ fn streams(args: &Args) -> Result<bool, String> {
     let quiet = args.verbosity.quiet;
     match is_packed(compressed.peek(FIRST_BYTES)?) {
         #[cfg(unix)]
-        true if args.takes_figures() => Err("--quality and limits are for arrays and HDF5 files".into()),
+        true if args.wanted().any() => Err("--quality and limits are for arrays and HDF5 files".into()),
         true => tensors::verify(original, compressed, args.json, quiet),
         false => stream::run(args, original, compressed),
     }
@@ -116,8 +119,8 @@ fn streams(args: &Args) -> Result<bool, String> {
 
 #[cfg(unix)]
 impl Args {
-    /// Whether figures are to be taken.
-    fn takes_figures(&self) -> bool {
-        self.quality || self.limits.any()
+    /// The figures that are to be taken.
+    fn wanted(&self) -> Wanted {
+        self.limits.wanted(self.quality)
     }
 }

@@ -5,28 +5,31 @@ use std::path::{Path, PathBuf};
 use sleek::container::Header;
 use sleek::{DType, Dims, Mode};
 
-use super::files::Promise;
+use super::difference::{Difference, Rule};
+use super::promise::Promise;
 use super::stream;
 use crate::frames::{self, FramePiece, FrameReader};
-use crate::hdf5::Id;
-use crate::hdf5::about::{About, Along};
-use crate::hdf5::dataset::{Block as Box_, Field};
-use crate::hdf5::object::Contents;
+use crate::hdf5::dataset::{Block as Box_, Cut, Field, cut};
+use crate::hdf5::parallel::{Reader, in_order};
 use crate::io::{Block, Input};
 use crate::npy;
-use crate::quality::{Extent, Figures, Quality};
+use crate::progress::Progress;
+use crate::quality::{Figure, Figures, Quality, Wanted};
 use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
-const PART_BYTES: u64 = 8 << 20;
+const PART_BYTES: u64 = 1 << 20;
 /// Chunks smaller than this are read several at once.
 const FEW_BYTES: u64 = 16 << 10;
+/// Elements of planes that are taken together.
+const PART_ELEMENTS: u64 = 1 << 19;
+/// Planes of more elements than this have no figures: both sides, as numbers and as waves, are in memory at once.
+const PLANE_ELEMENTS: u64 = 13 << 19;
 
 /// A field and its restored form.
-pub struct Pair<'a> {
+pub struct Pair<'f> {
     /// Both files, for a person.
     pub name: String,
-    pub about: About,
     pub dtype: DType,
     pub big_endian: bool,
     pub dims: Vec<u64>,
@@ -37,28 +40,46 @@ pub struct Pair<'a> {
     pub marks: Vec<u64>,
     pub original_bytes: u64,
     pub stored_bytes: u64,
-    source: Sides<'a>,
+    source: Sides<'f>,
 }
 
 #[allow(clippy::large_enum_variant)] // one for each field
-enum Sides<'a> {
-    Datasets { old: Field<'a>, new: Field<'a>, promise: Promise },
+enum Sides<'f> {
+    Datasets { old: &'f Field<'f>, new: &'f Field<'f>, promise: Promise },
     Stream { original: PathBuf, compressed: PathBuf, limit: f64 },
 }
 
+type Boxes = Box<dyn Iterator<Item = Box_>>;
+
 /// A box of both.
 pub struct PairPart<'a> {
-    pub start: Vec<u64>,
-    pub count: Vec<u64>,
+    pub start: &'a [u64],
+    pub count: &'a [u64],
     pub original: &'a [u8],
     pub restored: &'a [u8],
     /// What an error is held against; 0 where nothing may change or nothing is promised.
     pub limit: f64,
 }
 
-impl<'a> Pair<'a> {
-    /// Two datasets, which must be of floats and of one shape.
-    pub fn of_datasets(files: [(&Id<'a>, &Contents); 2], old: Field<'a>, new: Field<'a>) -> Result<Pair<'a>, String> {
+/// How a field is cut into parts.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Parts {
+    /// As its chunks are, or runs of elements, but for chunks that neither side has in its file.
+    Stored,
+    /// The same with these.
+    All,
+    /// Into whole planes of the two fastest dimensions.
+    Planes,
+}
+
+impl<'f> Pair<'f> {
+    /// Two datasets of one shape and type.
+    pub fn of_datasets(old: &'f Field<'f>, new: &'f Field<'f>) -> Result<Pair<'f>, String> {
+        Pair::of_promise(old, new, Promise::of(new)?)
+    }
+
+    /// The same under this promise.
+    pub fn of_promise(old: &'f Field<'f>, new: &'f Field<'f>, promise: Promise) -> Result<Pair<'f>, String> {
         let name = old.name.clone();
         if old.dims != new.dims || old.stored != new.stored {
             return Err(format!(
@@ -66,19 +87,15 @@ impl<'a> Pair<'a> {
                 new.stored.what, new.dims, old.stored.what, old.dims
             ));
         }
-        let promise = Promise::of(&new)?;
-        let mut about = old.about(files[0].0, files[0].1);
         let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
-        let marks = promise.marks(&old, &new)?;
+        let marks = promise.marks(old, new)?;
         let mut dims = old.dims.clone();
         let inner = old.size / dtype.size() as u64;
         if inner > 1 {
             dims.push(inner); // an array of numbers in each element
-            about.along.push(Along::default());
         }
         Ok(Pair {
             name,
-            about,
             dtype,
             big_endian,
             dims,
@@ -117,7 +134,6 @@ impl<'a> Pair<'a> {
         };
         Ok(Pair {
             name: format!("{}, {}", original.display(), compressed.display()),
-            about: About { along: vec![Along::default(); dims.len()], ..About::default() },
             dtype,
             big_endian: header.big_endian,
             dims,
@@ -139,85 +155,254 @@ impl<'a> Pair<'a> {
         self.dims.iter().product()
     }
 
-    /// Shows every part of both.
-    pub fn walk(&self, each: &mut dyn FnMut(&PairPart) -> Result<(), String>) -> Result<(), String> {
+    /// How both differ.
+    pub fn difference(&self, progress: &mut Progress) -> Result<Difference, String> {
+        let rule = self.rule();
+        let mut all = Difference::default();
+        let work = |part: &PairPart| {
+            let of = Difference::of(&rule, part.limit, part.original, part.restored, &|n| part.index(n));
+            (of, part.original.len())
+        };
+        let skipped = self.each(Parts::Stored, &|_, _| true, work, |(difference, bytes)| {
+            progress.add(bytes as u64);
+            all.join(&difference);
+            Ok(())
+        })?;
+        if let (Some(skipped), Sides::Datasets { old, new, promise }) = (skipped, &self.source) {
+            // Elements that nobody wrote are as the two fill values are.
+            let limit = promise.limit(new, &skipped.first)?;
+            let (old, new) = (old.fill_bytes(), new.fill_bytes());
+            let of = Difference::of(&rule, limit, &old, &new, &|_| skipped.first.start.clone());
+            all.join(&of.times(skipped.elements));
+        }
+        Ok(all)
+    }
+
+    /// The figures that are asked for, of which `difference` knows some.
+    pub fn figures(&self, wanted: Wanted, difference: &Difference) -> Result<Figures, String> {
+        let range = difference.range();
+        let known = [
+            (Figure::Max, difference.max_error),
+            (Figure::Rms, difference.rms()),
+            (Figure::Psnr, difference.psnr(range)),
+        ];
+        let others = wanted.without(known.map(|(figure, _)| figure));
+        let mut quality = Quality::some(others, &self.dims, range);
+        let (rule, empty, dims) = (&self.rule(), &quality.part(0), &self.dims);
+        let of_parts = |part: &PairPart| {
+            let values = part.values(rule);
+            let mut quality = empty.part(0);
+            quality.add(part.count, &values.original, &values.restored);
+            quality
+        };
+        let of_planes = |part: &PairPart| {
+            let values = part.values(rule);
+            let mut quality = empty.part(first_plane(dims, part.start));
+            quality.add_planes(part.count, &values.original, &values.restored);
+            quality
+        };
+        let mut all: Vec<Quality> = Vec::new();
+        let mut take = |part: Quality| {
+            match all.first_mut() {
+                Some(all) => all.join(&part),
+                None => all.push(part),
+            }
+            Ok(())
+        };
+        if others.any_of_parts() {
+            let parts = if self.fills_do_not_count() { Parts::Stored } else { Parts::All };
+            self.each(parts, &|_, _| true, of_parts, &mut take)?;
+        }
+        if others.any_of_planes() && self.has_planes() {
+            self.each(Parts::Planes, &|_, _| true, of_planes, &mut take)?;
+        }
+        all.iter().for_each(|part| quality.join(part));
+        let mut figures = quality.figures();
+        let are_known = difference.count > difference.special + difference.missing;
+        known.into_iter().filter(|_| are_known).for_each(|(figure, value)| figures.put(figure, value));
+        Ok(figures)
+    }
+
+    /// Shows every part that is `asked` for to `work`, which any thread does, and what comes of it to `take`, in order.
+    /// What neither side has in its file is left out and told.
+    pub fn each<T: Send>(
+        &self,
+        parts: Parts,
+        asked: &(dyn Fn(&[u64], &[u64]) -> bool + Sync),
+        work: impl Fn(&PairPart) -> T + Sync,
+        mut take: impl FnMut(T) -> Result<(), String>,
+    ) -> Result<Option<Skipped>, String> {
         match &self.source {
-            Sides::Datasets { old, new, promise } => self.walk_datasets(old, new, promise, each),
-            Sides::Stream { original, compressed, limit } => self.walk_stream(original, compressed, *limit, each),
+            Sides::Datasets { old, new, promise } => {
+                let (readers, inner) = ([Reader::of(old)?, Reader::of(new)?], self.inner(old));
+                let undo = [readers[0].undo(), readers[1].undo()];
+                let (boxes, skipped) = self.boxes(parts, [old, new], promise)?;
+                let names = [format!("{}: ", old.name), format!("{}: ", new.name)];
+                let first = |e: String| format!("first file: {}", e.strip_prefix(&names[0]).unwrap_or(&e));
+                let second = |e: String| format!("second file: {}", e.strip_prefix(&names[1]).unwrap_or(&e));
+                in_order(
+                    boxes.filter(|part| asked(&part.start, &part.count)),
+                    |part| {
+                        let both = [readers[0].read(part).map_err(first)?, readers[1].read(part).map_err(second)?];
+                        let limit = if parts == Parts::Planes { 0.0 } else { promise.limit(new, part)? };
+                        Ok((both, limit))
+                    },
+                    |part, ([a, b], limit)| {
+                        let original = undo[0].bytes(part, a).map_err(first)?;
+                        let restored = undo[1].bytes(part, b).map_err(second)?;
+                        let (mut start, mut count) = (part.start.clone(), part.count.clone());
+                        if let Some(inner) = inner {
+                            start.push(0);
+                            count.push(inner);
+                        }
+                        let (start, count) = (&start[..], &count[..]);
+                        Ok(work(&PairPart { start, count, original: &original, restored: &restored, limit }))
+                    },
+                    |_, done| take(done?),
+                )?;
+                Ok(skipped)
+            }
+            Sides::Stream { original, compressed, limit } => {
+                let mut input = open(original, &first_header(compressed)?, compressed)?;
+                let mut restored = Restored::new(compressed)?;
+                let read = |part: &Box_| {
+                    let bytes = part.count.iter().product::<u64>() as usize * self.dtype.size();
+                    let mut block = Block::default();
+                    if input.fill(&mut block, bytes)? < bytes {
+                        return Err(format!("{}: changed while it was read", input.name));
+                    }
+                    Ok((block, restored.take(bytes)?))
+                };
+                let shown = |part: &Box_, (block, back): (Block, Vec<u8>)| {
+                    if !asked(&part.start, &part.count) {
+                        return Ok(None);
+                    }
+                    let (start, count, limit) = (&part.start[..], &part.count[..], *limit);
+                    Ok(Some(work(&PairPart { start, count, original: block.data(), restored: &back, limit })))
+                };
+                in_order(self.slabs(parts), read, shown, |_, done| done?.map_or(Ok(()), &mut take))?;
+                restored.expect_end()?;
+                Ok(None)
+            }
         }
     }
 
-    fn walk_datasets(
+    /// Numbers of an element, if it has several.
+    fn inner(&self, field: &Field) -> Option<u64> {
+        (self.dims.len() > field.dims.len()).then(|| self.dims[self.dims.len() - 1])
+    }
+
+    /// The boxes of two datasets, and what is left out of them.
+    fn boxes(
         &self,
-        old: &Field,
-        new: &Field,
+        parts: Parts,
+        [old, new]: [&Field; 2],
         promise: &Promise,
-        each: &mut dyn FnMut(&PairPart) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let chunk = new.chunk.iter().product::<u64>() * new.size;
+    ) -> Result<(Boxes, Option<Skipped>), String> {
+        if parts == Parts::Planes {
+            return Ok((Box::new(self.boxes_of_planes(new)), None));
+        }
+        let (grid, other) = if new.is_chunked { (new, old) } else { (old, new) };
+        if parts == Parts::Stored
+            && let Some(stored) = grid.chunks_with(other)?
+        {
+            let skipped = Skipped::of(grid, &stored);
+            return Ok((Box::new(stored.into_iter()), skipped));
+        }
+        let chunk = new.chunk.iter().product::<u64>().saturating_mul(new.size);
         let by_chunk = promise.is_by_chunk() || (new.is_chunked && chunk >= FEW_BYTES);
-        let blocks = if by_chunk { new.blocks_of_all_chunks() } else { old.all_blocks() };
-        let (mut expected, mut found) = (Vec::new(), Vec::new());
-        for block in blocks {
-            old.read_into(&block, &mut expected)?;
-            new.read_into(&block, &mut found)?;
-            let limit = promise.limit(new, &block)?;
-            let Box_ { mut start, mut count } = block;
-            if self.dims.len() > start.len() {
-                start.push(0);
-                count.push(self.dims[self.dims.len() - 1]);
-            }
-            each(&PairPart { start, count, original: &expected, restored: &found, limit })?;
+        Ok((Box::new(if by_chunk { new.blocks_of_all_chunks() } else { old.all_blocks() }), None))
+    }
+
+    /// Boxes of as many planes as chunks reach over, as far as these are not too many.
+    fn boxes_of_planes(&self, field: &Field) -> Cut {
+        let rank = field.dims.len();
+        // An array in each element is a dimension of the pair, and none of the field.
+        let outer = self.dims.len() - 2;
+        let mut shape: Vec<u64> = (0..rank).map(|i| if i < outer { 1 } else { field.dims[i].max(1) }).collect();
+        if outer > 0 {
+            let elements: u64 = self.dims[outer..].iter().product();
+            shape[outer - 1] = field.chunk[outer - 1].min(PART_ELEMENTS / elements.max(1)).max(1);
         }
-        Ok(())
+        cut(&field.dims, &shape)
     }
 
-    /// The figures of both, looked at twice: the second look needs the range.
-    pub fn quality(&self) -> Result<Figures, String> {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        self.walk(&mut |part| {
-            part.values(self).original.iter().for_each(|v| (low, high) = (low.min(*v), high.max(*v)));
-            Ok(())
-        })?;
-        let mut quality = Quality::new(&self.dims, if high > low { high - low } else { 0.0 });
-        self.walk(&mut |part| {
-            let values = part.values(self);
-            let place = Extent { start: &values.start, count: &values.count };
-            quality.add(place, &values.original, &values.restored);
-            Ok(())
-        })?;
-        Ok(quality.figures())
-    }
-
-    /// In slabs: whole along all dimensions but the first that is longer than 1.
-    fn walk_stream(
-        &self,
-        original: &Path,
-        compressed: &Path,
-        limit: f64,
-        each: &mut dyn FnMut(&PairPart) -> Result<(), String>,
-    ) -> Result<(), String> {
+    /// Boxes of an array of plain bytes: whole along all dimensions but the first that is longer than 1. Of planes each
+    /// has a number, and begins with the first of its numbers.
+    fn slabs(&self, parts: Parts) -> Cut {
+        let size = self.dtype.size() as u64;
+        if parts == Parts::Planes {
+            let outer = self.dims.len() - 2;
+            let [height, width] = [self.dims[outer], self.dims[outer + 1]];
+            let planes = (PART_ELEMENTS / (height * width).max(1)).max(1);
+            let all = self.dims[..outer].iter().product();
+            return cut(&[all, height, width], &[planes, height.max(1), width.max(1)]);
+        }
         let axis = self.dims.iter().position(|len| *len > 1).unwrap_or(0);
-        let slab = self.dims.iter().skip(axis + 1).product::<u64>() * self.dtype.size() as u64;
-        let slabs = (PART_BYTES / slab.max(1)).max(1);
+        let slab = (self.dims.iter().skip(axis + 1).product::<u64>() * size).max(1);
         // Whole windows of what is compared in windows.
-        let slabs = if slabs > 64 { slabs / 64 * 64 } else { slabs };
-        let (mut input, mut restored) =
-            (open(original, &first_header(compressed)?, compressed)?, Restored::new(compressed)?);
-        let mut block = Block::default();
-        let total = self.dims.get(axis).copied().unwrap_or(0);
-        for at in (0..total).step_by(slabs as usize) {
-            let here = slabs.min(total - at);
-            let bytes = (here * slab) as usize;
-            if input.fill(&mut block, bytes)? < bytes {
-                return Err(format!("{}: changed while it was read", input.name));
-            }
-            let back = restored.take(bytes)?;
-            let (mut start, mut count) = (vec![0; self.dims.len()], self.dims.clone());
-            (start[axis], count[axis]) = (at, here);
-            each(&PairPart { start, count, original: block.data(), restored: &back, limit })?;
+        let slabs = match PART_BYTES / slab {
+            n @ 64.. => n / 64 * 64,
+            n @ 8.. => n / 8 * 8,
+            n if 8 * slab <= 8 * PART_BYTES => n.max(8),
+            n => n.max(1),
+        };
+        let mut shape: Vec<u64> = self.dims.iter().map(|len| (*len).max(1)).collect();
+        if let Some(len) = shape.get_mut(axis) {
+            *len = slabs.min(*len);
         }
-        restored.expect_end()
+        cut(&self.dims, &shape)
+    }
+
+    /// Whether it has planes that are small enough.
+    fn has_planes(&self) -> bool {
+        self.dims.len() > 1 && self.dims.iter().rev().take(2).product::<u64>() <= PLANE_ELEMENTS
+    }
+
+    /// Whether elements that nobody wrote differ in a bit.
+    pub fn fills_differ(&self) -> bool {
+        matches!(&self.source, Sides::Datasets { old, new, .. } if old.fill_bytes() != new.fill_bytes())
+    }
+
+    /// Whether what nobody wrote counts for no figure: it is missing, or no number.
+    fn fills_do_not_count(&self) -> bool {
+        let Sides::Datasets { old, new, .. } = &self.source else { return false };
+        let mut do_not = true;
+        elements::for_each_pair(self.dtype, self.big_endian, &old.fill_bytes(), &new.fill_bytes(), |v, r| {
+            let is_none = |(bits, value): (u64, f64)| !value.is_finite() || self.marks.contains(&bits);
+            do_not &= is_none(v) || is_none(r);
+        });
+        do_not
+    }
+
+    /// What elements are held to.
+    pub fn rule(&self) -> Rule<'_> {
+        Rule::new(self.dtype, self.big_endian, self.mode, &self.marks)
+    }
+}
+
+/// The number of the first plane of a box of planes, in a field of these dimensions.
+fn first_plane(dims: &[u64], start: &[u64]) -> u64 {
+    let outer = &start[..start.len() - 2];
+    let lens = &dims[dims.len() - 2 - outer.len()..];
+    outer.iter().zip(lens).fold(0, |n, (at, len)| n * len + at)
+}
+
+/// Elements of two datasets that neither has in its file.
+pub struct Skipped {
+    /// The first chunk of them.
+    first: Box_,
+    elements: u64,
+}
+
+impl Skipped {
+    /// What is not among these chunks of a dataset, which are in their order.
+    fn of(field: &Field, chunks: &[Box_]) -> Option<Skipped> {
+        let all = field.dims.iter().fold(1, |n: u64, len| n.saturating_mul(*len));
+        let elements = all - chunks.iter().map(|chunk| chunk.count.iter().product::<u64>()).sum::<u64>();
+        let mut others = chunks.iter();
+        let first = field.blocks_of_all_chunks().find(|chunk| others.next().is_none_or(|o| o.start != chunk.start))?;
+        Some(Skipped { first, elements })
     }
 }
 
@@ -256,64 +441,73 @@ struct Restored {
     reader: FrameReader,
     frame: Block,
     pieces: Box<dyn Iterator<Item = FramePiece>>,
-    waiting: Vec<u8>,
+    /// A piece, of which the bytes from `at` on were not taken.
+    piece: Block,
+    at: usize,
 }
 
 impl Restored {
     fn new(path: &Path) -> Result<Restored, String> {
         let input = Input::open(path)?;
         let name = input.name.clone();
-        let (reader, frame) = (FrameReader::new(input), Block::default());
-        Ok(Restored { name, reader, frame, pieces: Box::new(std::iter::empty()), waiting: Vec::new() })
+        let (reader, frame, piece) = (FrameReader::new(input), Block::default(), Block::default());
+        Ok(Restored { name, reader, frame, pieces: Box::new(std::iter::empty()), piece, at: 0 })
     }
 
     /// The next so many bytes.
     fn take(&mut self, bytes: usize) -> Result<Vec<u8>, String> {
-        while self.waiting.len() < bytes {
-            if !self.more()? {
+        let mut taken = Vec::with_capacity(bytes);
+        while taken.len() < bytes {
+            let left = &self.piece.data()[self.at..];
+            if left.is_empty() && !self.more()? {
                 return Err(format!("{}: restores fewer bytes than the original has", self.name));
             }
+            let left = &self.piece.data()[self.at..];
+            let some = left.len().min(bytes - taken.len());
+            taken.extend_from_slice(&left[..some]);
+            self.at += some;
         }
-        let rest = self.waiting.split_off(bytes);
-        Ok(std::mem::replace(&mut self.waiting, rest))
+        Ok(taken)
     }
 
+    /// Restores the next piece; false at the end.
     fn more(&mut self) -> Result<bool, String> {
-        let mut block = Block::default();
-        if let Some(piece) = self.pieces.next() {
-            piece.restore(&self.frame, &mut block).map_err(|e| format!("{}: {e}", self.name))?;
-            self.waiting.extend_from_slice(block.data());
-            return Ok(true);
+        loop {
+            if let Some(piece) = self.pieces.next() {
+                piece.restore(&self.frame, &mut self.piece).map_err(|e| format!("{}: {e}", self.name))?;
+                self.at = 0;
+                return Ok(true);
+            }
+            if !self.reader.next(&mut self.frame)? {
+                return Ok(false);
+            }
+            self.pieces = Box::new(frames::pieces(&frames::header(&self.frame)?));
         }
-        if !self.reader.next(&mut self.frame)? {
-            return Ok(false);
-        }
-        self.pieces = Box::new(frames::pieces(&frames::header(&self.frame)?));
-        Ok(true)
     }
 
     fn expect_end(&mut self) -> Result<(), String> {
-        while self.waiting.is_empty() {
-            if !self.more()? {
-                return Ok(());
-            }
+        match self.at < self.piece.data().len() || self.more()? {
+            false => Ok(()),
+            true => Err(format!("{}: restores more bytes than the original has", self.name)),
         }
-        Err(format!("{}: restores more bytes than the original has", self.name))
     }
 }
 
 impl PairPart<'_> {
+    /// The indices of the `n`th element.
+    pub fn index(&self, mut n: u64) -> Vec<u64> {
+        let mut index = self.start.to_vec();
+        for (at, len) in index.iter_mut().zip(self.count).rev() {
+            *at += n % len;
+            n /= len;
+        }
+        index
+    }
+
     /// The values of both sides; what does not count is NaN on both.
-    pub fn values(&self, pair: &Pair) -> Values {
-        let room = self.original.len() / pair.dtype.size();
-        let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        elements::for_each_pair(pair.dtype, pair.big_endian, self.original, self.restored, |v, r| {
-            let counts = v.1.is_finite() && r.1.is_finite() && !pair.marks.contains(&v.0);
-            original.push(if counts { v.1 } else { f64::NAN });
-            restored.push(if counts { r.1 } else { f64::NAN });
-        });
-        let (start, count) = (self.start.clone(), self.count.clone());
-        Values { start, count, original, restored, limit: self.limit }
+    pub fn values(&self, rule: &Rule) -> Values {
+        let (original, restored) = rule.values(self.original, self.restored);
+        Values { start: self.start.to_vec(), count: self.count.to_vec(), original, restored, limit: self.limit }
     }
 }
 

@@ -4,99 +4,42 @@ use serde_json::{Value, json};
 use sleek::Mode;
 use sleek::printable::printable;
 
+use super::difference::{Difference, Element};
 use crate::io::{say, say_json};
 use crate::progress::figure;
 use crate::quality::limits::Limits;
 use crate::quality::{Figure, Figures};
 
-/// An element of both files.
-#[derive(Clone, Copy)]
-pub struct Compared {
-    pub original: f64,
-    pub restored: f64,
-}
-
-/// How two datasets of numbers differ.
-pub struct Difference {
-    mode: Mode,
-    /// What the second one promises.
+/// How two datasets of numbers differ, and what the second one promises.
+pub struct Judged {
+    pub mode: Mode,
+    /// In words.
     pub promise: String,
-    /// Elements of which a bit differs.
-    changed: u64,
-    violations: u64,
-    /// Of the original.
-    pub missing: u64,
-    /// Elements of which one side only is missing.
-    pub missing_violations: u64,
-    max_error: f64,
-    of_bound: f64,
-    /// Where the worst element is, by its share of the bound: of those that break it if there are any.
-    worst: Option<(Vec<u64>, Compared)>,
-    worst_share: f64,
-}
-
-impl Difference {
-    pub fn new(mode: Mode, promise: String) -> Difference {
-        Difference {
-            mode,
-            promise,
-            changed: 0,
-            violations: 0,
-            missing: 0,
-            missing_violations: 0,
-            max_error: 0.0,
-            of_bound: 0.0,
-            worst: None,
-            worst_share: -1.0,
-        }
-    }
-
-    /// Takes in an element of which a bit differs; `index` says where it is.
-    pub fn take(&mut self, e: &Compared, limit: f64, kept: bool, index: impl Fn() -> Vec<u64>) {
-        self.changed += 1;
-        let error = (e.original - e.restored).abs();
-        let error = if error.is_nan() { f64::INFINITY } else { error };
-        self.max_error = self.max_error.max(error);
-        let measured = match self.mode {
-            Mode::Rel if error > 0.0 => error / e.original.abs(),
-            _ => error,
-        };
-        let share = if limit > 0.0 { measured / limit } else { measured };
-        if limit > 0.0 {
-            self.of_bound = self.of_bound.max(share);
-        }
-        let first_violation = !kept && self.violations == 0;
-        self.violations += u64::from(!kept);
-        // One that breaks the bound, in its mask too, is worse than any that keeps it.
-        if first_violation || (share > self.worst_share && (!kept || self.violations == 0)) {
-            self.worst = Some((index(), *e));
-            self.worst_share = share;
-        }
-    }
+    pub difference: Difference,
 }
 
 /// What came of a dataset.
 pub enum FieldVerdict {
     /// Bit for bit; what is known if it is of numbers.
-    Identical(Option<Box<Difference>>),
+    Identical(Option<Box<Judged>>),
     /// It differs as it may.
-    Within(Box<Difference>),
-    Differs(Box<Difference>),
+    Within(Box<Judged>),
+    Differs(Box<Judged>),
     /// In words that follow its name.
     Broken(String),
     /// It is in the second file only.
     Extra,
     /// With what it is.
-    NotCompared(&'static str),
+    NotCompared(String),
 }
 
 impl FieldVerdict {
-    pub fn of(difference: Difference) -> FieldVerdict {
-        let difference = Box::new(difference);
-        match (difference.violations, difference.changed) {
-            (0, 0) => FieldVerdict::Identical(Some(difference)),
-            (0, _) => FieldVerdict::Within(difference),
-            _ => FieldVerdict::Differs(difference),
+    pub fn of(judged: Judged) -> FieldVerdict {
+        let judged = Box::new(judged);
+        match (judged.difference.violations, judged.difference.changed) {
+            (0, 0) => FieldVerdict::Identical(Some(judged)),
+            (0, _) => FieldVerdict::Within(judged),
+            _ => FieldVerdict::Differs(judged),
         }
     }
 
@@ -108,7 +51,7 @@ impl FieldVerdict {
     fn name(&self) -> &'static str {
         match self {
             FieldVerdict::Identical(_) => "identical",
-            FieldVerdict::Within(difference) if !difference.mode.has_bound() => "no bound",
+            FieldVerdict::Within(judged) if !judged.mode.has_bound() => "no bound",
             FieldVerdict::Within(_) => "within bound",
             FieldVerdict::Differs(_) | FieldVerdict::Broken(_) => "BROKEN",
             FieldVerdict::Extra => "extra",
@@ -116,10 +59,10 @@ impl FieldVerdict {
         }
     }
 
-    fn difference(&self) -> Option<&Difference> {
+    fn judged(&self) -> Option<&Judged> {
         match self {
-            FieldVerdict::Identical(difference) => difference.as_deref(),
-            FieldVerdict::Within(difference) | FieldVerdict::Differs(difference) => Some(difference),
+            FieldVerdict::Identical(judged) => judged.as_deref(),
+            FieldVerdict::Within(judged) | FieldVerdict::Differs(judged) => Some(judged),
             _ => None,
         }
     }
@@ -127,40 +70,49 @@ impl FieldVerdict {
     /// What there is to say besides.
     fn words(&self) -> String {
         match self {
-            FieldVerdict::Identical(difference) => {
-                difference.as_ref().map_or(String::new(), |d| missing(d).trim_start_matches("; ").to_owned())
+            FieldVerdict::Identical(judged) => {
+                judged.as_ref().map_or(String::new(), |j| j.missing().trim_start_matches("; ").to_owned())
             }
-            FieldVerdict::Within(d) => format!("{}{}{}", measured(d), worst(d), missing(d)),
-            FieldVerdict::Differs(d) => {
-                let masks = match d.missing_violations {
+            FieldVerdict::Within(judged) => format!("{}{}{}", judged.measured(), judged.worst(), judged.missing()),
+            FieldVerdict::Differs(judged) => {
+                let masks = match judged.difference.missing_violations {
                     0 => String::new(),
                     n => format!(", of {n} the missing values do not agree"),
                 };
-                format!("{}: {} elements{masks}{}", measured(d), d.violations, worst(d))
+                let violations = judged.difference.violations;
+                format!("{}: {violations} elements{masks}{}", judged.measured(), judged.worst())
             }
             FieldVerdict::Broken(why) => why.clone(),
             FieldVerdict::Extra => "is in the second file only".into(),
-            FieldVerdict::NotCompared(what) => (*what).into(),
+            FieldVerdict::NotCompared(what) => what.clone(),
         }
     }
 }
 
-fn measured(d: &Difference) -> String {
-    match d.of_bound > 0.0 {
-        true => format!("{}, max error {}, {:.4} of the bound", d.promise, figure(d.max_error), d.of_bound),
-        false => format!("{}, max error {}", d.promise, figure(d.max_error)),
+impl Judged {
+    fn measured(&self) -> String {
+        let (promise, error, of_bound) = (&self.promise, figure(self.difference.max_error), self.difference.of_bound);
+        match of_bound > 0.0 {
+            true => format!("{promise}, max error {error}, {of_bound:.4} of the bound"),
+            false => format!("{promise}, max error {error}"),
+        }
     }
-}
 
-fn worst(d: &Difference) -> String {
-    match &d.worst {
-        Some((index, e)) => format!(", the worst at {index:?}: {:e} became {:e}", e.original, e.restored),
-        None => String::new(),
+    fn worst(&self) -> String {
+        match &self.difference.worst {
+            Some(Element { index, original, restored }) => {
+                format!(", the worst at {index:?}: {original:e} became {restored:e}")
+            }
+            None => String::new(),
+        }
     }
-}
 
-fn missing(d: &Difference) -> String {
-    if d.missing > 0 { format!("; {} missing values agree", d.missing) } else { String::new() }
+    fn missing(&self) -> String {
+        match self.difference.missing {
+            0 => String::new(),
+            n => format!("; {n} missing values agree"),
+        }
+    }
 }
 
 /// The datasets by their names.
@@ -256,12 +208,13 @@ impl Report {
 
 fn dataset(name: &str, verdict: &FieldVerdict) -> Value {
     let mut of = json!({"name": name, "verdict": verdict.name().to_lowercase()});
-    if let Some(d) = verdict.difference() {
-        let worst = d.worst.as_ref().map(|(i, e)| json!({"index": i, "original": e.original, "restored": e.restored}));
-        of["mode"] = json!(d.mode.name());
-        of["promise"] = json!(d.promise);
+    if let Some(Judged { mode, promise, difference: d }) = verdict.judged() {
+        let worst = d.worst.as_ref();
+        let worst = worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored}));
+        of["mode"] = json!(mode.name());
+        of["promise"] = json!(promise);
         of["max_error"] = json!(d.max_error);
-        of["error_over_bound"] = json!(d.mode.has_bound().then_some(d.of_bound));
+        of["error_over_bound"] = json!(mode.has_bound().then_some(d.of_bound));
         of["changed"] = json!(d.changed);
         of["violations"] = json!(d.violations);
         of["missing_values"] = json!(d.missing);

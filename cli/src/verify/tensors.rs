@@ -32,7 +32,7 @@ impl TensorVerdict {
         match &self.report {
             Some(report) if !report.kept() => report.verdict(),
             Some(report) if report.is_changed() => {
-                format!("{}, max error {}", report.bound(), figure(report.max_error()))
+                format!("{}, max error {}", report.bound(), figure(report.difference.max_error))
             }
             _ => String::new(),
         }
@@ -100,7 +100,7 @@ fn to_json(each: &[(&Tensor, &TensorVerdict)], fault: Option<&str>, kept: bool, 
                 "name": tensor.name,
                 "verdict": if fault.is_some() { "not compared".into() } else { verdict.word().to_lowercase() },
                 "why": verdict.why(),
-                "max_error": verdict.report.as_ref().map(Report::max_error),
+                "max_error": verdict.report.as_ref().map(|report| report.difference.max_error),
             })
         })
         .collect();

@@ -18,7 +18,7 @@ fn figures_agree_with_verify_and_pictures_show_them() {
     bench.put("in", &bytes_of(&field()));
     bench.ok("compress --dtype f32 --abs 1e-2 --fill -9999 --dims 6,40,60 in packed");
     let verified = bench.json("verify --json in packed");
-    let report = bench.json("diff --json in packed");
+    let report = bench.json("diff --quality --json in packed");
     let found = &report["fields"][0];
     for key in ["count", "max_error", "rms_error", "error_over_bound", "missing_values", "special_values", "violations"]
     {
@@ -35,7 +35,7 @@ fn figures_agree_with_verify_and_pictures_show_them() {
     assert_eq!(found["autocorrelation"].as_array().unwrap().len(), 2);
     // A tighter bound is nearer to one.
     bench.ok("compress --dtype f32 --abs 1e-4 --fill -9999 --dims 6,40,60 in tight");
-    assert!(bench.json("diff --json in tight")["fields"][0]["ssim"].as_f64().unwrap() > ssim);
+    assert!(bench.json("diff --quality --json in tight")["fields"][0]["ssim"].as_f64().unwrap() > ssim);
 
     let said = String::from_utf8(bench.ok("diff -q in packed --plot field.svg --at 3,20,30")).unwrap();
     assert!(said.contains("verdict           kept"), "{said}");
@@ -63,7 +63,7 @@ fn lines_lossless_and_broken() {
     bench.ok("diff -q in packed --dims 500x100 --plot slice.svg");
     assert!(String::from_utf8(bench.get("slice.svg")).unwrap().contains("restored"));
     bench.ok("compress --dtype f32 --lossless in exact");
-    let same = bench.json("diff --json in exact");
+    let same = bench.json("diff --quality --json in exact");
     assert_eq!((&same["fields"][0]["max_error"], &same["fields"][0]["ssim"]), (&0.0.into(), &1.0.into()));
     bench.ok("diff -q in exact --plot exact.svg");
 

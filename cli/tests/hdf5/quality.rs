@@ -45,7 +45,7 @@ fn figures_agree_with_numpy() {
             let name = dataset["name"].as_str().unwrap();
             assert_agrees(&dataset["quality"], &by_numpy[&name[1..]], name);
         }
-        let fields = json(&place, &["diff", "--json", "old.h5", "new.h5"]);
+        let fields = json(&place, &["diff", "--quality", "--json", "old.h5", "new.h5"]);
         for field in fields["fields"].as_array().unwrap() {
             let name = field["name"].as_str().unwrap();
             assert_agrees(field, &by_numpy[&name[1..]], name);

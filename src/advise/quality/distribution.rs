@@ -1,59 +1,75 @@
 //! How far the values of both sides are spread alike: the distance of Kolmogorov and Smirnov, the largest difference of
 //! the shares of values up to any number.
 
-/// Pairs that are kept: of more, every second, fourth, … counts.
-const MOST: usize = 1 << 24;
+/// Pairs that are kept, one less than a power of two so that no memory is asked for in vain: of more, every second,
+/// fourth, … counts.
+const MOST: usize = (1 << 21) - 1;
 
 /// The values of both sides.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    a: Vec<f64>,
-    b: Vec<f64>,
-    /// Pairs that were seen.
-    seen: u64,
+    pairs: Vec<(f64, f64)>,
+    /// Pairs that pass until the next one is kept.
+    until: u64,
     /// Of which each so manieth is kept.
     step: u64,
 }
 
 impl Default for Distribution {
     fn default() -> Distribution {
-        Distribution { a: Vec::new(), b: Vec::new(), seen: 0, step: 1 }
+        Distribution { pairs: Vec::new(), until: 0, step: 1 }
     }
 }
 
 impl Distribution {
     /// Takes in a part; what is NaN does not count.
     pub fn add(&mut self, a: &[f64], b: &[f64]) {
-        for (a, b) in a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite()) {
-            if self.seen.is_multiple_of(self.step) {
-                self.a.push(*a);
-                self.b.push(*b);
-            }
-            self.seen += 1;
-            if self.a.len() > MOST {
-                self.thin_out();
-            }
+        let pairs = a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite());
+        pairs.for_each(|(a, b)| self.take((*a, *b)));
+    }
+
+    /// Takes in what another one of a part has, who kept all of it.
+    pub fn join(&mut self, part: &Distribution) {
+        part.pairs.iter().for_each(|pair| self.take(*pair));
+    }
+
+    fn take(&mut self, pair: (f64, f64)) {
+        if self.until > 0 {
+            self.until -= 1;
+            return;
+        }
+        self.until = self.step - 1;
+        self.pairs.push(pair);
+        if self.pairs.len() > MOST {
+            self.thin_out();
         }
     }
 
+    /// Whether a pair was taken in.
+    pub fn any(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    /// Leaves every second one.
     fn thin_out(&mut self) {
-        for side in [&mut self.a, &mut self.b] {
-            let mut n = 0;
-            side.retain(|_| {
-                n += 1;
-                n % 2 == 1
-            });
-        }
+        let mut n = 0;
+        self.pairs.retain(|_| {
+            n += 1;
+            n % 2 == 1
+        });
+        // The last one stays if their number was odd, and the next goes.
+        self.until += if n % 2 == 1 { self.step } else { 0 };
         self.step *= 2;
     }
 
     /// Between 0 and 1.
     pub fn distance(&self) -> f64 {
-        let [a, b] = [&self.a, &self.b].map(|side| {
-            let mut sorted = side.clone();
+        let sorted = |side: fn(&(f64, f64)) -> f64| {
+            let mut sorted: Vec<f64> = self.pairs.iter().map(side).collect();
             sorted.sort_unstable_by(f64::total_cmp);
             sorted
-        });
+        };
+        let (a, b) = (sorted(|pair| pair.0), sorted(|pair| pair.1));
         let (mut i, mut j, mut most) = (0, 0, 0);
         while i < a.len() && j < b.len() {
             let at = a[i].min(b[j]);
@@ -95,7 +111,7 @@ mod tests {
         both.thin_out();
         both.thin_out();
         both.add(&[0.0, 1.0, 2.0, 3.0], &[0.0; 4]);
-        assert_eq!((both.a.len(), both.step), (251, 4));
+        assert_eq!((both.pairs.len(), both.step), (251, 4));
         assert!((both.distance() - 0.1).abs() < 0.01);
     }
 }

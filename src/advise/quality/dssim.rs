@@ -3,7 +3,7 @@
 //! is scaled to [0, 1] by what both sides span, rounded to 256 levels, and compared in Gaussian windows of 11 by 11
 //! values, σ 1.5, both constants 1e-8. Windows that reach over the rim do not count.
 
-use super::planes::Plane;
+use super::Plane;
 
 /// Values from the middle of a window to its rim.
 const REACH: usize = 5;
@@ -12,6 +12,8 @@ const SIGMA: f64 = 1.5;
 /// Steps between the levels.
 const STEPS: f64 = 255.0;
 const CONSTANT: f64 = 1e-8;
+/// Rows of windows that are looked at together, so that a large plane needs little memory besides its own.
+const BAND: usize = 64;
 
 /// Of all planes.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,11 @@ impl Dssim {
         }
     }
 
+    /// Takes in what another one has.
+    pub fn join(&mut self, part: &Dssim) {
+        self.worst = self.worst.into_iter().chain(part.worst).reduce(f64::min);
+    }
+
     /// That of the worst plane; none where no plane has a window with a value in its middle.
     pub fn value(&self) -> Option<f64> {
         self.worst
@@ -38,7 +45,20 @@ fn of_plane(plane: &Plane) -> Option<f64> {
     if height < WINDOW || width < WINDOW {
         return None;
     }
-    let (a, b) = (leveled(plane.original, plane), leveled(plane.restored, plane));
+    let levels = Levels::of(plane);
+    let (mut sum, mut count) = (0.0, 0u64);
+    for top in (0..height - 2 * REACH).step_by(BAND) {
+        let rows = top * width..(top + BAND + 2 * REACH).min(height) * width;
+        let of_band = of_band(&levels, width, &plane.original[rows.clone()], &plane.restored[rows]);
+        sum += of_band.0;
+        count += of_band.1;
+    }
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// The similarities of all windows of some rows, added up, and how many windows there are.
+fn of_band(levels: &Levels, width: usize, original: &[f64], restored: &[f64]) -> (f64, u64) {
+    let [a, b] = [original, restored].map(|side| side.iter().map(|v| levels.of_value(*v)).collect::<Vec<f64>>());
     let valid: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(a.is_finite() && b.is_finite())).collect();
     let times = |x: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
         let pairs = a.iter().zip(&b).zip(&valid);
@@ -59,19 +79,29 @@ fn of_plane(plane: &Plane) -> Option<f64> {
         sum += luminance * structure;
         count += 1;
     }
-    (count > 0).then(|| sum / count as f64)
+    (sum, count)
 }
 
-/// One side on the levels from the smallest to the largest value of both.
-fn leveled(side: &[f64], plane: &Plane) -> Vec<f64> {
-    let finite = || plane.original.iter().chain(plane.restored).filter(|v| v.is_finite());
-    let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-    let (from, by) = match high > low {
-        true => (low, high - low),
-        false if high != 0.0 => (0.0, high),
-        false => (0.0, 1.0),
-    };
-    side.iter().map(|v| ((v - from) / by * STEPS).round_ties_even() / STEPS).collect()
+/// The levels from the smallest to the largest value of both sides of a plane.
+struct Levels {
+    from: f64,
+    by: f64,
+}
+
+impl Levels {
+    fn of(plane: &Plane) -> Levels {
+        let finite = plane.original.iter().chain(plane.restored).filter(|v| v.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        match high > low {
+            true => Levels { from: low, by: high - low },
+            false if high != 0.0 => Levels { from: 0.0, by: high },
+            false => Levels { from: 0.0, by: 1.0 },
+        }
+    }
+
+    fn of_value(&self, v: f64) -> f64 {
+        ((v - self.from) / self.by * STEPS).round_ties_even() / STEPS
+    }
 }
 
 /// The weighted sums over all windows that lie inside.
@@ -119,6 +149,10 @@ mod tests {
         assert!(1.0 > near && near > far, "{near} {far}");
         assert_eq!(dssim(10, 90, &a, &a), None);
         assert_eq!(dssim(30, 30, &[7.0; 900], &[7.0; 900]), Some(1.0));
+        // More rows than a band has, the same again and again.
+        let tall = |x: &[f64]| x.iter().cycle().take(30 * 900).copied().collect::<Vec<_>>();
+        let value = dssim(900, 30, &tall(&a), &tall(&noisy(0.01))).unwrap();
+        assert!(value < 1.0 && value > far, "{value}");
         let mut gaps = a.clone();
         gaps[400] = f64::NAN;
         assert_eq!(dssim(30, 30, &gaps, &gaps), Some(1.0));

@@ -1,12 +1,64 @@
 //! Errors, and how both sides go together (Pearson's correlation).
 
+use super::scale_of;
+
+/// A sum of squares that neither overflows nor vanishes: the numbers are divided by a power of two before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Squares {
+    sum: f64,
+    exponent: i32,
+}
+
+impl Squares {
+    /// Numbers of this size have squares that are numbers, and so have many of them together.
+    const USUAL: std::ops::Range<f64> = 1e-140..1e140;
+
+    /// Of some numbers, of which `largest` is the largest without its sign; `sum_by` adds up their squares, each number
+    /// times a factor.
+    pub fn of(largest: f64, sum_by: impl Fn(f64) -> f64) -> Squares {
+        if largest == 0.0 || !largest.is_finite() || Squares::USUAL.contains(&largest) {
+            return Squares { sum: sum_by(1.0), exponent: 0 };
+        }
+        let exponent = (largest.log2() as i32).clamp(-1000, 1000);
+        Squares { sum: sum_by(2f64.powi(-exponent)), exponent }
+    }
+
+    /// Adds others.
+    pub fn join(&mut self, other: &Squares) {
+        if other.sum == 0.0 {
+            return;
+        }
+        if self.sum == 0.0 {
+            *self = *other;
+            return;
+        }
+        let exponent = self.exponent.max(other.exponent);
+        let moved = |s: &Squares| s.sum * 2f64.powi(2 * (s.exponent - exponent).max(-500));
+        *self = Squares { sum: moved(self) + moved(other), exponent };
+    }
+
+    /// Of each of them so many.
+    pub fn times(&self, count: u64) -> Squares {
+        Squares { sum: self.sum * count as f64, ..*self }
+    }
+
+    /// The root of their mean, of so many numbers.
+    pub fn root_of_mean(&self, count: u64) -> f64 {
+        (self.sum / count.max(1) as f64).sqrt() * 2f64.powi(self.exponent)
+    }
+}
+
 /// Sums over all pairs, taken together part by part, so that nothing is lost to large means.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Moments {
+    /// What values are multiplied by, so that their squares are numbers.
+    scale: f64,
+    /// The first pair, from which means are counted: those of a constant are zero without rounding.
+    from: Option<(f64, f64)>,
     count: f64,
     max_error: f64,
     errors: f64,
-    squares: f64,
+    squares: Squares,
     mean_a: f64,
     mean_b: f64,
     /// Sums of products of differences from the means.
@@ -16,25 +68,44 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// Nothing yet, of a field of this value range.
+    pub fn new(range: f64) -> Moments {
+        Moments {
+            scale: scale_of(range),
+            from: None,
+            count: 0.0,
+            max_error: 0.0,
+            errors: 0.0,
+            squares: Squares::default(),
+            mean_a: 0.0,
+            mean_b: 0.0,
+            aa: 0.0,
+            bb: 0.0,
+            ab: 0.0,
+        }
+    }
+
     /// Takes in a part; what is NaN does not count.
     pub fn add(&mut self, a: &[f64], b: &[f64]) {
-        let pairs = || a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite());
-        let mut part = Moments::default();
+        let pairs = || a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite()).map(|(a, b)| (*a, *b));
+        let Some((first_a, first_b)) = pairs().next() else { return };
+        let scale = self.scale;
+        let moved = |a: f64, b: f64| (a * scale - first_a * scale, b * scale - first_b * scale);
+        let mut part = Moments { scale, from: Some((first_a, first_b)), ..Moments::new(0.0) };
         for (a, b) in pairs() {
             let error = (a - b).abs();
             part.count += 1.0;
             part.max_error = part.max_error.max(error);
-            part.errors += error;
-            part.squares += error * error;
+            part.errors += error * scale;
+            let (a, b) = moved(a, b);
             part.mean_a += a;
             part.mean_b += b;
         }
-        if part.count == 0.0 {
-            return;
-        }
+        part.squares = Squares::of(part.max_error, |by| pairs().map(|(a, b)| ((a - b) * by).powi(2)).sum());
         part.mean_a /= part.count;
         part.mean_b /= part.count;
         for (a, b) in pairs() {
+            let (a, b) = moved(a, b);
             let (a, b) = (a - part.mean_a, b - part.mean_b);
             part.aa += a * a;
             part.bb += b * b;
@@ -43,9 +114,15 @@ impl Moments {
         self.join(&part);
     }
 
-    fn join(&mut self, part: &Moments) {
+    /// Takes in what another one of the same value range has.
+    pub fn join(&mut self, part: &Moments) {
+        let Some((first_a, first_b)) = part.from else { return };
+        let from = *self.from.get_or_insert((first_a, first_b));
+        let moved = |mean: f64, first: f64, from: f64| mean + (first * self.scale - from * self.scale);
+        let mean_a = moved(part.mean_a, first_a, from.0);
+        let mean_b = moved(part.mean_b, first_b, from.1);
         let count = self.count + part.count;
-        let (a, b) = (part.mean_a - self.mean_a, part.mean_b - self.mean_b);
+        let (a, b) = (mean_a - self.mean_a, mean_b - self.mean_b);
         let weight = self.count * part.count / count;
         self.aa += part.aa + a * a * weight;
         self.bb += part.bb + b * b * weight;
@@ -54,7 +131,7 @@ impl Moments {
         self.mean_b += b * part.count / count;
         self.max_error = self.max_error.max(part.max_error);
         self.errors += part.errors;
-        self.squares += part.squares;
+        self.squares.join(&part.squares);
         self.count = count;
     }
 
@@ -70,26 +147,33 @@ impl Moments {
 
     /// The mean of |v − r|.
     pub fn mean_error(&self) -> f64 {
-        self.errors / self.count
+        self.errors / self.count / self.scale
     }
 
     /// The root of the mean square error.
     pub fn rms_error(&self) -> f64 {
-        (self.squares / self.count).sqrt()
+        self.squares.root_of_mean(self.count())
     }
 
     /// In dB; infinite without errors.
     pub fn psnr(&self, range: f64) -> f64 {
-        if self.squares == 0.0 { f64::INFINITY } else { 20.0 * (range / self.rms_error()).log10() }
+        psnr(range, self.rms_error())
     }
 
-    /// 1 where nothing differs; NaN where one side alone is constant.
+    /// 1 where nothing differs; NaN, by which no limit is met, where one side is constant.
     pub fn pearson(&self) -> f64 {
-        match self.squares == 0.0 {
+        match self.max_error == 0.0 {
             true => 1.0,
-            false => self.ab / (self.aa.sqrt() * self.bb.sqrt()),
+            // Rounding may lead past the ends.
+            false => (self.ab / (self.aa.sqrt() * self.bb.sqrt())).clamp(-1.0, 1.0),
         }
     }
+}
+
+/// PSNR in dB; infinite without errors.
+pub fn psnr(range: f64, rms: f64) -> f64 {
+    // The range of values at both ends of f64 is no number, and a quotient may be none.
+    if rms == 0.0 { f64::INFINITY } else { 20.0 * (range.min(f64::MAX).log10() - rms.log10()) }
 }
 
 #[cfg(test)]
@@ -100,11 +184,13 @@ mod tests {
     fn parts_make_the_whole() {
         let a: Vec<f64> = (0..1000).map(|i| 1e6 + (f64::from(i) * 0.7).sin()).collect();
         let b: Vec<f64> = a.iter().zip(0..).map(|(a, i)| a + 0.1 * f64::from(i % 5 - 2)).collect();
-        let mut whole = Moments::default();
+        let mut whole = Moments::new(2.0);
         whole.add(&a, &b);
-        let mut parts = Moments::default();
+        let mut parts = Moments::new(2.0);
         for n in [0..1, 1..400, 400..400, 400..1000] {
-            parts.add(&a[n.clone()], &b[n]);
+            let mut part = Moments::new(2.0);
+            part.add(&a[n.clone()], &b[n]);
+            parts.join(&part);
         }
         parts.add(&[f64::NAN], &[f64::NAN]);
         assert!((whole.pearson() - parts.pearson()).abs() < 1e-13 && whole.count() == parts.count());
@@ -114,6 +200,37 @@ mod tests {
         let own = |x: &[f64]| x.iter().map(|v| (v - mean(x)).powi(2)).sum::<f64>();
         assert!((whole.pearson() - of(&a, &b) / (own(&a) * own(&b)).sqrt()).abs() < 1e-9);
         assert!((whole.mean_error() - 0.12).abs() < 1e-9 && (whole.max_error() - 0.2).abs() < 1e-9);
-        assert_eq!(Moments::default().pearson(), 1.0);
+        assert_eq!(Moments::new(0.0).pearson(), 1.0);
+    }
+
+    #[test]
+    fn a_constant_correlates_with_nothing() {
+        for size in [1e-300, 1e-170, 0.1, 1e170, 1e300] {
+            let a: Vec<f64> = (0..100).map(|i| size * (f64::from(i) * 0.7).sin()).collect();
+            for (a, b) in [(a.clone(), vec![0.1 * size; 100]), (vec![0.1 * size; 100], vec![0.2 * size; 100])] {
+                let mut moments = Moments::new(2.0 * size);
+                moments.add(&a, &b);
+                assert!(moments.pearson().is_nan(), "{size:e}: {}", moments.pearson());
+            }
+        }
+    }
+
+    #[test]
+    fn no_size_of_values_changes_a_figure() {
+        let of = |power: i32| {
+            let by = 2f64.powi(power);
+            let a: Vec<f64> = (0..1000).map(|i| by * (f64::from(i) * 0.7).sin()).collect();
+            let b: Vec<f64> = a.iter().zip(0..).map(|(a, i)| a + by * 1e-3 * f64::from(i % 5 - 2)).collect();
+            let mut moments = Moments::new(2.0 * by);
+            a.chunks(300).zip(b.chunks(300)).for_each(|(a, b)| moments.add(a, b));
+            [moments.pearson(), moments.psnr(2.0 * by), moments.rms_error() / by, moments.mean_error() / by]
+        };
+        let usual = of(0);
+        for power in [-1000, -560, 560, 1000] {
+            for (found, usual) in of(power).iter().zip(usual) {
+                assert!((found - usual).abs() <= 1e-9 * usual.abs(), "2^{power}: {found} {usual}");
+            }
+        }
+        assert!(psnr(f64::INFINITY, 1.0).is_finite());
     }
 }

@@ -59,6 +59,17 @@ impl Ssim {
         }
     }
 
+    /// Takes in what another one of the same value range has.
+    pub fn join(&mut self, part: &Ssim) {
+        self.sum += part.sum;
+        self.count += part.count;
+    }
+
+    /// Whether a value was taken in.
+    pub fn any(&self) -> bool {
+        self.count > 0
+    }
+
     /// Up to 1, which is what equal arrays have, and those without a value.
     pub fn value(&self) -> f64 {
         if self.count == 0 { 1.0 } else { self.sum / self.count as f64 }
@@ -99,7 +110,7 @@ impl Window {
 /// The power of two that brings a range near to 1, so that squares of values neither overflow nor vanish: exact for all
 /// but the smallest.
 pub fn scale_of(range: f64) -> f64 {
-    match range > 0.0 && range.is_finite() {
+    match range > 0.0 {
         true => 2f64.powi(-(range.log2() as i32).clamp(-1000, 1000)),
         false => 1.0,
     }

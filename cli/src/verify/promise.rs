@@ -1,0 +1,78 @@
+//! What the second of two datasets promises of the values of the first.
+
+use sleek::bound::mul_down;
+use sleek::container::{Header, Missing};
+use sleek::hdf5::CdValues;
+use sleek::{Bound, Params};
+
+use crate::hdf5::dataset::{Block, Field};
+use crate::hdf5::filters::{Filter, pipeline};
+
+/// What a dataset promises.
+pub struct Promise {
+    pub bound: Bound,
+    missing: Missing,
+    /// The place of our filter in its pipeline.
+    place: usize,
+}
+
+impl Promise {
+    /// By its filter.
+    pub fn of(field: &Field) -> Result<Promise, String> {
+        let filters = pipeline(&field.properties)?;
+        let place = filters.iter().position(Filter::is_sleek);
+        let said = place.map(|i| CdValues::decode(&filters[i].words)).transpose().map_err(|e| e.to_string())?;
+        // Without our filter nothing may change.
+        let lossless = Params::new(field.stored.dtype);
+        let params = match said {
+            None => lossless,
+            Some(said) => said.params().map_err(|e| e.to_string())?.unwrap_or(said.request),
+        };
+        Ok(Promise { place: place.unwrap_or(0), ..Promise::of_params(field, &params)? })
+    }
+
+    /// By what it was compressed with.
+    pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
+        let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
+        Ok(Promise { bound: params.bound, missing, place: 0 })
+    }
+
+    /// Whether each chunk has a value range of its own.
+    pub fn is_by_chunk(&self) -> bool {
+        self.bound.measures()
+    }
+
+    /// What an error in a block is held against.
+    pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
+        Ok(match self.bound {
+            Bound::Rel(bound) => bound,
+            Bound::Noa { share, range: None } => mul_down(share, self.range_of(field, block)?),
+            other => other.absolute().unwrap_or(0.0),
+        })
+    }
+
+    /// The value range that the chunk was compressed by; 0 if it is not a stream of ours, and then nothing may change.
+    fn range_of(&self, field: &Field, chunk: &Block) -> Result<f64, String> {
+        let Some(stored) = field.chunk(chunk)? else { return Ok(0.0) };
+        let header = (stored.skipped >> self.place & 1 == 0).then(|| Header::read(&stored.bytes).ok()).flatten();
+        Ok(header.map_or(0.0, |h| h.range))
+    }
+
+    /// The bits of the missing values: those that the filter was told, and those that one of the datasets declares.
+    pub fn marks(&self, old: &Field, new: &Field) -> Result<Vec<u64>, String> {
+        let mut marks = [self.missing.bits().to_vec(), old.marks()?, new.marks()?].concat();
+        marks.sort_unstable();
+        marks.dedup();
+        Ok(marks)
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        match self.bound {
+            Bound::Lossless => "lossless".into(),
+            Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),
+            Bound::Noa { share, range: None } => format!("noa {share:e} of each chunk"),
+            other => format!("{} {:e}", other.mode().name(), other.number()),
+        }
+    }
+}
