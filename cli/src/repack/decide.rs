@@ -6,15 +6,17 @@ use sleek::bound::sub_down;
 use sleek::hdf5::FILTER_ID;
 use sleek::{Bound, MissingValues, Params, Profile};
 
+use super::losses::losses;
 use super::measure::{Chunks, rough_step};
 use super::request::{Request, Wish};
 use super::requests::{By, Requests, Unfit};
 use super::survey::{Survey, add, can_be_said};
 use crate::auto;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::{filter_name, filters, is_lossy};
+use crate::hdf5::filters::filters;
 use crate::io::tell;
 use crate::sentinel::flattens;
+use crate::targets::argument;
 
 #[allow(clippy::large_enum_variant)] // one for each dataset
 pub enum Decision {
@@ -79,7 +81,10 @@ fn decide(
         Some(Request::Compress(wish)) => wish,
     };
     if let Some(Unfit::Whatever(why) | Unfit::Bound(why)) = all.unfit(place, field, &params, by)? {
-        return keep(&why);
+        return match target {
+            Some(target) => keep(&format!("{why}; {} was passed over", argument(&target))),
+            None => keep(&why),
+        };
     }
     params.dtype = field.stored.dtype;
     params.big_endian = field.stored.big_endian;
@@ -110,7 +115,8 @@ fn decide(
     };
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
-        return Ok((Decision::Compress(params), Some(remark)));
+        let remarks: Vec<String> = lossy_before(field)?.into_iter().chain([remark]).collect();
+        return Ok((Decision::Compress(params), Some(remarks.join("; "))));
     }
     let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
     if params.bound.measures() {
@@ -134,9 +140,9 @@ fn decide(
     Ok((Decision::Compress(params), Some(remarks.join("; ")).filter(|remarks| !remarks.is_empty())))
 }
 
-/// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
+/// A word on data that lost something before: those errors are in them, and those of another bound add to them.
 fn lossy_before(field: &Field) -> Result<Option<String>, String> {
-    let are_floats = field.stored.dtype.is_float();
-    let lossy = filters(&field.properties)?.into_iter().find(|id| is_lossy(*id, are_floats));
-    Ok(lossy.map(|id| format!("written by {}, whose errors stay in it", filter_name(id))))
+    let by = |loss: &String| if loss.contains('=') { format!("SLEEK {loss}") } else { loss.clone() };
+    let losses: Vec<String> = losses(field)?.iter().map(by).collect();
+    Ok((!losses.is_empty()).then(|| format!("written by {}, whose errors stay in it", losses.join(", "))))
 }

@@ -4,23 +4,23 @@
 use std::ffi::{CStr, CString};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sleek::hdf5::CdValues;
 use sleek::printable::printable;
 use sleek::{Bound, Params};
 
 use super::decide::Decision;
+use super::losses::{BOUND, LOSSES, MODE, loss, losses};
 use super::new_file::Copy;
 use super::plan::Item;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::{Filter, is_lossy, pipeline};
-use crate::hdf5::object::open_object;
+use crate::hdf5::object::{Object, open_object};
 use crate::hdf5::{Id, c_string, h5, h5_id};
+use crate::progress::Progress;
+use crate::verify::pair::Pair;
+use crate::verify::promise::Promise;
 
 /// Attributes of a dataset, each of which takes the place of one of an earlier time.
-const MODE: &CStr = c"sleek_mode";
-const BOUND: &CStr = c"sleek_bound";
 const ABS_BOUND: &CStr = c"sleek_abs_bound";
 const VERSION: &CStr = c"sleek_version";
 /// netCDF's attribute of a file.
@@ -38,30 +38,48 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
         any = true;
         if params.bound != Bound::Lossless {
             let new = open_object(&copy.to, &object.path)?;
-            dataset(field, params, &new).map_err(|e| format!("{}: {e}", object.name()))?;
+            dataset(field, params, &new, &copy.to, object).map_err(|e| format!("{}: {e}", object.name()))?;
         }
     }
     let root = open_object(&copy.to, c"/")?;
     if any && is_netcdf(&root)? { history(&root, typed) } else { Ok(()) }
 }
 
-fn dataset(old: &Field, params: &Params, new: &Id) -> Result<(), String> {
+fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -> Result<(), String> {
+    let mut all = losses(old)?;
     put_text(new, MODE, params.bound.mode().name())?;
     put_number(new, BOUND, params.bound.number())?;
-    match abs_bound(old, params)? {
-        Some(bound) => put_number(new, ABS_BOUND, bound)?,
-        None => remove(new, ABS_BOUND)?,
+    // What was copied of an earlier time is told of values that stay as they are.
+    let is_another = all.is_empty() || is_changed(old, params, file, object)?;
+    let only_bound = match &all[..] {
+        [one] => one.strip_prefix("abs=").and_then(|bound| bound.parse().ok()),
+        _ => None,
+    };
+    match abs_bound(old, params, !all.is_empty())? {
+        Some(bound) if is_another => put_number(new, ABS_BOUND, bound)?,
+        None if is_another => remove(new, ABS_BOUND)?,
+        _ => {
+            // Another program may have asked for the one bound so far.
+            if let Some(bound) = only_bound.filter(|_| !exists(new, ABS_BOUND).unwrap_or(true)) {
+                put_number(new, ABS_BOUND, bound)?;
+            }
+        }
     }
-    put_text(new, VERSION, sleek::VERSION)
+    put_text(new, VERSION, sleek::VERSION)?;
+    all.extend(is_another.then(|| loss(params)));
+    put_text(new, LOSSES, &all.join(", "))
+}
+
+/// Whether values are others than before: what was on the same lattice stays where it is.
+fn is_changed(old: &Field, params: &Params, file: &Id, object: &Object) -> Result<bool, String> {
+    let Ok(new) = Field::open(file, object)? else { return Ok(true) };
+    let pair = Pair::of_promise(old, &new, Promise::of_params(old, params)?)?;
+    Ok(pair.difference(&mut Progress::new("", None, true))?.changed > 0)
 }
 
 /// How far values may be from those that the dataset had before anything was lost, as far as that is known.
-fn abs_bound(old: &Field, params: &Params) -> Result<Option<f64>, String> {
+fn abs_bound(old: &Field, params: &Params, was_lossy: bool) -> Result<Option<f64>, String> {
     let Some(bound) = params.bound.absolute() else { return Ok(None) };
-    let was_lossy = pipeline(&old.properties)?.iter().any(|filter| match CdValues::decode(&filter.words) {
-        Ok(said) if Filter::is_sleek(filter) => said.request.bound != Bound::Lossless,
-        _ => old.stored.dtype.is_float() && is_lossy(filter.id, true),
-    });
     Ok(match old.numbers_of(ABS_BOUND)?[..] {
         // Errors add up, and the sum is rounded.
         [before] => Some((before + bound).next_up()),
