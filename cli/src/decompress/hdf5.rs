@@ -9,15 +9,15 @@ use sleek::Dims;
 
 use super::Args;
 use crate::Outcome;
-use crate::hdf5::dataset::{Block, Field};
+use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::object::Contents;
 use crate::hdf5::{Hdf5, Id, is_hdf5, split};
 use crate::io::{Model, Output, tell};
 use crate::npy;
-use crate::progress::{Array, Progress, summary};
+use crate::progress::{Array, Progress, some_of, summary};
 use crate::repack::provenance;
 
-/// Bytes of a part that is read at a time, at least.
+/// Bytes of a part that is read at a time, unless a chunk has more.
 const PART_BYTES: u64 = 8 << 20;
 
 /// A variable of a file.
@@ -36,7 +36,10 @@ impl Variable {
 
     /// Writes its values, or a box of them.
     pub fn write(&self, args: &Args) -> Outcome {
-        let hdf5 = Hdf5::for_file(None, &self.file)?;
+        if let Some(tensor) = &args.tensor {
+            return Err(format!("--tensor {tensor}: {} is an HDF5 file, which has no tensors", self.file.display()));
+        }
+        let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &self.file)?;
         let file = hdf5.open(&self.file)?;
         let contents = Contents::read(&file)?;
         let field = self.field(&file, &contents)?;
@@ -48,14 +51,21 @@ impl Variable {
                 slice.resolved(dims.lens())
             }
         };
+        let head = head(args, &field, &lens)?;
         let mut output = Output::create(&args.output, args.force, Model::at(&self.file).as_ref())?;
-        output.write(&head(args, &field, &lens)?)?;
+        output.write(&head)?;
         let total = lens.iter().product::<u64>() * field.size;
         let mut progress = Progress::new("restoring", Some(total), args.verbosity.quiet);
         let mut bytes = Vec::new();
-        for block in slabs(&field, &start, &lens) {
+        let (whole, is_file) = (Block { start, count: lens }, output.is_file());
+        // A file gets each chunk's rows where they belong. Elsewhere bytes come in their order, for which chunks may be
+        // read several times.
+        for block in if is_file { of_chunks(&field, &whole) } else { in_order(&field, &whole) } {
             field.read_into(&block, &mut bytes)?;
-            output.write(&bytes)?;
+            match is_file {
+                true => write_rows(&output, head.len() as u64, &field, &whole, &block, &bytes)?,
+                false => output.write(&bytes)?,
+            }
             progress.add(bytes.len() as u64);
         }
         let to = output.name.clone();
@@ -73,8 +83,8 @@ impl Variable {
         let blame = |e: String| format!("{}: {e}", self.file.display());
         let places = contents.variables(&self.name).map_err(blame)?;
         let [place] = places[..] else {
-            let names: Vec<String> = places.iter().map(|place| contents.objects[*place].name()).collect();
-            return Err(blame(format!("{}: may be {}; name one of them", self.name, names.join(", "))));
+            let names = some_of(places.iter().map(|place| contents.objects[*place].name()));
+            return Err(blame(format!("{}: may be {names}; name one of them", self.name)));
         };
         let object = &contents.objects[place];
         Field::open(file, object)?.map_err(|why| blame(format!("{}: {why}", object.name())))
@@ -99,23 +109,82 @@ fn head(args: &Args, field: &Field, lens: &[u64]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A box in the order of its elements: whole along all dimensions but the first that is longer than 1, and along that
-/// one as many chunks as make a part.
-fn slabs(field: &Field, start: &[u64], lens: &[u64]) -> Vec<Block> {
-    let axis = lens.iter().position(|len| *len != 1).unwrap_or(0);
-    let (first, end) = (start[axis], start[axis] + lens[axis]);
-    let row = lens[axis + 1..].iter().product::<u64>().saturating_mul(field.size).max(1);
-    let step = PART_BYTES.div_ceil(row).next_multiple_of(field.chunk[axis]);
-    let mut slabs = Vec::new();
-    let mut at = first;
-    while at < end {
-        let next = ((at / step + 1) * step).min(end);
-        let (mut start, mut count) = (start.to_vec(), lens.to_vec());
-        (start[axis], count[axis]) = (at, next - at);
-        slabs.push(Block { start, count });
-        at = next;
+/// Parts of a box that begin and end where chunks do: as many chunks along the fastest dimensions as stay small.
+fn of_chunks(field: &Field, whole: &Block) -> Vec<Block> {
+    let mut shape = field.chunk.clone();
+    for i in (0..shape.len()).rev() {
+        let bytes = shape.iter().fold(field.size, |n, len| n.saturating_mul(*len)).max(1);
+        let ends = whole.start[i] + whole.count[i];
+        let chunks = ends.div_ceil(field.chunk[i]) - whole.start[i] / field.chunk[i];
+        let times = (PART_BYTES / bytes).clamp(1, chunks.max(1));
+        shape[i] *= times;
+        if times < chunks {
+            break;
+        }
     }
-    slabs
+    let first: Vec<u64> = whole.start.iter().zip(&field.chunk).map(|(at, side)| at / side * side).collect();
+    let ends: Vec<u64> = whole.start.iter().zip(&whole.count).map(|(at, len)| at + len).collect();
+    let covered: Vec<u64> = ends.iter().zip(&first).map(|(end, first)| end - first).collect();
+    let inside = |part: Block| {
+        let start: Vec<u64> =
+            part.start.iter().zip(&first).zip(&whole.start).map(|((at, first), min)| (at + first).max(*min)).collect();
+        let past = part.start.iter().zip(&part.count).zip(&first).map(|((at, len), first)| at + len + first);
+        let count = past.zip(&ends).zip(&start).map(|((past, end), at)| past.min(*end) - at).collect();
+        Block { start, count }
+    };
+    match whole.count.contains(&0) {
+        true => Vec::new(),
+        false => cut(&covered, &shape).map(inside).collect(),
+    }
+}
+
+/// Parts of a box in the order of its elements: as many whole rows, planes and so on as stay small, and of chunks where
+/// there is room for more than one.
+fn in_order(field: &Field, whole: &Block) -> Vec<Block> {
+    let inner = |axis: usize| whole.count[axis + 1..].iter().fold(field.size, |n, len| n.saturating_mul(*len)).max(1);
+    let rank = whole.count.len();
+    let axis = (0..rank).find(|axis| inner(*axis) <= PART_BYTES && whole.count[*axis] > 1).unwrap_or(rank - 1);
+    let most = (PART_BYTES / inner(axis)).max(1);
+    let chunk = field.chunk[axis];
+    let step = if most > chunk { most / chunk * chunk } else { most };
+    // Where the box begins within a chunk, so does the first part.
+    let shape: Vec<u64> = (0..rank)
+        .map(|i| match i.cmp(&axis) {
+            std::cmp::Ordering::Less => 1,
+            std::cmp::Ordering::Equal => step,
+            std::cmp::Ordering::Greater => whole.count[i].max(1),
+        })
+        .collect();
+    let moved =
+        |part: Block| Block { start: part.start.iter().zip(&whole.start).map(|(a, b)| a + b).collect(), ..part };
+    cut(&whole.count, &shape).map(moved).collect()
+}
+
+/// Writes the rows of a part of a box to their places in the file, of which the box begins at `from`.
+fn write_rows(
+    output: &Output,
+    from: u64,
+    field: &Field,
+    whole: &Block,
+    part: &Block,
+    bytes: &[u8],
+) -> Result<(), String> {
+    // Dimensions that the part has wholly make its rows longer.
+    let rank = part.count.len();
+    let is_whole = |i: &usize| part.count[*i] == whole.count[*i];
+    let row_axis = (1..rank).rev().take_while(is_whole).last().map_or(rank - 1, |i| i - 1);
+    let row = part.count[row_axis..].iter().product::<u64>() * field.size;
+    for (n, row) in bytes.chunks((row as usize).max(1)).enumerate() {
+        let (mut rest, mut at, mut stride) = (n as u64, 0, field.size);
+        for i in (0..rank).rev() {
+            let within = if i < row_axis { rest % part.count[i] } else { 0 };
+            rest = if i < row_axis { rest / part.count[i] } else { rest };
+            at += (part.start[i] - whole.start[i] + within) * stride;
+            stride *= whole.count[i];
+        }
+        output.write_at(from + at, row)?;
+    }
+    Ok(())
 }
 
 /// Becomes `sleek repack --filter none`, which writes the whole file.
@@ -127,6 +196,9 @@ pub fn whole(args: &Args) -> Outcome {
     let mut command = Command::new(std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?);
     command.args(["repack", "--typed", &provenance::command(), "--filter", "none"]);
     command.args([(args.force, "-f"), (args.verbosity.quiet, "-q")].iter().filter(|(on, _)| *on).map(|(_, word)| word));
+    if let Some(library) = &args.library.library {
+        command.arg("--library").arg(library);
+    }
     command.args([OsStr::new("--"), args.input.as_os_str(), args.output.as_os_str()]);
     Err(format!("{name}: cannot start sleek repack: {}", command.exec()))
 }

@@ -32,6 +32,9 @@ pub struct Args {
     /// dimension of 2 parts
     #[arg(long, value_name = "TYPE", value_parser = npy::as_type)]
     npy_type: Option<npy::Type>,
+    #[cfg(unix)]
+    #[command(flatten)]
+    library: crate::hdf5::LibraryArg,
     #[command(flatten)]
     threads: Threads,
     /// Replace OUT if it exists

@@ -61,6 +61,23 @@ impl Output {
         file.write_all(data).map_err(|e| format!("{}: {e}", self.name))
     }
 
+    /// Whether bytes can go to any place in it.
+    #[cfg(unix)]
+    pub fn is_file(&self) -> bool {
+        matches!(self.sink, Sink::Staged(_))
+    }
+
+    /// Writes all of `data` at a place of a file.
+    #[cfg(unix)]
+    pub fn write_at(&self, at: u64, data: &[u8]) -> Result<(), String> {
+        use std::os::unix::fs::FileExt;
+        let file = match &self.sink {
+            Sink::Direct(file) => file,
+            Sink::Staged(staging) => staging.file(),
+        };
+        file.write_all_at(data, at).map_err(|e| format!("{}: {e}", self.name))
+    }
+
     /// Puts the result in its place.
     pub fn finish(self) -> Result<(), String> {
         match self.sink {
