@@ -18,5 +18,6 @@ mod sparse;
 mod targets;
 mod tools;
 mod undone;
+mod verdicts;
 
 use place::{Place, found, h5repack_argument, source, venv_python};

@@ -24,7 +24,7 @@ fn sleek(place: &Place, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 /// The libraries of HDF5 in the environments of Python: some walk over chunks, older ones are asked for each.
-fn libraries() -> Vec<PathBuf> {
+pub fn libraries() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for venv in [PYTHON, "venv-h5py-2"] {
         let python = PathBuf::from(venv_python(venv));
