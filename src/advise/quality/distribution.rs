@@ -3,7 +3,7 @@
 
 /// Pairs that are kept, one less than a power of two so that no memory is asked for in vain: of more, every second,
 /// fourth, … counts.
-const MOST: usize = (1 << 21) - 1;
+const MOST: usize = (1 << 20) - 1;
 
 /// The values of both sides.
 #[derive(Clone, Debug)]
