@@ -10,7 +10,7 @@ for part; do
         deb) bash packaging/deb.sh build/deb ;;
         crates) cargo publish --dry-run --allow-dirty --workspace ;;
         sbom) # build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
-            cargo cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx
+            cargo cyclonedx --quiet --format json --spec-version 1.5 --override-filename sleek.cdx
             mkdir -p build
             sed "s#file://$PWD#file:///sleek#" cli/sleek.cdx.json >build/sleek.cdx.json
             rm -f sleek.cdx.json cli/sleek.cdx.json
