@@ -49,8 +49,8 @@ impl Model {
     }
 }
 
-/// Gives a new file the owner, the group and the permissions of the one that it replaces, as far as that is allowed; else
-/// the permissions of the one that it was made of, else those that the user's mask gives.
+/// Gives a new file the owner, the group and the permissions of the one that it replaces, as far as that is allowed;
+/// else the permissions of the one that it was made of, else those that the user's mask gives.
 #[cfg(unix)]
 pub fn take_over(file: &File, replaced: Option<Model>, like: Option<Model>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

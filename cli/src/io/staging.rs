@@ -1,4 +1,5 @@
-//! A new file that takes its place when it is complete. Until then it has a hidden name, and only its owner can read it.
+//! A new file that takes its place when it is complete. Until then it has a hidden name, and only its owner can read
+//! it.
 
 use std::fs::File;
 use std::io;

@@ -158,8 +158,8 @@ impl Args {
         }
         if !self.quality.is_given() && self.dataset.is_empty() && self.rules.is_none() {
             return Err(
-                "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some, \
-                 or --rules"
+                "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for \
+                 some, or --rules"
                     .into(),
             );
         }
@@ -168,7 +168,7 @@ impl Args {
 
     /// How all datasets are to be compressed, or losslessly where nothing says how.
     fn wish(&self) -> Result<Wish, String> {
-        // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
+        // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any.
         let params = self.quality.params(DType::F64)?;
         Ok(Wish { params, target: self.quality.target()? })
     }

@@ -252,7 +252,8 @@ fn killed_at_any_moment() {
     );
 }
 
-/// The files of SLEEK_DATA, as a folder of 200 (or 8): a batch is killed, a file cut short in the middle. No file that is read changes, none is half written, and the report is true.
+/// The files of SLEEK_DATA, as a folder of 200 (or 8): a batch is killed, a file cut short in the middle. No file that
+/// is read changes, none is half written, and the report is true.
 #[test]
 fn real_files_whatever_happens() {
     let Some(data) = common::data_dir() else { return };
