@@ -126,6 +126,18 @@ template <class T, class Word> DEV bool any_code(Desk<T>& d, const Word* codes) 
     return block_or(any, d.part) != 0;
 }
 
+// Whether words hold all codes of interpolation, which have up to 25 bits, whatever the type. For a whole block; a
+// barrier before and behind.
+template <class T> DEV bool fit_words(Desk<T>& d, const u32* codes) {
+    if constexpr (T::BITS < 32) {
+        u32 all = 0;
+#pragma unroll 8
+        for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) all |= codes[i];
+        return block_or(all, d.part) >> T::BITS == 0;
+    }
+    return true;
+}
+
 // Encodes multiples by interpolation; false where that cannot be, or an element would come back as a missing value. For
 // a whole block; a barrier before and behind.
 template <class T> SELDOM bool interpolated(Desk<T>& d, Shelf shelf, Body& body, Rule rule) {
@@ -288,7 +300,8 @@ SELDOM void pack(Desk<T>& d, Shelf shelf, Body& body, typename T::Word* words, t
         if (way.interpolated) {
             copy_words(shelf.v, numbers, d.n);
             __syncthreads();
-            if (encode_numbers(d, shelf, d.box, way.rule, nullptr, codes) && any_code(d, codes)) {
+            if (encode_numbers(d, shelf, d.box, way.rule, nullptr, codes) && fit_words(d, codes) &&
+                any_code(d, codes)) {
                 said.set = way.rule.set;
                 said.predictor = 1 + way.rule.rough;
                 code_tile(d, shelf, body, said, codes);

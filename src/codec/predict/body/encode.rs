@@ -136,7 +136,8 @@ fn quantized<E: Multiple>(
     };
     let n = data.len() / size_of::<E::Word>();
     let (big_endian, closed, element) = (plan.big_endian, &mut buffers.closed, PhantomData::<E>);
-    let map = survey::Map { lattice, big_endian, data, missing, multiples: &mut closed.multiples, element };
+    let (next, multiples) = (plan.next_to_missing(), &mut closed.multiples);
+    let map = survey::Map { lattice, big_endian, data, missing, next, multiples, element };
     let (survey, seen) = p.run(map);
     survey::mark(n, survey, missing, &mut closed.multiples);
     closed.patches.clear();
@@ -435,6 +436,7 @@ fn short_numbers<E: Multiple>(
     if closed_loop::is_for(plan)
         && let Way::Interpolated(rule) = closed_loop::choose_exact(p, lens, closed, &mut coder.places)
         && closed_loop::encode_exact(p, lens, rule, closed, &mut coder.places)
+        && fit_words::<E::Word>(&coder.places[..n])
         && coder.places[..n].iter().any(|c| *c != 0)
     {
         let side = std::mem::take(&mut buffers.side);
@@ -449,6 +451,12 @@ fn short_numbers<E: Multiple>(
     let (choice, differ) = p.by_vectors(Differ { grid: &plan.grid, lens, short: numbers, places })?;
     let coded = if differ { Some(p.by_vectors(EncodeCodes { n, counts, buffers: coder })?) } else { None };
     Some(short(plan, meaning, base, (&choice, coded), (n, buffers), element::<E>, out))
+}
+
+/// Whether words hold all codes. Those of interpolation have up to 25 bits, whatever the type: predictions run ahead of
+/// the numbers where weights are large, and differences of codes double them.
+fn fit_words<W: Word>(codes: &[u32]) -> bool {
+    W::BITS >= u32::BITS || codes.iter().fold(0, |all, code| all | code) >> W::BITS == 0
 }
 
 /// The same without a level's instructions, of words from which `base` was taken. Never inlined: it is one for all
