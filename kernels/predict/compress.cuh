@@ -170,9 +170,13 @@ template <class T> DEV void open(Desk<T>& d, const PredictCompressArgs& args, u3
     d.bound = a.bound;
     d.lossless = !plan.step_w && !d.drop;
     d.aligned = (u64)d.item.src % (T::BITS / 8) == 0;
-    d.collisions = 0;
+    d.collisions = d.nexts = 0;
     for (u32 k = 0; k < d.head.values; k++) {
         typename T::Word word = (typename T::Word)d.head.missing[k];
+        if constexpr (T::EXPONENT && T::BITS >= 32) {
+            i32 number;
+            if (multiple_of(d, word, number) && next_above<T>(word, d.next[d.nexts])) d.nexts++;
+        }
         if (plan.step_w ? bin_equal_to(d, word, word) : d.drop > 0) d.colliding[d.collisions++] = word;
     }
 }

@@ -269,6 +269,8 @@ template <class T> struct Desk {
     u32 lossless;
     Word colliding[MAX_MISSING];    // bins, or rounded bits, of missing values
     u32 collisions;
+    Word next[MAX_MISSING];    // the numbers next to missing values that are multiples, which stand for these
+    u32 nexts;
     u32 aligned;
     // The tile.
     u64 chunk;

@@ -96,6 +96,14 @@ template <class T> DEV bool multiple_of(const Desk<T>& d, typename T::Word bits,
     return lattice.multiple(number) == bits || (number == 0 && (bits & ~sign) == 0);
 }
 
+// Whether an element stands for the multiple nearest to it, as the number next to a missing value.
+template <class T> DEV bool is_next(const Desk<T>& d, typename T::Word bits) {
+    bool any = false;
+#pragma unroll 1
+    for (u32 k = 0; k < d.nexts; k++) any |= bits == d.next[k];
+    return any;
+}
+
 // Finds what the elements have in common. For a whole block; a barrier before.
 template <class T> DEV void look(Desk<T>& d, const typename T::Word* elements) {
     typedef typename T::Word Word;
@@ -165,7 +173,7 @@ template <class T> SELDOM bool survey_whole(Desk<T>& d) {
             const Float v = Quantizer<T>::number_of_element(bits[j]), quotient = v * inverse;
             all_within &= Quantizer<T>::magnitude_of(quotient) < near;
             const i32 rounded = Lattice<T>::rounded(quotient);
-            are_on |= (u32)((Float)rounded * fine == v) << j;
+            are_on |= (u32)((Float)rounded * fine == v || is_next(d, bits[j])) << j;
             number[j] = (u32)rounded - base;
             any |= number[j] ^ (u32)((i32)number[j] >> 31);
             any_bits |= bits[j];
@@ -209,11 +217,12 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     bool restored = true;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-        const Float v = Quantizer<T>::number_of_element(i < n ? elements[i] : 0);
+        const Word bits = i < n ? elements[i] : 0;
+        const Float v = Quantizer<T>::number_of_element(bits);
         const Float quotient = v * lattice.inverse, magnitude = Quantizer<T>::magnitude_of(quotient);
         const bool within = magnitude < near, counted = i < n && !(has_missing && has_bit(missing, i));
         const i32 number = within ? Lattice<T>::rounded(quotient) : 0;
-        const bool is_on = within && (Float)number * lattice.fine == v;
+        const bool is_on = within && ((Float)number * lattice.fine == v || is_next(d, bits));
         if (i < n) numbers[i] = (u32)number;
         put_bit(is_on_lattice, i, counted && is_on);
         put_bit(is_wide, i, counted && !within);

@@ -83,6 +83,15 @@ impl Lattice {
     pub fn step(&self) -> f64 {
         f64::from(LATTICE_STEP) * self.double.0
     }
+
+    /// Whether a multiple is equal to this element.
+    pub fn has(&self, dtype: DType, bits: u64) -> bool {
+        match dtype {
+            DType::F32 => multiple_of::<F32>(self, bits as u32).is_some(),
+            DType::F64 => multiple_of::<F64>(self, bits).is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// Bins of elements, of multiples of the lattice if there is one, and behind it the quantizer's.

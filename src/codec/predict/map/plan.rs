@@ -27,6 +27,8 @@ pub struct Plan {
     pub keep_bits: Option<u32>,
     /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
     colliding: ([u64; MAX_MISSING], usize),
+    /// The numbers next to missing values that are multiples of the lattice, and how many there are.
+    next: ([u64; MAX_MISSING], usize),
     /// What was asked for.
     bound: f64,
 }
@@ -48,6 +50,7 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
+            next: ([0; MAX_MISSING], 0),
             bound: params.bound.number(),
         };
         for bits in layout.shape.missing.bits() {
@@ -59,6 +62,12 @@ impl Plan {
                 plan.colliding.0[plan.colliding.1] = word;
                 plan.colliding.1 += 1;
             }
+            if plan.lattice().is_some_and(|lattice| lattice.has(dtype, *bits))
+                && let Some(next) = next_above(dtype, *bits)
+            {
+                plan.next.0[plan.next.1] = next;
+                plan.next.1 += 1;
+            }
         }
         Ok((plan, header))
     }
@@ -66,6 +75,12 @@ impl Plan {
     /// The bins, or rounded bits, that no element may become: those of missing values.
     pub fn collisions(&self) -> &[u64] {
         &self.colliding.0[..self.colliding.1]
+    }
+
+    /// What stands for multiples that equal missing values: the numbers next to these. An element may have been restored
+    /// so, and must then be again, however often it is written.
+    pub fn next_to_missing(&self) -> &[u64] {
+        &self.next.0[..self.next.1]
     }
 
     /// The least number that is within the relative bound of the next one above a missing value, which then takes its
@@ -122,6 +137,7 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: ([0; MAX_MISSING], 0),
+            next: ([0; MAX_MISSING], 0),
             bound: header.bound,
         })
     }

@@ -27,7 +27,7 @@ pub struct Multiples {
     pub numbers: Aligned<u32>,
     /// Elements that do not count.
     pub absent: Mask,
-    /// Elements that are multiples.
+    /// Elements that are multiples, or stand for one.
     pub on: Mask,
     /// Elements that have none.
     pub wide: Mask,
@@ -67,7 +67,7 @@ pub struct Bits<W> {
 pub struct Survey {
     /// What is taken from them.
     pub base: i32,
-    /// How many are multiples.
+    /// How many are multiples, or stand for one (`Map::next`).
     pub on: usize,
     /// How many have none.
     pub wide: usize,
@@ -98,6 +98,8 @@ pub struct Map<'a, E> {
     pub data: &'a [u8],
     /// A bit for each element that is missing, or nothing.
     pub missing: &'a [u64],
+    /// The bits of elements that stand for the multiples nearest to them (`Plan::next_to_missing`).
+    pub next: &'a [u64],
     pub multiples: &'a mut Multiples,
     pub element: std::marker::PhantomData<E>,
 }
@@ -160,7 +162,13 @@ impl<E: Multiple> Task for Map<'_, E> {
                 seen.any = seen.any | *bits;
                 seen.largest = seen.largest.max(*bits & !E::Word::SIGN);
             }
-            let block = E::block(self.lattice, &bits);
+            let mut block = E::block(self.lattice, &bits);
+            for next in self.next {
+                let next = E::Word::from_u64(*next);
+                for i in 0..BLOCK {
+                    block.on[i] |= u32::from(bits[i] == next) & !block.wide[i];
+                }
+            }
             let numbers: &mut [u32; BLOCK] =
                 self.multiples.numbers[k * BLOCK..].first_chunk_mut().expect("whole blocks");
             for i in 0..BLOCK {
