@@ -7,10 +7,11 @@ use crate::reference::builder::seal;
 use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
 use sleek::api::hdf5_filter::filter_of_caller;
 
-/// A chunk in memory from `malloc`, as HDF5 hands it over.
+/// A chunk in memory from `malloc`, as HDF5 hands it over: `len` bytes in a buffer of `room`.
 struct Chunk {
     start: *mut c_void,
     len: usize,
+    room: usize,
 }
 
 impl Chunk {
@@ -19,7 +20,7 @@ impl Chunk {
         unsafe {
             let start = libc::malloc(bytes.len().max(1));
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), bytes.len());
-            Chunk { start, len: bytes.len() }
+            Chunk { start, len: bytes.len(), room: bytes.len() }
         }
     }
 
@@ -31,19 +32,26 @@ impl Chunk {
     /// Whether the filter took it; if not, it is as it was. A failure makes the filter look for the HDF5 that has
     /// called in the program's file, which takes ten times as long as the rest: mostly the caller is no code at all.
     fn filter(&mut self, flags: u32, words: &[u32], as_hdf5: bool) -> bool {
-        let before = (self.start, self.bytes().to_vec());
+        let (before, room) = ((self.start, self.bytes().to_vec()), self.room);
         // SAFETY: the class lives for ever; the call is made as HDF5 makes it.
         let made = unsafe {
-            let (count, first, len, start) = (words.len(), words.as_ptr(), &mut self.len, &mut self.start);
+            let (count, first, len) = (words.len(), words.as_ptr(), self.len);
+            let (room, start) = (&mut self.room, &mut self.start);
             if as_hdf5 {
                 let class = &*sleek::api::hdf5_filter::sleek_h5_class().cast::<FilterClass>();
-                class.filter.unwrap()(flags, count, first, *len, len, start)
+                class.filter.unwrap()(flags, count, first, len, room, start)
             } else {
-                filter_of_caller(flags, count, first, *len, len, start, words.as_ptr().cast())
+                filter_of_caller(flags, count, first, len, room, start, words.as_ptr().cast())
             }
         };
-        assert!(made == 0 && (self.start, self.bytes()) == (before.0, &before.1[..]) || made == self.len);
-        made > 0
+        if made == 0 {
+            assert!((self.start, self.bytes(), self.room) == (before.0, &before.1[..], room));
+            return false;
+        }
+        // When HDF5 copies objects it takes the buffer of a stream for as large as the one that it gave.
+        assert!(made <= self.room && (flags & FLAG_REVERSE != 0 || room <= self.room));
+        self.len = made;
+        true
     }
 }
 
