@@ -63,6 +63,7 @@ macro_rules! h5py {
             many_threads
             existing_dataset_in_a_fresh_process
             rewriting_parts_does_not_drift
+            copies_hold_the_same_streams
             files_of_other_drivers_and_in_pages
             chunks_allocated_early_and_late
             many_datasets_in_one_call

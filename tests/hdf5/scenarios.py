@@ -571,6 +571,27 @@ def rewriting_parts_does_not_drift():
             assert worst_error(a[:50], f["a"][:50]) <= Fraction(allowed), mode
 
 
+def copies_hold_the_same_streams():
+    """Within a file and into others, of mandatory and optional filters, with rims that are no whole chunk."""
+    arrays = [field((100, 130)), field((100, 130), "f8", 1), np.arange(100 * 130, dtype="i2").reshape(100, 130)]
+    with h5py.File("f.h5", "w") as f:
+        f.create_group("group")
+        for k, a in enumerate(arrays):
+            cd = opts(ABS, 1e-3) if a.dtype.kind == "f" else opts(LOSSLESS)
+            create(f, f"group/d{k}", a, (40, 64), cd, OPTIONAL if k % 2 else MANDATORY)
+    with h5py.File("f.h5", "a") as f, h5py.File("g.h5", "w") as g:
+        f.copy("group", "again")
+        f.copy("group", g)
+        g.copy(f["group"], "again", expand_refs=True)
+    with h5py.File("f.h5") as f, h5py.File("g.h5") as g:
+        for k, a in enumerate(arrays):
+            first = f[f"group/d{k}"]
+            assert worst_error(a, first[:]) <= Fraction(1e-3)
+            for other in f[f"again/d{k}"], g[f"group/d{k}"], g[f"again/d{k}"]:
+                assert same_bits(first[:], other[:]) and stored_cd(first) == stored_cd(other)
+                assert all(stream(first, at) == stream(other, at) for at in [(0, 0), (40, 64), (80, 128)])
+
+
 def files_of_other_drivers_and_in_pages():
     """Files in memory, in parts, through the buffered interface of C, and in pages with a buffer for them."""
     a = field((300, 200))

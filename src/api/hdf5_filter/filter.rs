@@ -72,7 +72,12 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
     // Of bytes there are no numbers to be had without it, and it may help.
     let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && stored.dtype.size() > 1);
-    let at = Place { preceded: ours.preceded || ours.shuffle.is_some() && moved.is_none(), resized: ours.resized };
+    // A shuffle behind us makes a buffer as large as it is told that ours is: of `may_refer` it must be told all.
+    let shuffled = stored.dtype == DType::U8 && ours.behind.iter().any(|other| other.id == neighbours::SHUFFLE);
+    let at = Place {
+        preceded: ours.preceded || ours.shuffle.is_some() && moved.is_none(),
+        resized: ours.resized || shuffled,
+    };
     let words = completed(&ours.words, &stored, at, chunk, fills)?;
     // SAFETY: as above; `words` outlives the call.
     if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
@@ -114,7 +119,8 @@ unsafe fn move_shuffle(hdf5: &Functions, dcpl: Hid, shuffle: &Other, behind: &[O
 pub struct Place {
     /// Another filter comes before.
     pub preceded: bool,
-    /// One that gives chunks of another length than it gets.
+    /// The length of an element is not to be told: one that gives chunks of another length than it gets comes before, or
+    /// a shuffle behind bytes that are no numbers.
     pub resized: bool,
 }
 
@@ -212,21 +218,29 @@ pub unsafe extern "C" fn filter(
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`, and says how large that is.
         let (words, src, room) =
             unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes), *buf_size) };
-        // When HDF5 copies objects it takes the buffer of a stream for as large as the one that it gave.
+        // When HDF5 copies objects it takes our buffer for as large as the one that it gave.
         let room = room.max(nbytes);
         let (out, len) = match prepared(src) {
-            _ if flags & FLAG_REVERSE != 0 => decode(words, src)?,
+            _ if flags & FLAG_REVERSE != 0 => decode(words, src, room)?,
             Some(stream) => Buffer::of(&stream, room)?,
             None => encode(words, src, room)?,
         };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
-            *buf_size = out.len;
+            *buf_size = if len > room && may_refer(words) { room } else { len.max(room) };
             *buf = out.release();
         }
         Ok(len)
     })
+}
+
+/// Whether elements may refer to others, as strings of any length do, of which `set_local` is not told. Where HDF5 copies
+/// such, it clears a buffer of its own as far as it was told of ours: so it is told no more than it gave, as its own
+/// deflate does.
+fn may_refer(words: &[u32]) -> bool {
+    let element = CdValues::decode(words).ok().and_then(|values| values.element);
+    element.is_none_or(|element| element.dtype == DType::U8 && element.bytes > 1)
 }
 
 /// Nobody makes streams before HDF5 asks for them without the feature.
@@ -285,13 +299,14 @@ fn measured(words: &[u32], src: &[u8], threads: u32) -> Result<Params> {
     rewritten::measured(Params { threads, find_fill, ..params }, src)
 }
 
-/// Needs no words. But where they tell what a chunk must be, any other is refused.
+/// The chunk of the stream `src` in a buffer of at least `room` bytes, and its length. Needs no words. But where they
+/// tell what a chunk must be, any other is refused.
 #[inline(never)]
-fn decode(words: &[u32], src: &[u8]) -> Result<(Buffer, usize)> {
+fn decode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
     let stream = expected(words, src)?;
     let bytes = stream.held().bytes;
-    let mut out = Buffer::new(bytes)?;
-    stream.decompress_into(out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
+    let mut out = Buffer::new(bytes.max(room))?;
+    stream.decompress_into(&mut out.bytes()[..bytes], options(bytes, BYTES_FOR_THREADS.1))?;
     Ok((out, bytes))
 }
 
@@ -377,7 +392,7 @@ mod tests {
             }
         }
 
-        /// HDF5 may take the buffer of a stream for as large as the one that it gave.
+        /// HDF5 may take our buffer for as large as the one that it gave, and others for as large as it is told.
         fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
             let (buf, room) = (self.buf, self.room);
             // SAFETY: as HDF5 calls it.
@@ -387,12 +402,13 @@ mod tests {
                 assert_eq!((self.buf, self.room), (buf, room), "a failure leaves the buffer as it was");
                 return 0;
             }
-            assert!(len <= self.room && (flags & FLAG_REVERSE != 0 || room <= self.room));
+            let room = room.max(self.len);
+            assert!(self.room == len.max(room) || self.room == room && may_refer(words));
             // SAFETY: from malloc; it is written and read as far as the filter says that it goes.
             unsafe {
                 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-                assert!(libc::malloc_usable_size(self.buf) >= self.room);
-                self.buf.cast::<u8>().add(len).write_bytes(0xa5, self.room - len);
+                assert!(libc::malloc_usable_size(self.buf) >= len.max(self.room));
+                self.buf.cast::<u8>().add(len).write_bytes(0xa5, self.room.saturating_sub(len));
             }
             self.len = len;
             len
@@ -488,24 +504,38 @@ mod tests {
         }
     }
 
-    /// HDF5 copies objects through one buffer, which may be longer than the chunk: no stream comes back in less.
+    /// HDF5 copies objects through one buffer, which may be longer than the chunk: nothing comes back in less.
     #[test]
-    fn a_stream_comes_in_a_buffer_as_large_as_the_chunks() {
+    fn no_buffer_is_smaller_than_the_one_that_came() {
         let raw = values();
         for room in [raw.len(), raw.len() + 1, 3 * raw.len()] {
             for bound in [Bound::Lossless, Bound::Abs(1e-3), Bound::Rel(0.1)] {
                 let mut chunk = Chunk::in_room(&raw, room);
                 let len = chunk.run(0, &long_form(bound));
-                assert!(0 < len && len < raw.len() && room <= chunk.room);
+                assert!(0 < len && len < raw.len() && chunk.room == room);
+                assert_eq!((chunk.run(FLAG_REVERSE, &[]), chunk.room), (raw.len(), room));
             }
+        }
+        // Noise is longer than it came, which HDF5 is told unless elements may refer to others.
+        let noise: Vec<u8> =
+            (0..raw.len() as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 13) as u8 ^ i as u8).collect();
+        for (dtype, bytes, is_told) in [(DType::U8, 4, false), (DType::U8, 0, true), (DType::F32, 4, true)] {
+            let element =
+                StoredElement { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![50, 100] };
+            let words = CdValues { request: Params::new(DType::F32), element: Some(element) }.encode();
+            let mut chunk = Chunk::new(&noise);
+            let len = chunk.run(0, &words);
+            assert!(len > noise.len() && chunk.room == if is_told { len } else { noise.len() });
+            assert!(chunk.run(FLAG_REVERSE, &words) == noise.len() && chunk.bytes() == noise);
         }
         #[cfg(feature = "cuda")]
         {
-            let prepared = super::super::prepared::Prepared::new();
+            use crate::api::hdf5_filter::prepared::{MARK, Prepared};
+            let prepared = Prepared::new();
             prepared.push(b"a stream").unwrap();
             let mut chunk = Chunk::new(&[&prepared.mark(0)[..], &raw].concat());
             assert_eq!(prepared.during(|| chunk.run(0, &[])), 8);
-            assert!(chunk.bytes() == b"a stream" && chunk.room >= raw.len());
+            assert!(chunk.bytes() == b"a stream" && chunk.room == MARK + raw.len());
         }
     }
 
