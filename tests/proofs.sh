@@ -10,6 +10,7 @@ mkdir -p "$logs"
 # NAME | the program it needs, and where to have it | what it runs
 proofs=(
     "fuzz       | cargo-fuzz | bash fuzz/setup.sh                    | SLEEK_FUZZ=required bash fuzz/run.sh $((60 * ${MINUTES:-10}))"
+    "matrix     | cargo     | rustup                                  | SLEEK_MATRIX=$((60 * ${MINUTES:-10})) cargo test --release -p sleek-compress --test matrix"
     "damage     | cargo     | rustup                                  | SLEEK_DAMAGE=1000000 cargo test --test streams corruption::random_damage"
     "memcheck   | valgrind  | apt install valgrind                    | cargo test --all-features --test capi -- --ignored"
     "asan       | rustup    | rustup                                  | bash tests/hdf5/setup.sh && bash tests/asan.sh"

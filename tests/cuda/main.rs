@@ -13,6 +13,8 @@ fn short() -> bool {
 mod bytes;
 mod calls;
 mod capi;
+#[path = "../matrix/cases.rs"]
+mod cases;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,6 +22,7 @@ mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;
+mod matrix;
 mod missing;
 mod predict;
 #[path = "../reference/mod.rs"]

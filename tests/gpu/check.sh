@@ -10,6 +10,7 @@ if [ -z "$gpu" ]; then
     gpu=${CARGO_TARGET_DIR:-target}/release/examples/gpu
 fi
 "$gpu" check
+"$gpu" check-matrix 60
 bash tests/gpu/devices.sh
 bash tests/gpu/contexts.sh
 bash tests/gpu/lost.sh

@@ -6,11 +6,16 @@
 mod bench;
 mod calls;
 mod captured;
+#[path = "../matrix/cases.rs"]
+mod cases;
 mod check;
 mod fields;
+mod matrix;
 mod means;
 mod predict;
 mod steady;
+#[path = "../vectors/mod.rs"]
+mod vectors;
 mod zfp;
 
 use std::ffi::c_void;
@@ -165,6 +170,11 @@ fn main() {
             let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
             predict::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
         }
+        Some("check-matrix") => {
+            let (seconds, first) = (number(2, 60), number(3, 0));
+            let arrays = matrix::check(seconds, first as u64);
+            println!("gpu check: {arrays} arrays of the matrix, from {first} on, equal to the CPU's")
+        }
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("check-gaps") => {
@@ -176,6 +186,7 @@ fn main() {
              | lossless [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
+             | check-matrix [seconds] [first] \
              | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] \
              | predict-types [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
         ),

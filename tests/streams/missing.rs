@@ -1,12 +1,10 @@
-//! Missing values come back bit for bit, nothing else comes back equal to one, and the bound holds for everything else:
-//! on random arrays at all rates, for every float type, mode, profile, byte order and set of missing values.
+//! Missing values come back bit for bit, nothing else comes back equal to one, and the bound holds for everything else,
+//! also close to them; and they cost little. Every type, mode and set of them is in tests/matrix.
 
 use crate::vectors;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 
 use sleek::bound::sub_down;
-use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValues, Params, Profile};
 use vectors::Random;
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
@@ -78,53 +76,6 @@ fn field(random: &mut Random, dtype: DType, kind: u64, n: usize) -> Vec<u64> {
         _ => offset + ((noise % 2000) as f64 - 1000.0) / 64.0,
     };
     (0..n).map(|i| dtype.nearest(value(i, random.next()))).collect()
-}
-
-#[test]
-fn marks_of_every_kind_at_every_rate() {
-    let mut random = Random(27);
-    for dtype in FLOATS {
-        let quiet = dtype.nearest(f64::NAN);
-        let sets: [&[MissingValue]; 6] = [
-            &[MissingValue::Number(-9999.0)],
-            &[MissingValue::Number(0.0)],
-            &[MissingValue::Bits(quiet), MissingValue::Number(1e20)],
-            &[MissingValue::Number(281.0), MissingValue::Number(-5.0), MissingValue::Number(3.0)],
-            &[MissingValue::Bits(quiet | 1), MissingValue::Number(9.969_209_968_386_869e36)],
-            &[
-                MissingValue::Number(2.0),
-                MissingValue::Number(-2.0),
-                MissingValue::Number(1.0),
-                MissingValue::Number(-1.0),
-            ],
-        ];
-        for (k, set) in sets.into_iter().enumerate() {
-            for (rate, one_in) in [(0, 1), (1, 1_000_000), (1, 100), (1, 2), (1, 1)] {
-                for runs in [1, 97] {
-                    let n = 1 + random.below(9000) as usize;
-                    let kind = k as u64 + random.below(4);
-                    let mut elements = field(&mut random, dtype, kind, n);
-                    let marks: Vec<u64> = set.iter().map(|m| m.bits(dtype).unwrap()).collect();
-                    for run in elements.chunks_mut(runs) {
-                        if rate > 0 && random.below(one_in) == 0 {
-                            let mark = marks[random.below(marks.len() as u64) as usize];
-                            run.fill(mark);
-                        }
-                    }
-                    let bound = MODES[random.below(MODES.len() as u64) as usize];
-                    for profile in [Profile::Adaptive, Profile::Fast] {
-                        let params = Params {
-                            missing: MissingValues::of(set).unwrap(),
-                            profile,
-                            big_endian: random.below(2) == 0,
-                            ..Params::new(dtype).with_bound(bound)
-                        };
-                        judge(&params, &elements);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Values all around a mark, closer to it than the bound, in every mode.
@@ -235,35 +186,4 @@ fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
         let bounded = of(bound);
         assert!(bounded <= lossless, "{dtype:?}: {what} at {bound:?}: {bounded} > {lossless}");
     }
-}
-
-/// Streams of every element type, with marks at every rate: one by one, in runs, and several of them.
-#[test]
-fn marks_make_streams() {
-    let (mut random, mut hasher) = (Random(512), DefaultHasher::new());
-    let marks = [-9999.0, 1e20];
-    for dtype in FLOATS {
-        for (one_in, run) in [(100, 1), (2, 1), (2, 97), (3, 1000), (1, 1)] {
-            for n in [1000, 8191, 20_000] {
-                let mut elements = field(&mut random, dtype, one_in, n);
-                for run in elements.chunks_mut(run) {
-                    if random.below(one_in) == 0 {
-                        run.fill(dtype.nearest(marks[usize::from(random.below(5) == 0)]));
-                    }
-                }
-                for bound in MODES {
-                    let missing = MissingValues::of(&marks.map(MissingValue::Number)).unwrap();
-                    let params = Params { missing, ..Params::new(dtype).with_bound(bound) };
-                    judge(&params, &elements);
-                    sleek::compress(&params, &bytes(dtype, false, &elements)).unwrap().hash(&mut hasher);
-                }
-            }
-        }
-    }
-    println!("streams: {:016x}", hasher.finish());
-}
-
-#[test]
-fn every_simd_level_makes_the_same_streams() {
-    vectors::levels::alike_at_all_levels("missing::marks_make_streams");
 }
