@@ -2,9 +2,9 @@
 //! values of every kind, written once, again, in parts or growing. Each array is judged in exact arithmetic, and its
 //! streams are the same at every SIMD level.
 //!
-//! `cargo test --test matrix` takes the first arrays, more of them without `SLEEK_SHORT`. With `SLEEK_MATRIX=SECONDS` it
-//! takes so long, on all cores, from the array on that `SLEEK_MATRIX_FIRST` names, or one by the clock. The program of
-//! the test needs nothing beside it: `SLEEK_MATRIX=3600 ./matrix-… --nocapture`.
+//! `cargo test --test matrix` takes the first arrays, more of them without `SLEEK_SHORT`. With `SLEEK_MATRIX=SECONDS`
+//! it takes so long, on all cores, from the array on that `SLEEK_MATRIX_FIRST` names, or one by the clock. The program
+//! of the test needs nothing beside it: `SLEEK_MATRIX=3600 ./matrix-… --nocapture`.
 
 mod cases;
 #[path = "../vectors/mod.rs"]

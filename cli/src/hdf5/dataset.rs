@@ -97,8 +97,8 @@ impl<'a> Field<'a> {
         Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk: None, size }))
     }
 
-    /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing else
-    /// of it is told.
+    /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing
+    /// else of it is told.
     pub fn of_chunks(file: &Id<'a>, object: &Object) -> Result<Option<Field<'a>>, String> {
         let hdf5 = file.hdf5;
         let dataset = open_object(file, &object.path)?;

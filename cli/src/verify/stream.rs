@@ -180,7 +180,8 @@ impl Report {
             "missing_values": d.missing,
             "missing_violations": d.missing_violations,
             "violations": d.violations,
-            "first_violation": first.map(|v| json!({"index": v.index[0], "original": v.original, "restored": v.restored})),
+            "first_violation":
+                first.map(|v| json!({"index": v.index[0], "original": v.original, "restored": v.restored})),
         })
     }
 

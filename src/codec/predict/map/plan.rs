@@ -77,8 +77,8 @@ impl Plan {
         &self.colliding.0[..self.colliding.1]
     }
 
-    /// What stands for multiples that equal missing values: the numbers next to these. An element may have been restored
-    /// so, and must then be again, however often it is written.
+    /// What stands for multiples that equal missing values: the numbers next to these. An element may have been
+    /// restored so, and must then be again, however often it is written.
     pub fn next_to_missing(&self) -> &[u64] {
         &self.next.0[..self.next.1]
     }
