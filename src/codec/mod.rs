@@ -41,6 +41,7 @@ registry! {
     sleek::Sleek;
     zfp::Zfp;
     predict::Predict;
+    interp::Interp in "interp/mod.rs" with test_codecs;
     toy::Toy in "../../tests/codecs/toy/mod.rs" with test_codecs;
 }
 

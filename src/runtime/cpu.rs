@@ -22,6 +22,10 @@ use threads::{COMPRESSED_PER_THREAD, tasks};
 use crate::container::{Header, Index, IndexMut, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
+#[cfg(test_codecs)]
+use crate::host::memory::Scratch;
+#[cfg(test_codecs)]
+use crate::simd::stream::StreamingStores;
 
 /// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the
 /// stream.
@@ -50,6 +54,22 @@ pub fn compress<C: ChunkCodec>(
     header.layout.shape.missing = header.layout.shape.missing.with_next(besides.were_met());
     header.write(section, dst);
     Ok(bodies_at + end)
+}
+
+/// Encodes some chunks of `src` for what the codec notes of them; their bodies are dropped.
+#[cfg(test_codecs)]
+pub fn encode_some<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    src: &[u8],
+    chunks: impl Iterator<Item = usize>,
+) -> Result<()> {
+    let besides =
+        if codec.comes_beside() { Besides::of(&header.layout, header.abs_bound)? } else { Besides::default() };
+    let mut encoder = chunk::ChunkEncoder::new(codec, &header.layout, header.big_endian, &besides)?;
+    let mut out = Scratch::new(2 * header.layout.chunk_bytes() + codec::SLACK)?;
+    chunks.for_each(|c| _ = encoder.encode(src, c, &[], StreamingStores::none(), &mut out));
+    Ok(())
 }
 
 /// Decodes what is `wanted` into `dst`, in its order. Each group is verified before any of its chunks is decoded.

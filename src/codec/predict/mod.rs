@@ -3,16 +3,16 @@
 //! residuals names one (docs/reference/codecs/predict.md).
 
 mod body;
-mod code;
+pub(super) mod code;
 pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
-mod map;
-mod predict;
-mod rest;
+pub(super) mod map;
+pub(super) mod predict;
+pub(super) mod rest;
 mod rules;
-mod shape;
+pub(super) mod shape;
 
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};

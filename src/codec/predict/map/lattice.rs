@@ -92,6 +92,12 @@ impl Lattice {
             _ => false,
         }
     }
+
+    /// Whether a bin is one of the lattice, not of the quantizer.
+    #[cfg(test_codecs)]
+    pub fn has_bin<W: Word>(&self, x: W) -> bool {
+        x.magnitude() < W::from_u64(self.first)
+    }
 }
 
 /// Bins of elements, of multiples of the lattice if there is one, and behind it the quantizer's.

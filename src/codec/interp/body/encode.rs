@@ -1,0 +1,146 @@
+//! One tile to its body.
+
+use super::decode;
+use super::form::{Form, Order};
+use super::patches;
+use crate::codec::interp::choose::Choice;
+use crate::codec::interp::encoder::{Encoder, Tile};
+use crate::codec::interp::entropy::encode as entropy;
+use crate::codec::interp::format::*;
+use crate::codec::interp::predict::encode::{Case, Way};
+use crate::codec::predict::map::lattice::{Bins, Multiple};
+use crate::codec::predict::map::plan::Plan;
+use crate::container::Kind;
+use crate::runtime::cpu::raw;
+use crate::simd::word::Word;
+use crate::simd::Level;
+
+impl<E: Multiple, N: Word> Encoder<E, N> {
+    /// Encodes a tile into `out`; the kind of its body and its bytes.
+    pub fn encode(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        choice: &Choice,
+        tile: Tile,
+        out: &mut [u8],
+    ) -> (Kind, usize) {
+        let size = size_of::<E::Word>();
+        let raw_bytes = tile.data.len().next_multiple_of(plan.layout.unit());
+        self.came_beside = false;
+        self.patches.clear();
+        let body = match &plan.bins {
+            Some(bins) => self.within_bound(p, plan, bins, choice, tile, &mut out[..raw_bytes]),
+            None => self.bit_for_bit(p, plan, choice, tile, &mut out[..raw_bytes]),
+        };
+        body.filter(|(_, bytes)| *bytes < raw_bytes).unwrap_or_else(|| {
+            raw(size, plan.big_endian, tile.data, &mut out[..raw_bytes]);
+            (Kind::Raw, raw_bytes)
+        })
+    }
+
+    /// Encodes within a bound; `None` where an element would come back as a missing value.
+    fn within_bound(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        bins: &Bins,
+        choice: &Choice,
+        tile: Tile,
+        out: &mut [u8],
+    ) -> Option<(Kind, usize)> {
+        let n = tile.data.len() / size_of::<E::Word>();
+        let survey = self.survey(p, plan, tile);
+        let mut rule = choice.exact;
+        if let Some((survey, true)) = survey {
+            let numbers = std::mem::take(&mut self.multiples.numbers);
+            let (base, is_masked) = (survey.base, survey.is_masked());
+            let case = Case { lens: tile.lens, numbers: &numbers[..n], base, steps: true, is_masked };
+            let way = self.way_of_multiples(p, choice, survey, &case);
+            self.multiples.numbers = numbers;
+            rule = rule.filter(|_| matches!(way, Way::Exact));
+            if let Way::Interpolated(rule) = way
+                && !self.collides(p, plan, survey, n)
+            {
+                // Multiples without steps come back as they are.
+                if rule.coarse {
+                    self.correct_steps(n);
+                }
+                (self.base, self.middle) = (N::from_u64(i64::from(survey.base) as u64), N::ZERO);
+                self.widen(n);
+                let numbers = if rule.coarse { Numbers::Steps } else { Numbers::Multiples };
+                return self.write::<false>(plan, Head { numbers, ..Head::interpolated(rule) }, Form::default(), n, out);
+            }
+        }
+        if !self.bins(p, plan, bins, tile) {
+            return None;
+        }
+        if let Some((survey, _)) = survey {
+            self.correct_bins(survey, n);
+        }
+        let head = self.exact(p, plan, rule, tile.lens);
+        self.write::<false>(plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
+    }
+
+    /// Encodes elements' bits, of which mode rel rounds some off.
+    fn bit_for_bit(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        choice: &Choice,
+        tile: Tile,
+        out: &mut [u8],
+    ) -> Option<(Kind, usize)> {
+        let n = tile.data.len() / size_of::<E::Word>();
+        self.round(p, plan, tile);
+        let form = self.form(p, plan, tile.lens);
+        let narrow = form.order == Order::Ranks || size_of::<E::Word>() <= 2;
+        let head = self.exact(p, plan, choice.exact, tile.lens);
+        if narrow && self.symbols_are_better(n) {
+            return self.write::<true>(plan, Head { predictor: Predictor::Symbols, ..Head::default() }, form, n, out);
+        }
+        self.write::<false>(plan, head, form, n, out)
+    }
+
+    /// Writes the codes of a tile.
+    fn write<const SYMBOLS_ARE_CODES: bool>(
+        &mut self,
+        plan: &Plan,
+        mut head: Head,
+        form: Form,
+        n: usize,
+        out: &mut [u8],
+    ) -> Option<(Kind, usize)> {
+        let base = self.base.add(self.middle);
+        let Encoder { all, patches, digits, odd, list, front, room, counts, .. } = self;
+        let codes = &all[..n];
+        front.clear();
+        let signed = base.extend() as i64;
+        let bits = if signed == 0 { 0 } else { 65 - (signed ^ signed >> 63).leading_zeros() };
+        head.base_words = [0, 1, 2, 4, 4][bits.div_ceil(16) as usize];
+        front.extend(&signed.to_le_bytes()[..2 * head.base_words]);
+        if head.numbers == Numbers::Bits {
+            form.write((*digits, odd), list, front);
+        }
+        head.has_patches = !patches.is_empty();
+        patches::write(patches, size_of::<E::Word>(), front);
+        if codes.iter().all(|c| *c == N::ZERO) {
+            let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
+            let packed = (HEAD_BYTES + front.len()).next_multiple_of(4);
+            if head.has_patches || form.order != Order::Numbers || packed < size {
+                return entropy::write_nothing(&mut head, front, out).map(|bytes| (Kind::Packed, bytes));
+            }
+            let place = out.get_mut(..size)?;
+            place.fill(0);
+            decode::element::<E, N>(plan, head.numbers, form.shift, base).store(place);
+            return Some((Kind::Constant, size));
+        }
+        let bytes = if SYMBOLS_ARE_CODES {
+            head.low = self.low;
+            entropy::write_symbols(&mut head, front, codes, counts, room, out)
+        } else {
+            entropy::write(&mut head, front, codes, room, out)
+        };
+        bytes.map(|bytes| (Kind::Packed, bytes))
+    }
+}

@@ -1,0 +1,103 @@
+//! What an encoder keeps from tile to tile, which its stages share.
+
+use super::body::patches::{self, Patches};
+use super::entropy::encode as entropy;
+use crate::codec::predict::code::own_table::SYMBOLS;
+use crate::codec::predict::map::lattice::Multiple;
+use crate::codec::predict::map::plan::Plan;
+use crate::codec::predict::map::survey::{BLOCK, Multiples};
+use crate::codec::predict::map::{decimals, ranks};
+use crate::codec::predict::predict::interpolation;
+use crate::container::missing::next_above;
+use crate::error::Result;
+use crate::host::memory::{Aligned, boxed, filled, reserve};
+use crate::primitives::lorenzo::AXES;
+use crate::simd::lanes::LONGEST;
+use crate::simd::word::Word;
+
+/// What an encoder keeps from tile to tile, for elements of a type and numbers of 32 or 64 bits.
+pub struct Encoder<E: Multiple, N: Word> {
+    pub elements: Aligned<E::Word>,
+    /// Numbers of any map, less the base, and another choice of them.
+    pub numbers: Vec<N>,
+    pub other: Vec<N>,
+    pub base: N,
+    /// What is taken from them beside the base where they are codes.
+    pub middle: N,
+    /// The same, if 32 bits hold them; a part of a tile.
+    pub short: Vec<u32>,
+    pub part: Vec<u32>,
+    /// Codes of interpolation, and all codes.
+    pub codes: Vec<u32>,
+    pub all: Vec<N>,
+    pub restored: Vec<u32>,
+    pub marks: Vec<bool>,
+    pub multiples: Multiples,
+    pub levels: interpolation::Buffers,
+    pub patches: Patches,
+    pub digits: u8,
+    pub odd: decimals::Odd<E::Word>,
+    pub words: Vec<E::Word>,
+    pub list: Vec<E::Word>,
+    /// What stands between head and table.
+    pub front: Vec<u8>,
+    pub room: entropy::Room,
+    /// Of numbers that are symbols, without `low` bits, how often each occurs.
+    pub counts: Box<[u32; SYMBOLS]>,
+    pub low: u32,
+    /// What axes, or the rule in their place, cost.
+    pub cost: u64,
+    /// The numbers next to missing values.
+    pub nexts: Vec<u64>,
+    /// Whether an element of the tile comes back as the number next to a missing value.
+    pub came_beside: bool,
+}
+
+/// A tile: its lengths, its elements, and a bit for each that is missing, or nothing.
+#[derive(Clone, Copy)]
+pub struct Tile<'a> {
+    pub lens: [usize; AXES],
+    pub data: &'a [u8],
+    pub missing: &'a [u64],
+}
+
+impl<E: Multiple, N: Word> Encoder<E, N> {
+    /// For the tiles of a plan.
+    pub fn new(plan: &Plan) -> Result<Encoder<E, N>> {
+        let n = plan.grid.capacity();
+        let (mut front, mut odd, mut list, mut nexts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let missing = plan.layout.shape.missing;
+        reserve(&mut nexts, missing.len())?;
+        nexts.extend(missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)));
+        reserve(&mut front, 64 + n * (2 + size_of::<E::Word>()) + 256 * size_of::<E::Word>())?;
+        reserve(&mut odd, decimals::most_odd(n))?;
+        reserve(&mut list, ranks::MOST)?;
+        Ok(Encoder {
+            elements: Aligned::zeros(n.next_multiple_of(BLOCK))?,
+            numbers: filled(n, N::ZERO)?,
+            other: filled(n, N::ZERO)?,
+            base: N::ZERO,
+            middle: N::ZERO,
+            short: filled(n, 0)?,
+            part: filled(n, 0)?,
+            codes: filled(n + LONGEST, 0)?,
+            all: filled(n, N::ZERO)?,
+            restored: filled(n, 0)?,
+            marks: filled(n, false)?,
+            multiples: Multiples::new(n)?,
+            levels: interpolation::Buffers::new(plan.grid.sides, Some(0))?,
+            patches: patches::none(n)?,
+            digits: 0,
+            odd,
+            words: filled(n, E::Word::ZERO)?,
+            list,
+            front,
+            room: entropy::Room::new(n, N::BITS)?,
+            counts: boxed(0)?,
+            low: 0,
+            cost: 0,
+            nexts,
+            came_beside: false,
+        })
+    }
+}

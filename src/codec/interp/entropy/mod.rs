@@ -1,0 +1,11 @@
+//! Codes to words and back: classes of groups, tables, states, and low bits apart
+//! (docs/reference/codecs/interp.md §4, §5, §9, §10).
+
+pub mod classes;
+pub mod decode;
+pub mod encode;
+pub mod low;
+pub mod own;
+pub mod sparse;
+pub mod states;
+pub mod tables;

@@ -1,0 +1,242 @@
+//! The smallest file at a guaranteed bound: numbers in independent tiles are interpolated, or differ along axes, and
+//! range asymmetric numeral systems with static tables code the rest (docs/reference/codecs/interp.md).
+//!
+//! Until it takes the place of codec predict what both share stands there.
+
+mod body;
+mod choose;
+mod encoder;
+mod entropy;
+pub mod format;
+mod predict;
+mod quantize;
+mod rules;
+
+use std::sync::{Mutex, PoisonError};
+
+use super::predict::map::lattice::Multiple;
+use super::predict::map::plan::Plan;
+use super::predict::shape;
+use super::traits::{Capabilities, Codec, CpuCodec, Info};
+use crate::container::{CodedChunk, EntryForm, Geometry, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::dtype::DType;
+use crate::error::Result;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
+use crate::exec::{ExecOptions, Isa};
+use crate::host::fpu;
+use crate::params::{Mode, Params};
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
+use crate::runtime::cpu::{self, ChunkCodec, Data};
+use crate::simd::Scalar;
+use crate::simd::stream::StreamingStores;
+use crate::simd::word::Word;
+use body::decode::{self, Body};
+use encoder::Tile;
+use choose::{Choice, Trial};
+use format::CODEC_INTERP;
+
+/// The codec of this module.
+pub struct Interp;
+
+impl Codec for Interp {
+    fn id(&self) -> u8 {
+        CODEC_INTERP
+    }
+
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
+    }
+
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+        Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
+    }
+
+    fn cpu(&self) -> &dyn CpuCodec {
+        self
+    }
+}
+
+impl CpuCodec for Interp {
+    fn compress(
+        &self,
+        params: &Params,
+        layout: &Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<usize> {
+        let (plan, mut header) = Plan::for_encoding(params, layout, src)?;
+        header.codec = CODEC_INTERP;
+        let beside = plan.beside_missing();
+        let mut tiles = Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };
+        let trials = Mutex::new(Vec::new());
+        let trying = Tiles { trials: Some(&trials), ..tiles };
+        cpu::encode_some(&trying, &header, src, rules::trials(layout.chunks))?;
+        tiles.choice = Choice::of(&trials.into_inner().unwrap_or_else(PoisonError::into_inner));
+        cpu::compress(&tiles, &mut header, &[], options, src, dst)
+    }
+
+    fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
+        let plan = &Plan::for_decoding(index.header())?;
+        let tiles = Tiles { plan, beside: plan, choice: Choice::default(), trials: None, isa: Isa::best() };
+        cpu::decompress(&tiles, index, wanted, dst, options)
+    }
+
+    fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
+        info.step = Plan::for_decoding(index.header())?.bins.map_or(0.0, |bins| bins.step());
+        Ok(())
+    }
+}
+
+/// The coder of the tiles of one stream.
+#[derive(Clone, Copy)]
+struct Tiles<'a> {
+    plan: &'a Plan,
+    /// The same for tiles whose elements may be restored as a missing value.
+    beside: &'a Plan,
+    choice: Choice,
+    /// Tiles are tried, not encoded.
+    trials: Option<&'a Mutex<Vec<Trial>>>,
+    isa: Isa,
+}
+
+/// An encoder of tiles of one type.
+trait EncodeTile {
+    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize);
+    fn came_beside(&self) -> bool;
+}
+
+/// A decoder of tiles of one type.
+trait DecodeTile {
+    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()>;
+}
+
+/// Evaluates an expression for the token of a level.
+macro_rules! by_level {
+    ($isa:expr, $p:ident => $body:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx512::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx2::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "aarch64")]
+        if let Some($p) = Neon::of($isa) {
+            return $body;
+        }
+        let $p = Scalar;
+        $body
+    }};
+}
+
+impl<E: Multiple, N: Word> EncodeTile for encoder::Encoder<E, N> {
+    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize) {
+        if let Some(trials) = tiles.trials {
+            let trial = by_level_trial(self, tiles, plan, tile);
+            trials.lock().unwrap_or_else(PoisonError::into_inner).extend(trial);
+            return (Kind::Raw, 0);
+        }
+        by_level!(tiles.isa, p => self.encode(p, plan, &tiles.choice, tile, out))
+    }
+
+    fn came_beside(&self) -> bool {
+        self.came_beside
+    }
+}
+
+fn by_level_trial<E: Multiple, N: Word>(
+    encoder: &mut encoder::Encoder<E, N>,
+    tiles: &Tiles,
+    plan: &Plan,
+    tile: Tile,
+) -> Option<Trial> {
+    by_level!(tiles.isa, p => encoder.attempt(p, plan, plan.layout.chunks, tile))
+}
+
+impl<E: Multiple, N: Word> DecodeTile for decode::Decoder<E, N> {
+    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()> {
+        by_level!(tiles.isa, p => self.decode(p, tiles.plan, body, out))
+    }
+}
+
+/// Makes an encoder or a decoder for elements of a type, and numbers that hold them.
+macro_rules! for_type {
+    ($dtype:expr, $coder:ident::$of:ident($plan:expr)) => {
+        match $dtype {
+            DType::F32 => Box::new($coder::$of::<F32, u32>::new($plan)?),
+            DType::F64 => Box::new($coder::$of::<F64, u64>::new($plan)?),
+            DType::F16 => Box::new($coder::$of::<F16, u32>::new($plan)?),
+            DType::BF16 => Box::new($coder::$of::<BF16, u32>::new($plan)?),
+            dtype => match dtype.size() {
+                1 => Box::new($coder::$of::<Int<u8>, u32>::new($plan)?),
+                2 => Box::new($coder::$of::<Int<u16>, u32>::new($plan)?),
+                4 => Box::new($coder::$of::<Int<u32>, u32>::new($plan)?),
+                _ => Box::new($coder::$of::<Int<u64>, u64>::new($plan)?),
+            },
+        }
+    };
+}
+
+/// What an encoding thread has.
+struct Encoder {
+    _fpu: fpu::Guard,
+    of_type: Box<dyn EncodeTile>,
+}
+
+/// What a decoding thread has.
+struct Decoder {
+    _fpu: fpu::Guard,
+    of_type: Box<dyn DecodeTile>,
+}
+
+impl ChunkCodec for Tiles<'_> {
+    type Encoder = Encoder;
+    type Decoder = Decoder;
+
+    fn comes_beside(&self) -> bool {
+        self.plan.bins.is_some()
+    }
+
+    fn came_beside(&self, encoder: &Encoder) -> bool {
+        encoder.of_type.came_beside()
+    }
+
+    fn encoder(&self) -> Result<Encoder> {
+        let of_type: Box<dyn EncodeTile> = for_type!(self.plan.layout.dtype, encoder::Encoder(self.plan));
+        Ok(Encoder { _fpu: fpu::Guard::standard(), of_type })
+    }
+
+    fn decoder(&self) -> Result<Decoder> {
+        let of_type: Box<dyn DecodeTile> = for_type!(self.plan.layout.dtype, decode::Decoder(self.plan));
+        Ok(Decoder { _fpu: fpu::Guard::standard(), of_type })
+    }
+
+    fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        let plan = if data.beside { self.beside } else { self.plan };
+        let tile = Tile { lens: self.lens(data.chunk), data: data.bytes(), missing: data.missing };
+        encoder.of_type.encode(self, plan, tile, out)
+    }
+
+    fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+        let body = Body { lens: self.lens(chunk.number), kind: chunk.kind, bytes: chunk.body.bytes() };
+        decoder.of_type.decode(self, body, out)
+    }
+}
+
+impl Tiles<'_> {
+    fn lens(&self, tile: usize) -> [usize; AXES] {
+        self.plan.grid.lens(self.plan.layout.tile(tile).lens())
+    }
+}
+

@@ -1,0 +1,4 @@
+//! What numbers are predicted by, so that codes are small (docs/reference/codecs/interp.md §6).
+
+pub mod encode;
+pub mod sample;

@@ -1,0 +1,216 @@
+//! Elements to numbers: multiples, bins, or bits in an order.
+
+use std::marker::PhantomData;
+
+use crate::codec::interp::body::form::{self, Form, Order};
+use crate::codec::interp::body::patches::Patch;
+use crate::codec::interp::format::*;
+use crate::codec::interp::predict::sample::best_set;
+use crate::codec::interp::rules::*;
+use crate::codec::predict::map::lattice::{Bins, Multiple, multiple_of};
+use crate::codec::predict::map::load::{Load, Quantize};
+use crate::codec::predict::map::order::ordered;
+use crate::codec::predict::map::plan::Plan;
+use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey, ones};
+use crate::codec::predict::map::{decimals, ranks};
+use crate::codec::predict::predict::interpolation;
+use crate::dtype::DType;
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::mantissa_and_bias;
+use crate::primitives::round;
+use crate::simd::word::Word;
+use crate::simd::Level;
+
+use crate::codec::interp::encoder::{Encoder, Tile};
+
+impl<E: Multiple, N: Word> Encoder<E, N> {
+    /// The multiples of the elements, if there is a lattice, and whether they may be interpolated in steps. Exceptions
+    /// are listed, and `wide` tells of them alone.
+    pub fn survey(&mut self, p: impl Level, plan: &Plan, tile: Tile) -> Option<(Survey, bool)> {
+        let lattice = plan.lattice()?;
+        let Tile { data, missing, .. } = tile;
+        let n = data.len() / size_of::<E::Word>();
+        let elements = &mut self.elements[..n];
+        p.run(Load { big_endian: plan.big_endian, data, elements: &mut *elements });
+        let (big_endian, multiples, element) = (plan.big_endian, &mut self.multiples, PhantomData::<E>);
+        let (mut survey, _) = p.run(survey::Map { lattice, big_endian, data, missing, next: &[], multiples, element });
+        let is_few = survey.has_few_wide(n);
+        let Multiples { wide, border, on, .. } = &mut self.multiples;
+        if !is_few {
+            let words = n.div_ceil(BLOCK);
+            wide[..words].copy_from_slice(&border[..words]);
+        }
+        // What takes the place of a missing value is not rounded again.
+        for next in &self.nexts {
+            for (i, _) in elements.iter().enumerate().filter(|(_, bits)| bits.to_u64() == *next) {
+                let (word, bit) = (i / BLOCK, 1 << (i % BLOCK));
+                survey.on -= usize::from(on[word] & bit != 0);
+                (on[word], wide[word]) = (on[word] & !bit, wide[word] | bit);
+            }
+        }
+        let words = n.div_ceil(BLOCK);
+        let exceptions = ones(&wide[..words]).map(|i| (i as u16, Patch::Exception(elements[i].to_u64())));
+        self.patches.extend(exceptions);
+        survey.wide = self.patches.len();
+        // In their places stand the multiples before them.
+        for (i, _) in self.patches.iter().filter(|(i, _)| *i > 0) {
+            self.multiples.numbers[usize::from(*i)] = self.multiples.numbers[usize::from(*i) - 1];
+        }
+        let steps = is_few && survey.near && n >= FEWEST && interpolation::is_for(plan.grid.sides);
+        survey::mark(n, survey, missing, &mut self.multiples);
+        Some((survey, steps))
+    }
+
+    /// Whether an element that is there would come back as a missing value from what interpolation restored.
+    pub fn collides(&mut self, p: impl Level, plan: &Plan, survey: Survey, n: usize) -> bool {
+        let Some(lattice) = plan.lattice() else { return false };
+        let Encoder { levels, restored, multiples, .. } = self;
+        let number = |bits: &u64| multiple_of::<E>(lattice, E::Word::from_u64(*bits));
+        let missing = plan.layout.shape.missing.bits();
+        if missing.is_empty() {
+            return false;
+        }
+        p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
+        let there = |i: usize| !survey.is_masked() || multiples.absent[i / BLOCK] >> (i % BLOCK) & 1 == 0;
+        missing.iter().filter_map(number).any(|number| {
+            let number = number.wrapping_sub(survey.base) as u32;
+            restored[..n].iter().enumerate().any(|(i, restored)| *restored == number && there(i))
+        })
+    }
+
+    /// Lists the multiples that interpolation in steps did not restore.
+    pub fn correct_steps(&mut self, n: usize) {
+        let Encoder { multiples, restored, patches, .. } = self;
+        let before = |i: usize| multiples.numbers[i].wrapping_sub(restored[i]) as i32;
+        let differ = ones(&multiples.on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, before(i)));
+        patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
+        patches.sort_unstable_by_key(|(i, _)| *i);
+    }
+
+    /// Lists the multiples that bins do not restore.
+    pub fn correct_bins(&mut self, survey: Survey, n: usize) {
+        let Encoder { multiples, numbers, base, patches, .. } = self;
+        let by = |i: usize| {
+            let multiple = multiples.numbers[i].wrapping_add(survey.base as u32);
+            let bin = numbers[i].add(*base).extend() as u32;
+            multiple.wrapping_sub(bin.wrapping_mul(LATTICE_STEP)) as i32
+        };
+        let differ = ones(&multiples.on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, by(i)));
+        patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
+        patches.sort_unstable_by_key(|(i, _)| *i);
+    }
+
+    /// The elements' bins; `false` where one is that of a missing value. In the places of exceptions stand others.
+    pub fn bins(&mut self, p: impl Level, plan: &Plan, bins: &Bins, tile: Tile) -> bool {
+        let n = tile.data.len() / size_of::<E::Word>();
+        let elements = &mut self.elements[..n];
+        p.run(Load { big_endian: plan.big_endian, data: tile.data, elements: &mut *elements });
+        let mut next = 0;
+        for (i, _) in &self.patches {
+            let i = usize::from(*i);
+            // The one before it, or the first one that is no exception.
+            if i == next {
+                next += 1;
+            } else {
+                elements[i] = elements[i - 1];
+            }
+        }
+        if next < n {
+            let first = elements[next];
+            elements[..next].fill(first);
+        } else {
+            elements.fill(E::Word::ZERO);
+        }
+        p.run(Quantize::<E> { bins, words: &mut *elements });
+        if plan.collisions().iter().any(|bin| elements.iter().any(|word| word.to_u64() == *bin)) {
+            return false;
+        }
+        self.take(|word| N::from_u64(word.extend()), n);
+        true
+    }
+
+    /// The elements as numbers less that of the first one.
+    pub fn take(&mut self, number: impl Fn(E::Word) -> N, n: usize) {
+        let Encoder { elements, numbers, base, middle, .. } = self;
+        (*base, *middle) = (number(elements[0]), N::ZERO);
+        numbers.iter_mut().zip(&elements[..n]).for_each(|(to, word)| *to = number(*word).sub(*base));
+    }
+
+    /// The elements, rounded in mode rel.
+    pub fn round(&mut self, p: impl Level, plan: &Plan, Tile { data, .. }: Tile) {
+        let (big_endian, dtype) = (plan.big_endian, plan.layout.dtype);
+        let n = data.len() / size_of::<E::Word>();
+        let elements = &mut self.elements[..n];
+        p.run(Load { big_endian, data, elements: &mut *elements });
+        let Some(keep) = plan.keep_bits else { return };
+        if !round::encode(elements, mantissa_and_bias(dtype).0, keep) {
+            return;
+        }
+        let (mut is_exact, mut came) = (false, false);
+        for missing in plan.collisions() {
+            let least = plan.least_beside(*missing);
+            let number = |i: usize| dtype.number(survey::element_bits::<E::Word>(big_endian, data, i).to_u64());
+            for (i, _) in elements.iter().enumerate().filter(|(_, word)| word.to_u64() == *missing) {
+                came = true;
+                is_exact |= number(i) < least;
+            }
+        }
+        self.came_beside = came && !is_exact;
+        if is_exact {
+            p.run(Load { big_endian, data, elements });
+        }
+    }
+
+    /// What elements' bits are as numbers: the form that looks cheapest.
+    pub fn form(&mut self, p: impl Level, plan: &Plan, lens: [usize; AXES]) -> Form {
+        let n: usize = lens.iter().product();
+        let mut form = self.plain(plan, n);
+        let Encoder { elements, numbers, other, base, digits, odd, words, list, .. } = self;
+        let elements = &elements[..n];
+        let mut cost = best_set(lens, |i| numbers[i]).1;
+        let mut consider = |new: Form, first: N, other: &mut Vec<N>, side: u64| {
+            let new_cost = best_set(lens, |i| other[i]).1 + BIT * side;
+            if new_cost < cost {
+                (cost, form, *base) = (new_cost, new, first);
+                std::mem::swap(numbers, other);
+            }
+        };
+        if let Some(found) = decimals::digits::<E>(elements)
+            && p.run(decimals::Integers::<E> { elements, digits: found, words: &mut words[..n], odd: &mut *odd })
+        {
+            *digits = found;
+            let first = N::from_u64(words[0].extend());
+            other.iter_mut().zip(&*words).for_each(|(to, k)| *to = N::from_u64(k.extend()).sub(first));
+            let new = Form { order: Order::Decimals, ..Form::default() };
+            consider(new, first, other, form::cost(&new, odd, list));
+        }
+        if ranks::may_be_few(elements) && ranks::list(elements, list) {
+            let rank = |bits: &E::Word| N::from_u64(list.binary_search(bits).unwrap_or(0) as u64);
+            let first = rank(&elements[0]);
+            other[..n].iter_mut().zip(elements).for_each(|(to, bits)| *to = rank(bits).sub(first));
+            let new = Form { order: Order::Ranks, ..Form::default() };
+            consider(new, first, other, form::cost(&new, odd, list));
+        }
+        form
+    }
+
+    /// The elements as numbers in their order.
+    pub fn plain(&mut self, plan: &Plan, n: usize) -> Form {
+        let any = self.elements[..n].iter().fold(E::Word::ZERO, |any, w| any | *w);
+        let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
+        // A float's sign may be the only bit.
+        let shift = if E::EXPONENT_BITS > 0 { shift.min(E::Word::BITS - 1) } else { shift };
+        let is_unsigned = matches!(plan.layout.dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
+        self.take(
+            |w| {
+                if E::EXPONENT_BITS > 0 {
+                    let compact = w & E::Word::SIGN | (w & !E::Word::SIGN) >> shift;
+                    return N::from_u64(ordered::<E>(compact).extend());
+                }
+                N::from_u64(if is_unsigned { (w >> shift).to_u64() } else { w.sar(shift).extend() })
+            },
+            n,
+        );
+        Form { shift, ..Form::default() }
+    }
+}

@@ -1,0 +1,3 @@
+//! Elements to numbers (docs/reference/codecs/interp.md §1, §7, §8); numbers to elements are in `body/decode.rs`.
+
+pub mod encode;

@@ -1,0 +1,180 @@
+//! Codec interp: the bound in exact arithmetic over types, modes, shapes and kinds of data; compression again, in parts
+//! too; hostile bodies.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use vectors::{Random, exact};
+
+/// The codec's id: no profile chooses it yet.
+const ID: u8 = 5;
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const SHAPES: [&[u64]; 9] =
+    [&[1], &[130], &[700], &[20000], &[130, 131], &[3, 5000], &[40, 33, 35], &[3, 5, 7, 40], &[2, 1, 9, 1, 30, 31]];
+
+fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
+    Params { codec: ID, dims: Dims::new(lens).unwrap(), ..Params::new(dtype).with_bound(bound) }
+}
+
+fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let stream = sleek::compress(params, data).unwrap();
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    assert_eq!(info.codec, ID);
+    exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{params:?}: {error}"));
+    (stream, back)
+}
+
+fn modes(dtype: DType) -> Vec<Bound> {
+    match dtype.is_float() {
+        true => vec![Bound::Lossless, Bound::Abs(0.05), Bound::noa(1e-5), Bound::noa(1e-2), Bound::Rel(0.01)],
+        false => vec![Bound::Lossless],
+    }
+}
+
+/// Every type, mode, shape and kind of data: within the bound, and what came back compresses to itself.
+#[test]
+fn the_bound_holds_and_what_came_back_stays() {
+    for dtype in DType::ALL {
+        for bound in modes(dtype) {
+            for (k, shape) in SHAPES.into_iter().enumerate() {
+                for (g, generator) in vectors::GENERATORS.into_iter().enumerate() {
+                    let params = Params { big_endian: (k + g) % 3 == 1, ..params(dtype, bound, shape) };
+                    let count = params.dims.count() as usize;
+                    let data = vectors::bytes(generator, dtype, k as u64, count, params.big_endian);
+                    let (stream, back) = checked(&params, &data);
+                    let abs = params.clone().with_bound(Bound::Abs(sleek::inspect(&stream).unwrap().abs_bound));
+                    let again = if bound.mode() == Mode::Noa && bound.number() > 0.0 { abs } else { params };
+                    if again.bound.number() > 0.0 || again.bound.mode() == Mode::Lossless {
+                        let twice = checked(&again, &back).1;
+                        let size = dtype.size();
+                        let i = (0..count).find(|i| twice[i * size..][..size] != back[i * size..][..size]);
+                        let of = |bytes: &[u8], i: usize| bytes[i * size..][..size].to_vec();
+                        let all = i.map(|i| [of(&data, i), of(&back, i), of(&twice, i)]);
+                        assert!(i.is_none(), "{again:?} {generator}: element {i:?}, first, second, third: {all:x?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Lengths around groups, pieces and tiles, and of narrow types, whose codes are longer than their elements.
+#[test]
+fn lengths_do_not_matter() {
+    let lengths = (1..70).chain(120..140).chain((1..5).flat_map(|k| 2048 * k - 2..2048 * k + 60)).chain(16380..16390);
+    for (k, n) in lengths.enumerate() {
+        let dtype = FLOATS[k % 4];
+        let number = |i: u64| (i as f64 * 0.05).sin() * 3.0;
+        let words: Vec<u64> = (0..n).map(|i| dtype.nearest(number(i))).collect();
+        let data = vectors::to_bytes(dtype, &words, false);
+        for bound in [Bound::Abs(0.002), Bound::Abs(0.3), Bound::Lossless] {
+            checked(&params(dtype, bound, &[n]), &data);
+        }
+    }
+}
+
+/// An array that grows, and is written again in parts at the same bound: no value ever leaves its first bound, with a
+/// missing value among the data or without.
+#[test]
+fn partial_rewrites_do_not_add_up() {
+    for (k, dtype) in [DType::F32, DType::F64].into_iter().cycle().take(8).enumerate() {
+        let random = &mut Random(k as u64 + 5);
+        let lens: &[u64] = [&[20_000][..], &[150, 130], &[20, 33, 35]][k % 3];
+        let missing = if k % 2 == 0 { MissingValues::number(Some(0.0)) } else { MissingValues::default() };
+        let params = Params { missing, ..params(dtype, Bound::Abs(0.1), lens) };
+        let count = params.dims.count() as usize;
+        let mut walk = 0.0f64;
+        let first: Vec<u64> = (0..count)
+            .map(|_| {
+                walk += (random.below(2001) as f64 - 1000.0) * [2e-4, 1e-5][k % 2];
+                dtype.nearest(if random.below(50) == 0 { 0.0 } else { walk })
+            })
+            .collect();
+        let mut held = first.clone();
+        for round in 0..6 {
+            let stream = sleek::compress(&params, &vectors::to_bytes(dtype, &held, false)).unwrap();
+            let back = vectors::to_words(dtype, &sleek::decompress(&stream).unwrap());
+            exact::judge(
+                &params,
+                0.1,
+                &vectors::to_bytes(dtype, &first, false),
+                &vectors::to_bytes(dtype, &back, false),
+            )
+            .unwrap_or_else(|error| panic!("{params:?}, round {round}: {error}"));
+            // A part is written anew with what it held at first.
+            let from = random.below(count as u64) as usize;
+            let every = 1 + random.below(3) as usize;
+            held = back;
+            (from..count.min(from + count / 3)).step_by(every).for_each(|i| held[i] = first[i]);
+        }
+    }
+}
+
+/// Smooth fields with values among them that have no bin: each of these comes back bit for bit.
+#[test]
+fn values_without_a_bin_come_back() {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -3e38, 1e-40];
+    for dtype in FLOATS {
+        for rate in [2, 50, 1000] {
+            let params = params(dtype, Bound::Abs(1e-3), &[37, 50, 41]);
+            let random = &mut Random(rate);
+            let words: Vec<u64> = (0..params.dims.count())
+                .map(|i| match random.below(rate) {
+                    0 => dtype.nearest(odd[random.below(6) as usize]),
+                    _ => dtype.nearest((i as f64 * 0.01).sin()),
+                })
+                .collect();
+            checked(&params, &vectors::to_bytes(dtype, &words, false));
+        }
+    }
+}
+
+/// Values that came back as the number next to a missing one, and missing values of any kind.
+#[test]
+fn missing_values_stay_apart() {
+    for (k, dtype) in DType::ALL.into_iter().enumerate() {
+        for (m, bound) in modes(dtype).into_iter().enumerate() {
+            let params = params(dtype, bound.of_range(Some(2.5)), SHAPES[(k + m) % 4 + 3]);
+            let mut words = vectors::words("walk", dtype, k as u64, params.dims.count() as usize);
+            let marks = [words[0], words[words.len() / 2]];
+            vectors::strew(&mut words, &marks, [1, 40][k % 2], 7);
+            let data = vectors::to_bytes(dtype, &words, false);
+            let missing = MissingValues::of(&marks.map(MissingValue::Bits)).unwrap();
+            let params = Params { missing, ..params };
+            let back = checked(&params, &data).1;
+            assert!(checked(&params, &back).1 == back, "{params:?}");
+        }
+    }
+}
+
+/// No byte of a packed body makes the decoder panic or read elsewhere, whatever it is.
+#[test]
+fn hostile_bodies_are_refused_or_restored() {
+    let mut refused = 0;
+    for (k, dtype) in [DType::F32, DType::F64, DType::F16, DType::U8, DType::I64].into_iter().enumerate() {
+        for bound in modes(dtype) {
+            let params = params(dtype, bound, [&[3000][..], &[40, 50], &[12, 13, 14]][k % 3]);
+            let data = vectors::bytes("walk", dtype, 3, params.dims.count() as usize, false);
+            let stream = sleek::compress(&params, &data).unwrap();
+            for at in (stream.len() / 20..stream.len()).step_by(1 + stream.len() / 300) {
+                for change in [0x01, 0x10, 0x80, 0xff] {
+                    let mut damaged = stream.clone();
+                    damaged[at] ^= change;
+                    seal(&mut damaged);
+                    refused += usize::from(sleek::decompress(&damaged).is_err());
+                }
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+}
+
+/// A profile cannot be asked of it.
+#[test]
+fn it_has_no_profile() {
+    let params = Params { profile: Profile::Small, ..params(DType::F32, Bound::Lossless, &[10]) };
+    assert!(sleek::compress(&params, &[0; 40]).is_err());
+}
