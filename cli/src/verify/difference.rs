@@ -81,7 +81,7 @@ impl<'a> Rule<'a> {
 
 /// An element of both sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Element {
+pub struct ComparedElement {
     pub index: Vec<u64>,
     pub original: f64,
     pub restored: f64,
@@ -112,9 +112,9 @@ pub struct Difference {
     sum: f64,
     squares: Squares,
     /// The first that is not as promised.
-    pub first: Option<Element>,
+    pub first: Option<ComparedElement>,
     /// The worst by its share of the limit, else by its error: of those that are not as promised if there are any.
-    pub worst: Option<Element>,
+    pub worst: Option<ComparedElement>,
     worst_share: f64,
 }
 
@@ -265,7 +265,7 @@ impl Difference {
                 _ => (v[*i] - r[*i]).abs(),
             };
             let at = (0..count).find(|i| size(i) == measured).unwrap_or(0);
-            self.worst = Some(Element { index: index(at as u64), original: v[at], restored: r[at] });
+            self.worst = Some(ComparedElement { index: index(at as u64), original: v[at], restored: r[at] });
             self.worst_share = share;
         }
     }
@@ -300,7 +300,7 @@ impl Difference {
             };
             let share = share(rule.mode, limit, measured);
             self.of_bound = self.of_bound.max(if limit > 0.0 { share } else { 0.0 });
-            let element = || Element { index: index(at), original: v.1, restored: r.1 };
+            let element = || ComparedElement { index: index(at), original: v.1, restored: r.1 };
             self.take_worst(share, kept, &element);
             if !kept {
                 self.violations += 1;
@@ -324,7 +324,7 @@ impl Difference {
     }
 
     /// One that breaks its bound, in its mask too, is worse than any that keeps it.
-    fn take_worst(&mut self, share: f64, kept: bool, element: &dyn Fn() -> Element) {
+    fn take_worst(&mut self, share: f64, kept: bool, element: &dyn Fn() -> ComparedElement) {
         let is_worse = match (kept, self.violations == 0) {
             (false, true) => true,
             (true, false) => false,
@@ -585,7 +585,7 @@ mod tests {
                         assert_eq!(sizes(found), sizes(&slow), "{mode:?} {limit} {worst}");
                         let near = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * a.abs().max(1e-3);
                         assert!(near(found.rms(), slow.rms()) && near(found.bias(), slow.bias()), "{mode:?}");
-                        let shown = |e: &Option<Element>| e.as_ref().map(|e| e.index.clone());
+                        let shown = |e: &Option<ComparedElement>| e.as_ref().map(|e| e.index.clone());
                         assert_eq!(shown(&found.first), shown(&slow.first), "{mode:?} {limit} {worst}");
                         assert_eq!(shown(&found.worst), shown(&slow.worst), "{mode:?} {limit} {worst}");
                     }

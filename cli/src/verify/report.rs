@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sleek::Mode;
 use sleek::printable::printable;
 
-use super::difference::{Difference, Element};
+use super::difference::{ComparedElement, Difference};
 use crate::io::{say, say_json};
 use crate::progress::figure;
 use crate::quality::limits::Limits;
@@ -100,7 +100,7 @@ impl Judged {
 
     fn worst(&self) -> String {
         match &self.difference.worst {
-            Some(Element { index, original, restored }) => {
+            Some(ComparedElement { index, original, restored }) => {
                 format!(", the worst at {index:?}: {original:e} became {restored:e}")
             }
             None => String::new(),

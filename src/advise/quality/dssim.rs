@@ -3,7 +3,7 @@
 //! is scaled to [0, 1] by what both sides span, rounded to 256 levels, and compared in Gaussian windows of 11 by 11
 //! values, σ 1.5, both constants 1e-8. Windows that reach over the rim do not count.
 
-use super::Plane;
+use super::plane::Plane;
 
 /// Values from the middle of a window to its rim.
 const REACH: usize = 5;
