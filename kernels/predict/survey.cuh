@@ -96,11 +96,12 @@ template <class T> DEV bool multiple_of(const Desk<T>& d, typename T::Word bits,
     return lattice.multiple(number) == bits || (number == 0 && (bits & ~sign) == 0);
 }
 
-// Whether an element stands for the multiple nearest to it, as the number next to a missing value.
+// Whether an element stands for the multiple nearest to it, as the number next to a missing value; only in a tile that
+// may be restored so.
 template <class T> DEV bool is_next(const Desk<T>& d, typename T::Word bits) {
     bool any = false;
 #pragma unroll 1
-    for (u32 k = 0; k < d.nexts; k++) any |= bits == d.next[k];
+    for (u32 k = 0; k < d.nexts && d.beside; k++) any |= bits == d.next[k];
     return any;
 }
 

@@ -77,10 +77,11 @@ impl Plan {
         &self.colliding.0[..self.colliding.1]
     }
 
-    /// What stands for multiples that equal missing values: the numbers next to these. An element may have been
-    /// restored so, and must then be again, however often it is written.
+    /// What stands for multiples that equal missing values, in a plan of tiles that may be restored so
+    /// (`beside_missing`): the numbers next to these. An element may have been restored so, and must then be again,
+    /// however often it is written. In other tiles such an element is a number like any other.
     pub fn next_to_missing(&self) -> &[u64] {
-        &self.next.0[..self.next.1]
+        if self.layout.shape.missing.is_empty() { &self.next.0[..self.next.1] } else { &[] }
     }
 
     /// The least number that is within the relative bound of the next one above a missing value, which then takes its
