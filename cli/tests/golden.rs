@@ -26,7 +26,7 @@ fn command(args: &[&str], input: &[u8], packed: &[u8]) -> Option<Vec<u8>> {
 
 #[test]
 fn the_command_writes_the_golden_files() {
-    for (case, bytes) in files() {
+    for (case, bytes) in files().into_iter().filter(|(case, _)| !case.only_read) {
         let (mode, bound) = (format!("--{}", case.params.bound.mode().name()), case.params.bound.number().to_string());
         let (dtype, bytes) = (case.params.dtype.name(), bytes.to_string());
         let mut args = vec!["compress", "--dtype", dtype, &mode, &bound, "--frame-bytes", &bytes, "in", "out"];

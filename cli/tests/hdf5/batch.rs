@@ -393,7 +393,8 @@ fn what_suits_each_dataset() {
     assert!(what.iter().all(|what| what.ends_with("for --ratio 8")), "{what:?}");
     sleek_fails(&place, &["repack", "--noa", "1e-4", "--auto", "best", "old.h5", "x.h5"], "a number of MB/s");
     let (_, what) = of(&table(&["--ssim", "0.999"]), "stored_after");
-    let report: Value = serde_json::from_str(&sleek_ok(&place, &["diff", "--json", "old.h5", "new.h5"])).unwrap();
+    let report: Value =
+        serde_json::from_str(&sleek_ok(&place, &["diff", "--quality", "--json", "old.h5", "new.h5"])).unwrap();
     for field in report["fields"].as_array().unwrap() {
         let ssim = field["ssim"].as_f64().unwrap();
         assert!((0.999..0.9999).contains(&ssim), "{ssim} {what:?}");

@@ -27,6 +27,7 @@ use crate::exec::Neon;
 use crate::exec::{Avx2, Avx512};
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
+use crate::host::memory::reserve;
 use crate::params::{Mode, Params};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
@@ -78,7 +79,9 @@ impl CpuCodec for Interp {
         header.codec = CODEC_INTERP;
         let beside = plan.beside_missing();
         let mut tiles = Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };
-        let trials = Mutex::new(Vec::new());
+        let mut trials = Vec::new();
+        reserve(&mut trials, 2 * rules::MOST_TRIALS)?;
+        let trials = Mutex::new(trials);
         let trying = Tiles { trials: Some(&trials), ..tiles };
         cpu::encode_some(&trying, &header, src, rules::trials(layout.chunks))?;
         tiles.choice = Choice::of(&trials.into_inner().unwrap_or_else(PoisonError::into_inner));
