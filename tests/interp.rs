@@ -1,10 +1,14 @@
 //! Codec interp: the bound in exact arithmetic over types, modes, shapes and kinds of data; compression again, in parts
-//! too; hostile bodies.
+//! too; hostile bodies. What the reference decoder, written
+//! from docs/reference/codecs/interp.md alone, makes of the same.
 
+#[path = "vectors/forms.rs"]
+mod forms;
 mod reference;
 mod vectors;
 
 use reference::builder::seal;
+use reference::{agreed, container};
 use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 use vectors::{Random, exact};
 
@@ -13,6 +17,7 @@ const ID: u8 = 5;
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const SHAPES: [&[u64]; 9] =
     [&[1], &[130], &[700], &[20000], &[130, 131], &[3, 5000], &[40, 33, 35], &[3, 5, 7, 40], &[2, 1, 9, 1, 30, 31]];
+const KINDS: [&str; 7] = ["decimals", "few", "smooth", "table", "sparse", "parabola", "spiky"];
 
 fn params(dtype: DType, bound: Bound, lens: &[u64]) -> Params {
     Params { codec: ID, dims: Dims::new(lens).unwrap(), ..Params::new(dtype).with_bound(bound) }
@@ -170,6 +175,104 @@ fn hostile_bodies_are_refused_or_restored() {
         }
     }
     assert!(refused > 1000, "{refused}");
+}
+
+/// Small streams of arrays that one or the other predictor, form and table is for.
+fn small_streams() -> Vec<(String, Vec<u8>)> {
+    let shapes: [&[u64]; 6] = [&[700], &[50, 45], &[19, 17, 18], &[5, 4, 9, 10], &[9], &[300, 9]];
+    let mut streams = Vec::new();
+    for (d, dtype) in DType::ALL.into_iter().enumerate() {
+        for (m, bound) in modes(dtype).into_iter().enumerate() {
+            for (k, kind) in KINDS.into_iter().enumerate() {
+                let params = Params { big_endian: k % 3 == 1, ..params(dtype, bound, shapes[(d + m + k) % 6]) };
+                let mut words = forms::compared(kind, dtype, params.dims.count() as usize);
+                let marks = &words[3..4].to_vec()[..usize::from(k % 2 == 0 && dtype.is_float())];
+                if !marks.is_empty() {
+                    vectors::strew(&mut words, marks, 30, 7);
+                }
+                let missing: Vec<_> = marks.iter().map(|&bits| MissingValue::Bits(bits)).collect();
+                let params = Params { missing: MissingValues::of(&missing).unwrap(), ..params };
+                let data = vectors::to_bytes(dtype, &words, params.big_endian);
+                streams.push((format!("{params:?} {kind}"), sleek::compress(&params, &data).unwrap()));
+            }
+        }
+    }
+    streams
+}
+
+/// What the heads of packed tiles say that there is.
+fn parts(stream: &[u8]) -> Vec<&'static str> {
+    let layout = container(stream).unwrap();
+    let (mut at, mut found) = (layout.bodies_at as usize, Vec::new());
+    for c in 0..layout.chunks {
+        let (kind, bytes) = layout.entry(stream, c).unwrap();
+        if kind == 0 {
+            let head = u32::from_le_bytes(stream[at..at + 4].try_into().unwrap()) as usize;
+            found.push(["axes", "smooth", "rough", "symbols"][head >> 3 & 3]);
+            found.push(["bits", "bins", "steps", "multiples"][head >> 5 & 3]);
+            found.extend(
+                ["table", "patches", "sparse"]
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(k, _)| head >> (7 + k) & 1 == 1)
+                    .map(|(_, part)| part),
+            );
+        }
+        at += bytes as usize;
+    }
+    found
+}
+
+/// Flips bits of header, head, front, end or any place of the body of the first chunk, `times` times.
+fn damaged(stream: &[u8], random: &mut Random, times: usize) -> Vec<Vec<u8>> {
+    let first = container(stream).unwrap().bodies_at as usize;
+    let behind = stream.len() - first;
+    let mut copy = || {
+        let mut damaged = stream.to_vec();
+        let at = match random.below(8) {
+            0 => 12 + random.below(4) as usize,
+            1..4 => first + random.below(4) as usize,
+            4 | 5 => first + random.below(behind.min(60) as u64) as usize,
+            6 => stream.len() - 1 - random.below(behind.min(24) as u64) as usize,
+            _ => first + random.below(behind as u64) as usize,
+        };
+        damaged[at] ^= if random.below(4) == 0 { 1 + random.below(255) as u8 } else { 1 << random.below(8) };
+        seal(&mut damaged);
+        damaged
+    };
+    (0..times).map(|_| copy()).collect()
+}
+
+/// The page is enough to write a decoder: it restores what ours does, of damaged streams too, or refuses them both.
+#[test]
+fn the_reference_decoder_agrees() {
+    let random = &mut Random(3);
+    let (mut found, mut outcomes) = (std::collections::BTreeSet::new(), [0, 0]);
+    for (what, stream) in small_streams() {
+        assert!(agreed(&stream, &what).is_some(), "{what}: both refuse it");
+        found.extend(parts(&stream));
+        for (round, damaged) in damaged(&stream, random, 8).iter().enumerate() {
+            outcomes[usize::from(agreed(damaged, &format!("{what}, round {round}")).is_some())] += 1;
+        }
+    }
+    let all = ["axes", "bins", "bits", "patches", "rough", "smooth", "sparse", "steps", "symbols", "table"];
+    assert!(all.iter().all(|part| found.contains(part)), "{found:?}");
+    assert!(outcomes.into_iter().all(|n| n > 200), "{outcomes:?} are refused, and restored");
+}
+
+/// What the page allows and our encoder never writes, and damage to it.
+#[test]
+fn the_reference_decoder_agrees_on_random_legal_streams() {
+    let random = &mut Random(4);
+    let mut restored = 0;
+    for seed in 0..500 {
+        let Some(stream) = reference::random_interp(seed) else { continue };
+        restored += usize::from(agreed(&stream, &format!("seed {seed}")).is_some());
+        for (round, damaged) in damaged(&stream, random, 4).iter().enumerate() {
+            agreed(damaged, &format!("seed {seed}, round {round}"));
+        }
+    }
+    assert!(restored > 200, "{restored}");
 }
 
 /// A profile cannot be asked of it.

@@ -1,14 +1,17 @@
 """Decodes streams with python/decoder, the executable form of the pages, one after another: a request is `s` (a stream), `f` (a
 file of streams) or `i` (differences of one dimension, to interpolate), the length in 8 bytes and the bytes; an answer is 1 or 0
-(refused), a length, and the array or the reason."""
+(refused), a length, and the array or the reason. `b` (a number in decimals) asks for a stream of codec interp made of it."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python/decoder/src"))
+import interp  # noqa: E402
 import numpy as np  # noqa: E402
 import sleek_decode  # noqa: E402
-from sleek_decode import _interpolate  # noqa: E402
+from sleek_decode import _container, _interpolate  # noqa: E402
+
+_container.CODECS[5] = "interp"  # which tests alone read
 
 
 def interpolated(differences):
@@ -16,7 +19,12 @@ def interpolated(differences):
     return _interpolate.restore(numbers, (1, 1, len(numbers)), False, False, 0)
 
 
-WAYS = {b"s": sleek_decode.decode_bytes, b"f": lambda file: sleek_decode.decode_file(file).tobytes(), b"i": interpolated}
+WAYS = {
+    b"s": sleek_decode.decode_bytes,
+    b"f": lambda file: sleek_decode.decode_file(file).tobytes(),
+    b"i": interpolated,
+    b"b": lambda seed: interp.stream(int(seed)) or b"",
+}
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
 while kind := requests.read(1):

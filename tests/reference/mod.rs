@@ -22,11 +22,33 @@ pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
     ask(b'f', file)
 }
 
+/// What the library and the reference decoder make of a stream, which must be the same; `None` if they refuse it.
+pub fn agreed(stream: &[u8], what: &str) -> Option<Vec<u8>> {
+    let ours = sleek::decompress(stream);
+    let judged = decode(stream);
+    match (ours, judged) {
+        (Ok(ours), Ok(judged)) => {
+            let differs = ours.iter().zip(&judged).position(|(a, b)| a != b);
+            assert!(ours == judged, "{what}: the decoders differ from byte {differs:?} on");
+            Some(ours)
+        }
+        (Err(_), Err(_)) => None,
+        (Ok(_), Err(refusal)) => panic!("{what}: ours accepts what the reference refuses: {refusal}"),
+        (Err(refusal), Ok(_)) => panic!("{what}: ours refuses what the reference accepts: {refusal}"),
+    }
+}
+
 /// Numbers of one dimension from their differences (docs/reference/codecs/predict.md §7), with even weights.
 pub fn interpolated(differences: &[i32]) -> Vec<i32> {
     let bytes: Vec<u8> = differences.iter().flat_map(|d| d.to_le_bytes()).collect();
     let numbers = ask(b'i', &bytes).expect("any differences");
     numbers.chunks(4).map(|n| i32::from_le_bytes(n.try_into().expect("four bytes"))).collect()
+}
+
+/// A stream of codec interp made of random numbers from this seed (`interp.py`): all that the page allows. Some seeds
+/// make none.
+pub fn random_interp(seed: u64) -> Option<Vec<u8>> {
+    ask(b'b', seed.to_string().as_bytes()).ok().filter(|stream| !stream.is_empty())
 }
 
 /// The decoder's process, which ends with its thread.

@@ -3,25 +3,10 @@
 //! away.
 
 use crate::{reference, vectors};
+use reference::agreed;
 use reference::builder::{Body, Packed, Stream, Subchunk, bits_of, random_packed, seal};
 use sleek::DType;
 use vectors::Random;
-
-/// What both decoders make of a stream, which must be the same; `None` if they refuse it.
-fn agreed(stream: &[u8], what: &str) -> Option<Vec<u8>> {
-    let ours = sleek::decompress(stream);
-    let judged = reference::decode(stream);
-    match (ours, judged) {
-        (Ok(ours), Ok(judged)) => {
-            let differs = ours.iter().zip(&judged).position(|(a, b)| a != b);
-            assert!(ours == judged, "{what}: the decoders differ from byte {differs:?} on");
-            Some(ours)
-        }
-        (Err(_), Err(_)) => None,
-        (Ok(_), Err(refusal)) => panic!("{what}: ours accepts what the reference refuses: {refusal}"),
-        (Err(refusal), Ok(_)) => panic!("{what}: ours refuses what the reference accepts: {refusal}"),
-    }
-}
 
 fn dtype_of(random: &mut Random) -> DType {
     DType::ALL[random.below(12) as usize]

@@ -4,6 +4,7 @@ import ast
 import ctypes
 import doctest
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 import sleek
 import sleek_decode
 from sleek._library import lib
-from sleek_decode import _container, _tables, _zfp
+from sleek_decode import _container, _interp, _tables, _zfp
 from sleek_decode._container import Stream
 
 ROOT = Path(__file__).parents[3]
@@ -78,9 +79,8 @@ def test_there_are_golden_streams_of_everything():
     assert found == {(c, d) for c in ("sleek", "predict") for d in dtypes} | {("zfp", d) for d in ("f32", "f64", "i32", "i64")}
 
 
-def test_golden_streams_reach_every_line():
-    """Of the modules that decode bodies, refusals aside: what the pages tell of has a golden stream."""
-    names = "_sleek", "_predict", "_lattice", "_lossless", "_missing", "_zfp", "_interpolate", "_quantizer", "_bits"
+def lines_not_reached(names, run):
+    """Of these modules, refusals aside, when `run` is called."""
     met = {str(Path(_container.__file__).with_name(f"{name}.py")): set() for name in names}
 
     def trace(frame, event, _):
@@ -90,13 +90,12 @@ def test_golden_streams_reach_every_line():
         return trace if lines is not None else None
 
     for name in names:  # what a cache knows is not computed again
-        for function in vars(sys.modules[f"sleek_decode.{name}"]).values():
+        for function in vars(importlib.import_module(f"sleek_decode.{name}")).values():
             getattr(function, "cache_clear", lambda: None)()
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        for path in GOLDEN:
-            (sleek_decode.decode_file if path in FILES else sleek_decode.decode_bytes)(path.read_bytes())
+        run()
     finally:
         sys.settrace(before)
     missed = []
@@ -109,8 +108,31 @@ def test_golden_streams_reach_every_line():
                 )
                 if isinstance(statement, ast.stmt) and not of_no_line and statement.lineno not in lines:
                     missed.append(source.splitlines()[statement.lineno - 1].strip())
+    return set(missed)
+
+
+def test_golden_streams_reach_every_line():
+    """Of the modules that decode bodies: what the pages tell of has a golden stream."""
+    names = "_sleek", "_predict", "_lattice", "_lossless", "_missing", "_zfp", "_interpolate", "_quantizer", "_bits"
+
+    def run():
+        for path in GOLDEN:
+            (sleek_decode.decode_file if path in FILES else sleek_decode.decode_bytes)(path.read_bytes())
+
     # Low bits of tiles along axes, which no encoder writes with codes but those of a table.
-    assert set(missed) <= {"short = zigzag(form.complete(codes.astype(unsigned)))"}
+    assert lines_not_reached(names, run) <= {"short = zigzag(form.complete(codes.astype(unsigned)))"}
+
+
+def test_random_streams_of_codec_interp_reach_every_line(monkeypatch):
+    """No library that is shipped has the codec, nor does this package read it but here. tests/interp.rs compares the two."""
+    monkeypatch.syspath_prepend(ROOT / "tests" / "reference")
+    import interp
+
+    streams = list(filter(None, map(interp.stream, range(150))))
+    with pytest.raises(sleek_decode.UnsupportedError, match="codec 5"):
+        sleek_decode.decode(streams[0])
+    monkeypatch.setitem(_container.CODECS, 5, "interp")
+    assert not lines_not_reached(["_interp"], lambda: list(map(ours, streams)))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -413,13 +435,15 @@ def test_later_formats_are_said_to_be_unsupported():
 
 
 def test_numbers_of_the_pages():
-    page = (ROOT / "docs/reference/codecs/predict.md").read_text()
-    frequencies = r"((?:\d+×)?\d+(?:, (?:\d+×)?\d+)+|–)"
-    rows = re.findall(rf"^\| (\d+|first) \| {frequencies} \| {frequencies} \|$", page, re.MULTILINE)
-    assert [number for number, *_ in rows] == [*map(str, range(16)), "first"]
-    tokens, classes = ([_tables._read(row[column]) for row in rows if row[column] != "–"] for column in (1, 2))
-    assert tokens == _tables.TABLES and classes == _tables.CLASS_TABLES
-    assert {sum(table) for table in _tables.TABLES + _tables.CLASS_TABLES} == {1024}
+    frequencies = r"((?:\d+×)?\d+(?:, (?:\d+×)?\d+)+|–|as 12)"
+    of = {"predict": (16, _tables.TABLES, _tables.CLASS_TABLES), "interp": (20, _interp.TOKENS, _interp.CLASSES)}
+    for codec, (count, *tables) in of.items():
+        page = (ROOT / f"docs/reference/codecs/{codec}.md").read_text()
+        rows = re.findall(rf"^\| (\d+|first) \| {frequencies} \| {frequencies} \|$", page, re.MULTILINE)
+        assert [number for number, *_ in rows] == [*map(str, range(count)), "first"]
+        rows = [[row[0], rows[12][1] if row[1] == "as 12" else row[1], row[2]] for row in rows]
+        assert [[_tables.read(row[column]) for row in rows if row[column] != "–"] for column in (1, 2)] == tables
+        assert {sum(table) for table in tables[0] + tables[1]} == {1024}
     page = (ROOT / "docs/reference/codecs/zfp.md").read_text()
     for d in (3, 4):
         written = re.search(rf"^d = {d}:\n((?:[ \d]+\n)+)", page, re.MULTILINE).group(1)
@@ -522,8 +546,6 @@ def test_pages(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("module", ["sleek_decode", "sleek_decode.numcodecs", "sleek_decode.pyfive"])
 def test_docstrings(module):
-    import importlib
-
     needed = {"sleek_decode.numcodecs": "numcodecs", "sleek_decode.pyfive": "pyfive"}.get(module)
     if needed:
         pytest.importorskip(needed)

@@ -17,6 +17,7 @@ from ._missing import Planes
 MAGIC = b"\x89SLEEK"
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
 CODECS = {1: "sleek", 3: "zfp", 4: "predict"}
+"""Those that are read; tests add 5, interp."""
 HEADER = 64
 GROUP = 64
 RUN_LOG2 = 14
@@ -186,7 +187,7 @@ class Stream:
 
     def restore(self, chunks: npt.NDArray[np.int64]) -> list[Words]:
         """The elements of chunks."""
-        from . import _predict, _sleek, _zfp
+        from . import _interp, _predict, _sleek, _zfp
 
         self.verify(chunks)
         found: list[Words | None] = [None] * len(chunks)
@@ -203,7 +204,7 @@ class Stream:
                 packed.append((i, body))
             else:
                 found[i] = self._plain(body, count, kind)
-        codec = {"sleek": _sleek, "predict": _predict, "zfp": _zfp}[self.codec]
+        codec = {"sleek": _sleek, "predict": _predict, "zfp": _zfp, "interp": _interp}[self.codec]
         for (i, _), words in zip(packed, codec.decode(self, [body for _, body in packed], [self.sides(int(chunks[i])) for i, _ in packed])):
             found[i] = self._beside(words) if self.following else words
         for i, planes in masks.items():

@@ -16,7 +16,7 @@ from ._errors import expect
 from ._lattice import Lattice, Patches
 from ._lossless import Form
 from ._quantizer import Step, restore
-from ._tables import FIRST, OWN, TABLES, Table, slots
+from ._tables import CLASS_TABLES, FIRST, OWN, TABLES, Table, slots
 
 if TYPE_CHECKING:
     from ._container import Stream
@@ -127,7 +127,7 @@ def _sparse(reader: Reader, count: int) -> Words:
     if len(words) % 2 != flags >> 1:
         expect(len(words) > 0 and words.pop() == 0, "what fills a sparse tile up is not zero")
     words.reverse()
-    symbols, frequencies, offsets = slots([])
+    symbols, frequencies, offsets = slots(TABLES + CLASS_TABLES)
     codes = np.zeros(count, np.int64)
 
     def take(bits: int, state: int) -> int:
@@ -195,7 +195,7 @@ class _Lanes:
         # Behind the end of a tile that is damaged too much may be taken.
         self.words = np.concatenate([*(tile.words for tile in tiles), np.zeros(1, np.int64)])
         own: list[Table] = [tile.form.table for tile in tiles if tile.form.table is not None]
-        self.symbol, self.frequency, self.offset = slots(own)
+        self.symbol, self.frequency, self.offset = slots(TABLES + CLASS_TABLES + own)
         numbers = np.cumsum([tile.form.table is not None for tile in tiles]) - 1
         self.own = np.array([CLASSES + FIRST + 1 + n if tile.form.table is not None else OWN for tile, n in zip(tiles, numbers)])
 

@@ -57,13 +57,14 @@ _CLASSES = (
 )
 
 
-def _read(written: str) -> Table:
+def read(written: str) -> Table:
+    """A table as pages write it."""
     runs = [run.split("×") for run in written.split(", ")]
     return [int(run[-1]) for run in runs for _ in range(int(run[0]) if len(run) > 1 else 1)]
 
 
-TABLES = [_read(written) for written in _TOKENS]
-CLASS_TABLES = [_read(written) for written in _CLASSES]
+TABLES = [read(written) for written in _TOKENS]
+CLASS_TABLES = [read(written) for written in _CLASSES]
 """Of classes by the class of the group before; the last one where there is none."""
 FIRST = len(CLASS_TABLES) - 1
 
@@ -85,9 +86,8 @@ def read_own(reader: Reader, symbols: int) -> Table:
     return table
 
 
-def slots(own: list[Table]) -> tuple[Any, Any, Any]:
-    """Of each slot of each table the symbol, its frequency, and the slot's place among the symbol's; tables of tokens, of classes, then these."""
-    tables = TABLES + CLASS_TABLES + own
+def slots(tables: list[Table]) -> tuple[Any, Any, Any]:
+    """Of each slot of each table the symbol, its frequency, and the slot's place among the symbol's."""
     symbol = np.concatenate([np.repeat(np.arange(len(table)), table) for table in tables])
     frequency = np.concatenate([np.repeat(table, table) for table in tables])
     starts: npt.NDArray[np.int64] = np.concatenate([np.repeat(np.cumsum([0, *table[:-1]]), table) for table in tables])
