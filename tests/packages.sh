@@ -60,7 +60,7 @@ assert called == [("build", "static"), ("-o", "build", "-o", "static", "install"
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
 grep -qF "sleek/$version.lua" docs/guide/quickstart/clusters.md || fail "docs/guide/quickstart/clusters.md names a module of another version"
-for target in build static install deb tarball wheel; do
+for target in build static install dist; do
     grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
 done
 echo "packages: passed"

@@ -40,7 +40,7 @@ def chunks(dataset):
 
 
 random = np.random.default_rng(5)
-words = {"lossless": (1, 0), "abs": (1, 1, 3539053052, 1062232653, 0)}
+words = {"lossless": (1, 0), "abs": (1, 1, 3539053052, 1062232653, 2048)}
 with h5py.File("direct.h5", "w", libver="latest") as f:
     cases = [((1000,), (64,)), ((50, 70), (16, 32)), ((9, 20, 30), (4, 20, 30)), ((3, 4, 5, 6, 7), (2, 3, 2, 6, 7))]
     for n, (shape, chunk) in enumerate(cases):

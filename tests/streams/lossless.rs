@@ -181,8 +181,9 @@ fn bytes(params: &Params, profile: Profile, data: &[u8]) -> usize {
 }
 
 /// Lossless, no profile takes more than the elements, 1 in 256 of them and a header. Floats take at most 1 in 8 more by
-/// `adaptive` than by `fast`, words that all end in zeros, which have no countdown; integers, whose bases may be further apart, 1 in 256 of the elements and a word for
-/// each subchunk of the last chunk; by `small` both no more than 1 in 256.
+/// `adaptive` than by `fast`: words that all end in zeros have no countdown. Integers, whose bases may be further
+/// apart, take 1 in 256 of the elements and a word for each subchunk of the last chunk; by `small` both no more than 1
+/// in 256.
 #[test]
 fn lossless_is_never_much_worse() {
     for dtype in DType::ALL {

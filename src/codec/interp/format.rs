@@ -121,7 +121,8 @@ impl Head {
             && (head.switch <= groups || head.switch == NEVER)
             && head.longest <= STATE_BITS
             && head.low <= number_bits - LEAST_ABOVE_LOW
-            && (!head.is_sparse || head.switch == 0 && head.longest == 0 && head.low == 0 && !head.has_table && !symbols)
+            && (!head.is_sparse
+                || head.switch == 0 && head.longest == 0 && head.low == 0 && !head.has_table && !symbols)
             && (!symbols || head.has_table && head.numbers == Numbers::Bits && head.set == 0);
         if !is_legal {
             return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");

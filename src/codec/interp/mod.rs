@@ -36,8 +36,8 @@ use crate::simd::Scalar;
 use crate::simd::stream::StreamingStores;
 use crate::simd::word::Word;
 use body::decode::{self, Body};
-use encoder::Tile;
 use choose::{Choice, Trial};
+use encoder::Tile;
 use format::CODEC_INTERP;
 
 /// The codec of this module.
@@ -78,7 +78,8 @@ impl CpuCodec for Interp {
         let (plan, mut header) = Plan::for_encoding(params, layout, src)?;
         header.codec = CODEC_INTERP;
         let beside = plan.beside_missing();
-        let mut tiles = Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };
+        let mut tiles =
+            Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };
         let mut trials = Vec::new();
         reserve(&mut trials, 2 * rules::MOST_TRIALS)?;
         let trials = Mutex::new(trials);
@@ -242,4 +243,3 @@ impl Tiles<'_> {
         self.plan.grid.lens(self.plan.layout.tile(tile).lens())
     }
 }
-

@@ -13,9 +13,11 @@
 //!
 //! **What is chosen for a tile**: codes of the rule cost SW, of the second rule as much if SW is below
 //! [`LITTLE`] a number; the lesser is taken, the first one of equals. If that is above [`FREE`], axes are asked: they
-//! cost SB by the sample, of all pieces where it is below [`LITTLE`] a number. The rule stays if 256·SW ≤ limit·SB + 256·[`FREE`] ([`is_taken`]).
+//! cost SB by the sample, of all pieces where it is below [`LITTLE`] a number. The rule stays if
+//! 256·SW ≤ limit·SB + 256·[`FREE`] ([`is_taken`]).
 //! **A tile with many multiples** (more than one in [`MANY_MULTIPLES`] elements): smooth and rough in steps, axes,
-//! smooth and rough without steps, in this order; each costs what its sums say, and its corrections. The least is taken.
+//! smooth and rough without steps, in this order; each costs what its sums say, and its corrections.
+//! The least is taken.
 
 use super::format::GROUP;
 use crate::primitives::lorenzo::AXES;
@@ -72,9 +74,9 @@ pub const KEPT_BITS: u32 = 5;
 
 /// What 128 codes cost whose magnitudes have the mean 2^o / 128: the entropy of a two-sided geometric distribution.
 const MEANS: [u32; 31] = [
-    2417, 4323, 7621, 13196, 22301, 36455, 56872, 83333, 113745, 145821, 178408, 211130, 243886, 276651, 309418, 342186,
-    374954, 407722, 440490, 473258, 506026, 538794, 571562, 604330, 637098, 669866, 702634, 735402, 768170, 800938,
-    833706,
+    2417, 4323, 7621, 13196, 22301, 36455, 56872, 83333, 113745, 145821, 178408, 211130, 243886, 276651, 309418,
+    342186, 374954, 407722, 440490, 473258, 506026, 538794, 571562, 604330, 637098, 669866, 702634, 735402, 768170,
+    800938, 833706,
 ];
 
 /// What `count` codes cost whose magnitudes add up to `sum`: that of the mean, between octaves in proportion.

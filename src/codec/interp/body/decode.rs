@@ -73,7 +73,10 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
             Kind::Raw => {
                 let (elements, padding) = body.bytes.split_at_checked(out.len()).unwrap_or((&[], &[1]));
                 check_padding(padding)?;
-                self.elements.iter_mut().zip(elements.chunks_exact(size)).for_each(|(w, bytes)| *w = E::Word::load(bytes));
+                self.elements
+                    .iter_mut()
+                    .zip(elements.chunks_exact(size))
+                    .for_each(|(w, bytes)| *w = E::Word::load(bytes));
             }
             Kind::Constant => {
                 check_padding(body.bytes.get(size..).unwrap_or(&[1]))?;
@@ -101,8 +104,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         let base = if unused == 64 { 0 } else { i64::from_le_bytes(high) << unused >> unused };
         let base = N::from_u64(base as u64);
         let is_float = decimals::has::<E>();
-        let form =
-            if head.numbers == Numbers::Bits { Form::read::<E::Word>(rest, is_float)? } else { Form::default() };
+        let form = if head.numbers == Numbers::Bits { Form::read::<E::Word>(rest, is_float)? } else { Form::default() };
         let decimals = match form.order {
             Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
             _ => None,

@@ -12,19 +12,12 @@ use crate::codec::predict::map::lattice::{Bins, Multiple};
 use crate::codec::predict::map::plan::Plan;
 use crate::container::Kind;
 use crate::runtime::cpu::raw;
-use crate::simd::word::Word;
 use crate::simd::Level;
+use crate::simd::word::Word;
 
 impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Encodes a tile into `out`; the kind of its body and its bytes.
-    pub fn encode(
-        &mut self,
-        p: impl Level,
-        plan: &Plan,
-        choice: &Choice,
-        tile: Tile,
-        out: &mut [u8],
-    ) -> (Kind, usize) {
+    pub fn encode(&mut self, p: impl Level, plan: &Plan, choice: &Choice, tile: Tile, out: &mut [u8]) -> (Kind, usize) {
         let size = size_of::<E::Word>();
         let raw_bytes = tile.data.len().next_multiple_of(plan.layout.unit());
         self.came_beside = false;
@@ -69,7 +62,13 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 (self.base, self.middle) = (N::from_u64(i64::from(survey.base) as u64), N::ZERO);
                 self.widen(n);
                 let numbers = if rule.coarse { Numbers::Steps } else { Numbers::Multiples };
-                return self.write::<false>(plan, Head { numbers, ..Head::interpolated(rule) }, Form::default(), n, out);
+                return self.write::<false>(
+                    plan,
+                    Head { numbers, ..Head::interpolated(rule) },
+                    Form::default(),
+                    n,
+                    out,
+                );
             }
         }
         if !self.bins(p, plan, bins, tile) {

@@ -59,7 +59,8 @@ pub fn write(patches: &[(u16, Patch)], size: usize, out: &mut Vec<u8>) {
         put(gap, kind, out);
         next = usize::from(*number) + 1;
     }
-    let exceptions = || patches.iter().filter_map(|(_, p)| if let Patch::Exception(bits) = p { Some(bits) } else { None });
+    let exceptions =
+        || patches.iter().filter_map(|(_, p)| if let Patch::Exception(bits) = p { Some(bits) } else { None });
     let first = exceptions().next();
     let same = exceptions().all(|bits| Some(bits) == first);
     let listed = if same { exceptions().take(1) } else { exceptions().take(usize::MAX) };

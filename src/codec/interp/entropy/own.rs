@@ -79,8 +79,7 @@ impl Own {
             if class == 0 {
                 continue;
             }
-            let (counts, costs, more) =
-                (&mut self.counts[class], &TOKEN_COSTS[table_of(class)], shift_of(class, 0));
+            let (counts, costs, more) = (&mut self.counts[class], &TOKEN_COSTS[table_of(class)], shift_of(class, 0));
             let mut cost = u64::from(more) * 256 * group.len() as u64;
             for c in group {
                 counts[token((*c >> low).to_u64()).0 as usize] += 1;

@@ -1,6 +1,5 @@
 //! Numbers to codes, by a rule or along axes, whichever costs less; `rules.rs` tells how.
 
-
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
 use crate::codec::interp::format::*;
 use crate::codec::interp::predict::sample::{MOST, SETS, best_set};
@@ -12,8 +11,8 @@ use crate::codec::predict::map::plan::Plan;
 use crate::codec::predict::map::survey::{self, BLOCK, Survey, ones};
 use crate::codec::predict::predict::interpolation;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::word::Word;
 use crate::simd::Level;
+use crate::simd::word::Word;
 
 use crate::codec::interp::encoder::{Encoder, Tile};
 
@@ -96,13 +95,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
 
     /// Takes the part from the middle of a tile: its numbers, as codes those that count, and marks of those that are
     /// multiples; how many of these are no bins.
-    fn take_part(
-        &mut self,
-        lens: [usize; AXES],
-        part: [usize; AXES],
-        numbers: &[u32],
-        survey: Option<Survey>,
-    ) -> u64 {
+    fn take_part(&mut self, lens: [usize; AXES], part: [usize; AXES], numbers: &[u32], survey: Option<Survey>) -> u64 {
         let Encoder { multiples, part: of_part, codes, marks, .. } = self;
         let bit = |mask: &survey::Mask, i: usize| mask[i / BLOCK] >> (i % BLOCK) & 1 == 1;
         let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - part[a]) / 2);
@@ -310,9 +303,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         let mut table = Table::EMPTY;
         table.fit(counts);
-        let of_symbols = counts.iter().zip(table.frequencies()).map(|(count, f)| {
-            u64::from(*count) * u64::from(COST_OF[usize::from(*f)])
-        });
+        let of_symbols = counts
+            .iter()
+            .zip(table.frequencies())
+            .map(|(count, f)| u64::from(*count) * u64::from(COST_OF[usize::from(*f)]));
         let cost = of_symbols.sum::<u64>() + BIT * (8 * table.bytes() as u64 + u64::from(low) * n as u64);
         if with_states(cost, false) >= self.cost {
             return false;

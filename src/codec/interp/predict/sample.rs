@@ -99,7 +99,13 @@ impl Seen {
                 let alone = if set == 0 { here.sub(first) } else { here };
                 sums[2 * set] += alone.magnitude().to_u64().min(MOST);
                 // The first of a row has no neighbour along x, and along x alone those along y and z.
-                let along_x = if !is_first { here.sub(before) } else if set == 0 { both[0] } else { here };
+                let along_x = if !is_first {
+                    here.sub(before)
+                } else if set == 0 {
+                    both[0]
+                } else {
+                    here
+                };
                 sums[2 * set + 1] += along_x.magnitude().to_u64().min(MOST);
             }
             let signed = own[0].extend() as i64;

@@ -18,8 +18,8 @@ use crate::dtype::DType;
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::primitives::round;
-use crate::simd::word::Word;
 use crate::simd::Level;
+use crate::simd::word::Word;
 
 use crate::codec::interp::encoder::{Encoder, Tile};
 
