@@ -13,13 +13,16 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-long fmt lint docs bench kernels gpu-check install uninstall dist nightly clean
+.PHONY: help build demo test test-long fmt lint docs bench kernels gpu-check install uninstall dist nightly clean
 
 help: # this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
 
 build: $(if $(SLEEK_PREBUILT),,kernels) ## the library, plugin and command, optimized
 	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)
+
+demo: ## real fields and a simulated one through h5repack with the filter and back through h5dump and h5py; a table of what that gave
+	@bash examples/demo/demo.sh
 
 test: export SLEEK_SHORT = 1
 test: export SLEEK_PREBUILT = $(abspath $(TARGET))/prebuilt
@@ -131,7 +134,7 @@ uninstall: ## what make install put into PREFIX
 	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh
 
 .PHONY: findings
-findings: ## surprises in outside libraries, tools and formats: does each still stand? 10 minutes; fetches packages
+findings: # surprises in outside libraries, tools and formats: does each still stand? 10 minutes; fetches packages
 	@gone=; for f in findings/*.sh; do echo $$f; $$f || gone="$$gone $$f"; done; [ -z "$$gone" ] || ! echo gone:$$gone
 
 clean: ## remove everything that was built

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `bash examples/demo/demo.sh` runs: get the tools, build, and let demo.py show the filter on real fields.
+# What `make demo` runs: get the tools, build, and let demo.py show the filter on real fields.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
