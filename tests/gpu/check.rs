@@ -74,8 +74,12 @@ pub fn compare_if_taken(p: &Params, bytes: &[u8], offset: usize, what: &str) -> 
         done => done.unwrap(),
     };
     assert!(dst.read(0, n) == expected, "{what} {p:?}: streams differ ({n} and {} bytes)", expected.len());
-    let n = unsafe { route::decompress(Device::Cuda, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
-        .unwrap();
+    let restored =
+        unsafe { route::decompress(Device::Cuda, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) };
+    let n = match restored {
+        Err(e) if e.to_string().contains("has no kernels for") => return false,
+        done => done.unwrap(),
+    };
     assert_eq!(n, bytes.len());
     assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
     true
