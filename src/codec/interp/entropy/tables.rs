@@ -132,23 +132,6 @@ pub fn last_token(table: usize) -> u32 {
     FREQUENCIES[table].len() as u32 - 1
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_whole() {
-        assert!([OWN, WIDE].iter().all(|class| FREQUENCIES[table_of(*class)].len() == TOKENS));
-        assert!(FREQUENCIES.iter().all(|table| table.iter().sum::<u16>() == 1024 && table.iter().all(|f| *f > 0)));
-        assert!(
-            CLASS_FREQUENCIES.iter().all(|table| table.iter().sum::<u16>() == 1024 && table.iter().all(|f| *f > 0))
-        );
-        let all = SORTS.iter().flatten().flat_map(|cell| [cell & 31, cell >> 5 & 31]);
-        assert!(all.into_iter().all(|class| (1..CLASSES as u16).contains(&class)));
-        assert!(SORTS.iter().flatten().all(|cell| [OWN, WIDE].contains(&usize::from(cell >> 10))));
-    }
-}
-
 /// Frequencies, which add up to 1024 in each table; behind the last one that is there all are 0.
 pub static FREQUENCIES: [&[u16]; TABLES] = [
     &[1023, 1],
@@ -346,3 +329,20 @@ pub static SORTS: [[u16; 96]; 15] = [
         20051, 20051, 20051, 20051, 20051, 20051, 20051, 19507, 20051, 20051, 20051, 19507, 19507, 20051, 20051, 19507,
     ],
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_whole() {
+        assert!([OWN, WIDE].iter().all(|class| FREQUENCIES[table_of(*class)].len() == TOKENS));
+        assert!(FREQUENCIES.iter().all(|table| table.iter().sum::<u16>() == 1024 && table.iter().all(|f| *f > 0)));
+        assert!(
+            CLASS_FREQUENCIES.iter().all(|table| table.iter().sum::<u16>() == 1024 && table.iter().all(|f| *f > 0))
+        );
+        let all = SORTS.iter().flatten().flat_map(|cell| [cell & 31, cell >> 5 & 31]);
+        assert!(all.into_iter().all(|class| (1..CLASSES as u16).contains(&class)));
+        assert!(SORTS.iter().flatten().all(|cell| [OWN, WIDE].contains(&usize::from(cell >> 10))));
+    }
+}
