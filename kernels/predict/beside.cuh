@@ -89,7 +89,7 @@ template <class T> SELDOM bool all_come_beside(Desk<T>& d, const typename T::Wor
 #pragma unroll 1
         for (u32 i = threadIdx.x; i < d.n; i += blockDim.x)
             too_far |= rounded[i] == (typename T::Word)d.head.missing[k] &&
-                       (double)Quantizer<T>::number_of_element(d.elements()[i]) < least;
+                       !((double)Quantizer<T>::number_of_element(d.elements()[i]) >= least);    // NaN is
     }
     if (block_or(too_far, d.part)) return false;
     if (threadIdx.x == 0) {

@@ -7,7 +7,8 @@ use crate::shim::Shim;
 #[test]
 fn arrays_of_the_matrix_have_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    for seed in 0..if crate::short() { 300 } else { 3000 } {
+    // Array 7106 once had other bytes: a NaN is within no bound of a number.
+    for seed in std::iter::once(7106).chain(0..if crate::short() { 300 } else { 3000 }) {
         let case = Case::new(seed);
         let result = case.run(&mut |params, data| {
             compare(shim, params, data, 0, &format!("array {seed}"));
