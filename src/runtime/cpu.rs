@@ -22,9 +22,7 @@ use threads::{COMPRESSED_PER_THREAD, tasks};
 use crate::container::{Header, Index, IndexMut, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
-#[cfg(test_codecs)]
 use crate::host::memory::Scratch;
-#[cfg(test_codecs)]
 use crate::simd::stream::StreamingStores;
 
 /// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the
@@ -57,7 +55,6 @@ pub fn compress<C: ChunkCodec>(
 }
 
 /// Encodes some chunks of `src` for what the codec notes of them; their bodies are dropped.
-#[cfg(test_codecs)]
 pub fn encode_some<C: ChunkCodec>(
     codec: &C,
     header: &Header,

@@ -2,12 +2,12 @@
 
 use super::body::patches::{self, Patches};
 use super::entropy::encode as entropy;
-use crate::codec::predict::code::own_table::SYMBOLS;
-use crate::codec::predict::map::lattice::Multiple;
-use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::{BLOCK, Multiples};
-use crate::codec::predict::map::{decimals, ranks};
-use crate::codec::predict::predict::interpolation;
+use crate::codec::interp::entropy::own_table::SYMBOLS;
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::predict::interpolation;
+use crate::codec::interp::quantize::lattice::Multiple;
+use crate::codec::interp::quantize::multiples::{BLOCK, Multiples};
+use crate::codec::interp::quantize::{decimals, ranks};
 use crate::container::missing::next_above;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled, reserve};

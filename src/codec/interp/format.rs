@@ -1,12 +1,9 @@
 //! What stands where in a packed tile (docs/reference/codecs/interp.md).
 
-pub use crate::codec::predict::format::{
-    CLASSES_OF_LANE, DIRECT, GROUP, GROUPS, Grid, LATTICE_STEP, LENGTH_BITS, NEVER, QUAD, Rule, bits_of_state, code,
-    floor, groups, token,
-};
-
+use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
-use crate::primitives::rans::STATE_BITS;
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::rans::{LANES, STATE_BITS};
 
 /// The id in the stream header.
 pub const CODEC_INTERP: u8 = 5;
@@ -14,6 +11,140 @@ pub const CODEC_INTERP: u8 = 5;
 pub const HEAD_BYTES: usize = 4;
 /// `Head::low` is so much below the bits of a number, at least: classes add up to 7.
 pub const LEAST_ABOVE_LOW: u32 = 8;
+/// Elements of a tile, at most, as a power of two.
+pub const TILE_LOG2: u32 = 14;
+/// Elements that the lanes decode between two classes.
+pub const GROUP: usize = QUAD * LANES;
+/// What bins are apart in steps of the fine lattice, and the step of interpolation on the finest level.
+pub const LATTICE_STEP: u32 = 15;
+/// Neighbours that a lane has of a group.
+pub const QUAD: usize = 4;
+/// Groups that follow each other whose classes one lane decodes.
+pub const CLASSES_OF_LANE: usize = 4;
+/// Groups of a tile, at most.
+pub const GROUPS: usize = (1 << TILE_LOG2) / GROUP;
+/// `Head::switch` where the states never change.
+pub const NEVER: usize = 255;
+/// Bits that tell how long a final state is.
+pub const LENGTH_BITS: u32 = 4;
+
+/// What is subtracted from the lengths of final states of which the longest has so many bits, where they are longer.
+#[inline(always)]
+pub const fn floor(longest: u32) -> u32 {
+    longest.saturating_sub((1 << LENGTH_BITS) - 1)
+}
+
+/// Bits that are there of a state whose length is so much above the floor: all but the highest, which is set; those of
+/// the floor if it is not above it.
+#[inline(always)]
+pub const fn bits_of_state(floor: u32, above: u32) -> u32 {
+    if above == 0 { floor } else { floor + above - 1 }
+}
+
+/// Tokens below this are codes themselves.
+pub const DIRECT: u32 = 64;
+const DIRECT_LOG2: u32 = DIRECT.trailing_zeros();
+
+/// The token of a code, and its raw bits.
+#[inline(always)]
+pub fn token(code: u64) -> (u32, u32) {
+    if code < DIRECT.into() {
+        return (code as u32, 0);
+    }
+    let octave = 63 - code.leading_zeros();
+    let raw = octave - 1;
+    (DIRECT + (octave - DIRECT_LOG2) * 2 + (code >> raw & 1) as u32, raw)
+}
+
+/// The raw bits of a token, and its code where they are 0.
+pub const fn code(token: u32) -> (u32, u64) {
+    if token < DIRECT {
+        return (0, token as u64);
+    }
+    let raw = DIRECT_LOG2 - 1 + (token - DIRECT) / 2;
+    (raw, (2 + (token as u64 & 1)) << raw)
+}
+
+/// Groups of so many codes.
+#[inline(always)]
+pub fn groups(n: usize) -> usize {
+    n.div_ceil(GROUP)
+}
+
+/// The tiles of a stream, as boxes of up to three axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Sides of a whole tile along x, y and z.
+    pub sides: [usize; AXES],
+    /// Which dimensions are x and y; all before them are z.
+    axes: [usize; 2],
+}
+
+impl Grid {
+    /// Of a layout; an error where the codec has no such streams.
+    pub fn new(layout: &Layout) -> Result<Grid> {
+        let Geometry::Tile { sides_log2 } = &layout.shape.geometry else {
+            return fail!(Corrupt, "codec interp has no streams in runs");
+        };
+        let sides_log2 = &sides_log2[..layout.shape.dims.rank()];
+        let total: u32 = sides_log2.iter().map(|s| u32::from(*s)).sum();
+        if total > TILE_LOG2 {
+            return fail!(Corrupt, "tiles of 2^{total} elements; codec interp has up to 2^{TILE_LOG2}");
+        }
+        let mut longer = (0..sides_log2.len()).rev().filter(|k| sides_log2[*k] > 0);
+        let x = longer.next().unwrap_or(sides_log2.len() - 1);
+        let y = longer.next().unwrap_or(x);
+        let side = |k: usize| 1 << sides_log2[k];
+        let x_side: usize = side(x);
+        let y_side = if y < x { side(y) } else { 1 };
+        Ok(Grid { sides: [x_side, y_side, (1 << total) / x_side / y_side], axes: [x, y] })
+    }
+
+    /// Lengths along x, y and z of a tile with these lengths.
+    pub fn lens(&self, lens: &[u64]) -> [usize; AXES] {
+        let [x, y] = self.axes;
+        let count: u64 = lens.iter().product();
+        let x_len = lens[x];
+        let y_len = if y < x { lens[y] } else { 1 };
+        [x_len as usize, y_len as usize, (count / x_len / y_len) as usize]
+    }
+
+    /// Places of a tile.
+    pub fn capacity(&self) -> usize {
+        self.sides.iter().product()
+    }
+
+    /// Groups of a whole tile.
+    pub fn groups(&self) -> usize {
+        groups(self.capacity())
+    }
+
+    /// The axes along which tiles have more than one element.
+    pub fn set(&self) -> u8 {
+        (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a)
+    }
+
+    /// Shows the rows of a tile: where each starts among its elements, and its place.
+    #[inline(always)]
+    pub fn rows(&self, lens: [usize; AXES], mut show: impl FnMut(usize, usize)) {
+        for z in 0..lens[2] {
+            for y in 0..lens[1] {
+                show((z * lens[1] + y) * lens[0], (z * self.sides[1] + y) * self.sides[0]);
+            }
+        }
+    }
+}
+
+/// How a tile is interpolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Two nodes and a half of the mean instead of four and the boolean sum.
+    pub rough: bool,
+    /// Codes stand for multiples of a step; otherwise nothing is lost.
+    pub coarse: bool,
+    /// Axes along which codes of classes with one new axis are differences on the finest levels.
+    pub set: u8,
+}
 
 /// How numbers are predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

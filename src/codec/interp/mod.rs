@@ -1,22 +1,20 @@
 //! The smallest file at a guaranteed bound: numbers in independent tiles are interpolated, or differ along axes, and
 //! range asymmetric numeral systems with static tables code the rest (docs/reference/codecs/interp.md).
-//!
-//! Until it takes the place of codec predict what both share stands there.
 
 mod body;
 mod choose;
 mod encoder;
-mod entropy;
+pub(super) mod entropy;
 pub mod format;
-mod predict;
-mod quantize;
-mod rules;
+pub(super) mod plan;
+pub(super) mod predict;
+pub(super) mod quantize;
+pub(super) mod reader;
+pub(super) mod rules;
+pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::predict::map::lattice::Multiple;
-use super::predict::map::plan::Plan;
-use super::predict::shape;
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
@@ -39,6 +37,8 @@ use body::decode::{self, Body};
 use choose::{Choice, Trial};
 use encoder::Tile;
 use format::CODEC_INTERP;
+use plan::Plan;
+use quantize::lattice::Multiple;
 
 /// The codec of this module.
 pub struct Interp;
@@ -57,7 +57,7 @@ impl Codec for Interp {
     }
 
     fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+        let geometry = Geometry::Tile { sides_log2: tile_shape::sides_log2(&shape.dims) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
@@ -76,7 +76,6 @@ impl CpuCodec for Interp {
         options: ExecOptions,
     ) -> Result<usize> {
         let (plan, mut header) = Plan::for_encoding(params, layout, src)?;
-        header.codec = CODEC_INTERP;
         let beside = plan.beside_missing();
         let mut tiles =
             Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };

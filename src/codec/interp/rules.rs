@@ -69,6 +69,14 @@ pub const SYMBOL_COST: u64 = 10 * BIT;
 pub const FEWEST_LOW: u32 = 4;
 /// Low bits of codes that are 0 may cost one part in so many of a bit for each code.
 pub const LOW_WORTH: u64 = 16;
+/// Multiples are no farther from the base than this.
+pub const MOST_NUMBER: u32 = 1 << 24;
+/// Elements are on neither side of the lattice's border if they are closer than this.
+pub const BORDER_WIDTH: u32 = 17;
+/// One element of so many may be an exception.
+pub const ONE_EXCEPTION_OF: usize = 64;
+/// Elements that tell whether there are few distinct ones.
+pub const SAMPLE_ALIKE: usize = 64;
 /// A group keeps so many bits of the mean of its codes.
 pub const KEPT_BITS: u32 = 5;
 

@@ -2,7 +2,7 @@
 
 use super::Predict;
 use super::format::{CODEC_PREDICT, TILE_LOG2};
-use super::map::plan::Plan;
+use crate::codec::interp::plan::Plan;
 use crate::codec::promise;
 use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
@@ -204,7 +204,7 @@ mod tests {
         let mut most = 0;
         for [x, y, z] in (0..15usize.pow(3)).map(|n| [n % 15, n / 15 % 15, n / 225]) {
             let sides = [x, y, z].map(|side| 1 << side);
-            if x + y + z > TILE_LOG2 as usize || !super::super::predict::interpolation::is_for(sides) {
+            if x + y + z > TILE_LOG2 as usize || !crate::codec::interp::predict::interpolation::is_for(sides) {
                 continue;
             }
             // Of tiles in two axes y takes the place of z.

@@ -3,17 +3,20 @@
 //! residuals names one (docs/reference/codecs/predict.md).
 
 mod body;
-pub(super) mod code;
+mod code;
 pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
-pub(super) mod map;
-pub(super) mod predict;
-pub(super) mod rest;
+mod predict;
 mod rules;
-pub(super) mod shape;
+mod short;
 
+use super::interp::plan::Plan;
+use super::interp::predict::interpolation;
+use super::interp::quantize::lattice::{self, Multiple};
+use super::interp::quantize::{decimals, ranks};
+use super::interp::tile_shape;
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
@@ -35,10 +38,7 @@ use body::{decode, encode, patches};
 pub use code::tables;
 use code::{own_table, sparse, token_costs::TOKEN_COSTS};
 use format::CODEC_PREDICT;
-use map::lattice::{self, Multiple};
-use map::plan::Plan;
-use map::{decimals, ranks};
-use predict::{interpolation, lags};
+use predict::lags;
 
 /// The codec of this module.
 pub struct Predict;
@@ -61,7 +61,7 @@ impl Codec for Predict {
     }
 
     fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+        let geometry = Geometry::Tile { sides_log2: tile_shape::sides_log2(&shape.dims) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
@@ -141,7 +141,9 @@ macro_rules! by_level {
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
 fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Heap<(Plan, Header)>> {
-    Heap::new(Plan::for_encoding(params, layout, src)?)
+    let (plan, mut header) = Plan::for_encoding(params, layout, src)?;
+    header.codec = CODEC_PREDICT;
+    Heap::new((plan, header))
 }
 
 impl CpuCodec for Predict {

@@ -1,6 +1,8 @@
 //! The numbers by which an encoder chooses. They decide bytes without being told in any. Kernels have them from a
 //! header that `tests/kernels.rs` makes of these.
 
+use crate::codec::interp::rules as interp;
+
 /// Constants, and all of them by their names.
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident: $ty:ty = $value:expr;)+) => {
@@ -20,11 +22,11 @@ rules! {
     // Map.
 
     /// Multiples are no farther from the base than this.
-    MOST_NUMBER: u32 = 1 << 24;
+    MOST_NUMBER: u32 = interp::MOST_NUMBER;
     /// Elements are on neither side of the lattice's border if they are closer than this.
-    BORDER_WIDTH: u32 = 17;
+    BORDER_WIDTH: u32 = interp::BORDER_WIDTH;
     /// One element of so many may be an exception.
-    ONE_EXCEPTION_OF: usize = 64;
+    ONE_EXCEPTION_OF: usize = interp::ONE_EXCEPTION_OF;
 
     // Predict.
 
@@ -91,7 +93,7 @@ rules! {
     /// A second form is tried on all of a tile that costs no more than the best one and one part in so many.
     SAMPLE_NEAR: u64 = 64;
     /// Elements that tell whether there are few distinct ones.
-    SAMPLE_ALIKE: usize = 64;
+    SAMPLE_ALIKE: usize = interp::SAMPLE_ALIKE;
     /// Fewer low bits than these are left to the coder.
     FEWEST_LOW: u32 = 4;
     /// Low bits beside the coder may cost one part in so many, for they are faster.

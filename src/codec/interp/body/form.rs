@@ -1,8 +1,8 @@
 //! What elements' bits are as numbers (docs/reference/codecs/interp.md §8).
 
-use crate::codec::predict::map::decimals::{self, Odd};
-use crate::codec::predict::map::ranks;
-use crate::codec::predict::rest::take16;
+use crate::codec::interp::quantize::decimals::{self, Odd};
+use crate::codec::interp::quantize::ranks;
+use crate::codec::interp::reader::take16;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 

@@ -2,9 +2,9 @@
 
 use super::tables::{OWN, Slots, TOKEN_SLOTS, TOKENS, shift_of, table_of};
 use super::{classes, low, sparse, states};
+use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
+use crate::codec::interp::entropy::states::{change, check_end};
 use crate::codec::interp::format::*;
-use crate::codec::predict::code::own_table::{SYMBOLS, Table};
-use crate::codec::predict::code::states::{change, check_end};
 use crate::error::{Result, fail};
 use crate::host::memory::boxed;
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source};

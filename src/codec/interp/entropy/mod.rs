@@ -6,6 +6,8 @@ pub mod decode;
 pub mod encode;
 pub mod low;
 pub mod own;
+pub mod own_table;
 pub mod sparse;
 pub mod states;
+pub mod symbol_costs;
 pub mod tables;

@@ -1,10 +1,10 @@
 //! Whether a tile's own table codes it in fewer bits, and which classes it is for.
 
 use super::tables::{CLASSES, OWN, TOKEN_COSTS, TOKENS, WIDE, shift_of, table_of};
+use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
+use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::{GROUP, code, token};
 use crate::codec::interp::rules::{BIT, COUNTED_EVERY, MANY_GROUPS, SYMBOL_COST, TABLE_WORTH};
-use crate::codec::predict::code::own_table::{SYMBOLS, Table};
-use crate::codec::predict::code::token_costs::COST_OF;
 use crate::error::Result;
 use crate::host::memory::{boxed, reserve};
 use crate::primitives::rans::Symbol;

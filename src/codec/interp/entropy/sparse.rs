@@ -3,8 +3,8 @@
 
 use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST, TOKEN_SLOTS, TOKEN_SYMBOLS, shift_of, table_of};
 use crate::codec::interp::format::{GROUP, GROUPS, code, groups, token};
+use crate::codec::interp::reader::take;
 use crate::codec::interp::rules::{SPARSE_GROUPS, SPARSE_NONZERO};
-use crate::codec::predict::rest::take;
 use crate::error::{Result, fail};
 use crate::host::memory::{filled, reserve};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};

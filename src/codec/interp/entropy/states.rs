@@ -1,9 +1,53 @@
-//! The final states of the lanes, as they stand in a body.
+//! The states of the lanes: how they grow and change, and how the final ones stand in a body.
 
-use crate::codec::interp::format::{LENGTH_BITS, bits_of_state, floor};
-use crate::codec::predict::rest::take;
+use crate::codec::interp::format::{LENGTH_BITS, NEVER, bits_of_state, floor};
+use crate::codec::interp::reader::take;
 use crate::error::{Result, fail};
-use crate::primitives::rans::{LANES, STATE_BITS};
+use crate::primitives::rans::{LANES, LOW, STATE_BITS, Source, TOP, Words};
+
+/// How coding ended.
+pub struct State {
+    /// The states.
+    pub lanes: [u32; LANES],
+    pub switch: usize,
+}
+
+impl State {
+    /// States begin at 1.
+    pub fn new() -> State {
+        State { lanes: [1; LANES], switch: NEVER }
+    }
+
+    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes.
+    pub fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
+        let start = (self.lanes, words.at);
+        loop {
+            encode(&mut self.lanes, words);
+            if self.holds(start, words, before) {
+                return;
+            }
+        }
+    }
+
+    /// Whether states are still those that take no words.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        self.switch == NEVER
+    }
+
+    /// Whether a step may stay as it was encoded. If it needs larger states and they are not yet, they are as large as
+    /// they must be, and as they were before it, on return.
+    #[inline(always)]
+    pub fn holds(&mut self, (lanes, at): ([u32; LANES], usize), words: &mut Words, before: usize) -> bool {
+        if self.switch != NEVER || words.at == at && self.lanes.iter().all(|x| *x < TOP - LOW) {
+            return true;
+        }
+        words.at = at;
+        self.switch = before;
+        self.lanes = lanes.map(|x| x + LOW);
+        false
+    }
+}
 
 /// Room for final states.
 pub const STATE_ROOM: usize = (LANES * STATE_BITS as usize + LANES * LENGTH_BITS as usize) / 8 + 8;
@@ -62,6 +106,34 @@ pub fn read(longest: u32, rest: &mut &[u8]) -> Result<[u32; LANES]> {
     Ok(lanes)
 }
 
+/// Checks the states at the end, and the words behind the last one that was taken, if there are as many.
+pub fn check_end(lanes: &[u32; LANES], rest: Option<&[[u8; 2]]>) -> Result<()> {
+    if *lanes != [1; LANES] {
+        return fail!(Corrupt, "states of a tile end as {lanes:?}, not as 1");
+    }
+    match rest {
+        Some([] | [[0, 0]]) => Ok(()),
+        Some(rest) => fail!(Corrupt, "{} words behind a tile's last", rest.len()),
+        None => fail!(Corrupt, "a tile's words end early"),
+    }
+}
+
+/// From here on states take no words.
+pub fn change(lanes: &mut [u32; LANES], source: &mut Source) -> Result<()> {
+    lower(lanes)?;
+    source.threshold = 0;
+    Ok(())
+}
+
+/// Makes states as small as those are that take no words.
+pub fn lower(lanes: &mut [u32; LANES]) -> Result<()> {
+    if lanes.iter().any(|x| *x <= LOW) {
+        return fail!(Corrupt, "states {lanes:?} are to become smaller by {LOW}");
+    }
+    lanes.iter_mut().for_each(|x| *x -= LOW);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +153,17 @@ mod tests {
             assert!(rest.is_empty());
         }
         assert_eq!(pack(&[1; LANES], &mut [0; STATE_ROOM]), (0, 0));
+    }
+    /// A state so large that it could not be made larger any more has to be so already, though no word was needed.
+    #[test]
+    fn states_change_before_it_is_too_late() {
+        let mut buffer = [0; 8];
+        for (reached, switch) in [(TOP - LOW - 1, NEVER), (TOP - LOW, 7), (TOP - 1, 7)] {
+            let mut words = Words::new(&mut buffer);
+            let mut state = State { lanes: [1; LANES], switch: NEVER };
+            state.step(&mut words, 7, |lanes, _| lanes[3] = reached);
+            assert_eq!(state.switch, switch, "{reached}");
+            assert_eq!(state.lanes[0], if switch == NEVER { 1 } else { 1 + LOW });
+        }
     }
 }

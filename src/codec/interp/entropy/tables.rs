@@ -1,7 +1,7 @@
 //! The static tables, as docs/reference/codecs/interp.md has them.
 
+use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::code;
-use crate::codec::predict::code::token_costs::COST_OF;
 use crate::primitives::rans::{Symbol, TABLE_BITS};
 
 const SLOTS: usize = 1 << TABLE_BITS;

@@ -1,15 +1,15 @@
 //! Numbers to codes, by a rule or along axes, whichever costs less; `rules.rs` tells how.
 
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
+use crate::codec::interp::entropy::own_table::Table;
+use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::*;
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::predict::sample::{MOST, SETS, best_set};
+use crate::codec::interp::quantize::lattice::Multiple;
+use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
 use crate::codec::interp::rules::*;
-use crate::codec::predict::code::own_table::Table;
-use crate::codec::predict::code::token_costs::COST_OF;
-use crate::codec::predict::map::lattice::Multiple;
-use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::{self, BLOCK, Survey, ones};
-use crate::codec::predict::predict::interpolation;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::simd::Level;
 use crate::simd::word::Word;

@@ -1,4 +1,5 @@
 //! What numbers are predicted by, so that codes are small (docs/reference/codecs/interp.md §6).
 
 pub mod encode;
+pub mod interpolation;
 pub mod sample;

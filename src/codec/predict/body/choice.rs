@@ -3,13 +3,13 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use crate::codec::interp::predict::interpolation;
+use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Multiples, Survey};
 use crate::codec::predict::code::costs;
 use crate::codec::predict::code::own_table::SYMBOLS;
 use crate::codec::predict::format::{GROUP, LATTICE_STEP, Rule};
-use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey};
 use crate::codec::predict::predict::axes;
 use crate::codec::predict::predict::costs_of_sets::{CostOfSets, MARGIN, SETS};
-use crate::codec::predict::predict::interpolation;
 use crate::codec::predict::rules::{CORRECTION_COST, FAR, FEWEST, LITTLE_COST, MOST_BIN, SAMPLE_ELEMENTS};
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled};

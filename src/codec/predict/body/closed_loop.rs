@@ -2,11 +2,11 @@
 
 use super::choice::{self, Desk, Ready, Tile, Trial, Way};
 use super::patches::Patches;
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::predict::interpolation;
+use crate::codec::interp::quantize::lattice::{Bins, Multiple, multiple_of};
+use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Multiples, Survey, element_bits, ones};
 use crate::codec::predict::format::{GROUP, Grid, LATTICE_STEP, Rule};
-use crate::codec::predict::map::lattice::{Bins, Multiple, multiple_of};
-use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::{self, BLOCK, Multiples, Survey, element_bits, ones};
-use crate::codec::predict::predict::interpolation;
 use crate::error::Result;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Level;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::{closed_loop, decode, encode};
-use crate::codec::predict::map::plan::Plan;
+use crate::codec::interp::plan::Plan;
 use crate::error::Result;
 use crate::exec::{Isa, Level};
 use crate::host::fpu;

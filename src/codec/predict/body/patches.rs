@@ -1,7 +1,7 @@
 //! Elements of a tile that its predictor does not restore as they must be: a list of corrections, in fine steps, and
 //! one of exceptions, bit for bit (docs/reference/codecs/predict.md §8).
 
-use crate::codec::predict::rest::{take, take16};
+use crate::codec::interp::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::host::memory::reserve;
 use crate::simd::word::Word;

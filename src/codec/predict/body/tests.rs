@@ -2,11 +2,11 @@
 
 use super::{decode, encode};
 use crate::codec::Codec;
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::quantize::lattice::Multiple;
 use crate::codec::predict::Predict;
 use crate::codec::predict::code::costs;
 use crate::codec::predict::format::GROUP;
-use crate::codec::predict::map::lattice::Multiple;
-use crate::codec::predict::map::plan::Plan;
 use crate::container::{Dims, Kind, Layout, Shape};
 use crate::dtype::DType;
 #[cfg(target_arch = "aarch64")]

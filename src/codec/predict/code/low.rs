@@ -1,7 +1,7 @@
 //! Low bits of codes beside the coder: a plane of numbers with the same few bits each. Codes whose high bits are those
 //! of one symbol may be left out; their low bits are zero.
 
-use crate::codec::predict::rest::take;
+use crate::codec::interp::reader::take;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 

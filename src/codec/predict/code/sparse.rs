@@ -3,8 +3,8 @@
 
 use super::own_table::class_of;
 use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST, SLOTS_OF, SYMBOLS};
+use crate::codec::interp::reader::take;
 use crate::codec::predict::format::{GROUP, code, groups, token};
-use crate::codec::predict::rest::take;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
 use crate::simd::word::Word;

@@ -1,38 +1,10 @@
 //! What tokens cost in the tables that are always there.
 
 use super::tables::{FREQUENCIES, TABLES, TOKENS};
+pub use crate::codec::interp::entropy::symbol_costs::{COST_OF, log2};
 use crate::codec::predict::format::DIRECT;
 pub use crate::codec::predict::rules::BIT;
 use crate::codec::predict::rules::PARTS;
-use crate::primitives::rans::TABLE_BITS;
-
-const SLOTS: usize = 1 << TABLE_BITS;
-
-/// Parts of a bit of log2 x, for x > 0.
-pub const fn log2(x: u32) -> u32 {
-    let octave = x.ilog2();
-    let mut mantissa = (x as u64) << (31 - octave);
-    let (mut log, mut k) = (octave, 0);
-    while k < BIT.ilog2() {
-        mantissa = (mantissa * mantissa) >> 31;
-        let carry = mantissa >> 32;
-        log = log << 1 | carry as u32;
-        mantissa >>= carry;
-        k += 1;
-    }
-    log
-}
-
-/// What a symbol costs by its frequency.
-pub static COST_OF: [u16; SLOTS] = {
-    let mut costs = [u16::MAX; SLOTS];
-    let mut f = 1;
-    while f < SLOTS {
-        costs[f] = (TABLE_BITS * BIT as u32 - log2(f as u32)) as u16;
-        f += 1;
-    }
-    costs
-};
 
 /// What tokens cost in the tables that are always there.
 pub static TOKEN_COSTS: [[u16; TOKENS]; TABLES] = {
@@ -63,14 +35,3 @@ pub static DIRECT_COSTS: [[u8; DIRECT as usize]; TABLES] = {
     }
     all
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logarithms() {
-        assert_eq!([1, 2, 3, 1024].map(log2), [0, 256, 405, 2560]);
-        (1..1024).for_each(|x| assert!((f64::from(log2(x)) - f64::from(x).log2() * 256.0).abs() < 1.01, "{x}"));
-    }
-}

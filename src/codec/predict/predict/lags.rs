@@ -5,8 +5,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::axes;
+use crate::codec::interp::reader::{take, take16};
 use crate::codec::predict::format::TILE_LOG2;
-use crate::codec::predict::rest::{take, take16};
 use crate::codec::predict::rules::{
     ASKED, ASKED_CHANGE, ASKED_WORDS, CHANGE_COST, ENTERED, HASH_LOG2, MOST_LEADING, PROBED_EVERY,
 };

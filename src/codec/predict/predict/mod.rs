@@ -2,6 +2,5 @@
 
 pub mod axes;
 pub mod costs_of_sets;
-pub mod interpolation;
 pub mod lags;
 pub mod short;

@@ -4,8 +4,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::axes::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
+use crate::codec::interp::tile_shape::MARGIN;
 use crate::codec::predict::format::{GROUP, Grid, TILE_LOG2};
-use crate::codec::predict::shape::MARGIN;
 use crate::error::Result;
 use crate::host::memory::{Aligned, Zeros};
 use crate::primitives::lorenzo::{self, AXES};

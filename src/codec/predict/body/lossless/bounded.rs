@@ -2,9 +2,9 @@
 //! or of ten that are as far apart as bins, few distinct numbers, or rows that repeat. Other tiles take the more bytes
 //! bit for bit the finer their elements are than bins, and are not tried.
 
-use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::survey::Bits;
-use crate::codec::predict::map::{decimals, ranks};
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::quantize::multiples::Bits;
+use crate::codec::interp::quantize::{decimals, ranks};
 use crate::codec::predict::rules::{MOST_SETS, RUN, SET_ELEMENTS, STEP_BITS};
 use crate::primitives::quantize::{Element, mantissa_and_bias};
 use crate::simd::word::Word;

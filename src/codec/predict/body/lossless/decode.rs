@@ -3,12 +3,12 @@
 use super::passes::Zigzag;
 use super::slope::{self, Add};
 use super::{Form, Order, Prediction};
+use crate::codec::interp::quantize::decimals::Decimals;
+use crate::codec::interp::quantize::{ordered_bits as order, ranks};
 use crate::codec::predict::code::decode::Own;
 use crate::codec::predict::code::low::Low;
 use crate::codec::predict::code::own_table::{SYMBOLS, Table};
 use crate::codec::predict::code::tables::TOKENS;
-use crate::codec::predict::map::decimals::Decimals;
-use crate::codec::predict::map::{order, ranks};
 use crate::codec::predict::predict::lags;
 use crate::error::Result;
 use crate::host::memory::boxed;

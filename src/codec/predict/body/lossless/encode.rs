@@ -3,14 +3,14 @@
 use super::passes::*;
 use super::slope::{self, Ends, Least, Rise, Widths};
 use super::{Form, Order, Prediction, sample};
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::quantize::{decimals, ordered_bits as order, ranks};
 use crate::codec::predict::code::encode::{Of, Own};
 use crate::codec::predict::code::low::Low;
 use crate::codec::predict::code::own_table::{self as table, Costs, Counts, SYMBOLS, Table};
 use crate::codec::predict::code::tables::TOKENS;
 use crate::codec::predict::code::token_costs::BIT;
 use crate::codec::predict::format::{GROUP, GROUPS, Grid};
-use crate::codec::predict::map::plan::Plan;
-use crate::codec::predict::map::{decimals, order, ranks};
 use crate::codec::predict::predict::{axes, lags};
 use crate::codec::predict::rules::{
     FASTER, FEWEST_LOW, FORM_AXES, FORM_MAGNITUDES, FORM_NUMBERS, FORM_SYMBOLS, PLAIN_FORMS, SLOPE_FEWEST, SLOPE_WORTH,

@@ -8,7 +8,7 @@ pub mod passes;
 pub mod sample;
 pub mod slope;
 
-use crate::codec::predict::map::decimals;
+use crate::codec::interp::quantize::decimals;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::simd::word::Word;

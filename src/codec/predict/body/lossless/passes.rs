@@ -3,10 +3,10 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use crate::codec::interp::quantize::ordered_bits::ordered;
 use crate::codec::predict::code::own_table::{self as table, Costs, Counts, OWN, Table};
 use crate::codec::predict::code::token_costs::TOKEN_COSTS;
 use crate::codec::predict::format::{GROUP, GROUPS, code};
-use crate::codec::predict::map::order::ordered;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
 use crate::simd::Task;

@@ -2,8 +2,8 @@
 //! number, and codes need no sign.
 
 use super::passes::Zigzag;
+use crate::codec::interp::reader::take;
 use crate::codec::predict::format::DIRECT;
-use crate::codec::predict::rest::take;
 use crate::error::Result;
 use crate::simd::Task;
 use crate::simd::lanes::Lanes;

@@ -1,8 +1,8 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
-use super::lattice::{Bins, Lattice, MULTIPLIERS};
+use super::quantize::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
-use crate::codec::predict::format::{CODEC_PREDICT, Grid};
+use crate::codec::interp::format::{CODEC_INTERP, Grid};
 use crate::codec::promise::{self, Promise};
 use crate::container::missing::{MAX_MISSING, next_above};
 use crate::container::{Header, Layout, Missing};
@@ -42,7 +42,7 @@ impl Plan {
         let promise = Promise::new(params, layout, src);
         let Promise { abs, step, keep_bits, .. } = promise;
         let multiplier = step.map_or(0, |step| Lattice::multiplier(dtype, step, abs));
-        let header = promise.header(params, layout, CODEC_PREDICT, multiplier);
+        let header = promise.header(params, layout, CODEC_INTERP, multiplier);
         let mut plan = Plan {
             layout: *layout,
             grid: Grid::new(layout)?,

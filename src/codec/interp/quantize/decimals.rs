@@ -1,7 +1,7 @@
 //! Floats that are integers over a power of ten, as measurements and text files have them: the integers are the words.
 //! Elements that are not come back from a list.
 
-use crate::codec::predict::rest::{take, take16};
+use crate::codec::interp::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::simd::Task;

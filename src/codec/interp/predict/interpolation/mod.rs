@@ -1,5 +1,5 @@
 //! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
-//! from the restored ones around them (docs/reference/codecs/predict.md §7). What is encoded is what the decoder will
+//! from the restored ones around them (docs/reference/codecs/interp.md §7). What is encoded is what the decoder will
 //! restore, so errors do not add up. All arithmetic is modulo 2^32.
 
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
@@ -9,7 +9,7 @@ mod levels;
 mod pass;
 mod weights;
 
-use crate::codec::predict::format::Rule;
+use crate::codec::interp::format::Rule;
 use crate::error::Result;
 use crate::host::memory::{Aligned, Integer};
 use crate::primitives::lorenzo::AXES;
@@ -200,7 +200,7 @@ impl Task for Restored<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::predict::format::LATTICE_STEP;
+    use crate::codec::interp::format::LATTICE_STEP;
     use crate::simd::{Level, Scalar};
 
     const LENS: [[usize; AXES]; 18] = [

@@ -1,5 +1,5 @@
 //! How the new nodes of a level are made of the coarse ones around them, along one axis
-//! (docs/reference/codecs/predict.md §7).
+//! (docs/reference/codecs/interp.md §7).
 
 /// Bits of weights.
 pub const WEIGHT_BITS: u32 = 10;

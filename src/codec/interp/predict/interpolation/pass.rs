@@ -3,7 +3,7 @@
 
 use super::levels::{ABSENT, CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
-use crate::codec::predict::format::Rule;
+use crate::codec::interp::format::Rule;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::lanes::{LONGEST, Lanes, THERE};
 

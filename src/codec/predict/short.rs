@@ -6,10 +6,10 @@
 
 use std::marker::PhantomData;
 
-use super::lattice::{Bins, Multiple};
-use super::plan::Plan;
-use super::survey::Bits;
-use crate::codec::predict::shape::MARGIN;
+use crate::codec::interp::plan::Plan;
+use crate::codec::interp::quantize::lattice::{Bins, Multiple};
+use crate::codec::interp::quantize::multiples::Bits;
+use crate::codec::interp::tile_shape::MARGIN;
 use crate::simd::Task;
 use crate::simd::lanes::{ByLevel, Lanes};
 use crate::simd::vec::Simd;

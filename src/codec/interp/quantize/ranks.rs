@@ -1,7 +1,7 @@
 //! Few distinct elements, which the tile lists: words are their numbers in that list.
 
-use crate::codec::predict::rest::{take, take16};
-use crate::codec::predict::rules::SAMPLE_ALIKE;
+use crate::codec::interp::reader::{take, take16};
+use crate::codec::interp::rules::SAMPLE_ALIKE;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 

@@ -4,9 +4,9 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::lattice::{Lattice, Multiple};
-use crate::codec::predict::format::{LATTICE_STEP, TILE_LOG2};
-use crate::codec::predict::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
-use crate::codec::predict::shape::MARGIN;
+use crate::codec::interp::format::{LATTICE_STEP, TILE_LOG2};
+use crate::codec::interp::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
+use crate::codec::interp::tile_shape::MARGIN;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed};
 use crate::simd::Task;

@@ -1,5 +1,5 @@
 //! The fine lattice: elements of f32 and f64 as multiples of a 15th of what bins are apart
-//! (docs/reference/codecs/predict.md §1).
+//! (docs/reference/codecs/interp.md §1).
 //!
 //! Let V = round(v / fine), and R be a restored multiple no more than 7 from V. The error is at most
 //! 7·fine + fine/2 + d, where d is what the rounded quotient is off: at most 2^-5·fine for f32, of which |V| is below
@@ -10,8 +10,8 @@
 //! on the other side, and be rounded again when it is written again.
 
 use crate::bound::{Step, exp2};
-use crate::codec::predict::format::LATTICE_STEP;
-use crate::codec::predict::rules::BORDER_WIDTH;
+use crate::codec::interp::format::LATTICE_STEP;
+use crate::codec::interp::rules::BORDER_WIDTH;
 use crate::dtype::DType;
 use crate::primitives::quantize::{self, BF16, Element, F16, F32, F64, Int, Quantizer};
 use crate::simd::Arithmetic;
@@ -94,7 +94,6 @@ impl Lattice {
     }
 
     /// Whether a bin is one of the lattice, not of the quantizer.
-    #[cfg(test_codecs)]
     pub fn has_bin<W: Word>(&self, x: W) -> bool {
         x.magnitude() < W::from_u64(self.first)
     }
