@@ -5,6 +5,7 @@
     bench.py gpu COMMIT TABLES             # takes over what tests/gpu/bench.sh printed
     bench.py page                          # docs/performance.md and docs/speed.svg, of docs/results/bench.json
     bench.py two OLD NEW [--rounds N]      # two builds by turns, folders of `pip install --target FOLDER WHEEL`: what became slower or larger
+    bench.py ratios OLD NEW [--quick] [FIELD…]   # `small` of two libraries, files libsleek.so: NEW's ratios ÷ OLD's; FILE:5 names codec 5 of it
 
 Fields are those of tests/data and of the folder SLEEK_DATA ("real"), of the folder SLEEK_SIMULATED (tests/gpu/simulate.py makes it),
 and those that heldout.py makes, on which nothing was tuned. `measure` and `hdf5` replace their own rows alone.
@@ -505,6 +506,71 @@ def two(old, new, rounds):
     print(f"| mean | | | {' | '.join(f'{mean(column):.3f}' for column in zip(*logs))} |")
 
 
+class Params(ctypes.Structure):
+    """sleek_params."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        *((name, ctypes.c_int32) for name in ("dtype", "mode", "codec", "profile")),
+        *((name, ctypes.c_double) for name in ("bound", "range", "fill_value")),
+        *((name, ctypes.c_int32) for name in ("has_fill_value", "big_endian", "device", "threads")),
+        ("dims", ctypes.POINTER(ctypes.c_uint64)),
+        *((name, ctypes.c_int32) for name in ("rank", "missing_count")),
+        ("missing", ctypes.c_uint64 * 4),
+        ("find_fill", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32 * 3),
+    ]
+
+
+class Library:
+    """`small` of a library, or another codec of it."""
+
+    def __init__(self, name):
+        path, _, codec = name.partition(":")
+        self.library, self.codec = ctypes.CDLL(os.path.abspath(path)), int(codec or 0)
+        self.library.sleek_last_error.restype = ctypes.c_char_p
+
+    def bytes(self, values, bound):
+        """What the stream of an array has, within an absolute bound."""
+        params, used = Params(), ctypes.c_size_t()
+        self.library.sleek_params_init(ctypes.byref(params))
+        params.dtype, params.mode, params.bound = {4: 1, 8: 2}[values.itemsize], int(bound > 0), bound
+        params.fill_value, params.has_fill_value = -1e10, int((values == -1e10).any())
+        params.codec, params.profile = self.codec, 0 if self.codec else 2
+        params.dims, params.rank = (ctypes.c_uint64 * values.ndim)(*values.shape), values.ndim
+        room = np.empty(2 * values.nbytes + (1 << 16), "u1")
+        status = self.library.sleek_compress(
+            ctypes.byref(params),
+            ctypes.c_void_p(values.ctypes.data),
+            ctypes.c_size_t(values.size),
+            ctypes.c_void_p(room.ctypes.data),
+            ctypes.c_size_t(room.nbytes),
+            ctypes.byref(used),
+            None,
+        )
+        if status:
+            raise RuntimeError(self.library.sleek_last_error().decode())
+        return used.value
+
+
+RATIO_BYTES = 8 << 20  # a field has no more, so that a table takes a minute
+
+
+def ratios(old, new, quick, names):
+    """Ratios of a library ÷ those of another one, field by field; their mean and the worst by kind."""
+    libraries, bounds, rows = [Library(old), Library(new)], (*BOUNDS, LOSSLESS), []
+    print(f"| field | {' | '.join(str(b or 'lossless') for b in bounds)} |\n|{'---|' * (1 + len(bounds))}")
+    for field in fields(quick, names):
+        values = field.data[: max(1, RATIO_BYTES // field.data[0].nbytes)]
+        row = [of_old / of_new for of_old, of_new in ([lib.bytes(values, b * field.range) for lib in libraries] for b in bounds)]
+        rows.append((field.where, row))
+        print(f"| {field.name} {field.type} | {' | '.join(f'{x:.3f}' for x in row)} |", flush=True)
+    for where in dict.fromkeys(where for where, _ in rows):
+        columns = list(zip(*(row for w, row in rows if w == where)))
+        for name, of in (("mean", mean), ("worst", min)):
+            print(f"| {where}: {name} | {' | '.join(f'{of(column):.3f}' for column in columns)} |")
+
+
 # ---- results ----
 
 
@@ -751,6 +817,8 @@ def main():
         save(f"gpu {device}", {"machine": device, "date": today, "commit": names[0], "command": "bash tests/gpu/bench.sh"}, rows)
     elif command == "two":
         two(*names[:2], int(words[words.index("--rounds") + 1]) if "--rounds" in words else 4)
+    elif command == "ratios":
+        ratios(*names[:2], quick, names[2:])
     elif command == "page":
         page()
     else:
