@@ -171,7 +171,7 @@ class _Tile:
 
     def sparse(self, classes):
         """Switch, longest, codes of one lane, and no low bits."""
-        coded, behind, steps = classes[: self.rng.randint(1, min(32, self.groups))], _interp.FIRST, []
+        coded, behind, steps = classes[: self.rng.randint(1, self.groups)], _interp.FIRST, []
         for group, known in enumerate(coded):
             steps.append((0, *_slots(_interp.CLASSES[behind], known)))
             behind = known
@@ -181,7 +181,7 @@ class _Tile:
                 steps += [(0, *slots), *((0, *self.raw(min(12, bits - k))) for k in range(0, bits, 12))]
         [state], words = _backwards(steps, 1, len(steps), 0)
         long = state >> 16 > 0 or self.rng.random() < 0.2
-        head = bytes([len(coded) - 1 | long << 5 | len(words) % 2 << 6, 0]) + state.to_bytes(4 if long else 2, "little")
+        head = struct.pack("<H", len(coded) - 1 | long << 7 | len(words) % 2 << 8) + state.to_bytes(4 if long else 2, "little")
         return 0, 0, head + struct.pack(f"<{len(words)}H", *words), b""
 
     def lanes(self, classes):

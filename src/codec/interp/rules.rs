@@ -33,10 +33,8 @@ pub const MANY_MULTIPLES: usize = 64;
 pub const CORRECTION_COST: u64 = 16 * BIT;
 /// What 32 states cost, at most.
 pub const STATES_COST: u64 = 8 * 90 * BIT;
-/// Groups of a sparse tile that are not 0, at most, and all of them.
+/// Groups of a sparse tile that are not 0, at most.
 pub const SPARSE_NONZERO: usize = 16;
-/// Groups of a sparse tile.
-pub const SPARSE_GROUPS: usize = 32;
 /// See above.
 pub const WORTH: u64 = 512;
 /// See above: the usual limit, and others.
@@ -108,15 +106,13 @@ pub fn with_states(cost: u64, is_sparse: bool) -> u64 {
 
 /// What codes cost by the sums of magnitudes of their groups.
 pub fn cost_of_codes(codes: &[u32]) -> u64 {
-    let (mut cost, mut nonzero, mut coded) = (0, 0, 0);
-    for (g, group) in codes.chunks(GROUP).enumerate() {
+    let (mut cost, mut nonzero) = (0, 0);
+    for group in codes.chunks(GROUP) {
         let sum: u64 = group.iter().map(|c| (u64::from(*c >> 1) + u64::from(*c & 1)).min(MOST_MAGNITUDE)).sum();
         cost += cost_of_sum(sum, group.len() as u64);
-        if sum > 0 {
-            (nonzero, coded) = (nonzero + 1, g + 1);
-        }
+        nonzero += usize::from(sum > 0);
     }
-    with_states(cost, nonzero <= SPARSE_NONZERO && coded <= SPARSE_GROUPS && cost < STATES_COST)
+    with_states(cost, nonzero <= SPARSE_NONZERO && cost < STATES_COST)
 }
 
 /// The tiles of an array of `count` that are tried: in each of as many stretches one, at a mixed place.

@@ -229,12 +229,12 @@ def _width(element: Element) -> int:
 
 def _sparse(reader: Reader, count: int) -> Codes:
     """The codes that one lane has, §5."""
-    head, zero = reader.number(1), reader.number(1)
-    coded = (head & 31) + 1
-    expect(coded <= -(-count // GROUP) and head >> 7 == 0 and zero == 0, "the head of a sparse tile")
-    state = reader.number(4 if head >> 5 & 1 else 2)
+    head = reader.number(2)
+    coded = (head & 127) + 1
+    expect(coded <= -(-count // GROUP) and head >> 9 == 0, "the head of a sparse tile")
+    state = reader.number(4 if head >> 7 & 1 else 2)
     words = reader.rest().view("<u2").tolist()
-    if len(words) % 2 != head >> 6 & 1:
+    if len(words) % 2 != head >> 8 & 1:
         expect(words and words.pop() == 0, "what fills a sparse tile up is not zero")
     words.reverse()
     symbols, frequencies, offsets = slots(TOKENS + CLASSES)

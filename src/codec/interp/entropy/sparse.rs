@@ -3,19 +3,18 @@
 
 use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST, TOKEN_SLOTS, TOKEN_SYMBOLS, shift_of, table_of};
 use crate::codec::interp::format::{GROUP, GROUPS, code, groups, token};
-use crate::codec::interp::reader::take;
-use crate::codec::interp::rules::{SPARSE_GROUPS, SPARSE_NONZERO};
+use crate::codec::interp::reader::{take, take16};
+use crate::codec::interp::rules::SPARSE_NONZERO;
 use crate::error::{Result, fail};
 use crate::host::memory::{filled, reserve};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
 use crate::simd::word::Word;
 
-/// Bits of the first byte: one less than how many groups are coded, the state has four bytes instead of two, and the
-/// number of words is odd.
-const COUNT: u8 = 31;
-const IS_LONG: u8 = 1 << 5;
-const IS_ODD: u8 = 1 << 6;
-const _: () = assert!(SPARSE_GROUPS == COUNT as usize + 1);
+/// Bits of the head: one less than how many groups are coded, the state has four bytes instead of two, and the number of
+/// words is odd.
+const COUNT: u16 = GROUPS as u16 - 1;
+const IS_LONG: u16 = 1 << 7;
+const IS_ODD: u16 = 1 << 8;
 
 /// What an encoder keeps.
 pub struct Room {
@@ -35,7 +34,7 @@ impl Room {
     /// Encodes codes of these classes; `None` if too many groups have codes.
     pub fn encode<N: Word>(&mut self, codes: &[N], classes: &[u8]) -> Option<&[u8]> {
         let coded = classes.iter().rposition(|class| *class > 0).map_or(1, |last| last + 1);
-        if coded > SPARSE_GROUPS || classes.iter().filter(|class| **class > 0).count() > SPARSE_NONZERO {
+        if classes.iter().filter(|class| **class > 0).count() > SPARSE_NONZERO {
             return None;
         }
         let (mut words, mut state) = (Words::new(&mut self.stream), 1);
@@ -57,7 +56,7 @@ impl Room {
         let (words, is_long) = (words.into_all(), state >> 16 != 0);
         let flags = if is_long { IS_LONG } else { 0 } | if words.len() % 2 == 1 { IS_ODD } else { 0 };
         self.bytes.clear();
-        self.bytes.extend([(coded as u8 - 1) | flags, 0]);
+        self.bytes.extend(((coded as u16 - 1) | flags).to_le_bytes());
         self.bytes.extend(&state.to_le_bytes()[..if is_long { 4 } else { 2 }]);
         words.iter().for_each(|word| self.bytes.extend(word.to_le_bytes()));
         Some(&self.bytes)
@@ -89,9 +88,9 @@ impl Sparse<'_> {
 
 /// Decodes codes.
 pub fn decode<N: Word>(rest: &mut &[u8], codes: &mut [N]) -> Result<()> {
-    let head = take(rest, 2)?;
-    let (coded, flags) = (usize::from(head[0] & COUNT) + 1, head[0] & !COUNT);
-    if coded > groups(codes.len()) || flags > IS_LONG | IS_ODD || head[1] != 0 {
+    let head = take16(rest)?;
+    let (coded, flags) = (usize::from(head & COUNT) + 1, head & !COUNT);
+    if coded > groups(codes.len()) || flags > IS_LONG | IS_ODD {
         return fail!(Corrupt, "a sparse tile of {} codes has {coded} groups and flags {flags}", codes.len());
     }
     let mut bytes = [0; 4];
