@@ -18,6 +18,10 @@
 //! **A tile with many multiples** (more than one in [`MANY_MULTIPLES`] elements): smooth and rough in steps, axes,
 //! smooth and rough without steps, in this order; each costs what its sums say, and its corrections.
 //! The least is taken.
+//!
+//! **Elements' bits** differ by anything from nothing to all bits, often in one tile, where numbers change their sign
+//! or their exponent: a sum says what its greatest magnitude is. So their differences, and their rule's codes, cost
+//! what widths make of all that are looked at (`predict/widths.rs`); the rule's limit is [`LIMIT_OF_BITS`].
 
 use super::format::GROUP;
 use crate::primitives::lorenzo::AXES;
@@ -41,6 +45,8 @@ pub const WORTH: u64 = 512;
 pub const LIMITS: [u64; 6] = [294, 256, 340, 224, 400, 192];
 /// Another limit than the usual one must save one part in so many.
 pub const LIMIT_WORTH: u64 = 64;
+/// See above.
+pub const LIMIT_OF_BITS: u64 = 256;
 /// See above: 48 bytes.
 pub const FREE: u64 = 48 * 8 * BIT;
 /// See above.
@@ -75,7 +81,7 @@ pub const BORDER_WIDTH: u32 = 17;
 pub const ONE_EXCEPTION_OF: usize = 64;
 /// Elements that tell whether there are few distinct ones.
 pub const SAMPLE_ALIKE: usize = 64;
-/// A group keeps so many bits of the mean of its codes.
+/// A group keeps so many bits of the mean of its codes below the highest, of elements' bits of its mean width.
 pub const KEPT_BITS: u32 = 5;
 
 /// What 128 codes cost whose magnitudes have the mean 2^o / 128: the entropy of a two-sided geometric distribution.

@@ -48,7 +48,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if let Some((survey, true)) = survey {
             let numbers = std::mem::take(&mut self.multiples.numbers);
             let (base, is_masked) = (survey.base, survey.is_masked());
-            let case = Case { lens: tile.lens, numbers: &numbers[..n], base, steps: true, is_masked };
+            let case = Case { lens: tile.lens, numbers: &numbers[..n], base, steps: true, bits: false, is_masked };
             let way = self.way_of_multiples(p, choice, survey, &case);
             self.multiples.numbers = numbers;
             rule = rule.filter(|_| matches!(way, Way::Exact));

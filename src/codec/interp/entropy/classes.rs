@@ -42,18 +42,24 @@ pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
     codes.iter().map(cost).sum::<u64>() + 256 * u64::from(shift) * codes.len() as u64
 }
 
-/// Low bits of a tile's codes that stand apart: those that no group misses, unless too many codes are 0.
-pub fn low_of<N: Word>(codes: &[N]) -> u32 {
-    let (mut least, mut zeros, mut count) = (u64::MAX, 0, 0);
+/// Low bits of a tile's codes that stand apart: those that no group misses, unless too many codes are 0. A group's mean
+/// tells; of elements' bits, which few great codes make too much of, its mean width.
+pub fn low_of<N: Word>(codes: &[N], bits: bool) -> u32 {
+    let (mut least, mut zeros, mut count) = (u32::MAX, 0, 0);
     for group in codes.chunks_exact(GROUP).filter(|group| group.iter().any(|c| *c != N::ZERO)) {
-        least = least.min(group.iter().map(|c| magnitude(*c) / GROUP as u64).sum());
+        let octave = if bits {
+            (group.iter().map(|c| c.width()).sum::<u32>() / GROUP as u32).saturating_sub(1)
+        } else {
+            (group.iter().map(|c| magnitude(*c) / GROUP as u64).sum::<u64>() | 1).ilog2()
+        };
+        least = least.min(octave);
         zeros += group.iter().filter(|c| **c == N::ZERO).count() as u64;
         count += GROUP as u64;
     }
-    if least == u64::MAX {
+    if least == u32::MAX {
         return 0;
     }
-    let low = (least | 1).ilog2().saturating_sub(KEPT_BITS).min(N::BITS - LEAST_ABOVE_LOW);
+    let low = least.saturating_sub(KEPT_BITS).min(N::BITS - LEAST_ABOVE_LOW);
     if low < FEWEST_LOW || zeros * u64::from(low) * LOW_WORTH > count { 0 } else { low }
 }
 

@@ -36,7 +36,7 @@ impl Room {
 /// body; `None` if `out` is too small.
 pub fn write<N: Word>(head: &mut Head, front: &[u8], codes: &[N], room: &mut Room, out: &mut [u8]) -> Option<usize> {
     let Room { stream, own, low, sparse } = room;
-    head.low = low_of(codes);
+    head.low = low_of(codes, head.numbers == Numbers::Bits);
     let mut all = [0u8; GROUPS];
     let classes = &mut all[..groups(codes.len())];
     codes.chunks(GROUP).zip(&mut *classes).for_each(|(codes, class)| *class = class_of(codes, head.low) as u8);

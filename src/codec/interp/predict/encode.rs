@@ -6,7 +6,8 @@ use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::*;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
-use crate::codec::interp::predict::sample::{MOST, SETS, best_set};
+use crate::codec::interp::predict::sample::{SETS, Sums, best_set, origin};
+use crate::codec::interp::predict::widths::{Widths, cost_of_bits};
 use crate::codec::interp::quantize::lattice::Multiple;
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
 use crate::codec::interp::rules::*;
@@ -23,13 +24,17 @@ pub struct Case<'a> {
     pub base: i32,
     /// Multiples in steps; some do not count.
     pub steps: bool,
+    /// Elements' bits.
+    pub bits: bool,
     pub is_masked: bool,
 }
 
 impl Case<'_> {
     /// What axes cost, and which.
     pub fn axes(&self) -> (u8, u64) {
-        let (set, cost) = best_set(self.lens, |i| self.bin(i));
+        let number = |i| self.bin(i);
+        let of_bits = || best_set::<Widths, _>(self.lens, None, number);
+        let (set, cost) = if self.bits { of_bits() } else { best_set::<Sums, _>(self.lens, None, number) };
         (set, with_states(cost, false))
     }
 
@@ -40,7 +45,12 @@ impl Case<'_> {
         codes.iter_mut().enumerate().for_each(|(i, code)| *code = self.bin(i).wrapping_sub(first));
         lorenzo::forward(set, self.lens, codes);
         codes.iter_mut().for_each(|code| *code = code.zigzag());
-        cost_of_codes(codes)
+        self.cost(codes)
+    }
+
+    /// What codes cost.
+    fn cost(&self, codes: &[u32]) -> u64 {
+        if self.bits { cost_of_bits(codes) } else { cost_of_codes(codes) }
     }
 
     /// The nearest bin of a number: half a step more, rounded down.
@@ -132,7 +142,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let (steps, n) = (survey.is_some(), lens.iter().product());
         let (base, is_masked) = survey.map_or((0, false), |survey| (survey.base, survey.is_masked()));
         let of_part = std::mem::take(&mut self.part);
-        let case = Case { lens, numbers: &of_part[..n], base, steps, is_masked };
+        let bits = plan.bins.is_none();
+        let case = Case { lens, numbers: &of_part[..n], base, steps, bits, is_masked };
         let (set, sampled) = case.axes();
         let off_bins = CORRECTION_COST * off_bins;
         let axes = case.truth(set, &mut self.short) + off_bins;
@@ -146,7 +157,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             }
             p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
             let corrections = (0..n).filter(|i| marks[*i] && case.numbers[*i] != restored[*i]).count();
-            let cost = cost_of_codes(&codes[..n]) + CORRECTION_COST * corrections as u64;
+            let cost = case.cost(&codes[..n]) + CORRECTION_COST * corrections as u64;
             let of_sets = costs_of_sets(lens, &codes[..n]);
             for (set, of_set) in of_sets.into_iter().enumerate() {
                 if set as u8 & !plan.grid.set() == 0 {
@@ -162,45 +173,42 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Chooses for numbers that must not change; their codes.
     pub fn exact(&mut self, p: impl Level, plan: &Plan, limited: Option<Limited>, lens: [usize; AXES]) -> Head {
         let n: usize = lens.iter().product();
-        let numbers = &self.numbers[..n];
-        let (set, cost) = best_set(lens, |i| numbers[i]);
+        let (numbers, bits) = (&self.numbers[..n], plan.bins.is_none());
+        let zero = bits.then_some(N::ZERO.sub(self.base));
+        let (set, cost) = if bits {
+            best_set::<Widths, _>(lens, zero, |i| numbers[i])
+        } else {
+            best_set::<Sums, _>(lens, zero, |i| numbers[i])
+        };
         self.cost = with_states(cost, false);
         if let Some(Limited { rule, limit }) = limited.filter(|_| n >= FEWEST && interpolation::is_for(plan.grid.sides))
             && self.shorten(n)
         {
             let short = std::mem::take(&mut self.short);
-            let case = Case { lens, numbers: &short[..n], base: 0, steps: false, is_masked: false };
+            let case = Case { lens, numbers: &short[..n], base: 0, steps: false, bits, is_masked: false };
             self.load(p, &case);
             let of_rule = self.run(p, rule, &case).unwrap_or(NEVER);
             self.short = short;
-            if is_taken(of_rule, self.cost, limit) {
+            if is_taken(of_rule, self.cost, if bits { LIMIT_OF_BITS } else { limit }) {
                 self.cost = of_rule;
                 self.widen(n);
                 return Head::interpolated(rule);
             }
         }
-        self.differ(set, lens);
+        self.differ(set, lens, zero);
         Head { set, ..Head::default() }
     }
 
-    /// The numbers' differences along axes as codes. Without any they are themselves, or distances from the middle.
-    pub fn differ(&mut self, set: u8, lens: [usize; AXES]) {
+    /// The numbers' differences along axes as codes. Without any they are distances: of elements' bits `zero` is told.
+    pub fn differ(&mut self, set: u8, lens: [usize; AXES], zero: Option<N>) {
         let n: usize = lens.iter().product();
         let Encoder { numbers, all, middle, .. } = self;
         let (numbers, all) = (&numbers[..n], &mut all[..n]);
         all.copy_from_slice(numbers);
         if set == 0 {
-            let signed = || numbers.iter().map(|v| v.extend() as i64);
-            let (least, most) = (signed().min().unwrap_or(0), signed().max().unwrap_or(0));
-            let between = N::from_u64(least.wrapping_add((most.wrapping_sub(least) as u64 / 2) as i64) as u64);
-            let cost = |from: N| {
-                let sum = |group: &[N]| group.iter().map(|v| v.sub(from).magnitude().to_u64().min(MOST)).sum::<u64>();
-                numbers.chunks(GROUP).map(|group| cost_of_sum(sum(group), group.len() as u64)).sum::<u64>()
-            };
-            if cost(between) < cost(N::ZERO) {
-                *middle = between;
-                all.iter_mut().for_each(|v| *v = v.sub(between));
-            }
+            *middle =
+                if zero.is_some() { origin::<Widths, N>(numbers, zero) } else { origin::<Sums, N>(numbers, zero) };
+            all.iter_mut().for_each(|v| *v = v.sub(*middle));
         }
         lorenzo::forward(set, lens, all);
         all.iter_mut().for_each(|d| *d = d.zigzag());
@@ -268,7 +276,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && rule.coarse {
             return None;
         }
-        let cost = cost_of_codes(&codes[..n]);
+        let cost = case.cost(&codes[..n]);
         if !case.steps || !rule.coarse {
             return Some(cost);
         }

@@ -3,3 +3,4 @@
 pub mod encode;
 pub mod interpolation;
 pub mod sample;
+pub mod widths;

@@ -8,6 +8,7 @@ use crate::codec::interp::format::*;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::predict::sample::best_set;
+use crate::codec::interp::predict::widths::Widths;
 use crate::codec::interp::quantize::lattice::{Bins, Multiple, multiple_of};
 use crate::codec::interp::quantize::load::{Load, Quantize};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Multiples, Survey, ones};
@@ -167,9 +168,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let mut form = self.plain(plan, n);
         let Encoder { elements, numbers, other, base, digits, odd, words, list, .. } = self;
         let elements = &elements[..n];
-        let mut cost = best_set(lens, |i| numbers[i]).1;
+        let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(lens, Some(N::ZERO.sub(base)), |i| numbers[i]).1;
+        let mut cost = of_set(*base, numbers);
         let mut consider = |new: Form, first: N, other: &mut Vec<N>, side: u64| {
-            let new_cost = best_set(lens, |i| other[i]).1 + BIT * side;
+            let new_cost = of_set(first, other) + BIT * side;
             if new_cost < cost {
                 (cost, form, *base) = (new_cost, new, first);
                 std::mem::swap(numbers, other);
