@@ -8,6 +8,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sleek::bound::step_range;
+#[cfg(test_codecs)]
+use sleek::codec::interp;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
 use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
 use sleek::codec::sleek::constants::*;
@@ -242,6 +244,55 @@ fn predict_tables_h() -> String {
     h
 }
 
+/// `kernels/interp/tables.h`: the numbers of codec interp and its tables.
+#[cfg(test_codecs)]
+fn interp_tables_h() -> String {
+    use interp::tables;
+    let mut h = String::from(
+        "// Numbers and tables of codec interp, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+         #pragma once\n#include \"machine.cuh\"\n\nnamespace interp {\n\nenum : u32 {\n",
+    );
+    for (name, value) in interp::gpu_numbers() {
+        writeln!(h, "    {name} = {value},").unwrap();
+    }
+    writeln!(h, "}};").unwrap();
+    let mut list = |about: &str, name: &str, numbers: Vec<u64>| {
+        let ty = if numbers.iter().any(|n| *n >= 1 << 16) { "u32" } else { "u16" };
+        writeln!(h, "\n// {about}\nCONSTANT {ty} {name}[{}] = {{", numbers.len()).unwrap();
+        for line in numbers.chunks(18) {
+            let line: Vec<String> = line.iter().map(u64::to_string).collect();
+            writeln!(h, "    {},", line.join(", ")).unwrap();
+        }
+        writeln!(h, "}};").unwrap();
+    };
+    let lens: Vec<u64> = tables::FREQUENCIES.iter().map(|table| table.len() as u64).collect();
+    list(
+        "Of each table of tokens the number of its first frequency, and of the last one's end.",
+        "FIRSTS",
+        (0..=lens.len()).map(|t| lens[..t].iter().sum()).collect(),
+    );
+    let wide = |numbers: &[u16]| numbers.iter().map(|n| u64::from(*n)).collect::<Vec<_>>();
+    list("Frequencies of all of them, one behind the other.", "FREQUENCIES", wide(&tables::FREQUENCIES.concat()));
+    let starts = |row: &[u16; tables::CLASSES]| (0..=row.len()).map(|k| row[..k].iter().sum()).collect::<Vec<u16>>();
+    let starts: Vec<u16> = tables::CLASS_FREQUENCIES.iter().flat_map(starts).collect();
+    list(
+        "Of the classes behind each class, and of the first ones, where their slots begin, and the last one's end.",
+        "CLASS_STARTS",
+        wide(&starts),
+    );
+    list("The classes that an encoder gives a group: see tables.rs.", "SORTS", wide(&tables::SORTS.concat()));
+    let cost = |t: usize| tables::TOKEN_COSTS[t][..lens[t] as usize].iter().map(|cost| u64::from(*cost));
+    list(
+        "What their symbols cost, one table behind the other.",
+        "TOKEN_COSTS",
+        (0..lens.len()).flat_map(cost).collect(),
+    );
+    list("See rules.rs.", "MEANS", interp::MEANS.map(u64::from).to_vec());
+    list("See rules.rs.", "LIMITS", interp::LIMITS.to_vec());
+    writeln!(h, "\n}}    // namespace interp").unwrap();
+    h
+}
+
 #[test]
 fn headers_are_fresh() {
     let wide = EntryForm::Wide;
@@ -274,6 +325,14 @@ fn headers_are_fresh() {
         ("PREDICT_EXACT_BYTES", PREDICT_EXACT_BYTES as u64),
         ("PREDICT_EXACT_WORDS", PREDICT_EXACT_WORDS as u64),
     ];
+    #[cfg(test_codecs)]
+    let interp = [
+        ("INTERP_THREADS", INTERP_THREADS as u64),
+        ("INTERP_TOGETHER", INTERP_TOGETHER as u64),
+        ("INTERP_NUMBER_BYTES", INTERP_NUMBER_BYTES as u64),
+        ("INTERP_WARP_BYTES", INTERP_WARP_BYTES as u64),
+        ("INTERP_ERRORS", INTERP_ERRORS as u64),
+    ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),
         ("ZFP_TILE_LOG2", TILE_LOG2.into()),
@@ -289,6 +348,13 @@ fn headers_are_fresh() {
         ("common/constants.h", constants_h()),
         ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
         ("predict/tables.h", predict_tables_h()),
+        #[cfg(test_codecs)]
+        ("interp/tables.h", interp_tables_h()),
+        #[cfg(test_codecs)]
+        (
+            "interp/launch.h",
+            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &interp, INTERP),
+        ),
         (
             "predict/launch.h",
             launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &predict, PREDICT),
@@ -419,6 +485,7 @@ fn no_number_stands_twice() {
     for (folder, rust) in [
         ("common", vec!["primitives", "container", "runtime/cuda"]),
         ("predict", vec!["codec/predict", "primitives"]),
+        ("interp", vec!["codec/interp", "primitives"]),
         ("sleek", vec!["codec/sleek"]),
         ("zfp", vec!["codec/zfp"]),
     ] {

@@ -6,6 +6,9 @@ mod choose;
 mod encoder;
 pub(super) mod entropy;
 pub mod format;
+#[allow(unsafe_code)] // launches of kernels
+#[cfg(feature = "cuda")]
+mod gpu;
 pub(super) mod plan;
 pub(super) mod predict;
 pub(super) mod quantize;
@@ -28,6 +31,7 @@ use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::params::{Mode, Params};
 use crate::primitives::lorenzo::AXES;
+use crate::primitives::rans;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::Scalar;
@@ -39,6 +43,11 @@ use encoder::Tile;
 use format::CODEC_INTERP;
 use plan::Plan;
 use quantize::lattice::Multiple;
+
+#[doc(hidden)]
+pub use entropy::tables;
+#[doc(hidden)]
+pub use rules::{LIMITS, MEANS};
 
 /// The codec of this module.
 pub struct Interp;
@@ -64,6 +73,43 @@ impl Codec for Interp {
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
+        Some(self)
+    }
+}
+
+/// Numbers of the format and of this codec's rules that kernels have, too, by their names there.
+#[doc(hidden)]
+pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
+    use super::predict::code::own_table::SYMBOLS;
+    use super::predict::map::{decimals, lattice, ranks};
+    use super::predict::predict::interpolation;
+    macro_rules! own {
+        ($($module:ident: $($name:ident)+;)+) => { vec![$($((stringify!($name), $module::$name as u64)),+),+] };
+    }
+    let mut numbers = own! {
+        format: CODEC_INTERP TILE_LOG2 GROUP QUAD CLASSES_OF_LANE NEVER LENGTH_BITS DIRECT HEAD_BYTES LEAST_ABOVE_LOW
+            LATTICE_STEP;
+        rans: LOW STATE_BITS RAW_BITS TABLE_BITS;
+        tables: CLASSES TABLES TOKENS OWN WIDE PLAIN FIRST;
+        lattice: BORDER_F32 BORDER_F64;
+        interpolation: SHORTEST_ROW FEW WEIGHT_BITS DIFFERENCE_LEVELS;
+        rules: BIT FEWEST MANY_MULTIPLES CORRECTION_COST STATES_COST SPARSE_NONZERO WORTH LIMIT_WORTH FREE LITTLE
+            MOST_MAGNITUDE WHOLE_TRIALS MOST_TRIALS PIECE EVERY COUNTED_EVERY MANY_GROUPS TABLE_WORTH SYMBOL_COST
+            FEWEST_LOW LOW_WORTH KEPT_BITS;
+    };
+    numbers.extend([
+        ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
+        ("MOST_MULTIPLIER", (*lattice::MULTIPLIERS.end()).into()),
+        ("SYMBOLS", SYMBOLS as u64),
+        ("MOST_SYMBOLS", SYMBOLS as u64),
+        ("MOST_RANKS", ranks::MOST as u64),
+        ("MOST_ODD", decimals::ODD as u64),
+        ("MOST_DIGITS", decimals::POWERS.len() as u64 - 1),
+    ]);
+    numbers
 }
 
 impl CpuCodec for Interp {

@@ -85,7 +85,7 @@ pub const SAMPLE_ALIKE: usize = 64;
 pub const KEPT_BITS: u32 = 5;
 
 /// What 128 codes cost whose magnitudes have the mean 2^o / 128: the entropy of a two-sided geometric distribution.
-const MEANS: [u32; 31] = [
+pub const MEANS: [u32; 31] = [
     2417, 4323, 7621, 13196, 22301, 36455, 56872, 83333, 113745, 145821, 178408, 211130, 243886, 276651, 309418,
     342186, 374954, 407722, 440490, 473258, 506026, 538794, 571562, 604330, 637098, 669866, 702634, 735402, 768170,
     800938, 833706,

@@ -385,6 +385,38 @@ pub const PREDICT_EXACT_BYTES: usize = 47 << 10;
 pub const PREDICT_EXACT_WORDS: usize = 12;
 
 launch_structs! {
+    /// Of the kernels of codec interp.
+    INTERP:
+
+    /// Of the kernels that decompress.
+    struct InterpDecompressArgs {
+        /// What is said of every codec's streams.
+        common: DecompressArgs,
+        /// Where a box begins.
+        start: [u64; MAX_RANK],
+        /// Its lengths.
+        lens: [u64; MAX_RANK],
+        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+        scratch: *mut u8,
+        /// Whether a box is wanted, not a run of elements.
+        boxed: u32,
+        /// 0.
+        zero: u32,
+    }
+}
+
+/// Threads of a block of the kernel that decompresses any tiles.
+pub const INTERP_THREADS: usize = 256;
+/// Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.
+pub const INTERP_TOGETHER: usize = 8;
+/// Bytes that it shares: the numbers of a tile, or the tables of tokens and rings of words.
+pub const INTERP_NUMBER_BYTES: usize = 4 << 14;
+/// And for each of these warps: the table of its tile, or errors of nodes.
+pub const INTERP_WARP_BYTES: usize = 5 << 10;
+/// Errors of nodes that there is room for.
+pub const INTERP_ERRORS: usize = INTERP_TOGETHER * INTERP_WARP_BYTES / 4;
+
+launch_structs! {
     /// Of the kernels of codec zfp.
     ZFP:
 

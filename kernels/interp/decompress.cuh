@@ -1,0 +1,123 @@
+// Twin: src/codec/interp/body/decode.rs
+// Stream → array, any tiles. Blocks take INTERP_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads
+// and decodes each of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
+// address is checked before it is used; checksums are compared at the end, so a stream that fails them has been decoded
+// to harmless nonsense by then.
+//
+// A block shares INTERP_NUMBER_BYTES, and INTERP_WARP_BYTES for each warp, as long as the host says:
+//
+//   slots    the tables of tokens (coder.cuh)     all threads make them, all read
+//   ring     words of a body on their way, behind the tables     each warp its own
+//   v        numbers of a tile, at the same place, while it is restored     all threads
+//   own      the slots of a tile's own table      each warp its own
+//   e        errors of nodes, where these are (interp.cuh)     all threads
+//
+// and besides
+//
+//   stream   what is known of the array     thread 0 at the start of an array; all read it
+//   own      what is known of each tile     its warp; then all read it
+//   begin    the first of the tiles         thread 0; all read it
+//   bench    what restore.cuh needs
+//
+//   barrier 1   everyone is done with the array before
+//   barrier 2   the stream is known
+//   barrier 3   everyone is done with the tiles before; then: thread 0 takes the next ones
+//   barrier 4   these are known
+//   barrier 5   the tables are there
+//   barrier 6   codes are there
+//   barrier 7   everyone is done with a tile
+//   barrier 8   all warps have left the array; then: thread 0 hands in what the block did
+#pragma once
+#include "restore.cuh"
+
+namespace interp {
+
+// Whether anything of a group of tiles is wanted. For a whole warp.
+template <class T> DEV bool group_is_wanted(const Stream<T>& s, u64 group, u32 lane) {
+    bool some = false;
+    for (u32 k = lane; k < GROUP_CHUNKS; k += 32) {
+        const u64 chunk = group * GROUP_CHUNKS + k;
+        if (chunk < s.head.grid.chunks) some |= Target(s, tile_of(s.head.grid, chunk)).some != 0;
+    }
+    return __any_sync(FULL, some);
+}
+
+// What the threads of a block share.
+template <class T> struct Shared {
+    Stream<T> stream;
+    Own<T> own[INTERP_TOGETHER];
+    Bench<T> bench;
+    u64 begin, disagreements[MOST_WARPS];
+};
+
+// Works from one of an array's work slots. `codes`: where the block keeps those of its tiles. For a whole block.
+template <class T>
+DEV void decompress_one(Shared<T>& a, u32* v, const Places& places, typename T::Word* codes, u64 work_slot) {
+    const Stream<T>& s = a.stream;
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
+    const u64 chunks = s.head.grid.chunks, each = chunks / s.work_slots;
+    const u32 together = (u32)min_of(each ? each : 1, (u64)INTERP_TOGETHER);
+    const bool all = !s.wanted.boxed && s.wanted.count == s.head.grid.count;
+    const bool any = s.wanted.boxed || s.wanted.count > 0;
+    bool good = check_index(s.src, s.head, s.control, work_slot, s.work_slots);
+    u64 disagreement = 0;
+    for (;;) {
+        __syncthreads();    // everyone is done with the tiles before
+        if (threadIdx.x == 0) a.begin = count_if(true, &s.control->ticket) * together;
+        __syncthreads();
+        const u64 begin = a.begin, chunk = begin + warp;
+        if (begin >= chunks || !any) break;
+        make_tables(v);
+        __syncthreads();
+        if (uniform(warp < together)) {
+            if (lane == 0) a.own[warp].state = NOTHING;
+            if (uniform(chunk < chunks) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+                good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), disagreement);
+        }
+        __syncthreads();
+#pragma unroll 1
+        for (u32 w = 0; w < together; w++) {
+            if (a.own[w].state == NOTHING) continue;
+            good &= restore_tile(s, a.own[w], codes + ((u64)w << TILE_LOG2), v, v + INTERP_NUMBER_BYTES / 4, a.bench);
+            __syncthreads();
+        }
+    }
+    if (!good) fail(s.control, STATUS_CORRUPT);
+    if (lane == 0) a.disagreements[warp] = disagreement;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (u32 w = 1; w < blockDim.x / 32; w++) disagreement += a.disagreements[w];
+    const u64 bytes = s.wanted.boxed ? 0 : s.wanted.count * s.head.element_bytes;
+    close(s.control, s.src, s.head, bytes, disagreement, s.outcome, s.work_slots);
+}
+
+template <class T> DEV void decompress(const InterpDecompressArgs& a) {
+    SHARED_BYTES(shared);
+    SHARED Shared<T> own;
+    static_assert(INTERP_TOGETHER <= MOST_WARPS, "a warp for each tile");
+    static_assert(TABLE_BYTES <= INTERP_WARP_BYTES && 4 * INTERP_ERRORS == INTERP_TOGETHER * INTERP_WARP_BYTES,
+                  "errors stand where own tables do");
+    static_assert((TABLES - 1) * TABLE_BYTES + INTERP_TOGETHER * RING_BYTES <= INTERP_NUMBER_BYTES,
+                  "tables and rings stand where numbers do");
+    u32* const v = (u32*)shared;
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), slots = shared_address(shared);
+    const Places places = {slots, slots + INTERP_NUMBER_BYTES + warp * INTERP_WARP_BYTES,
+                           slots + (TABLES - 1) * TABLE_BYTES + warp * RING_BYTES};
+    typename T::Word* const codes = (typename T::Word*)a.scratch + ((u64)blockIdx.x * INTERP_TOGETHER << TILE_LOG2);
+    const Batch& batch = a.common.batch;
+    if (threadIdx.x == 0) own.bench.levels.len[0] = 0;
+    for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
+        __syncthreads();    // everyone is done with the array before
+        if (threadIdx.x < 32) {
+            const u32 i = array_of(batch, work_slot, lane);
+            if (lane == 0) own.stream.open(a, i);
+        }
+        __syncthreads();
+        if (own.stream.status == 0)
+            decompress_one(own, v, places, codes, work_slot - own.stream.first);
+        else if (work_slot == own.stream.first && threadIdx.x == 0)
+            report(own.stream.outcome, 0, own.stream.status);
+    }
+}
+
+}    // namespace interp

@@ -1,0 +1,33 @@
+// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
+#pragma once
+#include "../common/constants.h"
+#include "../common/launch.h"
+
+#define INTERP_THREADS 256u
+#define INTERP_TOGETHER 8u
+#define INTERP_NUMBER_BYTES 65536u
+#define INTERP_WARP_BYTES 5120u
+#define INTERP_ERRORS 10240u
+
+// Of the kernels that decompress.
+struct InterpDecompressArgs {
+    // What is said of every codec's streams.
+    DecompressArgs common;
+    // Where a box begins.
+    u64 start[MAX_RANK];
+    // Its lengths.
+    u64 lens[MAX_RANK];
+    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+    u8* scratch;
+    // Whether a box is wanted, not a run of elements.
+    u32 boxed;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(InterpDecompressArgs) == 624, "InterpDecompressArgs");
+static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
+static_assert(OFFSET_OF(InterpDecompressArgs, start) == 96, "InterpDecompressArgs.start");
+static_assert(OFFSET_OF(InterpDecompressArgs, lens) == 352, "InterpDecompressArgs.lens");
+static_assert(OFFSET_OF(InterpDecompressArgs, scratch) == 608, "InterpDecompressArgs.scratch");
+static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 616, "InterpDecompressArgs.boxed");
+static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 620, "InterpDecompressArgs.zero");

@@ -1,0 +1,163 @@
+// Twin: src/codec/interp/body/decode.rs
+// What all threads of a block know of the stream that they restore, what a warp knows of its tile, and where elements
+// go.
+#pragma once
+#include "../common/plan.cuh"
+#include "side.cuh"
+#include "stream.cuh"
+
+namespace interp {
+
+// Where elements of an array go: a run of them, or those in a box.
+struct Wanted {
+    u8* dst;
+    u64 first, count;             // of a run
+    const u64 *start, *length;    // of a box, for each dimension; null for a run
+    u64 stride[MAX_RANK];         // from one element of the box to the next in what is restored
+    u32 boxed;
+};
+
+// What all threads of a block know of the stream that they work on.
+template <class T> struct Stream {
+    const u8* src;
+    Control* control;
+    Outcome* outcome;
+    u64 first, work_slots;    // of all arrays' work slots, those of this one
+    Header head;
+    Meaning<T> meaning;
+    Wanted wanted;
+    u32 status;
+
+    DEV void open(const InterpDecompressArgs& args, u32 i) {
+        const DecompressArgs& a = args.common;
+        const Item item = item_of(a.batch, i);
+        src = item.src;
+        control = &a.batch.slots[i].control;
+        outcome = a.batch.outcomes + i;
+        first = item.first;
+        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first;
+        status = head.read(src, item.bytes);
+        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        if (status) return;
+        wanted.dst = item.dst;
+        wanted.boxed = args.boxed;
+        wanted.start = args.start;
+        wanted.length = args.lens;
+        wanted.first = a.first;
+        wanted.count = item.count;
+        if (args.boxed) {
+            u64 step = 1;
+            for (u32 k = head.grid.rank; k-- > 0;) {
+                wanted.stride[k] = step;
+                step *= args.lens[k];
+                if (args.start[k] > head.grid.len[k] || args.lens[k] > head.grid.len[k] - args.start[k])
+                    status = STATUS_OUT_OF_RANGE;
+            }
+        } else {
+            if (a.first > head.grid.count || item.count > head.grid.count - a.first) status = STATUS_OUT_OF_RANGE;
+            if (a.batch.items && item.count != head.grid.count) status = STATUS_OUT_OF_RANGE;
+        }
+        if (!status) meaning.set(head);
+    }
+};
+
+// Where the elements of a tile go.
+struct Target {
+    u8* dst;
+    u64 origin;         // the number of its first element in what is restored
+    u64 step[3];        // from one element to the next along the axes
+    u32 whole, some;    // whether all of it is wanted, or anything
+
+    DEV Target() {}
+    template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
+        const Grid& g = s.head.grid;
+        const Wanted& w = s.wanted;
+        dst = w.dst;
+        const u64* stride = w.boxed ? w.stride : g.stride;
+        step[0] = stride[g.x];
+        step[1] = g.y < MAX_RANK ? stride[g.y] : 0;
+        step[2] = g.z < MAX_RANK ? stride[g.z] : 0;
+        if (!w.boxed) {
+            const u64 last =
+                t.origin + (t.lx - 1) * step[0] + (t.ly - 1) * step[1] + z_offset(g, stride, t.chunk, t.lz - 1);
+            origin = t.origin - w.first;
+            whole = t.origin >= w.first && last - w.first < w.count;
+            some = t.origin < w.first + w.count && last >= w.first;
+            return;
+        }
+        whole = some = 1;
+        origin = 0;
+        u64 rest = t.chunk;
+#pragma unroll 1
+        for (u32 k = g.rank; k-- > 0;) {
+            const u64 at = take_place(rest, g.tiles(k)) << g.side[k], end = min_of(at + (1ull << g.side[k]), g.len[k]);
+            const u64 from = w.start[k], to = from + w.length[k];
+            origin += (at - from) * stride[k];
+            whole &= at >= from && end <= to;
+            some &= at < to && end > from;
+        }
+    }
+};
+
+// Where an element goes, if it is wanted at all.
+template <class T> DEV u64 number_of(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z) {
+    const Grid& g = s.head.grid;
+    const Wanted& w = s.wanted;
+    return to.origin + x * to.step[0] + y * to.step[1] +
+           (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
+}
+template <class T> SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
+    const Grid& g = s.head.grid;
+    const Wanted& w = s.wanted;
+    at = number_of(s, to, t, x, y, z);
+    if (to.whole) return true;
+    if (!w.boxed) return at < w.count;
+    u64 rest = t.chunk;
+#pragma unroll 1
+    for (u32 k = g.rank; k-- > 0;) {
+        u64 c = take_place(rest, g.tiles(k)) << g.side[k];
+        if (k == g.x)
+            c += x;
+        else if (k == g.y)
+            c += y;
+        else if (g.is_z(k)) {
+            const u32 len = (u32)min_of(1ull << g.side[k], g.len[k] - c);
+            c += z % len;
+            z /= len;
+        }
+        if (c - w.start[k] >= w.length[k]) return false;
+    }
+    return true;
+}
+
+template <class T> DEV void put(u8* at, typename T::Word v) {
+    enum { SIZE = T::BITS / 8 };
+    if (((u64)at & (SIZE - 1)) == 0) {
+        if (SIZE == 8) *(u64*)at = v;
+        if (SIZE == 4) *(u32*)at = (u32)v;
+        if (SIZE == 2) *(u16*)at = (u16)v;
+        if (SIZE == 1) *at = (u8)v;
+        return;
+    }
+#pragma unroll 1
+    for (u32 i = 0; i < SIZE; i++) at[i] = (u8)(v >> (8 * i));
+}
+// Stores an element of a tile, if it is wanted, in the byte order of the array.
+template <class T>
+DEV void put_element(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, typename T::Word v) {
+    if (s.head.big_endian) v = swapped<T>(v);
+    u64 at;
+    if (find(s, to, t, x, y, z, at)) put<T>(to.dst + at * (T::BITS / 8), v);
+}
+// The same of element n.
+template <class T> DEV void put_number(const Stream<T>& s, const Target& to, const Tile& t, u32 n, typename T::Word v) {
+    put_element(s, to, t, n % t.lx, n / t.lx % t.ly, n / t.lx / t.ly, v);
+}
+
+// An element that lies at a multiple of 4, or of its own size.
+template <class T> DEV typename T::Word element_at(const u8* p) {
+    if (T::BITS == 64) return *(const u32*)p | (typename T::Word)(*(const u32*)(p + 4)) << (T::BITS / 2);
+    return T::BITS == 32 ? *(const u32*)p : T::BITS == 16 ? *(const u16*)p : *p;
+}
+
+}    // namespace interp

@@ -1,0 +1,315 @@
+// Twin: src/codec/interp/body/decode.rs, src/codec/interp/body/patches.rs
+// One warp, one tile: what a packed body says, checked, and its codes (docs/reference/codecs/interp.md §3 to §5, §7),
+// which come to stand in global memory for the block that restores the tile (restore.cuh).
+#pragma once
+#include "../common/plan.cuh"
+#include "target.cuh"
+
+namespace interp {
+
+enum Numbers : u32 { OF_BITS, OF_BINS, IN_STEPS, OF_MULTIPLES };
+enum Predictor : u32 { BY_AXES, SMOOTH, ROUGH, BY_SYMBOLS };
+enum State : u32 { NOTHING, STORED, PACKED };
+
+// The first word of a packed tile.
+struct TileHead {
+    u32 bits;
+
+    DEV u32 set() const { return bits & 7; }
+    DEV u32 predictor() const { return bits >> 3 & 3; }
+    DEV u32 numbers() const { return bits >> 5 & 3; }
+    DEV bool has_table() const { return bits >> 7 & 1; }
+    DEV bool has_patches() const { return bits >> 8 & 1; }
+    DEV bool is_sparse() const { return bits >> 9 & 1; }
+    DEV u32 change() const { return bits >> 10 & 255; }
+    DEV u32 longest() const { return bits >> 18 & 31; }
+    DEV u32 base_words() const { return (bits >> 23 & 3) == 3 ? 4 : bits >> 23 & 3; }
+    DEV u32 low() const { return bits >> 25 & 63; }
+    DEV bool is_interpolated() const { return predictor() == SMOOTH || predictor() == ROUGH; }
+
+    // Whether a tile of so many groups may have it, in a stream with this header, of numbers of so many bits.
+    DEV bool is_legal(const Header& head, u32 groups, u32 number_bits) const {
+        const bool symbols = predictor() == BY_SYMBOLS, has_bins = head.step_w, has_lattice = head.multiplier;
+        const bool good = bits >> 31 == 0 && (change() <= groups || change() == NEVER) && longest() <= STATE_BITS &&
+                          low() <= number_bits - LEAST_ABOVE_LOW &&
+                          !(is_sparse() && (change() || longest() || low() || has_table() || symbols)) &&
+                          !(symbols && (!has_table() || numbers() != OF_BITS || set())) &&
+                          (!has_patches() || has_lattice) && (!is_interpolated() || head.grid.is_smooth()) &&
+                          !(set() & ~head.grid.set());
+        return good && (numbers() == OF_BITS   ? !has_bins
+                        : numbers() == OF_BINS ? has_bins
+                                               : has_lattice && is_interpolated());
+    }
+};
+
+// The base, whose words stand from `at` on, which moves behind them.
+template <class Word> DEV Word read_base(const u8* body, u32 words, u32& at) {
+    u64 base = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < words; k++, at += 2) base |= (u64)read16(body + at) << (16 * k);
+    const u32 width = 16 * words;
+    return (Word)(width == 0 || width == 64 ? base : (u64)((i64)(base << (64 - width)) >> (64 - width)));
+}
+
+// The patches of a tile: how many entries, where these stand, and the bits of exceptions.
+struct Patches {
+    u32 count, at, bits_at;
+    u32 same;    // all exceptions have the same bits
+};
+enum : u32 { GAP_SHIFT = 4, NO_CORRECTION = 8, ALL_SAME = 1u << 15 };
+
+// Shows the place among the entries, the element, the kind, and the number of exceptions before, of all patches of a
+// tile of n elements, which a warp does together; false if an element is not below n.
+template <class Show> DEV bool each_patch(const u8* body, const Patches& patches, u32 n, u32& exceptions, Show show) {
+    const u32 lane = threadIdx.x & 31;
+    u32 next = 0;
+    exceptions = 0;
+#pragma unroll 1
+    for (u32 first = 0; uniform(first < patches.count); first += 32) {
+        const bool has = first + lane < patches.count;
+        const u32 entry = has ? read16(body + patches.at + 2 * (first + lane)) : 0, kind = entry & 15,
+                  gap = entry >> GAP_SHIFT;
+        const u32 behind = next + warp_running_sum(has ? gap + 1 : 0);
+        const u32 exception = __ballot_sync(FULL, has && kind == 0);
+        if (uniform(__any_sync(FULL, has && behind > n))) return false;
+        if (has) show(first + lane, behind - 1, kind, exceptions + __popc(exception & low_ones(lane)));
+        next = __shfl_sync(FULL, behind, 31);
+        exceptions += __popc(exception);
+    }
+    return true;
+}
+struct Nothing {
+    DEV void operator()(u32, u32, u32, u32) const {}
+};
+
+// Reads and checks them, from `at` on, which moves behind them. For a whole warp.
+template <class T> SELDOM bool read_patches(const u8* body, u32 bytes, u32 n, u32& at, Patches& patches) {
+    enum { SIZE = T::BITS / 8 };
+    if (!has_bytes(at, bytes, 2)) return false;
+    const u32 head = read16(body + at);
+    patches.count = head & (ALL_SAME - 1);
+    patches.same = head / ALL_SAME;
+    patches.at = at + 2;
+    if (patches.count - 1 >= n || !has_bytes(patches.at, bytes, 2 * patches.count)) return false;
+    patches.bits_at = at = patches.at + 2 * patches.count;
+    u32 exceptions;
+    if (!each_patch(body, patches, n, exceptions, Nothing())) return false;
+    const u32 used = SIZE * (patches.same ? min_of(exceptions, 1u) : exceptions);
+    at += used;
+    return has_bytes(patches.bits_at, bytes, used);
+}
+
+// What a block knows of a tile, in its shared memory.
+template <class T> struct Own {
+    Tile t;
+    Target to;
+    const u8* body;    // behind the plane of missing values
+    u32 bytes, kind, state;
+    u32 plane;    // bytes of the plane of missing values, 0 without one
+    TileHead head;
+    typename T::Word base;
+    Side side;
+    Patches patches;
+};
+
+// The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros. `slots`: the
+// tables.
+template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Word* codes) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    if (!has_bytes(at, bytes, 2)) return false;
+    const u32 head = body[at], coded = (head & 31) + 1, is_long = head >> 5 & 1;
+    if (coded > groups || head >> 7 || body[at + 1]) return false;
+    at += 2;
+    if (!has_bytes(at, bytes, is_long ? 4 : 2)) return false;
+    u32 x = read16(body + at) | (is_long ? read16(body + at + 2) << 16 : 0);
+    at += is_long ? 4 : 2;
+    u32 count = (bytes - at) / 2;
+    const u8* const words = body + at;
+    if ((count & 1) != (head >> 6 & 1)) {
+        if (count == 0) return false;
+        count--;
+        // Bodies are whole units, so that an odd byte is none.
+        if (read16(words + 2 * count)) return false;
+    }
+#pragma unroll 1
+    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32)
+        ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+    bool good = true;
+    if (lane == 0) {
+        u32 taken = 0, before = FIRST;
+        const auto refill = [&] {
+            if (x < LOW && taken < count) x = x << 16 | read16(words + 2 * taken++);
+        };
+#pragma unroll 1
+        for (u32 g = 0; g < coded; g++) {
+            const u32 cls = before = class_behind(before, x);
+            refill();
+            if (cls == 0) continue;
+            const u32 end = min_of(n, (g + 1) * GROUP), table = table_of(slots, 0, false, cls),
+                      shift = shift_of(cls, 0);
+#pragma unroll 1
+            for (u32 i = g * GROUP; i < end; i++) {
+                const u32 e = load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1)));
+                x = (e >> 22) * (x >> TABLE_BITS) + (e & ((1u << TABLE_BITS) - 1));
+                refill();
+                const u32 raw = raw_of(e) + shift;
+                Word code = shifted(top_of(e), raw, (Word)0);
+#pragma unroll 1
+                for (u32 from = 0; from < raw; from += RAW_BITS) {
+                    const u32 n = min_of(raw - from, (u32)RAW_BITS);
+                    if (from < 8 * sizeof(Word)) code |= (Word)(x & low_ones(n)) << from;
+                    x >>= n;
+                    refill();
+                }
+                codes[i] = code;
+            }
+        }
+        good = x == 1 && taken == count;
+    }
+    __syncwarp();
+    return __all_sync(FULL, good);
+}
+
+// Where the tables of a warp are, as addresses in shared memory: those of all tiles, the own one of its tile, and the
+// ring.
+struct Places {
+    u32 slots, own, ring;
+};
+
+// The bits of codes that stand apart: of all groups, whose classes a lane has as Coder::read_classes says; and those of
+// the groups before each of its own. For a whole warp.
+DEV u32 low_bits_of(u32 classes, u32 low, u32 n, u32 lane, u32 (&before)[CLASSES_OF_LANE]) {
+    u32 own = 0;
+#pragma unroll
+    for (u32 s = 0; s < CLASSES_OF_LANE; s++) {
+        const u32 cls = classes >> (8 * s) & 255, first = (CLASSES_OF_LANE * lane + s) * GROUP;
+        before[s] = own;
+        if (cls) own += shift_of(cls, low) * min_of(n - first, (u32)GROUP);
+    }
+    const u32 up_to = warp_running_sum(own);
+#pragma unroll
+    for (u32 s = 0; s < CLASSES_OF_LANE; s++) before[s] += up_to - own;
+    return __shfl_sync(FULL, up_to, 31);
+}
+
+// Decodes the codes of a tile of n elements, from byte `at` of its body on. For a whole warp.
+template <class Word>
+DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, const Places& places,
+                    Word* codes) {
+    const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    const bool symbols = head.predictor() == BY_SYMBOLS;
+    Coder c;
+    if (!uniform(__all_sync(FULL, read_states(body, bytes, at, head.longest(), c.x)))) return false;
+    __syncwarp();    // the table is there
+    c.threshold = head.change() == NEVER ? 0 : LOW;
+    c.begin(body + at, last, places.ring, lane);
+    const u32 classes = c.read_classes(groups, lane);
+    u32 before[CLASSES_OF_LANE];
+    const u32 low_bits = low_bits_of(classes, head.low(), n, lane, before), low_bytes = (low_bits + 31) / 32 * 4;
+    bool good = has_bytes(at, bytes, low_bytes);
+    const u32 low_at = bytes - low_bytes;
+    if (!uniform(good)) return false;
+    if (low_bits % 32) good &= *(const u32*)(body + bytes - 4) >> low_bits % 32 == 0;
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i++) {
+        if (uniform(i == head.change())) good &= c.change();
+        const u32 s = i % CLASSES_OF_LANE, of = i / CLASSES_OF_LANE;
+        const u32 cls = uniform(__shfl_sync(FULL, classes, of) >> (8 * s) & 255);
+        const u32 has = codes_there(n, i, lane);
+        Word code[QUAD] = {0, 0, 0, 0};
+        if (cls) {
+            const u32 table = table_of(places.slots, places.own, head.has_table(), cls);
+            if (uniform(symbols))
+                decode_symbols(c, table, cls == OWN, has, lane, code);
+            else if (uniform((i + 1) * GROUP <= n))
+                decode_group<Word, true>(c, table, 15, lane, code);
+            else
+                decode_group<Word, false>(c, table, has, lane, code);
+            const u32 shift = shift_of(cls, head.low());
+            if (uniform(shift)) {
+                const u32 mine = s == 0 ? before[0] : s == 1 ? before[1] : s == 2 ? before[2] : before[3];
+                u32 bit = __shfl_sync(FULL, mine, of) + shift * QUAD * lane;
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++, bit += shift)
+                    if (has >> j & 1) code[j] = code[j] << shift | take_bits(body, low_at, bit, shift, (Word)0);
+            }
+        }
+        Word* const to = codes + i * GROUP + lane * QUAD;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) to[j] = code[j];
+    }
+    if (uniform(head.change() == groups)) good &= c.change();
+    wait_for_copies();
+    __syncwarp();
+    return __all_sync(FULL, good) && c.ended_well(body + low_at);
+}
+
+// Reads and checks a packed body, and decodes its codes. For a whole warp.
+template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, n = uniform(own.t.count());
+    const u8* const body = own.body;
+    const u32 bytes = uniform(own.bytes);
+    const TileHead head = {*(const u32*)body};
+    u32 at = HEAD_BYTES;
+    if (!uniform(head.is_legal(s.head, (n + GROUP - 1) / GROUP, 8 * sizeof(Word)))) return false;
+    if (!has_bytes(at, bytes, 2 * head.base_words())) return false;
+    const Word base = read_base<Word>(body, head.base_words(), at);
+    Side side = {0, NUMBERS, 0, 0, 0};
+    Patches patches = {0, 0, 0, 0};
+    if (uniform(head.numbers() == OF_BITS) && !uniform(read_side<T>(body, bytes, n, s.head.is_float, at, side)))
+        return false;
+    if (uniform(head.has_patches()) && !uniform(read_patches<T>(body, bytes, n, at, patches))) return false;
+    if (lane == 0) {
+        own.head = head;
+        own.base = base;
+        own.side = side;
+        own.patches = patches;
+    }
+    const bool symbols = head.predictor() == BY_SYMBOLS;
+    if (uniform(head.has_table()) && !uniform(read_own(body, bytes, at, places.own, symbols))) return false;
+    // Numbers that are interpolated have 32 bits.
+    const bool is_short = T::BITS == 64 && uniform(head.is_interpolated());
+    if (uniform(head.is_sparse()))
+        return is_short ? read_sparse(body, bytes, at, n, places.slots, (u32*)codes)
+                        : read_sparse(body, bytes, at, n, places.slots, codes);
+    const u8* const last = s.src + s.head.stream_bytes;
+    return is_short ? read_codes(body, bytes, last, at, head, n, places, (u32*)codes)
+                    : read_codes(body, bytes, last, at, head, n, places, codes);
+}
+
+// Finds a tile and what is to be known of it, and decodes its codes; its share of the disagreement with checksums, of
+// which each lane has the sum. False where the body is not valid. For a whole warp.
+template <class T>
+DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, typename T::Word* codes,
+                   u64& disagreement) {
+    const u32 lane = threadIdx.x & 31;
+    const WideBody body = locate(s.src, s.head, chunk, lane);
+    if (!uniform(body.bytes)) return false;
+    const u8* const at = s.src + body.at;
+    disagreement += disagreement_of(s.src, s.head, chunk, warp_sum(keyed_sum(at, body.bytes, lane)));
+    u32 plane = 0, kind = body.kind;
+    if (T::EXPONENT && uniform(kind == KIND_MASKED)) {
+        const u32 head = *(const u32*)at, which = head & 15, element = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT;
+        plane = (head >> 16) * UNIT;
+        kind = head >> 6 & 3;
+        if (which == 0 || which >> s.head.values || head & 0xff30 || plane < UNIT || plane >= body.bytes) return false;
+        if (kind != KIND_PACKED && (kind != KIND_CONSTANT || body.bytes - plane != element)) return false;
+    }
+    if (lane == 0) {
+        own.t = tile_of(s.head.grid, chunk);
+        own.to = Target(s, own.t);
+        own.body = at + plane;
+        own.bytes = body.bytes - plane;
+        own.kind = kind;
+        own.plane = plane;
+    }
+    __syncwarp();
+    if (!uniform(own.to.some)) return true;
+    if (uniform(kind == KIND_PACKED) && !read_packed(s, own, places, codes)) return false;
+    if (lane == 0) own.state = kind == KIND_PACKED ? PACKED : STORED;
+    return true;
+}
+
+}    // namespace interp
