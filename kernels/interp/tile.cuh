@@ -112,27 +112,32 @@ template <class T> struct Own {
     Patches patches;
 };
 
+// A code as it is kept: as it is, or of a difference that is cut to 32 bits.
+DEV void put_code(u32* to, u32 code) { *to = code; }
+DEV void put_code(u64* to, u64 code) { *to = code; }
+DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); }
+
 // The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros. `slots`: the
 // tables.
-template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Word* codes) {
+template <class Word, class Kept> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Kept* codes) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     if (!has_bytes(at, bytes, 2)) return false;
-    const u32 head = body[at], coded = (head & 31) + 1, is_long = head >> 5 & 1;
-    if (coded > groups || head >> 7 || body[at + 1]) return false;
+    const u32 head = read16(body + at), coded = (head & 127) + 1, is_long = head >> 7 & 1;
+    if (coded > groups || head >> 9) return false;
     at += 2;
     if (!has_bytes(at, bytes, is_long ? 4 : 2)) return false;
     u32 x = read16(body + at) | (is_long ? read16(body + at + 2) << 16 : 0);
     at += is_long ? 4 : 2;
     u32 count = (bytes - at) / 2;
     const u8* const words = body + at;
-    if ((count & 1) != (head >> 6 & 1)) {
+    if ((count & 1) != (head >> 8 & 1)) {
         if (count == 0) return false;
         count--;
         // Bodies are whole units, so that an odd byte is none.
         if (read16(words + 2 * count)) return false;
     }
 #pragma unroll 1
-    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Word) / 16; i += 32)
+    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Kept) / 16; i += 32)
         ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
     __syncwarp();
     bool good = true;
@@ -162,7 +167,7 @@ template <class Word> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at,
                     x >>= n;
                     refill();
                 }
-                codes[i] = code;
+                put_code(codes + i, code);
             }
         }
         good = x == 1 && taken == count;
@@ -194,9 +199,9 @@ DEV u32 low_bits_of(u32 classes, u32 low, u32 n, u32 lane, u32 (&before)[CLASSES
 }
 
 // Decodes the codes of a tile of n elements, from byte `at` of its body on. For a whole warp.
-template <class Word>
+template <class Word, class Kept>
 DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, const Places& places,
-                    Word* codes) {
+                    Kept* codes) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const bool symbols = head.predictor() == BY_SYMBOLS;
     Coder c;
@@ -235,9 +240,9 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
                     if (has >> j & 1) code[j] = code[j] << shift | take_bits(body, low_at, bit, shift, (Word)0);
             }
         }
-        Word* const to = codes + i * GROUP + lane * QUAD;
+        Kept* const to = codes + i * GROUP + lane * QUAD;
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) to[j] = code[j];
+        for (u32 j = 0; j < QUAD; j++) put_code(to + j, code[j]);
     }
     if (uniform(head.change() == groups)) good &= c.change();
     wait_for_copies();
@@ -272,11 +277,11 @@ template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const P
     // Numbers that are interpolated have 32 bits.
     const bool is_short = T::BITS == 64 && uniform(head.is_interpolated());
     if (uniform(head.is_sparse()))
-        return is_short ? read_sparse(body, bytes, at, n, places.slots, (u32*)codes)
-                        : read_sparse(body, bytes, at, n, places.slots, codes);
+        return is_short ? read_sparse<Word>(body, bytes, at, n, places.slots, (u32*)codes)
+                        : read_sparse<Word>(body, bytes, at, n, places.slots, codes);
     const u8* const last = s.src + s.head.stream_bytes;
-    return is_short ? read_codes(body, bytes, last, at, head, n, places, (u32*)codes)
-                    : read_codes(body, bytes, last, at, head, n, places, codes);
+    return is_short ? read_codes<Word>(body, bytes, last, at, head, n, places, (u32*)codes)
+                    : read_codes<Word>(body, bytes, last, at, head, n, places, codes);
 }
 
 // Finds a tile and what is to be known of it, and decodes its codes; its share of the disagreement with checksums, of

@@ -22,6 +22,8 @@ mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;
+#[cfg(test_codecs)]
+mod interp;
 mod matrix;
 mod missing;
 mod predict;
