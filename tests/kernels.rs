@@ -327,6 +327,13 @@ fn headers_are_fresh() {
     ];
     #[cfg(test_codecs)]
     let interp = [
+        ("LIST_BYTES", LIST_BYTES as u64),
+        ("DECODE_WARPS", DECODE_WARPS as u64),
+        ("DECODE_TABLE_BYTES", DECODE_TABLE_BYTES as u64),
+        ("DECODE_WARP_BYTES", DECODE_WARP_BYTES as u64),
+        ("TILE_BYTES", TILE_BYTES as u64),
+        ("RESTORE_BYTES", RESTORE_BYTES as u64),
+        ("RESTORE_WIDE_BYTES", RESTORE_WIDE_BYTES as u64),
         ("INTERP_THREADS", INTERP_THREADS as u64),
         ("INTERP_TOGETHER", INTERP_TOGETHER as u64),
         ("INTERP_NUMBER_BYTES", INTERP_NUMBER_BYTES as u64),

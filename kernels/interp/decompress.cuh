@@ -1,5 +1,5 @@
 // Twin: src/codec/interp/body/decode.rs
-// Stream → array, any tiles. Blocks take INTERP_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads
+// Stream → array, any tiles; of an array alone those on the list that whole.cuh leaves. Blocks take INTERP_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads
 // and decodes each of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
 // address is checked before it is used; checksums are compared at the end, so a stream that fails them has been decoded
 // to harmless nonsense by then.
@@ -50,12 +50,27 @@ template <class T> struct Shared {
     u64 begin, disagreements[MOST_WARPS];
 };
 
+// Reads a tile and decodes its codes, into words; `added` if its sum of disagreements is. For a whole warp.
+template <class T>
+DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, typename T::Word* codes, bool added,
+                   u64& disagreement) {
+    u64 more;
+    if (!find_tile(s, own, chunk, more)) return false;
+    if (!added) disagreement += more;
+    if (!uniform(own.to.some)) return true;
+    const bool packed = uniform(own.kind == KIND_PACKED);
+    if (packed && !read_packed(s, own, places, codes)) return false;
+    if ((threadIdx.x & 31) == 0) own.state = packed ? PACKED : STORED;
+    return true;
+}
+
 // Works from one of an array's work slots. `codes`: where the block keeps those of its tiles. For a whole block.
 template <class T>
-DEV void decompress_one(Shared<T>& a, u32* v, const Places& places, typename T::Word* codes, u64 work_slot) {
+DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Places& places, typename T::Word* codes, u64 work_slot) {
     const Stream<T>& s = a.stream;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
-    const u64 chunks = s.head.grid.chunks, each = chunks / s.work_slots;
+    const bool listed = tiles.are_for(s);
+    const u64 chunks = listed ? tiles.list->count : s.head.grid.chunks, each = chunks / s.work_slots;
     const u32 together = (u32)min_of(each ? each : 1, (u64)INTERP_TOGETHER);
     const bool all = !s.wanted.boxed && s.wanted.count == s.head.grid.count;
     const bool any = s.wanted.boxed || s.wanted.count > 0;
@@ -65,14 +80,18 @@ DEV void decompress_one(Shared<T>& a, u32* v, const Places& places, typename T::
         __syncthreads();    // everyone is done with the tiles before
         if (threadIdx.x == 0) a.begin = count_if(true, &s.control->ticket) * together;
         __syncthreads();
-        const u64 begin = a.begin, chunk = begin + warp;
+        const u64 begin = a.begin, place = begin + warp;
         if (begin >= chunks || !any) break;
         make_tables(v);
         __syncthreads();
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
-            if (uniform(chunk < chunks) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
-                good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), disagreement);
+            const bool there = uniform(place < chunks);
+            const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
+            const u64 chunk = listed ? entry & ~ADDED : place;
+            if (there && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+                good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), entry & ADDED,
+                                  disagreement);
         }
         __syncthreads();
 #pragma unroll 1
@@ -114,7 +133,7 @@ template <class T> DEV void decompress(const InterpDecompressArgs& a) {
         }
         __syncthreads();
         if (own.stream.status == 0)
-            decompress_one(own, v, places, codes, work_slot - own.stream.first);
+            decompress_one(own, Tiles<T>(a), v, places, codes, work_slot - own.stream.first);
         else if (work_slot == own.stream.first && threadIdx.x == 0)
             report(own.stream.outcome, 0, own.stream.status);
     }

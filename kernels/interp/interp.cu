@@ -1,6 +1,6 @@
 // Twin: src/codec/interp/mod.rs
 // Every kernel of codec interp. `kernels/modules.toml` says which modules are made of it for each element type.
-#include "decompress.cuh"
+#include "whole.cuh"
 
 #define LIST_TILES_THREADS 96
 
@@ -8,16 +8,23 @@
 #if !defined(PART) || PART == 0
 #define DECODER(name, type) \
     KERNEL(interp_decompress_##name, InterpDecompressArgs, INTERP_THREADS, 2) { interp::decompress<type>(a); }
+// R: blocks of the kernel that makes elements of codes of 8 bits, on a multiprocessor.
+#define WHOLE_DECODER(name, type, R)                                                                                 \
+    DECODER(name, type)                                                                                              \
+    KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); }      \
+    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, R) { interp::restore_tiles<type, false>(a); }           \
+    KERNEL(interp_restore_wide_##name, InterpDecompressArgs, 128, 3) { interp::restore_tiles<type, true>(a); }
 GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
 #define DECODER(name, type)
+#define WHOLE_DECODER(name, type, R)
 #endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
-DECODER(f32, F32)
+WHOLE_DECODER(f32, F32, 5)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
-DECODER(f64, F64)
+WHOLE_DECODER(f64, F64, 4)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 DECODER(f16, F16)

@@ -26,12 +26,19 @@ struct Encoding {
 // The whole number nearest to d / s, of two such the even one; small ones alone.
 DEV u32 nearest_of(u32 d, float inverse) { return bits_of((float)(i32)d * inverse + 12582912.0f) - 0x4B400000u; }
 
+// Codes of a tile as they are kept in words: the difference of code n.
+struct WordCodes {
+    const u32* at;
+
+    DEV u32 operator()(u32 n) const { return difference_of(at[n]); }
+};
+
 // A level of a tile, and what its classes need.
-template <bool ROUGH, bool ENCODE = false> struct March {
+template <bool ROUGH, bool ENCODE = false, u32 THREADS = INTERP_THREADS, class Codes = WordCodes> struct March {
     Line x, y, z;
     u32* v;
     u32 *ey, *ez, *exz, *eyz;
-    const u32* codes;
+    Codes codes;
     u32 s;             // the step
     u32 parts_log2;    // of a column, that threads share
     u32 carry;         // threads that the classes before have taken
@@ -67,7 +74,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         at_step[2] = len[0] * len[1];
         const bool in_y = along & Y_AXIS, in_z = along & Z_AXIS;
 #pragma unroll 1
-        for (u32 line = threadIdx.x; line < threads; line += INTERP_THREADS) {
+        for (u32 line = threadIdx.x; line < threads; line += THREADS) {
             const u32 i = line % len[0], rest = line / len[0],
                       j0 = in_y   ? 0
                            : in_z ? rest
@@ -97,7 +104,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
     DEV void differ(const u32* from, u32* codes, const Box& box, u32 along) {
         const u32 n = box.count();
 #pragma unroll 1
-        for (u32 i = threadIdx.x; i < n; i += INTERP_THREADS) {
+        for (u32 i = threadIdx.x; i < n; i += THREADS) {
             const u32 row = times_within(i, box.len[0]), x = i - row * box.len[0], z = times_within(row, box.len[1]),
                       y = row - z * box.len[1];
             // Two axes at most.
@@ -114,18 +121,17 @@ template <bool ROUGH, bool ENCODE = false> struct March {
 
     // Goes through a class, whose codes begin at `first`; those of one new axis may be summed up at `sums` already.
     template <u32 CLS> DEV void go(u32 first, const u32* sums = nullptr) {
-        const u32* const own = sums ? sums : codes + first;
-        const auto difference_at = [own, sums](u32 n) { return sums ? own[n] : difference_of(own[n]); };
+        const auto difference_at = [&](u32 n) { return sums ? sums[n] : codes(first + n); };
         if (ENCODE) to = (stay_signed ? encoding->signed_codes : encoding->codes) + first;
         enum : bool { IN_X = (CLS & X_AXIS) != 0, IN_Y = (CLS & Y_AXIS) != 0, IN_Z = (CLS & Z_AXIS) != 0 };
         const u32 nx = IN_X ? x.fresh : x.coarse, ny = IN_Y ? y.fresh : y.coarse, nz = IN_Z ? z.fresh : z.coarse;
         const u32 columns = nx * ny;
         if (columns * nz == 0) return;
         const u32 each = (nz + (1u << parts_log2) - 1) >> parts_log2, units = columns << parts_log2;
-        u32 unit = (threadIdx.x + INTERP_THREADS - carry) % INTERP_THREADS;
-        carry = (carry + units) % INTERP_THREADS;
+        u32 unit = (threadIdx.x + THREADS - carry) % THREADS;
+        carry = (carry + units) % THREADS;
 #pragma unroll 1
-        for (; unit < units; unit += INTERP_THREADS) {
+        for (; unit < units; unit += THREADS) {
             const u32 part = times_within(unit, columns), column = unit - part * columns, j = times_within(column, nx),
                       i = column - j * nx;
             const u32 begin = part * each, end = min_of(begin + each, nz);
@@ -228,7 +234,7 @@ template <bool ROUGH, bool ENCODE = false> struct March {
         const u32 count = box.count();
         if (!sums || count == 0) return nullptr;
 #pragma unroll 4
-        for (u32 n = threadIdx.x; n < count; n += blockDim.x) to[n] = difference_of(codes[first + n]);
+        for (u32 n = threadIdx.x; n < count; n += THREADS) to[n] = codes(first + n);
         __syncthreads();
 #pragma unroll 1
         for (u32 a = 0; a < 3; a++) {
@@ -267,21 +273,17 @@ template <bool ROUGH, class M> DEV void encode_anchors(M& m, u32 ax, u32 ay, u32
             }
 }
 
-// Restores the numbers of a tile from its codes; or encodes those at `v`. At `e` is room for
-// INTERP_ERRORS errors; `partial` is for who restores. For a whole block; a barrier before and behind.
-template <bool ROUGH, bool ENCODE = false>
-DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, bool in_steps, u32 set, Levels& levels,
-                     Partial<u32>* partial, Encoding* encoding = nullptr) {
-    if (lz == 1) {
-        lz = ly;
-        ly = 1;
-        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
-    }
-    lay_out(levels, lx, ly, lz);
-    const u32 axes = (lx > 2) + (ly > 2) + (lz > 2), row = lx, plane = lx * ly;
+// Restores numbers of a tile from its codes, or encodes those at `v`, down to level `finest`, whose nodes are `row` and
+// `plane` apart there. At `e` is room for the errors of that level; `partial` is for who restores. For a whole block; a
+// barrier before and behind.
+template <bool ROUGH, bool ENCODE = false, u32 THREADS = INTERP_THREADS, class Codes>
+DEV void interpolate_to(u32 finest, u32* v, u32 row, u32 plane, u32* e, Codes codes, u32 lx, u32 ly, u32 lz,
+                        bool in_steps, u32 set, Levels& levels, Partial<u32>* partial, Encoding* encoding = nullptr) {
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
-    March<ROUGH, ENCODE> m;
+    lay_out(levels, lx, ly, lz, k + 1);
+    const u32 axes = (lx > 2) + (ly > 2) + (lz > 2);
+    March<ROUGH, ENCODE, THREADS, Codes> m;
     m.v = v;
     m.encoding = encoding;
     m.stay_signed = false;
@@ -296,16 +298,16 @@ DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, b
         u32 sum = 0;
         for (u32 i = 0; i <= z; i++)
             for (u32 j = 0; j <= y; j++)
-                for (u32 h = 0; h <= x; h++) sum += difference_of(codes[(i * ay + j) * ax + h]);
-        v[(x ? lx - 1 : 0) + (y ? ly - 1 : 0) * row + (z ? lz - 1 : 0) * plane] =
-            (in_steps ? step_of(axes, k) : 1) * sum;
+                for (u32 h = 0; h <= x; h++) sum += codes((i * ay + j) * ax + h);
+        v[(x ? nodes_of(lx, finest) - 1 : 0) + (y ? nodes_of(ly, finest) - 1 : 0) * row +
+          (z ? nodes_of(lz, finest) - 1 : 0) * plane] = (in_steps ? step_of(axes, k) : 1) * sum;
     }
     __syncthreads();
 #pragma unroll 1
-    for (k++; k-- > 0;) {
+    for (k++; k-- > finest;) {
         const auto along = [&](u32 n, u32 step, u32 axis) {
             const u32 coarse = nodes_of(n, k + 1);
-            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
+            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1 - finest), (nodes_of(n, finest) - 1) * step,
                                levels.of[ROUGH][k][axis].of};
             return line;
         };
@@ -324,9 +326,9 @@ DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, b
         m.eyz = m.exz + fx * cy * fz;
         // So many that all threads have some to do.
         const u32 columns = nodes_of(lx, k) * nodes_of(ly, k);
-        m.parts_log2 = fz == 0 || columns >= 8 * INTERP_THREADS ? 0
-                       : columns >= 2 * INTERP_THREADS          ? 1
-                       : columns >= INTERP_THREADS / 2          ? 2
+        m.parts_log2 = fz == 0 || columns >= 8 * THREADS ? 0
+                       : columns >= 2 * THREADS          ? 1
+                       : columns >= THREADS / 2          ? 2
                                                                  : 4;
         m.carry = 0;
         const bool differences = set && k < DIFFERENCE_LEVELS;
@@ -378,6 +380,19 @@ DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, b
             __syncthreads();
         }
     }
+}
+
+// The same of all numbers of a tile. At `e` is room for INTERP_ERRORS errors.
+template <bool ROUGH, bool ENCODE = false>
+DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, bool in_steps, u32 set, Levels& levels,
+                     Partial<u32>* partial, Encoding* encoding = nullptr) {
+    if (lz == 1) {
+        lz = ly;
+        ly = 1;
+        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
+    }
+    interpolate_to<ROUGH, ENCODE>(0, v, lx, lx * ly, e, WordCodes{codes}, lx, ly, lz, in_steps, set, levels, partial,
+                                  encoding);
 }
 
 }    // namespace interp

@@ -3,6 +3,13 @@
 #include "../common/constants.h"
 #include "../common/launch.h"
 
+#define LIST_BYTES 16u
+#define DECODE_WARPS 32u
+#define DECODE_TABLE_BYTES 53248u
+#define DECODE_WARP_BYTES 5376u
+#define TILE_BYTES 192u
+#define RESTORE_BYTES 37632u
+#define RESTORE_WIDE_BYTES 51456u
 #define INTERP_THREADS 256u
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
@@ -19,15 +26,24 @@ struct InterpDecompressArgs {
     u64 lens[MAX_RANK];
     // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
     u8* scratch;
+    // The tiles that are left to any blocks, zeroed as far as it counts.
+    u8* list;
+    // What is known of each tile.
+    u8* tiles;
+    // How many tiles both have room for; 0 where nothing is done but by any blocks.
+    u64 room;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;
     // 0.
     u32 zero;
 };
-static_assert(sizeof(InterpDecompressArgs) == 624, "InterpDecompressArgs");
+static_assert(sizeof(InterpDecompressArgs) == 648, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
 static_assert(OFFSET_OF(InterpDecompressArgs, start) == 96, "InterpDecompressArgs.start");
 static_assert(OFFSET_OF(InterpDecompressArgs, lens) == 352, "InterpDecompressArgs.lens");
 static_assert(OFFSET_OF(InterpDecompressArgs, scratch) == 608, "InterpDecompressArgs.scratch");
-static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 616, "InterpDecompressArgs.boxed");
-static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 620, "InterpDecompressArgs.zero");
+static_assert(OFFSET_OF(InterpDecompressArgs, list) == 616, "InterpDecompressArgs.list");
+static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 624, "InterpDecompressArgs.tiles");
+static_assert(OFFSET_OF(InterpDecompressArgs, room) == 632, "InterpDecompressArgs.room");
+static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 640, "InterpDecompressArgs.boxed");
+static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 644, "InterpDecompressArgs.zero");

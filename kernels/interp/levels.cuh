@@ -77,12 +77,12 @@ SELDOM Recipe make_recipe(u32 n, u32 k, u32 j, bool rough) {
     return {even ? REGULAR : mean && all[0] == 0 ? MEAN : BY_WEIGHTS, all[0], all[2], all[3]};
 }
 
-// Makes them those of a tile. For a whole block; a barrier before and behind.
-DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz) {
+// Makes them those of a tile with so many levels. For a whole block; a barrier before and behind.
+DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz, u32 count) {
     if (levels.len[0] == lx && levels.len[1] == ly && levels.len[2] == lz) return;
     __syncthreads();    // all have looked
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < 2 * LEVELS * 12; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < 24 * count; i += blockDim.x) {
         const u32 rough = i & 1, k = i / 24, axis = i / 8 % 3, end = i / 2 % 4,
                   n = axis == 0   ? lx
                       : axis == 1 ? ly

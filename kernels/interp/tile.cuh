@@ -9,7 +9,9 @@ namespace interp {
 
 enum Numbers : u32 { OF_BITS, OF_BINS, IN_STEPS, OF_MULTIPLES };
 enum Predictor : u32 { BY_AXES, SMOOTH, ROUGH, BY_SYMBOLS };
-enum State : u32 { NOTHING, STORED, PACKED };
+// What there is of a tile: nothing, the elements of its body, or its codes: in words, or in place of its elements, with
+// 8 bits each, with 16, or with 8 where their sums need 16.
+enum State : u32 { NOTHING, STORED, PACKED, BYTES, HALVES, SUMMED };
 
 // The first word of a packed tile.
 struct TileHead {
@@ -117,9 +119,58 @@ DEV void put_code(u32* to, u32 code) { *to = code; }
 DEV void put_code(u64* to, u64 code) { *to = code; }
 DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); }
 
+enum : u32 { WHOLE_X_LOG2 = 5, WHOLE_Y_LOG2 = 5, WHOLE_Z_LOG2 = 4 };
+// Tiles for decompress.cuh: their numbers stand behind this, with ADDED where the sum of disagreements has them already.
+struct List {
+    u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
+    u64 count;     // of the list
+
+    DEV u32* tiles() { return (u32*)(this + 1); }
+    DEV void add(u64 chunk, u32 added) { tiles()[count_if(true, &count)] = (u32)chunk | added; }
+};
+enum : u32 { ADDED = 1u << 31 };
+
+// The memory that these kernels share: a list, and a table of what is known of tiles, both with room for so many.
+template <class T> struct Tiles {
+    List* list;
+    Own<T>* own;
+    u64 room;
+
+    DEV explicit Tiles(const InterpDecompressArgs& a) : list((List*)a.list), own((Own<T>*)a.tiles), room(a.room) {}
+    // Whether an array has such tiles.
+    DEV bool are_for(const Stream<T>& s) const {
+        const Grid& g = s.head.grid;
+        return T::BITS >= 32 && room && !s.status && g.chunks <= room && g.a == WHOLE_X_LOG2 && g.b == WHOLE_Y_LOG2 &&
+               g.c == WHOLE_Z_LOG2 && g.z != MANY && s.head.step_w && !s.head.next && !s.head.big_endian &&
+               (u64)s.wanted.dst % (T::BITS / 8) == 0;
+    }
+};
+DEV bool is_whole(const Tile& t, const Target& to) {
+    return to.whole && to.step[0] == 1 && to.step[2] < 1u << 24 && to.step[1] < 1u << 24 &&
+           t.count() == 1u << TILE_LOG2;
+}
+
+// Keeps the codes of a tile in words, four neighbours at a time, or one among zeros.
+template <class Kept> struct InWords {
+    Kept* codes;
+
+    template <class Word> DEV void put(u32 group, u32 lane, const Word (&code)[QUAD]) {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) put_code(codes + group * GROUP + lane * QUAD + j, code[j]);
+    }
+    template <class Word> DEV void put_one(u32 i, Word code) { put_code(codes + i, code); }
+    DEV void clear(u32 groups, u32 lane) {
+#pragma unroll 1
+        for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Kept) / 16; i += 32)
+            ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
+    }
+    DEV void learn(u32) {}
+};
+
 // The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros. `slots`: the
 // tables.
-template <class Word, class Kept> SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Kept* codes) {
+template <class Word, class Keep>
+SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Keep& keep) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     if (!has_bytes(at, bytes, 2)) return false;
     const u32 head = read16(body + at), coded = (head & 127) + 1, is_long = head >> 7 & 1;
@@ -136,9 +187,7 @@ template <class Word, class Kept> SELDOM bool read_sparse(const u8* body, u32 by
         // Bodies are whole units, so that an odd byte is none.
         if (read16(words + 2 * count)) return false;
     }
-#pragma unroll 1
-    for (u32 i = lane; i < groups * GROUP * (u32)sizeof(Kept) / 16; i += 32)
-        ((uint4*)codes)[i] = make_uint4(0, 0, 0, 0);
+    keep.clear(groups, lane);
     __syncwarp();
     bool good = true;
     if (lane == 0) {
@@ -167,7 +216,7 @@ template <class Word, class Kept> SELDOM bool read_sparse(const u8* body, u32 by
                     x >>= n;
                     refill();
                 }
-                put_code(codes + i, code);
+                keep.put_one(i, code);
             }
         }
         good = x == 1 && taken == count;
@@ -199,9 +248,9 @@ DEV u32 low_bits_of(u32 classes, u32 low, u32 n, u32 lane, u32 (&before)[CLASSES
 }
 
 // Decodes the codes of a tile of n elements, from byte `at` of its body on. For a whole warp.
-template <class Word, class Kept>
+template <class Word, class Keep>
 DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, const Places& places,
-                    Kept* codes) {
+                    Keep& keep) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const bool symbols = head.predictor() == BY_SYMBOLS;
     Coder c;
@@ -210,6 +259,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
     c.threshold = head.change() == NEVER ? 0 : LOW;
     c.begin(body + at, last, places.ring, lane);
     const u32 classes = c.read_classes(groups, lane);
+    keep.learn(classes);
     u32 before[CLASSES_OF_LANE];
     const u32 low_bits = low_bits_of(classes, head.low(), n, lane, before), low_bytes = (low_bits + 31) / 32 * 4;
     bool good = has_bytes(at, bytes, low_bytes);
@@ -240,9 +290,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
                     if (has >> j & 1) code[j] = code[j] << shift | take_bits(body, low_at, bit, shift, (Word)0);
             }
         }
-        Kept* const to = codes + i * GROUP + lane * QUAD;
-#pragma unroll
-        for (u32 j = 0; j < QUAD; j++) put_code(to + j, code[j]);
+        keep.put(i, lane, code);
     }
     if (uniform(head.change() == groups)) good &= c.change();
     wait_for_copies();
@@ -250,14 +298,14 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
     return __all_sync(FULL, good) && c.ended_well(body + low_at);
 }
 
-// Reads and checks a packed body, and decodes its codes. For a whole warp.
-template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
+// Reads and checks what a packed body says before its codes; `at` becomes where these begin. For a whole warp.
+template <class T> DEV bool read_front(const Stream<T>& s, Own<T>& own, const Places& places, u32& at) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, n = uniform(own.t.count());
     const u8* const body = own.body;
     const u32 bytes = uniform(own.bytes);
     const TileHead head = {*(const u32*)body};
-    u32 at = HEAD_BYTES;
+    at = HEAD_BYTES;
     if (!uniform(head.is_legal(s.head, (n + GROUP - 1) / GROUP, 8 * sizeof(Word)))) return false;
     if (!has_bytes(at, bytes, 2 * head.base_words())) return false;
     const Word base = read_base<Word>(body, head.base_words(), at);
@@ -272,28 +320,44 @@ template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const P
         own.side = side;
         own.patches = patches;
     }
-    const bool symbols = head.predictor() == BY_SYMBOLS;
-    if (uniform(head.has_table()) && !uniform(read_own(body, bytes, at, places.own, symbols))) return false;
-    // Numbers that are interpolated have 32 bits.
-    const bool is_short = T::BITS == 64 && uniform(head.is_interpolated());
-    if (uniform(head.is_sparse()))
-        return is_short ? read_sparse<Word>(body, bytes, at, n, places.slots, (u32*)codes)
-                        : read_sparse<Word>(body, bytes, at, n, places.slots, codes);
-    const u8* const last = s.src + s.head.stream_bytes;
-    return is_short ? read_codes<Word>(body, bytes, last, at, head, n, places, (u32*)codes)
-                    : read_codes<Word>(body, bytes, last, at, head, n, places, codes);
+    if (uniform(head.has_table()) &&
+        !uniform(read_own(body, bytes, at, places.own, head.predictor() == BY_SYMBOLS)))
+        return false;
+    __syncwarp();
+    return true;
 }
 
-// Finds a tile and what is to be known of it, and decodes its codes; its share of the disagreement with checksums, of
-// which each lane has the sum. False where the body is not valid. For a whole warp.
-template <class T>
-DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, typename T::Word* codes,
-                   u64& disagreement) {
+// Decodes the codes of a packed body, from byte `at` on. For a whole warp.
+template <class T, class Keep>
+DEV bool read_rest(const Stream<T>& s, const Own<T>& own, const Places& places, u32 at, Keep& keep) {
+    typedef typename T::Word Word;
+    const u32 n = uniform(own.t.count()), bytes = uniform(own.bytes);
+    const TileHead head = {uniform(own.head.bits)};
+    return uniform(head.is_sparse())
+               ? read_sparse<Word>(own.body, bytes, at, n, places.slots, keep)
+               : read_codes<Word>(own.body, bytes, s.src + s.head.stream_bytes, at, head, n, places, keep);
+}
+
+// The same of all codes, in words. Numbers that are interpolated have 32 bits.
+template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
+    u32 at;
+    if (!read_front(s, own, places, at)) return false;
+    if (T::BITS == 64 && uniform(own.head.is_interpolated())) {
+        InWords<u32> keep = {(u32*)codes};
+        return read_rest(s, own, places, at, keep);
+    }
+    InWords<typename T::Word> keep = {codes};
+    return read_rest(s, own, places, at, keep);
+}
+
+// Finds a tile and what is to be known of it, but for what a packed body says; what it adds to the disagreement with
+// checksums. False where the body is not valid. For a whole warp.
+template <class T> DEV bool find_tile(const Stream<T>& s, Own<T>& own, u64 chunk, u64& disagreement) {
     const u32 lane = threadIdx.x & 31;
     const WideBody body = locate(s.src, s.head, chunk, lane);
     if (!uniform(body.bytes)) return false;
     const u8* const at = s.src + body.at;
-    disagreement += disagreement_of(s.src, s.head, chunk, warp_sum(keyed_sum(at, body.bytes, lane)));
+    disagreement = disagreement_of(s.src, s.head, chunk, warp_sum(keyed_sum(at, body.bytes, lane)));
     u32 plane = 0, kind = body.kind;
     if (T::EXPONENT && uniform(kind == KIND_MASKED)) {
         const u32 head = *(const u32*)at, which = head & 15, element = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT;
@@ -309,11 +373,9 @@ DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& pla
         own.bytes = body.bytes - plane;
         own.kind = kind;
         own.plane = plane;
+        own.state = NOTHING;
     }
     __syncwarp();
-    if (!uniform(own.to.some)) return true;
-    if (uniform(kind == KIND_PACKED) && !read_packed(s, own, places, codes)) return false;
-    if (lane == 0) own.state = kind == KIND_PACKED ? PACKED : STORED;
     return true;
 }
 

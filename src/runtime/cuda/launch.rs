@@ -398,12 +398,31 @@ launch_structs! {
         lens: [u64; MAX_RANK],
         /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
         scratch: *mut u8,
+        /// The tiles that are left to any blocks, zeroed as far as it counts.
+        list: *mut u8,
+        /// What is known of each tile.
+        tiles: *mut u8,
+        /// How many tiles both have room for; 0 where nothing is done but by any blocks.
+        room: u64,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
         /// 0.
         zero: u32,
     }
 }
+
+/// The most warps of a block that decodes whole tiles.
+pub const DECODE_WARPS: usize = 32;
+/// Bytes that it shares: the tables of tokens,
+pub const DECODE_TABLE_BYTES: usize = 13 << 12;
+/// and for each warp the table of its tile and a ring of words.
+pub const DECODE_WARP_BYTES: usize = (4 << 10) + 1280;
+/// What is known of a tile, at most.
+pub const TILE_BYTES: usize = 192;
+/// What a block shares that makes elements of codes of 8 bits,
+pub const RESTORE_BYTES: usize = 37632;
+/// or of 16 bits.
+pub const RESTORE_WIDE_BYTES: usize = RESTORE_BYTES + 13824;
 
 /// Threads of a block of the kernel that decompresses any tiles.
 pub const INTERP_THREADS: usize = 256;
