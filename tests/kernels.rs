@@ -8,7 +8,6 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sleek::bound::step_range;
-#[cfg(test_codecs)]
 use sleek::codec::interp;
 use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
 use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
@@ -245,7 +244,6 @@ fn predict_tables_h() -> String {
 }
 
 /// `kernels/interp/tables.h`: the numbers of codec interp and its tables.
-#[cfg(test_codecs)]
 fn interp_tables_h() -> String {
     use interp::tables;
     let mut h = String::from(
@@ -325,7 +323,6 @@ fn headers_are_fresh() {
         ("PREDICT_EXACT_BYTES", PREDICT_EXACT_BYTES as u64),
         ("PREDICT_EXACT_WORDS", PREDICT_EXACT_WORDS as u64),
     ];
-    #[cfg(test_codecs)]
     let interp = [
         ("LIST_BYTES", LIST_BYTES as u64),
         ("DECODE_WARPS", DECODE_WARPS as u64),
@@ -355,9 +352,7 @@ fn headers_are_fresh() {
         ("common/constants.h", constants_h()),
         ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
         ("predict/tables.h", predict_tables_h()),
-        #[cfg(test_codecs)]
         ("interp/tables.h", interp_tables_h()),
-        #[cfg(test_codecs)]
         (
             "interp/launch.h",
             launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &interp, INTERP),

@@ -1,5 +1,5 @@
-// Twin: src/codec/predict/format.rs, src/codec/predict/shape.rs
-// Tiles of an array, their places and groups (docs/reference/codecs/interp.md §1, §2): src/codec/predict/format.rs in
+// Twin: src/codec/interp/format.rs, src/codec/interp/tile_shape.rs
+// Tiles of an array, their places and groups (docs/reference/codecs/interp.md §1, §2): src/codec/interp/format.rs in
 // CUDA.
 #pragma once
 #include "launch.h"

@@ -1,4 +1,4 @@
-// Twin: src/codec/predict/predict/interpolation/mod.rs
+// Twin: src/codec/interp/predict/interpolation/mod.rs
 // Interpolation inside a tile, by a whole block (docs/reference/codecs/interp.md §6). A thread goes along z through a
 // column of nodes of a class, with what they need along x and y at hand and the coarse nodes about it in registers. Of
 // tiles in two axes y takes the place of z.

@@ -1,4 +1,4 @@
-// Twin: src/codec/predict/predict/axes.rs
+// Twin: src/primitives/lorenzo.rs
 // Sums along the axes of a box of numbers, in place, by a whole block (docs/reference/codecs/interp.md §7).
 //
 //   partial   of the warps that share a line     each its own piece of it; all read

@@ -183,6 +183,7 @@ template <bool BY16> struct Room {
     union {
         Turns turns;
         u32 errors[1536];    // of level 1
+        i32 edges[2][WHOLE_THREADS / 32][32];
     };
     Face face;
     u8 codes[CODE_BYTES + 16];    // and one that is 0
@@ -281,12 +282,106 @@ DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& ro
     return DONE;
 }
 
+// The elements of a tile of bins whose differences along axes are there, plane by plane: a thread has four neighbours of
+// two rows. `edges`: what rows of a warp add up to, by turns. For a whole block; a barrier before and behind.
+template <class T, bool BY16>
+DEV void sum_whole(const Stream<T>& s, const Own<T>& own, const u8* differences, i32 (&edges)[2][WHOLE_THREADS / 32][32]) {
+    enum : u32 { SIZE = T::BITS / 8 };
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, k = lane & 7, j = threadIdx.x / 8, set = own.head.set();
+    const bool in_x = set & X_AXIS, in_y = set & Y_AXIS, in_z = set & Z_AXIS;
+    const ShortCodes<BY16> codes = {differences};
+    const Units<T> units(own.to);
+    const bool is_aligned = units.is_aligned();
+    const Meaning<T> meaning = s.meaning;
+    const Word base = own.base;
+    i32 b[2][QUAD], before[2][QUAD];
+#pragma unroll
+    for (u32 i = 0; i < QUAD; i++) before[0][i] = before[1][i] = 0;
+    // Sums along x, or along y: of all, or of those alone that `first` says.
+    const auto along_x = [&](auto counts) {
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            i32 sum[QUAD];
+            sum[0] = b[r][0];
+#pragma unroll
+            for (u32 i = 1; i < QUAD; i++) sum[i] = sum[i - 1] + b[r][i];
+            u32 up_to = (u32)sum[QUAD - 1];
+            up_to = running_sum<8>(up_to);
+#pragma unroll
+            for (u32 i = 0; i < QUAD; i++)
+                if (counts(r, i)) b[r][i] = sum[i] + (i32)up_to - sum[QUAD - 1];
+        }
+    };
+    const auto along_y = [&](u32 turn, auto counts) {
+        i32 rows[QUAD], up_to[QUAD];
+#pragma unroll
+        for (u32 i = 0; i < QUAD; i++) {
+            i32 sum = rows[i] = b[0][i] + b[1][i];
+            i32 below = (i32)__shfl_up_sync(FULL, (u32)sum, 8);
+            if (lane >= 8) sum += below;
+            below = (i32)__shfl_up_sync(FULL, (u32)sum, 16);
+            if (lane >= 16) sum += below;
+            up_to[i] = sum;
+            if (lane >= 24) edges[turn][warp][4 * k + i] = sum;
+        }
+        __syncthreads();
+#pragma unroll
+        for (u32 i = 0; i < QUAD; i++) {
+            i32 sum = up_to[i] - rows[i];
+            for (u32 w = 0; w < warp; w++) sum += edges[turn][w][4 * k + i];
+            const i32 low = b[0][i], high = b[1][i];
+            if (counts(0, i)) b[0][i] = sum + low;
+            if (counts(1, i)) b[1][i] = sum + low + high;
+        }
+    };
+#pragma unroll 1
+    for (u32 z = 0; z < 16; z++) {
+        const auto all = [](u32, u32) { return true; };
+        const auto first = [=](u32 r, u32 i) { return !((in_x && 4 * k + i) || (in_y && 2 * j + r) || (in_z && z)); };
+#pragma unroll
+        for (u32 r = 0; r < 2; r++)
+#pragma unroll
+            for (u32 i = 0; i < QUAD; i++) b[r][i] = (i32)codes((z * 32 + 2 * j + r) * 32 + 4 * k + i);
+        if (set) {
+            // Those that are 0 along the set are summed along the other axes, then all along the set.
+#pragma unroll
+            for (u32 r = 0; r < 2; r++)
+#pragma unroll
+                for (u32 i = 0; i < QUAD; i++)
+                    if (!in_z && first(r, i)) before[r][i] = b[r][i] += before[r][i];
+            if (!in_y) along_y(z % 2, first);
+            if (!in_x) along_x(first);
+            if (in_x) along_x(all);
+            if (in_y) along_y(z % 2, all);
+#pragma unroll
+            for (u32 r = 0; r < 2; r++)
+#pragma unroll
+                for (u32 i = 0; i < QUAD; i++)
+                    if (in_z) before[r][i] = b[r][i] += before[r][i];
+        }
+#pragma unroll 1
+        for (u32 r = 0; r < 2; r++) {
+            u8* const to = units.of_element((z * 32 + 2 * j + r) * 32 + 4 * k);
+            Word v[QUAD];
+#pragma unroll
+            for (u32 i = 0; i < QUAD; i++) v[i] = meaning.bin((Word)(i64)(r ? b[1][i] : b[0][i]) + base);
+            if (is_aligned) {
+                put_four(to, v, T());
+            } else {
+#pragma unroll
+                for (u32 i = 0; i < QUAD; i++) store_element(to + i * SIZE, v[i]);
+            }
+        }
+    }
+    __syncthreads();
+}
+
 // Restores a tile whose codes stand in its place. For a whole block; a barrier before and behind.
 template <class T, bool BY16>
 DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, Levels& levels, Partial<u32>* partial) {
     enum : u32 { LONG_UNITS = LONG_CODES / 2, CODE_UNITS = Room<BY16>::CODE_BYTES / 4 };
     typedef typename T::Word Word;
-    if (!own.head.is_interpolated()) return LEFT;
     const Units<T> units(own.to);
     u32* const to = (u32*)room.codes;
     if (BY16 && own.state == SUMMED) {
@@ -319,9 +414,13 @@ DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, 
     }
     if (threadIdx.x < 4) to[CODE_UNITS + threadIdx.x] = 0;
     __syncthreads();
-    const Fate fate = own.head.predictor() == ROUGH
-                          ? interpolate_whole<T, true, BY16>(s, own, room, levels, partial)
-                          : interpolate_whole<T, false, BY16>(s, own, room, levels, partial);
+    Fate fate = DONE;
+    if (own.head.predictor() == SMOOTH)
+        fate = interpolate_whole<T, false, BY16>(s, own, room, levels, partial);
+    else if (own.head.predictor() == ROUGH)
+        fate = interpolate_whole<T, true, BY16>(s, own, room, levels, partial);
+    else
+        sum_whole<T, BY16>(s, own, room.codes, room.edges);
     if (fate != DONE || !own.head.has_patches()) return fate;
     bool good = true;
     if (threadIdx.x < 32) {

@@ -22,7 +22,6 @@ mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;
-#[cfg(test_codecs)]
 mod interp;
 mod matrix;
 mod missing;

@@ -2,14 +2,14 @@
 
 use super::Interp;
 use super::format::{CODEC_INTERP, TILE_LOG2};
-use crate::codec::predict::map::plan::Plan;
+use super::plan::Plan;
 use crate::codec::traits::gpu::{GpuCodec, Part};
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::Params;
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, need};
 
@@ -23,6 +23,15 @@ const _: () = assert!(INTERP_NUMBER_BYTES == 4 << TILE_LOG2);
 struct Base {
     decompress: Kernel,
     list: Kernel,
+    /// Of whole tiles, where there are such for the type and the device.
+    whole: Option<Whole>,
+}
+
+/// The kernels of whole tiles: words to codes, and codes of 8 and of 16 bits to elements.
+#[derive(Clone, Copy)]
+struct Whole {
+    decode: Kernel,
+    restore: [Kernel; 2],
 }
 
 impl Base {
@@ -30,9 +39,23 @@ impl Base {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "base")?, |module| {
             let decompress = module.kernel_sharing("decompress", SHARED_BYTES)?;
-            Ok(Base { decompress, list: module.kernel("list")? })
+            let decode = match module.has("decode") {
+                true => module.kernel_of_warps("decode", DECODE_TABLE_BYTES, DECODE_WARP_BYTES)?,
+                false => None,
+            };
+            let whole = |decode| -> Result<Whole> {
+                let narrow = module.kernel_sharing("restore", RESTORE_BYTES)?;
+                Ok(Whole { decode, restore: [narrow, module.kernel_sharing("restore_wide", RESTORE_WIDE_BYTES)?] })
+            };
+            Ok(Base { decompress, list: module.kernel("list")?, whole: decode.map(whole).transpose()? })
         })
     }
+}
+
+/// For so many tiles of an array there is room where whole ones are restored by themselves: edges cut more of them than
+/// would hold it. Of an array of more none is.
+fn room(tiles: u64) -> u64 {
+    4 * tiles + 64
 }
 
 /// Tiles of an array of which `count` elements are known, at least.
@@ -59,7 +82,7 @@ impl GpuCodec for Interp {
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
         let session = streams.session;
-        let Base { decompress, list } = Base::load(session, dtype)?;
+        let Base { decompress, list, whole } = Base::load(session, dtype)?;
         let (first, start, lens) = part.numbers();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
@@ -67,21 +90,59 @@ impl GpuCodec for Interp {
             let batch = streams.tell(list, decompress, |item| tiles(item.count))?;
             let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
+            let mut args = InterpDecompressArgs {
+                common,
+                start,
+                lens,
+                scratch: std::ptr::null_mut(),
+                list: std::ptr::null_mut(),
+                tiles: std::ptr::null_mut(),
+                room: 0,
+                boxed: part.is_box().into(),
+                zero: 0,
+            };
+            let whole = whole.filter(|_| !streams.is_batch() && !part.is_box());
+            let left = whole.map(|whole| restore_whole_tiles(session, &whole, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
             let scratch = session.allocate((blocks as usize * INTERP_TOGETHER * word) << TILE_LOG2)?;
-            let boxed = part.is_box().into();
-            let args = InterpDecompressArgs { common, start, lens, scratch: scratch.start(), boxed, zero: 0 };
-            decompress.launch(session, blocks, &args)
+            args.scratch = scratch.start();
+            let done = decompress.launch(session, blocks, &args);
+            drop(left);
+            done
         }
+    }
+}
+
+/// Enqueues what whole tiles of an array alone take, and notes in the arguments where the list of all others is: the
+/// memory that comes back.
+///
+/// # Safety
+/// The arguments are those of the kernels of an array alone, whose slot is zero.
+unsafe fn restore_whole_tiles(session: &Session, whole: &Whole, args: &mut InterpDecompressArgs) -> Result<Buffer> {
+    let tiles = tiles(args.common.batch.only.count);
+    args.room = room(tiles);
+    let list = LIST_BYTES + (args.room as usize * size_of::<u32>()).next_multiple_of(16);
+    // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
+    unsafe {
+        let memory = session.allocate(list + args.room as usize * TILE_BYTES)?;
+        args.list = memory.start();
+        args.tiles = memory.start().wrapping_add(list);
+        session.clear(memory.start(), LIST_BYTES)?;
+        let of_warps = tiles.div_ceil(whole.decode.warps().into());
+        whole.decode.launch(session, whole.decode.blocks(of_warps), args)?;
+        for restore in whole.restore {
+            restore.launch(session, restore.blocks(tiles), args)?;
+        }
+        Ok(memory)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::predict::predict::interpolation;
+    use crate::codec::interp::predict::interpolation;
 
     /// Errors that kernels keep of the finest level of a tile with these sides: those of classes Y, Z, XZ and YZ.
     /// Shorter sides have no more.

@@ -83,9 +83,9 @@ impl Codec for Interp {
 /// Numbers of the format and of this codec's rules that kernels have, too, by their names there.
 #[doc(hidden)]
 pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
-    use super::predict::code::own_table::SYMBOLS;
-    use super::predict::map::{decimals, lattice, ranks};
-    use super::predict::predict::interpolation;
+    use entropy::own_table::SYMBOLS;
+    use predict::interpolation;
+    use quantize::{decimals, lattice, ranks};
     macro_rules! own {
         ($($module:ident: $($name:ident)+;)+) => { vec![$($((stringify!($name), $module::$name as u64)),+),+] };
     }
@@ -98,7 +98,7 @@ pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
         interpolation: SHORTEST_ROW FEW WEIGHT_BITS DIFFERENCE_LEVELS;
         rules: BIT FEWEST MANY_MULTIPLES CORRECTION_COST STATES_COST SPARSE_NONZERO WORTH LIMIT_WORTH FREE LITTLE
             MOST_MAGNITUDE WHOLE_TRIALS MOST_TRIALS PIECE EVERY COUNTED_EVERY MANY_GROUPS TABLE_WORTH SYMBOL_COST
-            FEWEST_LOW LOW_WORTH KEPT_BITS;
+            FEWEST_LOW LOW_WORTH KEPT_BITS LIMIT_OF_BITS MOST_NUMBER BORDER_WIDTH ONE_EXCEPTION_OF SAMPLE_ALIKE;
     };
     numbers.extend([
         ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
