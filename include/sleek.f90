@@ -23,7 +23,7 @@ module sleek
 
     ! Codecs.
     integer(c_int32_t), parameter, public :: SLEEK_CODEC_DEFAULT = 0, SLEEK_CODEC_SLEEK = 1, SLEEK_CODEC_ZFP = 3
-    integer(c_int32_t), parameter, public :: SLEEK_CODEC_PREDICT = 4
+    integer(c_int32_t), parameter, public :: SLEEK_CODEC_INTERP = 5
 
     ! Profiles.
     integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1, SLEEK_SMALL = 2

@@ -124,8 +124,8 @@ typedef enum sleek_codec {
     SLEEK_CODEC_SLEEK = 1,
     // ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
     SLEEK_CODEC_ZFP = 3,
-    // Prediction along all dimensions and an entropy coder: the smallest stream.
-    SLEEK_CODEC_PREDICT = 4,
+    // Interpolation along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_INTERP = 5,
 } sleek_codec;
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -236,7 +236,7 @@ typedef struct sleek_info {
     size_t struct_size;
     // Version of the stream format.
     int32_t format_version;
-    // The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_PREDICT or SLEEK_CODEC_ZFP.
+    // The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_INTERP or SLEEK_CODEC_ZFP.
     int32_t codec;
     // SLEEK_F32 ... SLEEK_U64.
     int32_t dtype;

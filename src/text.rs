@@ -205,7 +205,7 @@ mod tests {
         }
         let said = |text| parse(text).unwrap_err().message;
         assert!(said("abs=1,codec=best").contains("'best' is unknown; this library knows 1 (sleek)"));
-        assert!(said("abs=1,codec=ratio").contains("codec predict replaces it"));
+        assert!(said("abs=1,codec=ratio").contains("codec interp replaces it"));
         assert!(said("abs=1,profile=ratio").contains("'profile=ratio' is called 'profile=small' now"));
         assert!(said("abs=1,fill=0x").contains("'fill=0x' needs"));
         assert!(said("abs=1,fill=1,fill=2,fill=3,fill=4,fill=5").contains("5 missing values"));

@@ -80,11 +80,11 @@ fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
     bombs
 }
 
-/// A legal stream of codec predict with tiles of these sides, each with the same body.
+/// A legal stream of codec interp with tiles of these sides, each with the same body.
 fn tiles(dtype: DType, lens: [u64; 2], sides: [u8; 2], kind: u32, body: &[u8]) -> Vec<u8> {
     let chunks: u64 = lens.iter().zip(sides).map(|(len, side)| len.div_ceil(1 << side)).product();
     let (groups, entry) = (chunks.div_ceil(64), (kind << 30) + body.len() as u32 / 4);
-    let mut stream = vec![0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 4, dtype as u8, 1, 8, 0, 0, 4, 0];
+    let mut stream = vec![0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 5, dtype as u8, 1, 8, 0, 0, 4, 0];
     stream.extend((lens[0] * lens[1]).to_le_bytes());
     stream.resize(64, 0);
     stream.extend(48u32.to_le_bytes());
@@ -157,7 +157,7 @@ fn nobody_waits_long_for_a_tile() {
             assert_eq!(of.chunks, 1, "one tile");
             let (entry, body) = (of.entries_at as usize, of.bodies_at as usize);
             usual = usual.max(time_of(&stream, 3));
-            // A packed tile, whose head says that it has a table (docs/reference/codecs/predict.md, 3).
+            // A packed tile, whose head says that it has a table (docs/reference/codecs/interp.md, 3).
             if stream[entry + 3] >> 6 == 0 && stream[body] & 0x80 != 0 {
                 with_tables.push((stream, body));
             }

@@ -9,10 +9,10 @@ mod vectors;
 
 use reference::builder::seal;
 use reference::{agreed, container};
-use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params};
 use vectors::{Random, exact};
 
-/// The codec's id: no profile chooses it yet.
+/// The codec's id.
 const ID: u8 = 5;
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const SHAPES: [&[u64]; 9] =
@@ -273,11 +273,4 @@ fn the_reference_decoder_agrees_on_random_legal_streams() {
         }
     }
     assert!(restored > 200, "{restored}");
-}
-
-/// A profile cannot be asked of it.
-#[test]
-fn it_has_no_profile() {
-    let params = Params { profile: Profile::Small, ..params(DType::F32, Bound::Lossless, &[10]) };
-    assert!(sleek::compress(&params, &[0; 40]).is_err());
 }

@@ -76,11 +76,11 @@ fn chunks_of_other_kinds(dtype: DType) {
     there_and_back(&big_endian, &vectors::bytes("noise", dtype, 3, 40, true));
 }
 
-of_types!(codec_predict);
+of_types!(codec_interp);
 
-/// Codec predict: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
+/// Codec interp: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
 /// damage.
-fn codec_predict(dtype: DType) {
+fn codec_interp(dtype: DType) {
     let mut random = Random(7);
     let k = dtype as usize;
     let shapes: [&[u64]; 4] = [&[700], &[20, 30], &[5, 6, 7], &[512]];
@@ -107,7 +107,7 @@ fn codec_predict(dtype: DType) {
     }
 }
 
-/// Lossless tiles of codec predict in these forms, there and back, and damaged.
+/// Lossless tiles of codec interp in these forms, there and back, and damaged.
 fn lossless_forms(kind: &str, dtype: DType, wanted: &[&str]) {
     let n = if WATCHED { 600 } else { 1500 };
     let params = forms::params(dtype, &[n]);
@@ -127,8 +127,8 @@ fn lossless_forms_decimals() {
 }
 
 #[test]
-fn lossless_forms_repeats() {
-    lossless_forms("repeats", DType::F64, &["lags"]);
+fn lossless_forms_levels() {
+    lossless_forms("levels", DType::F64, &["ranks"]);
 }
 
 #[test]
@@ -254,10 +254,10 @@ macro_rules! parts_of {
     };
 }
 
-// Codec predict, with final states of four-bit lengths.
-parts_of!(golden_streams_of_tiles: "", |name| name.contains("-predict-"), 500; first 0, second 1, third 2 of 3);
+// Codec interp, with final states of four-bit lengths.
+parts_of!(golden_streams_of_tiles: "", |name| name.contains("-interp-"), 500; first 0, second 1, third 2 of 3);
 
-// Ranks, and low parts beside the symbols, among them.
+// Ranks and low bits among them.
 parts_of!(golden_streams_of_forms: "lossless", |_| true, 2500; first 0, second 1, third 2 of 3);
 
 parts_of!(golden_streams_of_zfp: "zfp", |_| true, usize::MAX; first 0, second 1, third 2 of 3);

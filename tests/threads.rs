@@ -112,7 +112,7 @@ fn what_is_around_a_chunk_changes_no_byte_of_it() {
     let lossless = DType::ALL.map(Params::new);
     let fast = lossless.iter().map(|params| Params { profile: Profile::Fast, ..params.clone() });
     // A bound by the range would be another one for each chunk alone, and other values would stand apart there; tiles
-    // of codec predict are longer.
+    // of codec interp are longer.
     let bounded =
         cases().into_iter().filter(|params| params.bound.mode() != Mode::Noa && params.profile != Profile::Small);
     let bounded = bounded.map(|params| Params { find_fill: None, ..params });

@@ -242,7 +242,7 @@ def test_names_of_pre_releases_are_refused_by_those_of_today():
         sleek.compress(a, abs=1, profile="ratio")
     with pytest.raises(sleek.SleekError, match="called 'profile=small' now"):
         sleek.compress(a, "abs=1,profile=ratio")
-    with pytest.raises(sleek.SleekError, match="codec predict replaces it"):
+    with pytest.raises(sleek.SleekError, match="codec interp replaces it"):
         sleek.compress(a, "abs=1,codec=ratio")
 
 

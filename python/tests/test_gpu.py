@@ -297,7 +297,7 @@ def test_profile_small_there_and_back(kind):
         sleek.cuda.compress_batch([kind(array)], abs=1e-3, profile="small", out=[out], **more)
         assert out.host()[: sleek.cuda.check(more["results"].host())[0]].tobytes() == stream
     back = kind.empty(a.shape, a.dtype)
-    sleek.cuda.decompress_batch([kind(np.frombuffer(stream, "u1"))], out=[back], codec="predict", **more)
+    sleek.cuda.decompress_batch([kind(np.frombuffer(stream, "u1"))], out=[back], codec="interp", **more)
     assert sleek.cuda.check(more["results"].host()).tolist() == [a.nbytes]
     assert np.array_equal(back.host(), sleek.decompress(stream))
 

@@ -42,24 +42,24 @@ macro_rules! registry {
 registry! {
     sleek::Sleek;
     zfp::Zfp;
-    predict::Predict;
     interp::Interp;
     toy::Toy in "../../tests/codecs/toy/mod.rs" with test_codecs;
 }
 
-/// Id and name of a codec that only pre-releases of 0.2 had. No other codec gets them.
-const RETIRED: (u8, &str) = (2, "ratio");
+/// Ids and names of codecs that only pre-releases of a version had. No other codec gets them.
+const RETIRED: [(u8, &str, &str); 2] = [(2, "ratio", "0.2"), (4, "predict", "0.4")];
 
 /// The codec with this id, which a stream has.
 pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
     match REGISTRY.iter().find(|c| c.id() == id) {
         Some(c) => Ok(*c),
-        None if id == RETIRED.0 => fail!(
-            UnsupportedFormat,
-            "codec {id} ({}) was written by a pre-release of 0.2; this library does not read it",
-            RETIRED.1
-        ),
-        None => fail!(UnsupportedFormat, "codec {id} is not known to this library; it knows {}", known()),
+        None => match RETIRED.iter().find(|codec| codec.0 == id) {
+            Some((_, name, release)) => fail!(
+                UnsupportedFormat,
+                "codec {id} ({name}) was written by a pre-release of {release}; this library does not read it"
+            ),
+            None => fail!(UnsupportedFormat, "codec {id} is not known to this library; it knows {}", known()),
+        },
     }
 }
 
@@ -67,20 +67,21 @@ pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
 pub fn by_name(name: &str) -> Result<&'static dyn Codec> {
     match REGISTRY.iter().find(|c| c.name() == name) {
         Some(c) => Ok(*c),
-        None if name == RETIRED.1 => retired(),
-        None => fail!(InvalidArgument, "codec '{name}' is unknown; this library knows {}", known()),
+        None => {
+            RETIRED.iter().filter(|codec| codec.1 == name).try_for_each(retired)?;
+            fail!(InvalidArgument, "codec '{name}' is unknown; this library knows {}", known())
+        }
     }
 }
 
-/// The error of a request for the codec that is no more.
-fn retired<T>() -> Result<T> {
-    let (id, name) = RETIRED;
-    fail!(InvalidArgument, "codec {id} ({name}) existed in pre-releases of 0.2 only; codec predict replaces it")
+/// The error of a request for a codec that is no more.
+fn retired((id, name, release): &(u8, &str, &str)) -> Result<()> {
+    fail!(InvalidArgument, "codec {id} ({name}) existed in pre-releases of {release} only; codec interp replaces it")
 }
 
-/// Refuses a request for the codec that is no more, where an unknown one may mean the default.
+/// Refuses a request for a codec that is no more, where an unknown one may mean the default.
 pub fn refuse_retired(params: &Params) -> Result<()> {
-    if params.codec == RETIRED.0 { retired() } else { Ok(()) }
+    RETIRED.iter().filter(|codec| codec.0 == params.codec).try_for_each(retired)
 }
 
 /// All codecs, for messages.
@@ -98,8 +99,10 @@ fn named(params: &Params) -> Result<&'static dyn Codec> {
         },
         id => match REGISTRY.iter().find(|c| c.id() == id) {
             Some(codec) => Ok(*codec),
-            None if id == RETIRED.0 => retired(),
-            None => fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
+            None => {
+                refuse_retired(params)?;
+                fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known())
+            }
         },
     }
 }

@@ -125,6 +125,14 @@ impl<T> Heap<T> {
         one.push(value);
         Ok(Heap(one.into_boxed_slice()))
     }
+
+    /// The same as a box of one.
+    pub fn into_array(self) -> Result<Box<[T; 1]>> {
+        match self.0.try_into() {
+            Ok(array) => Ok(array),
+            Err(_) => fail!(Internal, "a value was taken out"),
+        }
+    }
 }
 
 /// What stands where one was taken out: it has no value.

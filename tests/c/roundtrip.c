@@ -83,8 +83,8 @@ static void inspect(const sleek_params *p, const void *stream, size_t bytes, siz
     CHECK(info.codec == (p->codec ? p->codec : SLEEK_CODEC_SLEEK));
     CHECK(info.dtype == p->dtype && info.element_bytes == (int32_t)SIZE[p->dtype]);
     CHECK(info.mode == p->mode && info.big_endian == p->big_endian);
-    // The codec predict has one profile, which is in the stream whatever was asked.
-    CHECK(info.profile == (info.codec == SLEEK_CODEC_PREDICT ? SLEEK_SMALL : p->profile));
+    // Codec interp has one profile, which is in the stream whatever was asked.
+    CHECK(info.profile == (info.codec == SLEEK_CODEC_INTERP ? SLEEK_SMALL : p->profile));
     CHECK(info.count == count && info.raw_bytes == count * SIZE[p->dtype] && info.stream_bytes == bytes);
     if (info.codec == SLEEK_CODEC_SLEEK) {
         uint64_t chunks = info.chunks_packed + info.chunks_raw + info.chunks_constant + info.chunks_masked;

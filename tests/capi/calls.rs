@@ -97,7 +97,7 @@ fn hostile_arguments_with_every_codec() {
 fn any_allocation_may_fail() {
     let dir = tempfile::tempdir().unwrap();
     let program = compile(&dir, "tests/c/starve.c");
-    // Of codec predict without a bound too, where tiles may have tables of their own.
+    // Of codec interp without a bound too, where tiles may have tables of their own.
     for request in [&["0"][..], &["4"], &["4", "lossless"], &["3"]] {
         let said = common::run(Command::new(&program).args(request));
         assert_eq!(said, "each allocation may fail\n", "codec {request:?}");

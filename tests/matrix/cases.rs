@@ -153,7 +153,7 @@ impl Case {
         self.judge(abs.next_up(), &self.words, &now)
     }
 
-    /// Whether what came back comes back again: of codec predict, unless its bound is another one then.
+    /// Whether what came back comes back again: of codec interp, unless its bound is another one then.
     fn stays(&self) -> bool {
         self.params.profile == Profile::Small && !self.params.bound.measures()
     }

@@ -38,14 +38,14 @@ pub fn agreed(stream: &[u8], what: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Numbers of one dimension from their differences (docs/reference/codecs/predict.md §7), with even weights.
+/// Numbers of one dimension from their differences (docs/reference/codecs/interp.md §6), with even weights.
 pub fn interpolated(differences: &[i32]) -> Vec<i32> {
     let bytes: Vec<u8> = differences.iter().flat_map(|d| d.to_le_bytes()).collect();
     let numbers = ask(b'i', &bytes).expect("any differences");
     numbers.chunks(4).map(|n| i32::from_le_bytes(n.try_into().expect("four bytes"))).collect()
 }
 
-/// A stream of codec interp made of random numbers from this seed (`interp.py`): all that the page allows. Some seeds
+/// A stream of codec interp, made of random numbers from this seed (`interp.py`): all that the page allows. Some seeds
 /// make none.
 pub fn random_interp(seed: u64) -> Option<Vec<u8>> {
     ask(b'b', seed.to_string().as_bytes()).ok().filter(|stream| !stream.is_empty())

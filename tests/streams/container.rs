@@ -439,22 +439,24 @@ fn a_codec_that_nobody_knows_is_refused_by_number() {
     assert!(error.message.contains("'nobody'") && names(&error.message), "{error}");
 }
 
-/// Codec 2 was ratio, in pre-releases of 0.2: no other codec gets its number or its name.
+/// Codecs 2 and 4 were ratio and predict, in pre-releases: no other codec gets their numbers or their names.
 #[test]
-fn the_codec_of_old_is_refused_by_name() {
-    let error = refusal(&Params { codec: 2, ..Params::new(DType::F32) }, 10);
-    assert_eq!(error.kind, Kind::InvalidArgument);
-    assert!(error.message.contains("codec 2 (ratio)") && error.message.contains("codec predict"), "{error}");
-    let mut stream = samples().swap_remove(0);
-    stream[8] = 2;
-    seal(&mut stream);
-    let was = "codec 2 (ratio) was written by a pre-release of 0.2; this library does not read it";
-    for error in [sleek::decompress(&stream).unwrap_err(), sleek::inspect(&stream).unwrap_err()] {
-        assert_eq!((error.kind, &error.message[..]), (Kind::UnsupportedFormat, was));
+fn codecs_of_old_are_refused_by_name() {
+    for (id, name, release) in [(2, "ratio", "0.2"), (4, "predict", "0.4")] {
+        let asked = format!("codec {id} ({name}) existed in pre-releases of {release} only; codec interp replaces it");
+        let error = refusal(&Params { codec: id, ..Params::new(DType::F32) }, 10);
+        assert_eq!((error.kind, &error.message), (Kind::InvalidArgument, &asked));
+        let error = sleek::codec::by_name(name).err().unwrap();
+        assert_eq!((error.kind, &error.message), (Kind::InvalidArgument, &asked));
+        let mut stream = samples().swap_remove(0);
+        stream[8] = id;
+        seal(&mut stream);
+        let was =
+            format!("codec {id} ({name}) was written by a pre-release of {release}; this library does not read it");
+        for error in [sleek::decompress(&stream).unwrap_err(), sleek::inspect(&stream).unwrap_err()] {
+            assert_eq!((error.kind, &error.message), (Kind::UnsupportedFormat, &was));
+        }
     }
-    let error = sleek::codec::by_name("ratio").err().unwrap();
-    assert_eq!(error.kind, Kind::InvalidArgument);
-    assert!(error.message.contains("codec predict"), "{error}");
 }
 
 /// Codecs for tests alone are in no build that a user gets: no other feature has them, and nothing that packages asks

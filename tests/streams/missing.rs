@@ -142,7 +142,7 @@ fn marks_that_are_not_there_cost_nothing() {
     assert_eq!(judge(&named(&params), &nothing), judge(&params, &vec![0; 40_000]) + 32);
 }
 
-/// With a bound a stream of codec predict is never longer than without one: whole numbers, halves, decimals, few
+/// With a bound a stream of codec interp is never longer than without one: whole numbers, halves, decimals, few
 /// distinct values, of which each comes as it likes or is near the last one; rows that repeat. Lines and planes, with
 /// and without missing values.
 #[test]

@@ -1,4 +1,4 @@
-//! Lossless tiles of codec predict: arrays that its forms are made for, and which forms a stream has.
+//! Lossless tiles of codec interp: arrays that its forms are made for, and which forms a stream has.
 
 #![allow(dead_code)]
 
@@ -125,16 +125,17 @@ pub const COMPARED: [&str; 10] = [
     "patches",
 ];
 
-/// The forms of a stream's packed tiles, and whether these have a table of their own. Tiles of bins have none.
-pub fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
+/// The heads of a stream's packed tiles of elements' bits, and their forms.
+pub fn forms(stream: &[u8]) -> Vec<(u32, u16)> {
     let container = reference::container(stream).unwrap();
-    let has_bins = sleek::inspect(stream).unwrap().step > 0.0;
     let (mut at, mut forms) = (container.bodies_at, Vec::new());
     for chunk in 0..container.chunks {
         let (kind, bytes) = container.entry(stream, chunk).unwrap();
         let tile = &stream[at as usize..];
-        if kind == 0 && (!has_bins || tile[0] >> 5 & 3 == 3) {
-            forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 7 == 1));
+        if kind == 0 && tile[0] >> 5 & 3 == 0 {
+            let head = u32::from_le_bytes(tile[..4].try_into().unwrap());
+            let form = 4 + 2 * [0, 1, 2, 4][(head >> 23 & 3) as usize];
+            forms.push((head, u16::from_le_bytes([tile[form], tile[form + 1]])));
         }
         at += bytes;
     }
@@ -142,11 +143,15 @@ pub fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
 }
 
 /// In words.
-pub fn form_name((form, has_table): (u16, bool)) -> String {
-    let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
-    let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
-    let table = if has_table { "table" } else { "" };
-    let low = if form >> 10 & 1 == 1 { "low" } else { "" };
-    let slope = ["", " slope 2", " slope 4", " slope 8"][usize::from(form >> 11 & 3)];
-    format!("{order} {prediction} {table} {low}{slope}").trim_end().into()
+pub fn form_name((head, form): (u32, u16)) -> String {
+    let order = ["numbers", "decimals", "ranks", "?"][usize::from(form >> 6 & 3)];
+    let predictor = ["axes", "smooth", "rough", "symbols"][(head >> 3 & 3) as usize];
+    let with = |has: bool, part: &'static str| if has { part } else { "" };
+    let parts = [
+        with(head >> 7 & 1 == 1, " table"),
+        with(head >> 9 & 1 == 1, " sparse"),
+        with(head >> 25 & 63 > 0, " low"),
+        with(form & 63 > 0, " shifted"),
+    ];
+    format!("{order} {predictor}{}", parts.concat())
 }

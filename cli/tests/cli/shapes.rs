@@ -69,7 +69,7 @@ fn dimensions_and_codecs_that_cannot_be() {
         ("--dims", "--dims"),
         ("--dims 5x", "lengths such as 64,64,128 or 64x64x128"),
         ("--codec best", "--codec best: codec 'best' is unknown; this library knows 1 (sleek)"),
-        ("--codec ratio", "codec 2 (ratio) existed in pre-releases of 0.2 only; codec predict replaces it"),
+        ("--codec ratio", "codec 2 (ratio) existed in pre-releases of 0.2 only; codec interp replaces it"),
         ("--profile ratio", "the profile is called small now"),
         ("--profile quick", "[possible values: adaptive, fast, small]"),
     ] {

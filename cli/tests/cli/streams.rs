@@ -39,7 +39,7 @@ fn profile_small_takes_the_shape() {
             assert!(bench.get("packed") == sleek::compress(&params, &bench.get("in")).unwrap(), "{dims}");
         }
         let info = bench.json("inspect --json packed");
-        assert_eq!((&info["profile"], &info["codec"]), (&"small".into(), &"predict".into()), "{info}");
+        assert_eq!((&info["profile"], &info["codec"]), (&"small".into(), &"interp".into()), "{info}");
         assert_eq!(bench.json("verify --json in packed")["kept"], true);
         sizes.push(bench.get("packed").len());
     }

@@ -13,13 +13,13 @@ pub fn sleek(bytes: &[u8]) {
 }
 
 /// The codec of the smallest files.
-pub fn predict(bytes: &[u8]) {
-    run("predict", bytes);
+pub fn interp(bytes: &[u8]) {
+    run("interp", bytes);
 }
 
 /// The codecs of the tests, which use what the library's leave aside. What zfp promises is judged elsewhere.
 pub fn others(bytes: &[u8]) {
-    let library = ["sleek", "predict", "zfp"];
+    let library = ["sleek", "interp", "zfp"];
     sleek::codec::REGISTRY.iter().map(|codec| codec.name()).filter(|name| !library.contains(name)).for_each(|name| {
         run(name, bytes);
     });
@@ -39,7 +39,7 @@ fn run(codec: &str, bytes: &[u8]) {
     let info = sleek::inspect(&stream).unwrap();
     exact::judge(&params, info.abs_bound, &data, &back).unwrap_or_else(|error| panic!("{error}"));
     super::coded(data.len());
-    if changes >= 128 && ["sleek", "predict"].contains(&codec) && !params.bound.measures() {
+    if changes >= 128 && ["sleek", "interp"].contains(&codec) && !params.bound.measures() {
         rewrite(&params, info.abs_bound, &data, back.clone(), &edits);
     }
     if changes % 4 == 0 {

@@ -22,7 +22,7 @@ pub const ALL: [(&str, Target); 14] = [
     ("header", header::run),
     ("plane", plane::run),
     ("sleek", codec::sleek),
-    ("predict", codec::predict),
+    ("interp", codec::interp),
     ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
@@ -37,7 +37,7 @@ pub const ALL: [(&str, Target); 14] = [
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 /// Targets that encode arrays, and count what came of them.
-pub const OF_ARRAYS: [&str; 6] = ["sleek", "predict", "others", "roundtrip", "boxes", "sentinel"];
+pub const OF_ARRAYS: [&str; 6] = ["sleek", "interp", "others", "roundtrip", "boxes", "sentinel"];
 
 use std::cell::Cell;
 

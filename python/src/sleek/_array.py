@@ -34,7 +34,7 @@ class Info:
     stream_bytes: int
     """Bytes of the stream."""
     codec: str
-    """``"sleek"``, ``"predict"`` or ``"zfp"``"""
+    """``"sleek"``, ``"interp"`` or ``"zfp"``"""
     mode: str
     """``"lossless"``, ``"abs"``, ``"noa"``, ``"rel"``, ``"rate"`` or ``"precision"``"""
     bound: float

@@ -13,7 +13,7 @@ from ._library import Params, SleekError, check, lib
 
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
 PROFILES = ("adaptive", "fast", "small")
-CODECS = {0: "default", 1: "sleek", 3: "zfp", 4: "predict"}
+CODECS = {0: "default", 1: "sleek", 3: "zfp", 5: "interp"}
 CODEC_IDS = {name: codec for codec, name in CODECS.items()}
 
 # Element types of sleek.h by numpy's names.
@@ -227,7 +227,7 @@ def own_shape(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 def gains_by_dims(p: Params) -> bool:
     """Whether the codec works along dimensions; of others the shape changes nothing but the header."""
-    return CODECS[p.codec] in ("predict", "zfp") or p.codec == 0 and PROFILES[p.profile] == "small"
+    return CODECS[p.codec] in ("interp", "zfp") or p.codec == 0 and PROFILES[p.profile] == "small"
 
 
 def capacity(p: Params, count: int) -> int:

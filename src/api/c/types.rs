@@ -98,8 +98,8 @@ pub enum sleek_codec {
     SLEEK_CODEC_SLEEK = 1,
     /// ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
     SLEEK_CODEC_ZFP = 3,
-    /// Prediction along all dimensions and an entropy coder: the smallest stream.
-    SLEEK_CODEC_PREDICT = 4,
+    /// Interpolation along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_INTERP = 5,
 }
 
 /// What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -201,7 +201,7 @@ pub struct sleek_info {
     pub struct_size: usize,
     /// Version of the stream format.
     pub format_version: i32,
-    /// The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_PREDICT or SLEEK_CODEC_ZFP.
+    /// The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_INTERP or SLEEK_CODEC_ZFP.
     pub codec: i32,
     /// SLEEK_F32 ... SLEEK_U64.
     pub dtype: i32,
@@ -280,6 +280,6 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
 const _: () = assert!(
     sleek_status::SLEEK_OK as i32 == 0
         && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
-        && sleek_codec::SLEEK_CODEC_PREDICT as u8 == crate::codec::predict::format::CODEC_PREDICT
+        && sleek_codec::SLEEK_CODEC_INTERP as u8 == crate::codec::interp::format::CODEC_INTERP
         && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::codec::zfp::format::CODEC_ZFP
 );

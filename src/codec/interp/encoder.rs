@@ -8,7 +8,7 @@ use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::quantize::lattice::Multiple;
 use crate::codec::interp::quantize::multiples::{BLOCK, Multiples};
 use crate::codec::interp::quantize::{decimals, ranks};
-use crate::container::missing::next_above;
+use crate::container::missing::{MAX_MISSING, next_above};
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
@@ -66,9 +66,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     pub fn new(plan: &Plan) -> Result<Encoder<E, N>> {
         let n = plan.grid.capacity();
         let (mut front, mut odd, mut list, mut nexts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let missing = plan.layout.shape.missing;
-        reserve(&mut nexts, missing.len())?;
-        nexts.extend(missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)));
+        reserve(&mut nexts, MAX_MISSING)?;
         reserve(&mut front, 64 + n * (2 + size_of::<E::Word>()) + 256 * size_of::<E::Word>())?;
         reserve(&mut odd, decimals::most_odd(n))?;
         reserve(&mut list, ranks::MOST)?;
@@ -99,5 +97,12 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             nexts,
             came_beside: false,
         })
+    }
+
+    /// Begins an array: that of another plan for tiles of the same sides may have been before.
+    pub fn begin(&mut self, plan: &Plan) {
+        let missing = plan.layout.shape.missing;
+        self.nexts.clear();
+        self.nexts.extend(missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)));
     }
 }

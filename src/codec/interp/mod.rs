@@ -14,35 +14,28 @@ pub(super) mod predict;
 pub(super) mod quantize;
 pub(super) mod reader;
 pub(super) mod rules;
+mod scratch;
 pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};
 
 use super::traits::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{CodedChunk, EntryForm, Geometry, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
-use crate::error::Result;
-#[cfg(target_arch = "aarch64")]
-use crate::exec::Neon;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::{Avx2, Avx512};
+use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, Isa};
-use crate::host::fpu;
-use crate::host::memory::reserve;
-use crate::params::{Mode, Params};
+use crate::host::memory::{Heap, reserve};
+use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::rans;
-use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
-use crate::simd::Scalar;
 use crate::simd::stream::StreamingStores;
-use crate::simd::word::Word;
-use body::decode::{self, Body};
+use body::decode::Body;
 use choose::{Choice, Trial};
 use encoder::Tile;
 use format::CODEC_INTERP;
 use plan::Plan;
-use quantize::lattice::Multiple;
+use scratch::{Decoder, Encoder};
 
 #[doc(hidden)]
 pub use entropy::tables;
@@ -59,6 +52,10 @@ impl Codec for Interp {
 
     fn name(&self) -> &'static str {
         "interp"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &[Profile::Small]
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -112,6 +109,28 @@ pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
     numbers
 }
 
+/// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Heap<(Plan, Header)>> {
+    Heap::new(Plan::for_encoding(params, layout, src)?)
+}
+
+/// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
+#[inline(never)]
+fn beside_missing(plan: &Plan) -> Result<Heap<Plan>> {
+    Heap::new(plan.beside_missing())
+}
+
+/// What trials of some tiles say of all. Never inlined, as above.
+#[inline(never)]
+fn chosen(tiles: Tiles, header: &Header, src: &[u8]) -> Result<Choice> {
+    let mut trials = Vec::new();
+    reserve(&mut trials, 2 * rules::MOST_TRIALS)?;
+    let trials = Mutex::new(trials);
+    cpu::encode_some(&Tiles { trials: Some(&trials), ..tiles }, header, src, rules::trials(tiles.plan.layout.chunks))?;
+    Ok(Choice::of(&trials.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}
+
 impl CpuCodec for Interp {
     fn compress(
         &self,
@@ -121,17 +140,11 @@ impl CpuCodec for Interp {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        let (plan, mut header) = Plan::for_encoding(params, layout, src)?;
-        let beside = plan.beside_missing();
-        let mut tiles =
-            Tiles { plan: &plan, beside: &beside, choice: Choice::default(), trials: None, isa: Isa::best() };
-        let mut trials = Vec::new();
-        reserve(&mut trials, 2 * rules::MOST_TRIALS)?;
-        let trials = Mutex::new(trials);
-        let trying = Tiles { trials: Some(&trials), ..tiles };
-        cpu::encode_some(&trying, &header, src, rules::trials(layout.chunks))?;
-        tiles.choice = Choice::of(&trials.into_inner().unwrap_or_else(PoisonError::into_inner));
-        cpu::compress(&tiles, &mut header, &[], options, src, dst)
+        let (plan, header) = &mut *planned(params, layout, src)?;
+        let beside = &*beside_missing(plan)?;
+        let mut tiles = Tiles { plan, beside, choice: Choice::default(), trials: None, isa: Isa::best() };
+        tiles.choice = chosen(tiles, header, src)?;
+        cpu::compress(&tiles, header, &[], options, src, dst)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
@@ -158,17 +171,6 @@ struct Tiles<'a> {
     isa: Isa,
 }
 
-/// An encoder of tiles of one type.
-trait EncodeTile {
-    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize);
-    fn came_beside(&self) -> bool;
-}
-
-/// A decoder of tiles of one type.
-trait DecodeTile {
-    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()>;
-}
-
 /// Evaluates an expression for the token of a level.
 macro_rules! by_level {
     ($isa:expr, $p:ident => $body:expr) => {{
@@ -188,66 +190,7 @@ macro_rules! by_level {
         $body
     }};
 }
-
-impl<E: Multiple, N: Word> EncodeTile for encoder::Encoder<E, N> {
-    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize) {
-        if let Some(trials) = tiles.trials {
-            let trial = by_level_trial(self, tiles, plan, tile);
-            trials.lock().unwrap_or_else(PoisonError::into_inner).extend(trial);
-            return (Kind::Raw, 0);
-        }
-        by_level!(tiles.isa, p => self.encode(p, plan, &tiles.choice, tile, out))
-    }
-
-    fn came_beside(&self) -> bool {
-        self.came_beside
-    }
-}
-
-fn by_level_trial<E: Multiple, N: Word>(
-    encoder: &mut encoder::Encoder<E, N>,
-    tiles: &Tiles,
-    plan: &Plan,
-    tile: Tile,
-) -> Option<Trial> {
-    by_level!(tiles.isa, p => encoder.attempt(p, plan, plan.layout.chunks, tile))
-}
-
-impl<E: Multiple, N: Word> DecodeTile for decode::Decoder<E, N> {
-    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()> {
-        by_level!(tiles.isa, p => self.decode(p, tiles.plan, body, out))
-    }
-}
-
-/// Makes an encoder or a decoder for elements of a type, and numbers that hold them.
-macro_rules! for_type {
-    ($dtype:expr, $coder:ident::$of:ident($plan:expr)) => {
-        match $dtype {
-            DType::F32 => Box::new($coder::$of::<F32, u32>::new($plan)?),
-            DType::F64 => Box::new($coder::$of::<F64, u64>::new($plan)?),
-            DType::F16 => Box::new($coder::$of::<F16, u32>::new($plan)?),
-            DType::BF16 => Box::new($coder::$of::<BF16, u32>::new($plan)?),
-            dtype => match dtype.size() {
-                1 => Box::new($coder::$of::<Int<u8>, u32>::new($plan)?),
-                2 => Box::new($coder::$of::<Int<u16>, u32>::new($plan)?),
-                4 => Box::new($coder::$of::<Int<u32>, u32>::new($plan)?),
-                _ => Box::new($coder::$of::<Int<u64>, u64>::new($plan)?),
-            },
-        }
-    };
-}
-
-/// What an encoding thread has.
-struct Encoder {
-    _fpu: fpu::Guard,
-    of_type: Box<dyn EncodeTile>,
-}
-
-/// What a decoding thread has.
-struct Decoder {
-    _fpu: fpu::Guard,
-    of_type: Box<dyn DecodeTile>,
-}
+use by_level;
 
 impl ChunkCodec for Tiles<'_> {
     type Encoder = Encoder;
@@ -258,28 +201,33 @@ impl ChunkCodec for Tiles<'_> {
     }
 
     fn came_beside(&self, encoder: &Encoder) -> bool {
-        encoder.of_type.came_beside()
+        encoder.came_beside()
     }
 
     fn encoder(&self) -> Result<Encoder> {
-        let of_type: Box<dyn EncodeTile> = for_type!(self.plan.layout.dtype, encoder::Encoder(self.plan));
-        Ok(Encoder { _fpu: fpu::Guard::standard(), of_type })
+        Encoder::new(self.plan)
     }
 
     fn decoder(&self) -> Result<Decoder> {
-        let of_type: Box<dyn DecodeTile> = for_type!(self.plan.layout.dtype, decode::Decoder(self.plan));
-        Ok(Decoder { _fpu: fpu::Guard::standard(), of_type })
+        Decoder::new(self.plan)
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let plan = if data.beside { self.beside } else { self.plan };
         let tile = Tile { lens: self.lens(data.chunk), data: data.bytes(), missing: data.missing };
-        encoder.of_type.encode(self, plan, tile, out)
+        let Some(encoder) = encoder.of_type() else { return (Kind::Raw, 0) };
+        if let Some(trials) = self.trials {
+            let trial = encoder.attempt(self, plan, tile);
+            trials.lock().unwrap_or_else(PoisonError::into_inner).extend(trial);
+            return (Kind::Raw, 0);
+        }
+        encoder.encode(self, plan, tile, out)
     }
 
     fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
         let body = Body { lens: self.lens(chunk.number), kind: chunk.kind, bytes: chunk.body.bytes() };
-        decoder.of_type.decode(self, body, out)
+        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
+        decoder.decode(self, body, out)
     }
 }
 

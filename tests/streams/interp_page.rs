@@ -1,4 +1,4 @@
-//! Codec predict, judged by its page: the reference decoder, written from docs/reference/codecs/predict.md, reads what
+//! Codec interp, judged by its page: the reference decoder, written from docs/reference/codecs/interp.md, reads what
 //! our encoder makes of random arrays, of arrays that were restored before, and of mixes of both; it refuses damage
 //! that our decoder refuses.
 
@@ -255,6 +255,6 @@ fn no_element_at_the_border_goes_missing() {
 
 #[test]
 fn lower_levels_do_the_same() {
-    vectors::levels::at_lower_levels(&["predict_page::both_decoders", "predict_page::numbers_that_turn_over"]);
-    vectors::levels::alike_at_all_levels("predict_page::numbers_that_turn_over_are_restored_alike");
+    vectors::levels::at_lower_levels(&["interp_page::both_decoders", "interp_page::numbers_that_turn_over"]);
+    vectors::levels::alike_at_all_levels("interp_page::numbers_that_turn_over_are_restored_alike");
 }
