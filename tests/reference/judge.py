@@ -9,9 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python/decoder/src"))
 import interp  # noqa: E402
 import numpy as np  # noqa: E402
 import sleek_decode  # noqa: E402
-from sleek_decode import _container, _interpolate  # noqa: E402
-
-_container.CODECS[5] = "interp"  # which tests alone read
+from sleek_decode import _interpolate  # noqa: E402
 
 
 def interpolated(differences):

@@ -1,6 +1,6 @@
 """A decoder of SLEEK streams in Python and numpy alone: for readers that have neither HDF5's C library nor libsleek.
 
-It reads every stream of format version 1, of the codecs sleek, predict and zfp, verifies its checksums, and refuses what is damaged. It is
+It reads every stream of format version 1, of the codecs sleek, zfp and interp, verifies its checksums, and refuses what is damaged. It is
 written from the specification (docs/reference/format.md, docs/reference/codecs) and shares no code with the library, which is much faster and
 compresses too: `pip install sleek-compress`.
 

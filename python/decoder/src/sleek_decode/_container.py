@@ -16,8 +16,9 @@ from ._missing import Planes
 
 MAGIC = b"\x89SLEEK"
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
-CODECS = {1: "sleek", 3: "zfp", 4: "predict"}
-"""Those that are read; tests add 5, interp."""
+CODECS = {1: "sleek", 3: "zfp", 5: "interp"}
+RETIRED = {2: ("ratio", "0.2"), 4: ("predict", "0.4")}
+"""Codecs that only pre-releases of a version had."""
 HEADER = 64
 GROUP = 64
 RUN_LOG2 = 14
@@ -50,8 +51,9 @@ class Stream:
         (self.checksum,) = struct.unpack_from("<Q", data, 56)
         if version != 1:
             raise UnsupportedError(f"the stream has format version {version}; this package reads version 1")
-        if codec == 2:
-            raise UnsupportedError("codec 2 (ratio) was written by a pre-release of 0.2; this package does not read it")
+        if codec in RETIRED:
+            name, release = RETIRED[codec]
+            raise UnsupportedError(f"codec {codec} ({name}) was written by a pre-release of {release}; this package does not read it")
         if codec not in CODECS:
             raise UnsupportedError(f"the stream has codec {codec}; this package knows {', '.join(CODECS.values())}")
         if flags & ~KNOWN_FLAGS:
@@ -187,7 +189,7 @@ class Stream:
 
     def restore(self, chunks: npt.NDArray[np.int64]) -> list[Words]:
         """The elements of chunks."""
-        from . import _interp, _predict, _sleek, _zfp
+        from . import _interp, _sleek, _zfp
 
         self.verify(chunks)
         found: list[Words | None] = [None] * len(chunks)
@@ -204,7 +206,7 @@ class Stream:
                 packed.append((i, body))
             else:
                 found[i] = self._plain(body, count, kind)
-        codec = {"sleek": _sleek, "predict": _predict, "zfp": _zfp, "interp": _interp}[self.codec]
+        codec = {"sleek": _sleek, "zfp": _zfp, "interp": _interp}[self.codec]
         for (i, _), words in zip(packed, codec.decode(self, [body for _, body in packed], [self.sides(int(chunks[i])) for i, _ in packed])):
             found[i] = self._beside(words) if self.following else words
         for i, planes in masks.items():

@@ -14,9 +14,8 @@ from ._bits import Bytes, Reader, set_bits, unpack, zigzag
 from ._element import Element, Words
 from ._errors import expect
 from ._lattice import Lattice
-from ._predict import BATCH, DROP, GROUP, LANES, NEVER, STATE_BITS, Numbers, _along, _axes, _states, _sum
 from ._quantizer import Step, restore
-from ._tables import Table, read, read_own, slots
+from ._tables import CLASSES, FIRST, NARROW, TOKENS, Table, read_own, slots
 
 if TYPE_CHECKING:
     from ._container import Stream
@@ -26,57 +25,15 @@ BITS, BINS, STEPS, MULTIPLES = range(4)
 """What numbers of a tile are."""
 OWN = 11
 """The class whose table a tile may bring."""
-NARROW = 12
-"""The last class without low bits of its own."""
 
+LANES, GROUP = 32, 128
+NEVER, DROP = 255, 4096
+STATE_BITS, LENGTH_BITS = 28, 4
+BATCH = 64
+"""Tiles that are decoded side by side."""
+
+Numbers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint64]
-
-_TOKENS = (
-    "1023, 1",
-    "1012, 2×5, 2×1",
-    "990, 2×17",
-    "925, 2×48, 3×1",
-    "982, 2×9, 6×2, 2×4, 4×1",
-    "796, 2×107, 2×6, 2×1",
-    "509, 2×205, 38, 37, 2×9, 2×3, 6×1",
-    "934, 2×7, 1, 2, 59×1, 3, 5, 6×1",
-    "790, 2×56, 15, 16, 2×8, 2×5, 2×2, 61×1",
-    "297, 2×152, 2×88, 44, 45, 2×23, 2×13, 2×8, 2×5, 2×3, 54×1",
-    "945, 79×1",
-    "742, 2×8, 2×2, 59×1, 10, 7, 16, 4, 8, 4, 10, 5, 12, 4, 7, 4, 6, 3, 2, 101×1",
-    "98, 60, 55, 45, 44, 38, 37, 35, 33, 31, 29, 27, 26, 25, 23, 22, 21, 20, 19, 17, 16, 2×15, 2×13, 12, "
-    "11, 10, 9, 2×8, 2×7, 2×6, 3×5, 4×4, 7×3, 14×2, 1, 31, 13, 12, 5, 4, 2×2, 13×1",
-    "15, 2×8, 2×7, 3×6, 11×5, 15×4, 3, 4, 3, 4, 16×3, 3×2, 3, 4×2, 3, 2, 98, 72, 93, 57, 68, 45, 56, 32, "
-    "35, 23, 44, 35, 104×1",
-)
-_CLASSES = (
-    "905, 48, 13, 6, 7, 3, 2, 2×5, 2, 5, 7, 8×2",
-    "331, 400, 144, 43, 31, 13, 3, 6, 27, 3, 4, 3, 8×2",
-    "145, 246, 360, 95, 54, 21, 8, 9, 59, 5, 3, 2, 3, 7×2",
-    "55, 116, 118, 222, 145, 103, 16, 22, 197, 7, 3, 2, 4, 7×2",
-    "104, 93, 101, 169, 183, 70, 12, 34, 217, 12, 7, 3, 5, 7×2",
-    "21, 30, 34, 113, 65, 265, 98, 5, 360, 12, 3×2, 3, 6×2",
-    "10, 8, 9, 19, 10, 123, 360, 3, 338, 118, 2, 3, 6, 5×2, 3, 2",
-    "101, 21, 24, 50, 44, 8, 2, 519, 108, 7, 39, 79, 6, 3, 2×2, 3, 3×2",
-    "11, 17, 22, 55, 43, 81, 66, 14, 604, 58, 2, 2×16, 6, 3, 5×2",
-    "2, 2×3, 5, 4, 5, 31, 3, 85, 793, 2, 3, 63, 7, 3×3, 3×2",
-    "292, 24, 8, 5, 22, 4, 3, 160, 18, 10, 343, 104, 8, 5, 6×3",
-    "58, 6×2, 12, 16, 3, 5, 893, 5, 2×2, 3, 4, 3×3",
-    "6×2, 3, 4, 41, 166, 3, 10, 598, 136, 21, 13, 9, 2×3, 2",
-    "8×2, 7, 11, 2, 3, 132, 726, 90, 17, 11, 4, 3, 2",
-    "3×2, 3, 2, 3, 2×2, 4, 10, 3, 7, 58, 308, 385, 172, 41, 12, 4, 2",
-    "6×2, 3, 2, 4, 5, 2, 10, 36, 78, 217, 459, 159, 23, 11, 3",
-    "4, 3, 4×2, 3, 2, 3, 4, 2, 2×14, 24, 39, 117, 587, 150, 39, 11",
-    "8×2, 4, 3, 2, 7, 6, 11, 13, 42, 224, 594, 81, 21",
-    "10×2, 3, 5, 2×2, 4, 3, 18, 36, 802, 129",
-    "11×2, 5, 3, 3×2, 2×5, 131, 847",
-    "305, 50, 28, 2×21, 22, 20, 21, 99, 82, 5, 85, 40, 51, 18, 15, 26, 17, 47, 51",
-)
-TOKENS = [read(written) for written in _TOKENS]
-TOKENS[NARROW:NARROW] = [TOKENS[NARROW]] * 6  # of classes 12 to 18
-CLASSES = [read(written) for written in _CLASSES]
-"""Of classes by the class of the group before; the last one where there is none."""
-FIRST = len(CLASSES) - 1
 
 
 @dataclass
@@ -195,6 +152,19 @@ def decode(stream: Stream, bodies: list[Bytes], sides: list[tuple[int, ...]]) ->
     return found
 
 
+def _axes(log2: tuple[int, ...]) -> tuple[int, int]:
+    """Which dimensions x and y are; -1 if there is none."""
+    long = [k for k, s in enumerate(log2) if s > 0]
+    return (long[-1] if long else -1, long[-2] if len(long) > 1 else -1)
+
+
+def _along(axes: tuple[int, int], sides: tuple[int, ...]) -> tuple[int, int, int]:
+    """A box's lengths along z, y and x."""
+    x, y = axes
+    before = y if y >= 0 else 0
+    return math.prod(sides[:before]), sides[y] if y >= 0 else 1, sides[x] if x >= 0 else 1
+
+
 def _tile(
     body: Bytes, lengths: tuple[int, int, int], full: tuple[int, int, int], element: Element, step: Step, lattice: Lattice | None
 ) -> Tile:
@@ -218,7 +188,7 @@ def _tile(
     patches = Patches.read(reader, count, element) if has_patches else None
     table = read_own(reader, 256 if predictor == SYMBOLS else 180) if has_table else None
     sparse = _sparse(reader, count) if is_sparse else None
-    states = _states(reader, longest, False)
+    states = _states(reader, longest)
     return Tile(lengths, count, axes, predictor, numbers, base, switch, low, form, patches, table, states, reader.rest(), sparse)
 
 
@@ -262,6 +232,27 @@ def _sparse(reader: Reader, count: int) -> Codes:
             codes[at] = ((token if token < 64 else 2 + token % 2) << width | raw) % (1 << 64)
     expect(state == 1 and not words, "the state of a sparse tile does not end where it begins")
     return codes
+
+
+def _states(reader: Reader, longest: int) -> Numbers:
+    """The final states of the lanes, §4."""
+    if not longest:
+        return np.ones(LANES, np.int64)
+    room = np.zeros(LANES * (LENGTH_BITS + STATE_BITS) // 8, np.uint8)
+    rest = reader.body[reader.at :][: len(room)]
+    room[: len(rest)] = rest
+    bits = np.unpackbits(room, bitorder="little").astype(np.int64)
+    begin, floor = LENGTH_BITS * LANES, max(longest - (1 << LENGTH_BITS) + 1, 0)
+    above = bits[:begin].reshape(-1, LENGTH_BITS) @ (1 << np.arange(LENGTH_BITS))
+    counts = np.where(above > 0, floor + above - 1, floor)
+    ends = np.cumsum(np.append(begin, counts))
+    taken = -(-int(ends[-1]) // 16) * 2
+    reader.take(taken)
+    expect(not bits[ends[-1] : 8 * taken].any(), "what fills states up is not zero")
+    column = np.arange(STATE_BITS - 1)
+    places = np.minimum(ends[:-1, None] + column, len(bits) - 1)
+    numbers = np.where(column < counts[:, None], bits[places], 0) @ (1 << column)
+    return np.maximum(numbers | np.where(above > 0, 1 << counts, 0), 1)
 
 
 class _Lanes:
@@ -397,3 +388,17 @@ def _restore(tile: Tile, codes: Codes, element: Element, step: Step, lattice: La
         has_multiple, multiples = np.ones(tile.count, bool), signed.astype("<i4").astype(np.int64)
         elements = lattice.multiples(multiples.astype("<i4"))
     return tile.patches.apply(lattice, elements, multiples.astype(np.int64), has_multiple) if tile.patches else elements
+
+
+def _sum(differences: Words, axes: int) -> Words:
+    """Differences back to what they are of, §6."""
+    if axes == 0:
+        return differences.reshape(-1)
+    taken = [axis for axis in range(3) if axes >> (2 - axis) & 1]  # of z, y, x
+    corner = differences[tuple(slice(0, 1) if axis in taken else slice(None) for axis in range(3))]
+    for axis in range(3):
+        if axis not in taken:
+            np.cumsum(corner, axis=axis, dtype=corner.dtype, out=corner)
+    for axis in taken:
+        differences = np.cumsum(differences, axis=axis, dtype=differences.dtype)
+    return differences.reshape(-1)

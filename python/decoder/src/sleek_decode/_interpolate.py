@@ -1,4 +1,4 @@
-"""Interpolation of codec predict (docs/reference/codecs/predict.md §7). All arithmetic is modulo 2^32."""
+"""Interpolation of codec interp (docs/reference/codecs/interp.md §6). All arithmetic is modulo 2^32."""
 
 from __future__ import annotations
 
