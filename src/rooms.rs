@@ -29,9 +29,6 @@ const ROOMS: [&[&str]; 17] = [
     &["printable"],
 ];
 
-/// A codec whose place another one takes uses the parts of that which stay, until then.
-const TAKES_OVER: (&str, &str) = ("predict", "interp");
-
 fn rank(room: &str) -> Option<usize> {
     ROOMS.iter().position(|rooms| rooms.contains(&room))
 }
@@ -90,7 +87,7 @@ fn arrows_between_rooms_lead_one_way() {
         }
         assert!(rank(names[0]).is_some(), "{} is in no room of this list", file.display());
         let own = names.get(1).filter(|name| names[0] == "codec" && codecs.iter().any(|codec| codec == *name));
-        let knows = |codec: &str| own.is_none_or(|own| *own == codec || TAKES_OVER == (*own, codec));
+        let knows = |codec: &str| own.is_none_or(|own| *own == codec);
         let siblings: Vec<_> = codecs.iter().filter(|codec| !knows(codec)).cloned().collect();
         let ways = wrong_ways(names[0], &siblings, &fs::read_to_string(&file).unwrap());
         wrong.extend(ways.into_iter().map(|way| format!("{}: {way}", file.display())));
@@ -110,28 +107,30 @@ fn no_files_use_each_other() {
     assert!(circles.is_empty(), "files that use each other: {circles:#?}");
 }
 
-/// A stage of a codec stands alone: what elements become integers by knows nothing of how these are predicted, nor that
-/// of how codes become words. `body` puts them together.
+/// What codes become words by, and how numbers are interpolated, stands alone: neither knows another stage of the codec.
 #[test]
 fn stages_know_nothing_of_each_other() {
-    const STAGES: [&str; 2] = ["predict", "code"];
+    const STAGES: [&[&str]; 2] = [&["entropy"], &["predict", "interpolation"]];
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let stage = |module: &[String]| match module {
-        [codec, name, stage, ..] if codec == "codec" && name == "predict" => STAGES.iter().find(|s| *s == stage),
+    let uses = uses(&sources(&src));
+    let place = |module: &[String]| match module {
+        [codec, name, stage @ ..] if codec == "codec" && name == "interp" => Some(stage.to_vec()),
         _ => None,
     };
-    let uses = uses(&sources(&src));
-    let of_stages = || uses.iter().filter_map(|(module, to)| stage(module).map(|own| (own, module, to)));
-    for own in STAGES {
-        assert!(of_stages().filter(|(stage, ..)| **stage == own).count() > 3, "no stage {own}");
-    }
-    for (own, module, to) in of_stages() {
-        let is_wrong = |to: &&Vec<String>| {
-            stage(to).is_some_and(|other| other != own)
-                || to.starts_with(&["codec", "predict", "body"].map(str::to_owned))
+    for stage in STAGES {
+        let is_own = |module: &[String]| {
+            place(module).is_some_and(|place| stage.iter().zip(&place).filter(|(a, b)| a == b).count() == stage.len())
         };
-        let wrong: Vec<_> = to.iter().filter(is_wrong).collect();
-        assert!(wrong.is_empty(), "{}: {wrong:?}", module.join("/"));
+        let of_stage: Vec<_> = uses.iter().filter(|(module, _)| is_own(module)).collect();
+        assert!(of_stage.len() > 3, "no stage {stage:?}");
+        for (module, to) in of_stage {
+            let others = ["quantize", "predict", "entropy", "body"];
+            let is_wrong = |to: &&Vec<String>| {
+                !is_own(to) && place(to).is_some_and(|place| place.first().is_some_and(|p| others.contains(&&p[..])))
+            };
+            let wrong: Vec<_> = to.iter().filter(is_wrong).collect();
+            assert!(wrong.is_empty(), "{}: {wrong:?}", module.join("/"));
+        }
     }
 }
 
@@ -181,9 +180,9 @@ fn room_of_include(kernels: &Path, file: &Path, name: &str) -> String {
 #[test]
 fn rooms_of_includes_are_seen() {
     let room = |file: &str, name| room_of_include(Path::new("k"), Path::new(file), name);
-    assert_eq!(room("k/predict/lossless/forms.cuh", "../body.cuh"), "predict");
-    assert_eq!(room("k/predict/lossless/forms.cuh", "../../zfp/body.cuh"), "zfp");
-    assert_eq!(room("k/predict/body.cuh", "../common/body.cuh"), "common");
+    assert_eq!(room("k/interp/lossless/forms.cuh", "../body.cuh"), "interp");
+    assert_eq!(room("k/interp/lossless/forms.cuh", "../../zfp/body.cuh"), "zfp");
+    assert_eq!(room("k/interp/body.cuh", "../common/body.cuh"), "common");
 }
 
 /// What all kernels have in common knows no codec, and codecs' kernels know no other one's.

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use sleek::bound::step_range;
 use sleek::codec::interp;
-use sleek::codec::predict::format::{self as predict, CODEC_PREDICT};
-use sleek::codec::predict::{gpu_limits, gpu_rules, tables, token_costs};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
@@ -18,7 +16,6 @@ use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::container::{EntryForm, Kind as ChunkKind, MAX_RANK};
 use sleek::primitives::quantize::mantissa_and_bias;
-use sleek::primitives::rans;
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
 
@@ -179,70 +176,6 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     h
 }
 
-/// `kernels/predict/tables.h`: the numbers of codec predict and its tables.
-fn predict_tables_h() -> String {
-    let mut h = String::from(
-        "// Numbers and tables of codec predict, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
-         #pragma once\n#include \"machine.cuh\"\n\nnamespace predict {\n\nenum : u32 {\n",
-    );
-    let numbers = [
-        ("CODEC_PREDICT", CODEC_PREDICT.into()),
-        ("TILE_LOG2", predict::TILE_LOG2 as usize),
-        ("GROUP", predict::GROUP),
-        ("QUAD", predict::QUAD),
-        ("CLASSES_OF_LANE", predict::CLASSES_OF_LANE),
-        ("BASE_BITS", predict::BASE_BITS as usize),
-        ("NEVER", predict::NEVER),
-        ("LENGTH_BITS", predict::LENGTH_BITS as usize),
-        ("DIRECT", predict::DIRECT as usize),
-        ("LOW", rans::LOW as usize),
-        ("STATE_BITS", rans::STATE_BITS as usize),
-        ("RAW_BITS", rans::RAW_BITS as usize),
-        ("TABLE_BITS", rans::TABLE_BITS as usize),
-        ("TABLES", tables::TABLES),
-        ("TOKENS", tables::TOKENS),
-        ("FIRST", tables::FIRST),
-        ("HEAD_BYTES", predict::HEAD_BYTES),
-    ];
-    let limits = gpu_limits().map(|(name, value)| (name, value as usize));
-    let rules = gpu_rules().into_iter().map(|(name, value)| (name, value as usize));
-    for (name, value) in numbers.into_iter().chain(limits).chain(rules) {
-        writeln!(h, "    {name} = {value},").unwrap();
-    }
-    let list = |numbers: &[u16]| {
-        let mut lines = String::new();
-        for line in numbers.chunks(18) {
-            let line: Vec<String> = line.iter().map(u16::to_string).collect();
-            writeln!(lines, "    {},", line.join(", ")).unwrap();
-        }
-        format!("[{}] = {{\n{lines}}};", numbers.len())
-    };
-    let frequencies: Vec<u16> = tables::FREQUENCIES.concat();
-    let firsts: Vec<u16> =
-        (0..=tables::TABLES).map(|t| tables::FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum()).collect();
-    let starts = |row: &[u16; tables::TABLES]| (0..=row.len()).map(|k| row[..k].iter().sum()).collect::<Vec<u16>>();
-    let starts: Vec<u16> = tables::CLASS_FREQUENCIES.iter().flat_map(starts).collect();
-    writeln!(
-        h,
-        "}};\n\n// Of each table the number of its first frequency, and of the last one's end.\n\
-         CONSTANT u16 FIRSTS{}\n\n// Frequencies of all tables, one behind the other.\n\
-         CONSTANT u16 FREQUENCIES{}\n\n\
-         // Of the classes behind each class, and of the first ones, where their slots begin, and the last one's end.\n\
-         CONSTANT u16 CLASS_STARTS{}\n\n\
-         // What their symbols cost, one table behind the other.\n\
-         CONSTANT u16 TOKEN_COSTS{}\n\n\
-         // The classes that an encoder gives a group: see src/codec/predict/code/tables.rs.\n\
-         CONSTANT u16 CLASSES{}\n\n}}    // namespace predict",
-        list(&firsts),
-        list(&frequencies),
-        list(&starts),
-        list(&token_costs()),
-        list(&tables::CLASSES.concat())
-    )
-    .unwrap();
-    h
-}
-
 /// `kernels/interp/tables.h`: the numbers of codec interp and its tables.
 fn interp_tables_h() -> String {
     use interp::tables;
@@ -304,25 +237,6 @@ fn headers_are_fresh() {
         ("WIDE_SIZE_MASK", (1 << wide.kind_shift()) - 1),
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
-    let predict = [
-        ("PREDICT_THREADS", PREDICT_THREADS as u64),
-        ("PREDICT_TOGETHER", PREDICT_TOGETHER as u64),
-        ("PREDICT_NUMBER_BYTES", PREDICT_NUMBER_BYTES as u64),
-        ("PREDICT_WARP_BYTES", PREDICT_WARP_BYTES as u64),
-        ("PREDICT_RING_BYTES", PREDICT_RING_BYTES as u64),
-        ("PREDICT_ERRORS", PREDICT_ERRORS as u64),
-        ("BY_WARP_MOST", BY_WARP_MOST as u64),
-        ("BY_WARP_BYTES", BY_WARP_BYTES as u64),
-        ("BY_WARP_TABLES", BY_WARP_TABLES as u64),
-        ("BY_WARP_CODES", BY_WARP_CODES as u64),
-        ("BY_WARP_WEIGHTS", BY_WARP_WEIGHTS as u64),
-        ("LIST_BYTES", LIST_BYTES as u64),
-        ("PREDICT_DESK_WORDS", PREDICT_DESK_WORDS as u64),
-        ("PREDICT_DESK_BYTES", PREDICT_DESK_BYTES as u64),
-        ("PREDICT_EXACT_THREADS", PREDICT_EXACT_THREADS as u64),
-        ("PREDICT_EXACT_BYTES", PREDICT_EXACT_BYTES as u64),
-        ("PREDICT_EXACT_WORDS", PREDICT_EXACT_WORDS as u64),
-    ];
     let interp = [
         ("LIST_BYTES", LIST_BYTES as u64),
         ("DECODE_WARPS", DECODE_WARPS as u64),
@@ -351,15 +265,10 @@ fn headers_are_fresh() {
     for (name, made) in [
         ("common/constants.h", constants_h()),
         ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
-        ("predict/tables.h", predict_tables_h()),
         ("interp/tables.h", interp_tables_h()),
         (
             "interp/launch.h",
             launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &interp, INTERP),
-        ),
-        (
-            "predict/launch.h",
-            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &predict, PREDICT),
         ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
@@ -407,46 +316,6 @@ fn value(said: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
     }
 }
 
-/// A rule that Rust and CUDA both know is the same on both sides.
-fn compare_rules(rules: &[(&str, u64)], sources: &[String]) -> Result<(), String> {
-    let all: Vec<_> = sources.iter().flat_map(|source| enumerators(source)).collect();
-    // Each may be made of those before it in any file.
-    let mut known = BTreeMap::new();
-    for _ in 0..3 {
-        known.extend(
-            all.iter().filter_map(|(name, said)| Some((name.clone(), value(said, &known)?))).collect::<Vec<_>>(),
-        );
-    }
-    for (name, ours) in rules {
-        if all.iter().filter(|(other, _)| other == name).count() != 1 {
-            return Err(format!("{name} is not said once in kernels"));
-        }
-        if known.get(*name) != Some(ours) {
-            return Err(format!("{name} is {ours} in Rust and {:?} in kernels", known.get(*name)));
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn rules_are_the_same_in_kernels() {
-    let folder = kernels().join("predict");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|e| e == "cuh" || e == "h"));
-    let sources: Vec<String> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    let rules = gpu_rules();
-    assert!(rules.len() > 20);
-    compare_rules(&rules, &sources).unwrap();
-    for (k, (name, number)) in rules.iter().enumerate() {
-        let mut other = rules.clone();
-        other[k] = (name, number + 1);
-        assert!(compare_rules(&other, &sources).is_err_and(|why| why.starts_with(name)), "{name}");
-    }
-    assert!(compare_rules(&[("NOBODY_HAS_IT", 1)], &sources).is_err());
-    let twice = ["enum : u32 { A = 1 };".to_owned(), "enum : u32 {\n    A = 1,    // again\n};".to_owned()];
-    assert!(compare_rules(&[("A", 1)], &twice[..1]).is_ok() && compare_rules(&[("A", 1)], &twice).is_err());
-}
-
 /// The files below a folder with one of these ends, whose text nothing has made.
 fn texts(folder: &Path, ends: &[&str]) -> Vec<String> {
     let mut texts = Vec::new();
@@ -486,7 +355,6 @@ fn no_number_stands_twice() {
     let source = |folder: &str| kernels().join("../src").join(folder);
     for (folder, rust) in [
         ("common", vec!["primitives", "container", "runtime/cuda"]),
-        ("predict", vec!["codec/predict", "primitives"]),
         ("interp", vec!["codec/interp", "primitives"]),
         ("sleek", vec!["codec/sleek"]),
         ("zfp", vec!["codec/zfp"]),

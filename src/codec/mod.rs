@@ -6,8 +6,6 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod interp;
-#[allow(clippy::module_inception)] // the same
-pub mod predict;
 mod promise;
 pub mod rewritten;
 pub mod sleek;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::LocalKey;
 
 use crate::error::{Result, fail};
@@ -39,28 +39,8 @@ pub struct Aligned<T> {
 impl<T: Integer> Aligned<T> {
     /// `n` zeros.
     pub fn zeros(n: usize) -> Result<Aligned<T>> {
-        Aligned::zeros_in(n, 0)
-    }
-
-    /// `n` zeros, where there is room for so many bytes.
-    pub fn zeros_in(n: usize, bytes: usize) -> Result<Aligned<T>> {
-        let count = (n * size_of::<T>()).max(bytes).div_ceil(size_of::<Line>());
+        let count = (n * size_of::<T>()).div_ceil(size_of::<Line>());
         Ok(Aligned { lines: filled(count, Line([0; 64]))?, len: n, of: PhantomData })
-    }
-
-    /// Its room as `n` numbers of another type, whatever they are at first. What stood there is of no meaning then.
-    #[inline(always)]
-    pub fn room<U: Integer>(&mut self, n: usize) -> &mut [U] {
-        assert!(n * size_of::<U>() <= self.lines.len() * size_of::<Line>());
-        // SAFETY: lines begin where any number may, have as many bytes, and these make numbers, as `Integer` says.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), n) }
-    }
-
-    /// The bytes of its first `n` numbers.
-    pub fn bytes(&self, n: usize) -> &[u8] {
-        let numbers = &self[..n];
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
     }
 }
 
@@ -76,7 +56,8 @@ impl<T: Integer> std::ops::Deref for Aligned<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: as above; there was room for them when it was made, and lines stay as many.
+        // SAFETY: lines begin where any number may, and their bytes make numbers, as `Integer` says; there was room for
+        // them when it was made, and lines stay as many.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }
@@ -86,23 +67,6 @@ impl<T: Integer> std::ops::DerefMut for Aligned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
-    }
-}
-
-/// N zeros. Nobody writes them, but as they might be written they take no room in the file.
-pub struct Zeros<const N: usize>([AtomicU32; N]);
-
-impl<const N: usize> Zeros<N> {
-    /// They.
-    pub const fn new() -> Self {
-        Zeros([const { AtomicU32::new(0) }; N])
-    }
-
-    /// As numbers.
-    #[inline(always)]
-    pub fn numbers(&self) -> &[u32] {
-        // SAFETY: an AtomicU32 lies in memory as a u32 does, and these are never written.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), N) }
     }
 }
 

@@ -27,8 +27,6 @@ pub struct Plan {
     pub keep_bits: Option<u32>,
     /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
     colliding: ([u64; MAX_MISSING], usize),
-    /// The numbers next to missing values that are multiples of the lattice, and how many there are.
-    next: ([u64; MAX_MISSING], usize),
     /// What was asked for.
     bound: f64,
 }
@@ -50,7 +48,6 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
-            next: ([0; MAX_MISSING], 0),
             bound: params.bound.number(),
         };
         for bits in layout.shape.missing.bits() {
@@ -62,12 +59,6 @@ impl Plan {
                 plan.colliding.0[plan.colliding.1] = word;
                 plan.colliding.1 += 1;
             }
-            if plan.lattice().is_some_and(|lattice| lattice.has(dtype, *bits))
-                && let Some(next) = next_above(dtype, *bits)
-            {
-                plan.next.0[plan.next.1] = next;
-                plan.next.1 += 1;
-            }
         }
         Ok((plan, header))
     }
@@ -75,13 +66,6 @@ impl Plan {
     /// The bins, or rounded bits, that no element may become: those of missing values.
     pub fn collisions(&self) -> &[u64] {
         &self.colliding.0[..self.colliding.1]
-    }
-
-    /// What stands for multiples that equal missing values, in a plan of tiles that may be restored so
-    /// (`beside_missing`): the numbers next to these. An element may have been restored so, and must then be again,
-    /// however often it is written. In other tiles such an element is a number like any other.
-    pub fn next_to_missing(&self) -> &[u64] {
-        if self.layout.shape.missing.is_empty() { &self.next.0[..self.next.1] } else { &[] }
     }
 
     /// The least number that is within the relative bound of the next one above a missing value, which then takes its
@@ -107,11 +91,6 @@ impl Plan {
         self.bins.as_ref()?.lattice.as_ref()
     }
 
-    /// Every element comes back bit for bit.
-    pub fn is_lossless(&self) -> bool {
-        self.bins.is_none() && self.keep_bits.is_none()
-    }
-
     /// From a stream's verified header.
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
@@ -120,7 +99,7 @@ impl Plan {
         if layout.unit() != 4 || layout.shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
-                "codec predict has no streams with units of {} and a section of {} bytes",
+                "codec interp has no streams with units of {} and a section of {} bytes",
                 layout.unit(),
                 layout.shape.section_bytes
             );
@@ -138,7 +117,6 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: ([0; MAX_MISSING], 0),
-            next: ([0; MAX_MISSING], 0),
             bound: header.bound,
         })
     }

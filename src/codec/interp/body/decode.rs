@@ -59,7 +59,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
             elements: filled(n, E::Word::ZERO)?,
             short: filled(n + LONGEST, 0)?,
             numbers: filled(n, 0)?,
-            levels: interpolation::Buffers::new(plan.grid.sides, None)?,
+            levels: interpolation::Buffers::new(plan.grid.sides, false)?,
             patches: patches::none(n)?,
             room: entropy::Room::new()?,
         })

@@ -1,6 +1,5 @@
 //! A table that a tile brings itself: frequencies that fit its symbols.
 
-use super::symbol_costs::COST_OF;
 use crate::codec::interp::reader::take;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
@@ -13,8 +12,6 @@ const RECIPROCAL_BITS: u32 = 40;
 
 /// How often each symbol occurs.
 pub type Counts = [u32; SYMBOLS];
-/// What each symbol costs.
-pub type Costs = [u16; SYMBOLS];
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -63,12 +60,6 @@ impl Table {
     /// The frequencies.
     pub fn frequencies(&self) -> &[u16; SYMBOLS] {
         &self.frequencies
-    }
-
-    /// What symbols cost.
-    #[inline(always)]
-    pub fn costs(&self, costs: &mut Costs) {
-        costs.iter_mut().zip(self.frequencies).for_each(|(cost, f)| *cost = COST_OF[usize::from(f)]);
     }
 
     /// Its symbols, for encoding.

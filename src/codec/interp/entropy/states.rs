@@ -29,12 +29,6 @@ impl State {
         }
     }
 
-    /// Whether states are still those that take no words.
-    #[inline(always)]
-    pub fn is_small(&self) -> bool {
-        self.switch == NEVER
-    }
-
     /// Whether a step may stay as it was encoded. If it needs larger states and they are not yet, they are as large as
     /// they must be, and as they were before it, on return.
     #[inline(always)]

@@ -57,20 +57,6 @@ pub fn digits<E: Element>(elements: &[E::Word]) -> Option<u8> {
     POWERS.iter().position(|power| odd(*power) <= ODD).map(|digits| digits as u8)
 }
 
-/// Whether the integers of neighbours are nearer to each other than their words are, by some of them.
-pub fn are_nearer<E: Element>(elements: &[E::Word], words: &[E::Word], digits: u8) -> bool {
-    let (n, power) = (elements.len(), POWERS[usize::from(digits)]);
-    let (mut of_integers, mut of_words) = (0, 0);
-    for i in (0..n - 1).step_by(n.div_ceil(SAMPLE)) {
-        let [(a, is_a), (b, is_b)] = [i, i + 1].map(|i| integer::<E>(elements[i], power));
-        if is_a && is_b {
-            of_integers += b.sub(a).magnitude().width();
-            of_words += words[i + 1].sub(words[i]).magnitude().width();
-        }
-    }
-    of_integers < of_words
-}
-
 /// Elements that are no decimals, by place and bits.
 pub type Odd<W> = Vec<(u16, W)>;
 

@@ -34,7 +34,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let elements = &mut self.elements[..n];
         p.run(Load { big_endian: plan.big_endian, data, elements: &mut *elements });
         let (big_endian, multiples, element) = (plan.big_endian, &mut self.multiples, PhantomData::<E>);
-        let (mut survey, _) = p.run(survey::Map { lattice, big_endian, data, missing, next: &[], multiples, element });
+        let mut survey = p.run(survey::Map { lattice, big_endian, data, missing, multiples, element });
         let is_few = survey.has_few_wide(n);
         let Multiples { wide, border, on, .. } = &mut self.multiples;
         if !is_few {

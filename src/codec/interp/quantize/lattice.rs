@@ -84,15 +84,6 @@ impl Lattice {
         f64::from(LATTICE_STEP) * self.double.0
     }
 
-    /// Whether a multiple is equal to this element.
-    pub fn has(&self, dtype: DType, bits: u64) -> bool {
-        match dtype {
-            DType::F32 => multiple_of::<F32>(self, bits as u32).is_some(),
-            DType::F64 => multiple_of::<F64>(self, bits).is_some(),
-            _ => false,
-        }
-    }
-
     /// Whether a bin is one of the lattice, not of the quantizer.
     pub fn has_bin<W: Word>(&self, x: W) -> bool {
         x.magnitude() < W::from_u64(self.first)

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::lattice::{Lattice, Multiple};
-use crate::codec::interp::format::{LATTICE_STEP, TILE_LOG2};
+use crate::codec::interp::format::TILE_LOG2;
 use crate::codec::interp::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
 use crate::codec::interp::tile_shape::MARGIN;
 use crate::error::Result;
@@ -27,7 +27,7 @@ pub struct Multiples {
     pub numbers: Aligned<u32>,
     /// Elements that do not count.
     pub absent: Mask,
-    /// Elements that are multiples, or stand for one.
+    /// Elements that are multiples.
     pub on: Mask,
     /// Elements that have none.
     pub wide: Mask,
@@ -46,20 +46,6 @@ impl Multiples {
             border: boxed(0)?,
         })
     }
-
-    /// The first `n` short numbers.
-    pub fn short(&self, n: usize) -> &[u32] {
-        &self.numbers[MARGIN..MARGIN + n]
-    }
-}
-
-/// What elements have in common.
-#[derive(Clone, Copy)]
-pub struct Bits<W> {
-    /// All bits that any of them has.
-    pub any: W,
-    /// The largest magnitude of their bits.
-    pub largest: W,
 }
 
 /// What the elements of a tile are as multiples.
@@ -67,7 +53,7 @@ pub struct Bits<W> {
 pub struct Survey {
     /// What is taken from them.
     pub base: i32,
-    /// How many are multiples, or stand for one (`Map::next`).
+    /// How many are multiples.
     pub on: usize,
     /// How many have none.
     pub wide: usize,
@@ -75,8 +61,6 @@ pub struct Survey {
     pub has_missing: bool,
     /// Distances from the base are small enough.
     pub near: bool,
-    /// All that count are multiples, and not all the same: the tile was restored before.
-    pub is_restored: bool,
 }
 
 impl Survey {
@@ -98,8 +82,6 @@ pub struct Map<'a, E> {
     pub data: &'a [u8],
     /// A bit for each element that is missing, or nothing.
     pub missing: &'a [u64],
-    /// The bits of elements that stand for the multiples nearest to them (`Plan::next_to_missing`).
-    pub next: &'a [u64],
     pub multiples: &'a mut Multiples,
     pub element: std::marker::PhantomData<E>,
 }
@@ -145,30 +127,17 @@ impl<E: Multiple> Map<'_, E> {
 }
 
 impl<E: Multiple> Task for Map<'_, E> {
-    type Done = (Survey, Bits<E::Word>);
+    type Done = Survey;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> (Survey, Bits<E::Word>) {
+    fn run<L: Lanes>(self, _: L) -> Survey {
         let size = size_of::<E::Word>();
         let base = self.base();
-        let mut survey =
-            Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true, is_restored: true };
+        let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
         let mut any = 0;
-        let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
             let there = bytes.len() / size;
-            let bits = self.bits(bytes);
-            for bits in &bits {
-                seen.any = seen.any | *bits;
-                seen.largest = seen.largest.max(*bits & !E::Word::SIGN);
-            }
-            let mut block = E::block(self.lattice, &bits);
-            for next in self.next {
-                let next = E::Word::from_u64(*next);
-                for i in 0..BLOCK {
-                    block.on[i] |= u32::from(bits[i] == next) & !block.wide[i];
-                }
-            }
+            let block = E::block(self.lattice, &self.bits(bytes));
             let numbers: &mut [u32; BLOCK] =
                 self.multiples.numbers[k * BLOCK..].first_chunk_mut().expect("whole blocks");
             for i in 0..BLOCK {
@@ -195,7 +164,6 @@ impl<E: Multiple> Task for Map<'_, E> {
             survey.on += on.count_ones() as usize;
             survey.wide += wide.count_ones() as usize;
             let counts = counted & !wide;
-            survey.is_restored &= counts & !on == 0;
             if counts == u64::MAX {
                 for number in numbers {
                     any |= *number ^ (*number as i32 >> 31) as u32;
@@ -207,8 +175,7 @@ impl<E: Multiple> Task for Map<'_, E> {
             }
         }
         survey.near = any < MOST_NUMBER;
-        survey.is_restored &= any != 0;
-        (survey, seen)
+        survey
     }
 }
 
@@ -220,34 +187,6 @@ fn bits_of(ones: &[u32; BLOCK]) -> u64 {
         bits |= u64::from(ones[i]) << i;
     }
     bits
-}
-
-/// Of elements that are multiples leaves out those that are bins.
-pub struct LeaveBins<'a> {
-    /// The multiples less the base, in whole blocks.
-    pub numbers: &'a [u32],
-    pub base: i32,
-    /// A bit for each element.
-    pub on: &'a mut [u64],
-}
-
-impl Task for LeaveBins<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
-        for (numbers, on) in self.numbers.as_chunks::<BLOCK>().0.iter().zip(self.on) {
-            if *on == 0 {
-                continue;
-            }
-            let (mut is_off, mut any) = ([0; BLOCK], 0);
-            for i in 0..BLOCK {
-                is_off[i] = u32::from((numbers[i] as i32).wrapping_add(self.base) % LATTICE_STEP as i32 != 0);
-                any |= is_off[i];
-            }
-            *on &= if any == 0 { 0 } else { bits_of(&is_off) };
-        }
-    }
 }
 
 /// Marks which elements count, where some do not.
@@ -292,14 +231,6 @@ pub fn leave_out(numbers: &mut [u32], absent: u64, by: u32) {
         let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
         numbers[i] = numbers[i] & !is_absent | by & is_absent;
     }
-}
-
-/// The bits of a mask from one on.
-#[inline(always)]
-pub fn bits_from(mask: &Mask, at: usize) -> u64 {
-    let (word, shift) = (at / BLOCK, at % BLOCK);
-    let next = mask.get(word + 1).copied().unwrap_or(0);
-    mask[word] >> shift | next << 1 << (BLOCK - 1 - shift)
 }
 
 /// The places of the bits of masks that are 1.

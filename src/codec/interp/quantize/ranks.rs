@@ -39,29 +39,6 @@ pub fn list<W: Word>(elements: &[W], list: &mut Vec<W>) -> bool {
     true
 }
 
-/// Whether no more than `MOST` of a tile's elements are distinct.
-pub fn list_is_short<W: Word>(n: usize, element: impl Fn(usize) -> W) -> bool {
-    let (mut list, mut len) = ([W::ZERO; MOST], 0);
-    for bits in (0..n).map(element) {
-        if let Err(at) = list[..len].binary_search(&bits) {
-            if len == MOST {
-                return false;
-            }
-            list.copy_within(at..len, at + 1);
-            list[at] = bits;
-            len += 1;
-        }
-    }
-    true
-}
-
-/// The numbers of elements in the list, which has them all.
-pub fn words<W: Word>(elements: &[W], list: &[W], words: &mut [W]) {
-    for (word, bits) in words.iter_mut().zip(elements) {
-        *word = W::from_u64(list.binary_search(bits).unwrap_or(0) as u64);
-    }
-}
-
 /// Bits that `write` adds.
 pub fn cost<W: Word>(list: &[W]) -> u64 {
     16 + 8 * size_of_val(list).next_multiple_of(2) as u64

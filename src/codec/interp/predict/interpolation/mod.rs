@@ -11,15 +11,13 @@ mod weights;
 
 use crate::codec::interp::format::Rule;
 use crate::error::Result;
-use crate::host::memory::{Aligned, Integer};
+use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Task;
 use crate::simd::lanes::{LONGEST, Lanes};
-pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
+pub use levels::{ABSENT, single_classes, with_differences};
 use levels::{LevelLayout, Room};
 use pass::Pass;
-pub use pass::difference;
-pub use weights::WEIGHT_BITS;
 
 /// Differences from predictions below this become the right code in the arithmetic of f32.
 const MOST: u32 = 1 << 20;
@@ -58,10 +56,9 @@ pub fn is_for(sides: [usize; AXES]) -> bool {
 }
 
 impl Buffers {
-    /// For tiles of a grid with these sides; an encoder's, with room for so many bytes in each of those that it lends,
-    /// or a decoder's. Never inlined, for the sake of the stack.
+    /// For tiles of a grid with these sides; an encoder's or a decoder's. Never inlined, for the sake of the stack.
     #[inline(never)]
-    pub fn new(sides: [usize; AXES], lent: Option<usize>) -> Result<Buffers> {
+    pub fn new(sides: [usize; AXES], is_encoder: bool) -> Result<Buffers> {
         let mut layouts = [
             LevelLayout::empty(sides)?,
             LevelLayout::empty(sides)?,
@@ -70,23 +67,17 @@ impl Buffers {
         ];
         let room = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { Room::default() };
         layouts[0].lens = [0; AXES];
-        let of_encoder = |n: usize| if lent.is_some() { n } else { 0 };
-        let lent = lent.unwrap_or(0);
+        let of_encoder = |n: usize| if is_encoder { n } else { 0 };
         Ok(Buffers {
             layouts,
             layout: 0,
             next: 0,
-            numbers: Aligned::zeros_in(of_encoder(room.numbers), lent)?,
+            numbers: Aligned::zeros(of_encoder(room.numbers))?,
             is_masked: false,
-            restored: Aligned::zeros_in(room.numbers, lent)?,
+            restored: Aligned::zeros(room.numbers)?,
             errors: Aligned::zeros(room.errors)?,
             signed: Aligned::zeros(of_encoder(room.class))?,
         })
-    }
-
-    /// The room of two of an encoder's, as `n` words: for whatever comes when no tile is interpolated.
-    pub fn lend<W: Integer>(&mut self, n: usize) -> [&mut [W]; 2] {
-        [self.numbers.room(n), self.restored.room(n)]
     }
 
     /// Makes them those of a tile with these lengths, none longer than the sides of the grid.
@@ -251,7 +242,7 @@ mod tests {
             let (numbers, mask) = field(lens);
             let n = numbers.len();
             for (rule, masked) in rules().flat_map(|rule| [(rule, false), (rule, true)]) {
-                let mut buffers = Buffers::new(lens, Some(0)).unwrap();
+                let mut buffers = Buffers::new(lens, true).unwrap();
                 let (mut codes, mut restored, mut decoded) = (vec![0; n + LONGEST], vec![0; n], vec![0; n]);
                 let marked = |(number, mask): (&u32, &u32)| if masked && *mask == 0 { ABSENT } else { *number };
                 let marked: Vec<u32> = numbers.iter().zip(&mask).map(marked).collect();
@@ -259,7 +250,7 @@ mod tests {
                 assert!(Scalar.run(Encode { rule, buffers: &mut buffers, codes: &mut codes }));
                 Scalar.run(Restored { buffers: &buffers, numbers: &mut restored });
                 let mut signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
-                let mut of_decoder = Buffers::new(lens, None).unwrap();
+                let mut of_decoder = Buffers::new(lens, false).unwrap();
 
                 Scalar.run(Decode { rule, lens, buffers: &mut of_decoder, codes: &mut signed, numbers: &mut decoded });
                 assert_eq!(restored, decoded, "{lens:?} {rule:?} {masked}");
