@@ -446,7 +446,7 @@ NVCOMP = ("Bitcomp", "ANS of floats", "ANS", "Cascaded", "LZ4")
 
 
 def gpu(text):
-    """Rows of the tables of `gpu bench` (9 cells), `gpu predict-quick` and nvcomp.cu (7), and the device with its copy."""
+    """Rows of the tables of `gpu bench` (9 cells), `gpu interp-quick` and nvcomp.cu (7), and the device with its copy."""
     copy = re.search(r"^memcpy: (\d+) GB/s", text, re.M)
     device = next(line.split(",")[0] for line in text.splitlines() if "compute capability" in line)
     rows = []

@@ -1,6 +1,7 @@
 //! Codec interp: its kernels restore what the CPU restores, of every kind of tile, and refuse the same bodies.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use sleek::codec::interp::format::CODEC_INTERP;
@@ -127,6 +128,26 @@ fn features(stream: &[u8]) -> BTreeSet<&'static str> {
         }
     }
     found
+}
+
+#[test]
+fn golden_streams_come_back() {
+    let (shim, _turn) = Shim::get();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    let files = [folder.clone(), folder.join("lossless")].into_iter().flat_map(|f| std::fs::read_dir(f).unwrap());
+    let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let mut streams = 0;
+    for path in paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "slk")) {
+        let stream = std::fs::read(&path).unwrap();
+        if stream[8] != CODEC_INTERP {
+            continue;
+        }
+        shim.set(1 + streams % 3, streams % 5);
+        streams += 1;
+        restores(shim, &stream, 0, &path.display().to_string());
+    }
+    assert!(streams > 50, "{streams} streams");
 }
 
 /// Bounds of every mode; without one last, which integers take.

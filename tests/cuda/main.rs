@@ -25,7 +25,6 @@ mod inputs;
 mod interp;
 mod matrix;
 mod missing;
-mod predict;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[path = "../gpu/shim.rs"]

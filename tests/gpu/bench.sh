@@ -44,7 +44,7 @@ simulated() {
     python3 tests/gpu/simulate.py "$out/cubes"
     {
         SLEEK_DATA=$out/cubes "$gpu" bench 512 5
-        SLEEK_DATA=$out/cubes "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
+        SLEEK_DATA=$out/cubes "$gpu" interp-quick 512 3 1e-1 1e-3 1e-6 0
     } > "$out/simulated.md"
     rm -r "$out/cubes"
 }
@@ -52,7 +52,7 @@ simulated() {
 simulated
 {
     "$gpu" bench "$@"
-    "$gpu" predict-quick 512 3 1e-1 1e-3 1e-6 0
+    "$gpu" interp-quick 512 3 1e-1 1e-3 1e-6 0
     "$gpu" sizes
     "$gpu" batches
     "$gpu" calls

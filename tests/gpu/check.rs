@@ -141,7 +141,7 @@ pub fn check() {
         }
     }
     n += missing(&mut r, small);
-    n += predict::check(small);
+    n += interp::check(small);
     n += zfp::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();

@@ -10,9 +10,9 @@ mod captured;
 mod cases;
 mod check;
 mod fields;
+mod interp;
 mod matrix;
 mod means;
-mod predict;
 mod steady;
 #[path = "../vectors/mod.rs"]
 mod vectors;
@@ -161,14 +161,14 @@ fn main() {
         Some("first") => first(),
         Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
         Some("check-large") => large(),
-        Some("check-predict") => {
-            println!("gpu check: {} arrays of codec predict equal to the CPU's", predict::check(is_small()))
+        Some("check-interp") => {
+            println!("gpu check: {} arrays of codec interp equal to the CPU's", interp::check(is_small()))
         }
-        Some("predict") => predict::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
-        Some("predict-types") => predict::bench_types(number(2, 512), number(3, 7)),
-        Some("predict-quick") => {
+        Some("interp") => interp::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
+        Some("interp-types") => interp::bench_types(number(2, 512), number(3, 7)),
+        Some("interp-quick") => {
             let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
-            predict::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
+            interp::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
         }
         Some("check-matrix") => {
             let (seconds, first) = (number(2, 60), number(3, 0));
@@ -187,8 +187,8 @@ fn main() {
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
              | check-matrix [seconds] [first] \
-             | check-predict | predict [MiB] [repeats] | predict-quick [MiB] [repeats] [bound…] \
-             | predict-types [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
+             | check-interp | interp [MiB] [repeats] | interp-quick [MiB] [repeats] [bound…] \
+             | interp-types [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
         ),
     }
 }

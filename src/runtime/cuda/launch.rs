@@ -307,84 +307,6 @@ launch_structs! {
 }
 
 launch_structs! {
-    /// Of the kernels of codec predict.
-    PREDICT:
-
-    /// Of the kernels that compress.
-    struct PredictCompressArgs {
-        /// What is said of every codec's arrays, but for the header's extension.
-        common: CompressArgs,
-        /// The lengths of the dimensions; of a line each array has its own.
-        lens: [u64; MAX_RANK],
-        /// The sides of a tile, as powers of two; of a line they follow from its length.
-        sides_log2: [u8; MAX_RANK],
-        /// Where each block keeps what it knows of its tile.
-        scratch: *mut u8,
-        /// Dimensions.
-        rank: u32,
-        /// 0.
-        zero: u32,
-    }
-
-    /// Of the kernel that decompresses.
-    struct PredictDecompressArgs {
-        /// What is said of every codec's streams.
-        common: DecompressArgs,
-        /// Where a box begins.
-        start: [u64; MAX_RANK],
-        /// Its lengths.
-        lens: [u64; MAX_RANK],
-        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Or where
-        /// each has weights, and its warps the codes of a tile.
-        scratch: *mut u8,
-        /// The tiles that warps leave to blocks, zeroed as far as it counts; null where warps do nothing.
-        list: *mut u8,
-        /// How many it has room for.
-        list_room: u64,
-        /// Whether a box is wanted, not a run of elements.
-        boxed: u32,
-        /// Warps of a block that restore tiles, where warps do.
-        workers: u32,
-    }
-}
-
-/// The most warps of a block whose warps restore a tile each.
-pub const BY_WARP_MOST: usize = 12;
-/// What such a warp shares with no other: a ring of words and the table of its tile, then nodes of level 1 and sums.
-pub const BY_WARP_BYTES: usize = 17 * 17 * 9 * 4 + 12 + 4 * 32 * 16;
-/// Bytes that all of them share: the tables of all classes.
-pub const BY_WARP_TABLES: usize = 15 << 12;
-/// Codes of a tile.
-pub const BY_WARP_CODES: usize = 4 << 14;
-/// Weights of a block.
-pub const BY_WARP_WEIGHTS: usize = 16384;
-/// Bytes before the numbers of the tiles on a list.
-pub const LIST_BYTES: usize = 16;
-
-/// Threads of a block of the kernel that decompresses tiles.
-pub const PREDICT_THREADS: usize = 256;
-/// Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.
-pub const PREDICT_TOGETHER: usize = 8;
-/// Bytes that it shares: the numbers of a tile, or the tables of all classes.
-pub const PREDICT_NUMBER_BYTES: usize = 4 << 14;
-/// And for each of these warps: a ring of words, and the table of its tile.
-pub const PREDICT_WARP_BYTES: usize = PREDICT_RING_BYTES + (4 << 10);
-/// Of the ring.
-pub const PREDICT_RING_BYTES: usize = 1024;
-/// Errors of nodes that stand in the place of all of these, while tiles are restored.
-pub const PREDICT_ERRORS: usize = PREDICT_TOGETHER * PREDICT_WARP_BYTES / 4;
-/// What a block that compresses keeps of its tile: so many times its words, and other things of so many bytes.
-pub const PREDICT_DESK_WORDS: usize = 17;
-/// See there.
-pub const PREDICT_DESK_BYTES: usize = 128 << 10;
-/// Threads of a block that compresses lossless arrays.
-pub const PREDICT_EXACT_THREADS: usize = 128;
-/// Bytes that it shares: four such blocks fit on a multiprocessor.
-pub const PREDICT_EXACT_BYTES: usize = 47 << 10;
-/// How many times it keeps its tile's words.
-pub const PREDICT_EXACT_WORDS: usize = 12;
-
-launch_structs! {
     /// Of the kernels of codec interp.
     INTERP:
 
@@ -411,6 +333,8 @@ launch_structs! {
     }
 }
 
+/// Bytes before the numbers of the tiles on a list.
+pub const LIST_BYTES: usize = 16;
 /// The most warps of a block that decodes whole tiles.
 pub const DECODE_WARPS: usize = 32;
 /// Bytes that it shares: the tables of tokens,

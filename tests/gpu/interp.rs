@@ -1,4 +1,4 @@
-//! Codec predict: what kernels compress and restore against what the CPU does, and times beside a copy on the device.
+//! Codec interp: what kernels compress and restore against what the CPU does, and times beside a copy on the device.
 
 use super::*;
 use sleek::{Bound, Dims};
