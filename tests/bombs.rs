@@ -219,7 +219,7 @@ fn what_a_header_claims_is_not_allocated() {
     // that have but one element in all their places.
     let constant = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 2, &1.5f64.to_le_bytes());
     // Bins of the step 4, all of them the base 0, and no state or word: symbol 0 of state 1 leaves 1.
-    let packed = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 0, &[0, 0xfc, 3, 0]);
+    let packed = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 0, &[0x20, 0xfc, 3, 0]);
     for (stream, value) in [(&constant, 1.5f64), (&packed, 0.0)] {
         let array = sleek::decompress(stream).unwrap();
         assert!(array.chunks_exact(8).all(|v| v == value.to_le_bytes()));
@@ -228,7 +228,7 @@ fn what_a_header_claims_is_not_allocated() {
         assert_eq!(reference::decode(stream).unwrap().len(), array.len());
         assert_eq!(filter(stream), None);
     }
-    let thin = tiles(DType::F64, [400, 1], [0, 14], 0, &[0, 0xfc, 3, 0]);
+    let thin = tiles(DType::F64, [400, 1], [0, 14], 0, &[0x20, 0xfc, 3, 0]);
     assert!(sleek::decompress(&thin).unwrap() == [0; 3200] && reference::decode(&thin).unwrap() == [0; 3200]);
 
     // A hundred bytes and some that ask for a terabyte: one tile, and the dimensions of 2^37 elements.

@@ -239,7 +239,8 @@ fn every_form_comes_back() {
             forms::KINDS.into_iter().enumerate().filter(|(_, kind)| dtype.is_float() || *kind != "decimals")
         {
             let at = 5 * d + k;
-            let p = Params { big_endian: at % 3 == 0, ..params(dtype, Bound::Lossless, forms::lens(kind, at, &SHAPES)) };
+            let p =
+                Params { big_endian: at % 3 == 0, ..params(dtype, Bound::Lossless, forms::lens(kind, at, &SHAPES)) };
             let words = forms::words(kind, dtype, p.dims.count() as usize);
             let stream = sleek::compress(&p, &vectors::to_bytes(dtype, &words, p.big_endian)).unwrap();
             shim.set([2, 1, 3][at % 3], at as u32 % 5);

@@ -4,7 +4,7 @@
 use crate::vectors;
 
 use sleek::bound::sub_down;
-use sleek::{Bound, DType, Dims, MissingValues, Params, Profile};
+use sleek::{Bound, DType, MissingValues, Params, Profile};
 use vectors::Random;
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];

@@ -15,9 +15,10 @@ use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Task;
 use crate::simd::lanes::{LONGEST, Lanes};
-pub use levels::{ABSENT, single_classes, with_differences};
+pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
 use levels::{LevelLayout, Room};
 use pass::Pass;
+pub use weights::WEIGHT_BITS;
 
 /// Differences from predictions below this become the right code in the arithmetic of f32.
 const MOST: u32 = 1 << 20;
