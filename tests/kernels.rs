@@ -250,6 +250,9 @@ fn headers_are_fresh() {
         ("INTERP_NUMBER_BYTES", INTERP_NUMBER_BYTES as u64),
         ("INTERP_WARP_BYTES", INTERP_WARP_BYTES as u64),
         ("INTERP_ERRORS", INTERP_ERRORS as u64),
+        ("INTERP_DESK_WORDS", INTERP_DESK_WORDS as u64),
+        ("INTERP_DESK_BYTES", INTERP_DESK_BYTES as u64),
+        ("INTERP_TRIALS_BYTES", INTERP_TRIALS_BYTES as u64),
     ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),

@@ -1,8 +1,10 @@
 // Twin: src/codec/interp/mod.rs
 // Every kernel of codec interp. `kernels/modules.toml` says which modules are made of it for each element type.
+#include "compress.cuh"
 #include "whole.cuh"
 
 #define LIST_TILES_THREADS 96
+#define BEGIN_TILES_THREADS 256
 
 // PART: 0 for the decoder, 1 for the encoder; the tests have both.
 #if !defined(PART) || PART == 0
@@ -19,19 +21,38 @@ GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define DECODER(name, type)
 #define WHOLE_DECODER(name, type, R)
 #endif
+#if !defined(PART) || PART == 1
+#define LOSSLESS_ENCODER(name, type)                                                                                \
+    KERNEL(interp_compress_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::compress<type>(a); }   \
+    GRID_KERNEL(interp_try_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::try_tiles<type>(a); }  \
+    GRID_KERNEL(interp_begin_compress_##name, InterpCompressArgs, BEGIN_TILES_THREADS) {                            \
+        interp::encoder::begin_compress(a);                                                                         \
+    }
+#define ENCODER(name, type)                                                                                         \
+    LOSSLESS_ENCODER(name, type)                                                                                    \
+    GRID_KERNEL(interp_range_##name, InterpCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
+#else
+#define LOSSLESS_ENCODER(name, type)
+#define ENCODER(name, type)
+#endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
 WHOLE_DECODER(f32, F32, 5)
+ENCODER(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 WHOLE_DECODER(f64, F64, 4)
+ENCODER(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 DECODER(f16, F16)
+ENCODER(f16, F16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 DECODER(bf16, BF16)
+ENCODER(bf16, BF16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 DECODER(b8, B8)
+LOSSLESS_ENCODER(b8, B8)
 #endif

@@ -14,8 +14,28 @@
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
 #define INTERP_WARP_BYTES 5120u
+#define INTERP_DESK_WORDS 11u
+#define INTERP_DESK_BYTES 327680u
+#define INTERP_TRIALS_BYTES 2432u
 #define INTERP_ERRORS 10240u
 
+// Of the kernels that compress.
+struct InterpCompressArgs {
+    // What is said of every codec's arrays, but for the header's extension.
+    CompressArgs common;
+    // The lengths of the dimensions; of a line each array has its own.
+    u64 lens[MAX_RANK];
+    // The sides of a tile, as powers of two; of a line they follow from its length.
+    u8 sides_log2[MAX_RANK];
+    // Where each block keeps what it knows of its tiles.
+    u8* scratch;
+    // What trials of tiles cost, those of each array.
+    u8* trials;
+    // Dimensions.
+    u32 rank;
+    // 0.
+    u32 zero;
+};
 // Of the kernels that decompress.
 struct InterpDecompressArgs {
     // What is said of every codec's streams.

@@ -162,6 +162,83 @@ const MODES: [Bound; 8] = [
     Bound::Lossless,
 ];
 
+/// Compressed on the stand-in: the bytes of the CPU.
+fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
+    let p = Params { device: Device::Cuda, ..p.clone() };
+    let cpu = Params { device: Device::Cpu, ..p.clone() };
+    let expected = sleek::compress(&cpu, bytes).unwrap();
+    let count = bytes.len() / p.dtype.size();
+    let room = sleek::compress_bound(&p, count).unwrap();
+    let (src, dst) = (shim.upload(0, bytes, offset), shim.allocate(0, room));
+    let before = shim.number("shim_launches");
+    let done = unsafe { route::compress(&p, src.at(offset), count, dst.at(0), room, null_mut()) };
+    let n = done.unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert!(shim.number("shim_launches") > before + 2, "{what}: the CPU did it");
+    let stream = dst.read(0, n);
+    let at = stream.iter().zip(&expected).position(|(a, b)| a != b);
+    assert!(stream == expected, "{what} {p:?}: {n} bytes of {}, other ones from {at:?} on", expected.len());
+}
+
+/// Every type, mode and shape with smooth fields and other data gives the bytes of the CPU.
+#[test]
+fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
+    let rounds = if crate::short() { 1 } else { 2 };
+    let mut round = 0usize;
+    for dtype in DType::ALL {
+        for (k, kind) in kinds.iter().enumerate() {
+            let times = if dtype == DType::F32 || dtype == DType::F64 { 2 * rounds } else { rounds };
+            for i in 0..times * if kind.ends_with("field") { 4 } else { 1 } {
+                round += 1;
+                let bound = MODES[if dtype.is_float() { (k + 3 * i + round / 7) % MODES.len() } else { 7 }];
+                let shape = SHAPES[(round + k * 5) % SHAPES.len()];
+                let p = Params { big_endian: round % 5 == 3, ..params(dtype, bound, shape) };
+                let bytes = made(kind, &p, round);
+                shim.set([2, 1, 3][round % 3], round as u32 % 5);
+                compresses(shim, &p, &bytes, [0, dtype.size(), 0, 1][round % 4], kind);
+            }
+        }
+    }
+}
+
+/// Missing values, numbers close to them, and what was restored before.
+#[test]
+fn masks_and_arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    for round in 0..if crate::short() { 24 } else { 96 } {
+        let dtype = [DType::F32, DType::F64, DType::F32, DType::F16, DType::F64, DType::BF16][round % 6];
+        let bound = [Bound::Abs(0.05), Bound::noa(1e-3), Bound::Lossless, Bound::Rel(0.01), Bound::Abs(0.3)][round % 5];
+        let missing = match round % 4 {
+            0 => MissingValues::default(),
+            1 => MissingValues::number(Some(0.0)),
+            2 => MissingValues::number(Some(f64::NAN)),
+            _ => MissingValues::number(Some(300.1)),
+        };
+        let p = Params { missing, ..params(dtype, bound, SHAPES[round * 7 % SHAPES.len()]) };
+        let mut bytes = field(&p, [0.0, 0.02, 1.0][round % 3], round as u32 % 8, round as u64);
+        let size = dtype.size();
+        let random = &mut Random(round as u64);
+        if round % 4 != 0 {
+            let values = [0.0, f64::NAN, 300.1, 300.13, 1e30];
+            for element in bytes.chunks_exact_mut(size) {
+                if random.below(20) == 0 {
+                    let value = dtype.nearest(values[random.below(5) as usize]);
+                    element.copy_from_slice(&vectors::to_bytes(dtype, &[value], false));
+                }
+            }
+        }
+        compresses(shim, &p, &bytes, 0, "first");
+        let mut again = sleek::decompress(&sleek::compress(&p, &bytes).unwrap()).unwrap();
+        if p.bound.number() > 0.0 || p.bound == Bound::Lossless {
+            let half = again.len() / size / [1, 2, 50][round % 3] * size;
+            again[half..].copy_from_slice(&bytes[half..]);
+            shim.set([2, 1, 3][round % 3], round as u32 % 5);
+            compresses(shim, &p, &again, 0, "again");
+        }
+    }
+}
+
 /// Every type and mode with smooth fields and other data, in shapes that change with both; every set of axes, predictor
 /// and map is met.
 #[test]

@@ -3,8 +3,10 @@
 use super::Interp;
 use super::format::{CODEC_INTERP, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::traits::gpu::{GpuCodec, Part};
-use crate::container::{Header, Layout};
+use super::rules::MOST_TRIALS;
+use crate::codec::promise;
+use crate::codec::traits::gpu::{GpuCodec, Part, padded};
+use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::Params;
@@ -52,6 +54,30 @@ impl Base {
     }
 }
 
+/// The kernels that compress elements of a type.
+#[derive(Clone, Copy)]
+struct Encoder {
+    compress: Kernel,
+    try_tiles: Kernel,
+    begin: Kernel,
+    /// Of floats: the value range.
+    range: Option<Kernel>,
+}
+
+impl Encoder {
+    fn load(session: &Session, dtype: DType) -> Result<Encoder> {
+        static LOADED: Loaded<Encoder> = Loaded::none();
+        LOADED.get(session, need(CODEC_INTERP, dtype, "encoder")?, |module| {
+            Ok(Encoder {
+                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
+                try_tiles: module.kernel_sharing("try", SHARED_BYTES)?,
+                begin: module.kernel("begin_compress")?,
+                range: if module.has("range") { Some(module.kernel("range")?) } else { None },
+            })
+        })
+    }
+}
+
 /// For so many tiles of an array there is room where whole ones are restored by themselves: edges cut more of them than
 /// would hold it. Of an array of more none is.
 fn room(tiles: u64) -> u64 {
@@ -65,19 +91,63 @@ fn tiles(count: u64) -> u64 {
 
 impl GpuCodec for Interp {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
+        Encoder::load(session, params.dtype)?;
         Base::load(session, params.dtype).map(|_| ())
     }
 
+    /// There are kernels for all that the codec has.
     fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
-        Some("codec interp has no kernels that compress".into())
+        None
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
         Plan::for_decoding(header).err().map(|e| e.message)
     }
 
-    unsafe fn compress(&self, _: &Arrays, _: &Params, _: &Layout) -> Result<()> {
-        fail!(Internal, "codec interp is to compress on a GPU")
+    unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
+        let Geometry::Tile { sides_log2 } = layout.shape.geometry else {
+            return fail!(Internal, "codec interp is to compress an array in runs");
+        };
+        let session = arrays.session;
+        let Encoder { compress, try_tiles, begin, range } = Encoder::load(session, params.dtype)?;
+        let list = Base::load(session, params.dtype)?.list;
+        let dims = layout.shape.dims.lens();
+        // Of an array alone all tiles are known, however the array's edges cut them.
+        let tiles_of = |item: &Item| if arrays.is_batch() { tiles(item.count) } else { layout.chunks as u64 };
+        // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
+        unsafe {
+            let batch = arrays.tell(list, compress, tiles_of)?;
+            let blocks = compress.blocks(batch.work_slots);
+            let tries = try_tiles.blocks(u64::from(batch.count) * MOST_TRIALS as u64);
+            // Words have at least 32 bits.
+            let word = params.dtype.size().max(4);
+            let desk = ((INTERP_DESK_WORDS * word) << TILE_LOG2) + INTERP_DESK_BYTES;
+            let scratch = session.allocate(blocks.max(tries) as usize * desk)?;
+            let trials = session.allocate(batch.count as usize * INTERP_TRIALS_BYTES)?;
+            let common = CompressArgs { fast: 0, ..promise::arguments(batch, params, layout) };
+            let (lens, rank) = (padded(dims), dims.len() as u32);
+            let args = InterpCompressArgs {
+                common,
+                lens,
+                sides_log2,
+                scratch: scratch.start(),
+                trials: trials.start(),
+                rank,
+                zero: 0,
+            };
+            if let Some(range) = range.filter(|_| params.bound.measures()) {
+                batch.clear_slots(session)?;
+                let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
+                range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
+            }
+            let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
+            begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
+            if batch.work_slots > 0 {
+                try_tiles.launch(session, tries, &args)?;
+                compress.launch(session, blocks, &args)?;
+            }
+            Ok(())
+        }
     }
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {

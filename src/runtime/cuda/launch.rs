@@ -310,6 +310,24 @@ launch_structs! {
     /// Of the kernels of codec interp.
     INTERP:
 
+    /// Of the kernels that compress.
+    struct InterpCompressArgs {
+        /// What is said of every codec's arrays, but for the header's extension.
+        common: CompressArgs,
+        /// The lengths of the dimensions; of a line each array has its own.
+        lens: [u64; MAX_RANK],
+        /// The sides of a tile, as powers of two; of a line they follow from its length.
+        sides_log2: [u8; MAX_RANK],
+        /// Where each block keeps what it knows of its tiles.
+        scratch: *mut u8,
+        /// What trials of tiles cost, those of each array.
+        trials: *mut u8,
+        /// Dimensions.
+        rank: u32,
+        /// 0.
+        zero: u32,
+    }
+
     /// Of the kernels that decompress.
     struct InterpDecompressArgs {
         /// What is said of every codec's streams.
@@ -335,6 +353,13 @@ launch_structs! {
 
 /// Bytes before the numbers of the tiles on a list.
 pub const LIST_BYTES: usize = 16;
+/// What a block that compresses keeps of its tiles: so many times their words, and other things of so many bytes.
+pub const INTERP_DESK_WORDS: usize = 11;
+/// See there.
+pub const INTERP_DESK_BYTES: usize = 320 << 10;
+/// What the trials of an array cost, in bytes.
+pub const INTERP_TRIALS_BYTES: usize = 16 * 152;
+
 /// The most warps of a block that decodes whole tiles.
 pub const DECODE_WARPS: usize = 32;
 /// Bytes that it shares: the tables of tokens,

@@ -1,0 +1,467 @@
+// Twin: src/codec/interp/choose.rs, src/codec/interp/predict/encode.rs
+// What is chosen for an array, by trials of some tiles, and for a tile, by what its codes cost.
+#pragma once
+#include "costs.cuh"
+#include "survey.cuh"
+
+namespace interp::encoder {
+
+DEV u64 code_of(u64 difference) { return difference << 1 ^ (u64)((i64)difference >> 63); }
+DEV u32 code_of(u32 difference) { return difference << 1 ^ (u32)((i32)difference >> 31); }
+enum : u32 { LIMIT_COUNT = sizeof(LIMITS) / sizeof(LIMITS[0]) };
+
+// What a block has of shared memory: numbers of a tile, and errors of nodes.
+struct Shelf {
+    u32 *v, *e;
+};
+
+// What a trial cost: by each rule, smooth ones first; by differences along axes, and what the sample says of these.
+struct Trial {
+    u64 rules[2 * SETS], axes, sampled;
+    u32 there, steps;    // multiples in steps, or numbers that must not change
+};
+
+// A tile's numbers of 32 bits, or those of a part of one, that a rule is tried on.
+struct Case {
+    Places box;
+    const u32* numbers;
+    const u32* absent;    // a bit for each that does not count; null where all do
+    i32 base;
+    u32 steps, bits;    // multiples in steps; elements' bits
+
+    // The nearest bin of a number.
+    DEV u32 bin(u32 i) const {
+        if (!steps) return numbers[i];
+        const i32 half = (i32)(numbers[i] + (u32)base) + LATTICE_STEP / 2, step = LATTICE_STEP;
+        return (u32)(half < 0 ? -((step - 1 - half) / step) : half / step);
+    }
+};
+
+// What axes cost, and which. For a whole block; a barrier before and behind.
+template <class T> DEV u32 axes_of(Desk<T>& d, const Case& c, u64& cost) {
+    const Origin<u32> none = {false, 0};
+    const auto bin = [&](u32 i) { return c.bin(i); };
+    const u32 set = c.bits ? best_set<true, u32>(d, c.box, none, cost, bin) : best_set<false, u32>(d, c.box, none, cost, bin);
+    cost = with_states(cost);
+    return set;
+}
+
+// What codes of a case cost. For a whole block; a barrier before.
+template <class T> DEV u64 cost_of(Desk<T>& d, const Case& c, const u32* codes) {
+    return c.bits ? cost_of_bits(d, codes, c.box.count()) : cost_of_codes(d, codes, c.box.count());
+}
+
+// Encodes a case by a rule: its codes, and at `shelf.v` what is restored of it; false where it cannot be. For a whole
+// block; a barrier before and behind.
+template <class T> SELDOM bool code_by(Desk<T>& d, Shelf shelf, const Case& c, Rule rule) {
+    copy_words(shelf.v, c.numbers, c.box.count());
+    __syncthreads();
+    Encoding encoding = {c.absent, d.short_codes(), d.differences(), d.part, 0};
+    const Places& box = c.box;
+    if (rule.rough)
+        interpolate<true, true>(shelf.v, shelf.e, nullptr, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+                                nullptr, &encoding);
+    else
+        interpolate<false, true>(shelf.v, shelf.e, nullptr, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+                                 nullptr, &encoding);
+    const u32 any = block_or(encoding.any, d.part);
+    return !rule.coarse || any < 1u << 20;
+}
+// The same; what it costs with corrections of those of the numbers that `on` tells. For a whole block; a barrier before
+// and behind.
+template <class T> SELDOM u64 run(Desk<T>& d, Shelf shelf, const Case& c, Rule rule, const u32* on) {
+    if (!code_by(d, shelf, c, rule)) return NEVER_COST;
+    const u32 n = c.box.count();
+    const u64 cost = cost_of(d, c, d.short_codes());
+    if (!c.steps || !rule.coarse) return cost;
+    u32 count = 0;
+#pragma unroll 1
+    for (u32 w = threadIdx.x; 32 * w < n; w += blockDim.x)
+        for (u32 bits = on[w]; bits; bits &= bits - 1) {
+            const u32 i = 32 * w + __ffs((i32)bits) - 1;
+            count += shelf.v[i] != c.numbers[i];
+        }
+    return cost + (u64)CORRECTION_COST * block_sum(count, d.part);
+}
+
+// What corrections of bins cost. For a whole block.
+template <class T> DEV u64 cost_of_bins(Desk<T>& d, const Case& c, const u32* on) {
+    u32 count = 0;
+#pragma unroll 1
+    for (u32 w = threadIdx.x; 32 * w < c.box.count(); w += blockDim.x)
+        for (u32 bits = on[w]; bits; bits &= bits - 1)
+            count += (i32)(c.numbers[32 * w + __ffs((i32)bits) - 1] + (u32)c.base) % (i32)LATTICE_STEP != 0;
+    return (u64)CORRECTION_COST * block_sum(count, d.part);
+}
+
+// How a tile is coded: along axes, or by a rule, whose codes are there then; `exactly`: its bins by the rule for these.
+struct Way {
+    bool exactly, interpolated;
+    Rule rule;
+};
+
+// The way of a tile with many elements that are multiples already. For a whole block; a barrier before and behind.
+template <class T> SELDOM Way way_of_many(Desk<T>& d, Shelf shelf, const Case& c) {
+    u64 least = ~0ull;
+    u32 best = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < 5; k++) {
+        const u32 rough = k == 1 || k == 4;
+        const Rule rule = {rough, k < 2, d.choice.set_of(rough)};
+        u64 cost;
+        if (k == 2) {
+            axes_of(d, c, cost);
+            cost += cost_of_bins(d, c, d.on());
+        } else {
+            cost = run(d, shelf, c, rule, d.on());
+        }
+        if (cost < least) {
+            least = cost;
+            best = k;
+        }
+    }
+    if (best == 2) return {false, false, {0, 0, 0}};
+    const u32 rough = best == 1 || best == 4;
+    const Rule rule = {rough, best < 2, d.choice.set_of(rough)};
+    run(d, shelf, c, rule, d.on());
+    return {false, true, rule};
+}
+// That of a tile of multiples that may be interpolated in steps. For a whole block; a barrier before and behind.
+template <class T> SELDOM Way way_of_multiples(Desk<T>& d, Shelf shelf, const Case& c) {
+    const u32 n = d.n;
+    if (d.survey.on > n / MANY_MULTIPLES) return way_of_many(d, shelf, c);
+    const Limited &first = d.choice.steps, &second = d.choice.second;
+    if (!first.there) return {true, false, {0, 0, 0}};
+    u64 cost = run(d, shelf, c, first.rule, d.on());
+    if (cost >= NEVER_COST) return {true, false, {0, 0, 0}};
+    Rule taken = first.rule;
+    if (cost < (u64)LITTLE * n && second.there) {
+        const u64 other = run(d, shelf, c, second.rule, d.on());
+        if (other < cost) {
+            cost = other;
+            taken = second.rule;
+        } else {
+            run(d, shelf, c, first.rule, d.on());
+        }
+    }
+    if (cost > FREE) {
+        u64 axes;
+        axes_of(d, c, axes);
+        if (!is_taken(cost, axes + cost_of_bins(d, c, d.on()), first.limit)) return {false, false, {0, 0, 0}};
+    }
+    return {false, true, taken};
+}
+
+// The numbers, less the base, as numbers of 32 bits; false where these do not hold them. For a whole block; a barrier
+// before and behind.
+template <class T> DEV bool shorten(Desk<T>& d) {
+    u32 beyond = 0;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        const typename T::Word number = d.numbers()[i];
+        d.multiples()[i] = (u32)number;
+        if (T::BITS == 64) beyond |= (u32)(((u64)number + (1u << 31)) >> 32);
+    }
+    return block_or(beyond, d.part) == 0;
+}
+
+// From where numbers without axes are told, so that they cost least: the first one, the middle of all, or `zero`. For a
+// whole block; a barrier before.
+template <bool BITS, class T>
+SELDOM typename T::Word origin_of(Desk<T>& d, Origin<typename T::Word> zero) {
+    typedef typename T::Word Word;
+    const u32 n = d.n, lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
+    const Word* const numbers = d.numbers();
+    i64 least = (i64)(~0ull >> 1), most = -least - 1;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        const i64 number = sizeof(Word) == 8 ? (i64)numbers[i] : (i64)(i32)numbers[i];
+        least = number < least ? number : least;
+        most = number > most ? number : most;
+    }
+    least = block_min(least, d.part);
+    most = block_max(most, d.part);
+    const Word from[3] = {0, (Word)((u64)least + ((u64)most - (u64)least) / 2), zero.at};
+    u64 best_cost = ~0ull;
+    Word best = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < (zero.there ? 3u : 2u); k++) {
+        u64 cost = 0;
+        if (BITS) {
+            clear_widths(d);
+            for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+                atomicAdd(&d.widths[0][width_of_number(magnitude_of((Word)(numbers[i] - from[k])))], 1u);
+            cost = cost_of_kind(d, 0);
+        } else {
+#pragma unroll 1
+            for (u32 g = threadIdx.x / 32; uniform(g < groups); g += blockDim.x / 32) {
+                u64 sum = 0;
+                for (u32 i = g * GROUP + lane; i < min_of(n, (g + 1) * GROUP); i += 32)
+                    sum += limited(magnitude_of((Word)(numbers[i] - from[k])));
+                __syncwarp();
+                cost += cost_of_sum(warp_sum(sum), min_of(n - g * GROUP, (u32)GROUP));
+            }
+            cost = block_sum(lane ? 0 : cost, d.part);
+        }
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = from[k];
+        }
+    }
+    __syncthreads();    // all have seen the cost
+    return best;
+}
+
+// The numbers' differences along axes as codes; without any, distances. For a whole block; a barrier before and behind.
+template <bool BITS, class T> SELDOM void differ(Desk<T>& d, u32 set, Origin<typename T::Word> zero) {
+    typedef typename T::Word Word;
+    const Word* const numbers = d.numbers();
+    const Word middle = set == 0 ? origin_of<BITS>(d, zero) : 0;
+    if (threadIdx.x == 0) {
+        d.middle = middle;
+        d.own().wide = sizeof(Word) == 8;
+    }
+    Walk w(d.box, threadIdx.x, blockDim.x);
+    Word* const codes = d.all_codes();
+    const auto number = [=](u32 k) { return numbers[k]; };
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x, w.next())
+        codes[i] = code_of(set == 0 ? (Word)(numbers[i] - middle)
+                                    : lorenzo<Word>(d.box, set, i, w.x, w.y, w.z, number));
+    __syncthreads();
+}
+
+// Chooses for numbers that must not change; their codes are there then. BITS: they are elements' bits. For a whole
+// block; a barrier before and behind.
+template <bool BITS, class T> SELDOM void code_exactly(Desk<T>& d, Shelf shelf, bool may_be_interpolated) {
+    typedef typename T::Word Word;
+    const Word* const numbers = d.numbers();
+    const Origin<Word> zero = {BITS, (Word)(0 - d.base)};
+    u64 cost;
+    const u32 set = best_set<BITS, Word>(d, d.box, zero, cost, [=](u32 i) { return numbers[i]; });
+    cost = with_states(cost);
+    const Limited& by = d.choice.exact;
+    Slip& slip = d.own();
+    if (may_be_interpolated && by.there && d.n >= FEWEST && d.head.grid.is_smooth() && shorten(d)) {
+        const Case c = {d.box, d.multiples(), nullptr, 0, 0, BITS};
+        const u64 of_rule = run(d, shelf, c, by.rule, nullptr);
+        if (is_taken(of_rule, cost, BITS ? (u32)LIMIT_OF_BITS : by.limit)) {
+            if (threadIdx.x == 0) {
+                slip.set = by.rule.set;
+                slip.predictor = 1 + by.rule.rough;
+                slip.wide = 0;
+                d.cost = of_rule;
+            }
+            __syncthreads();
+            return;
+        }
+    }
+    if (threadIdx.x == 0) {
+        slip.set = set;
+        slip.predictor = 0;
+        d.cost = cost;
+    }
+    __syncthreads();
+    differ<BITS>(d, set, zero);
+}
+
+// ---- Trials.
+
+// The tiles of an array of so many that are tried, and the k-th one.
+DEV u32 trials_of(u64 count) { return (u32)min_of(count / 8 > min_of(count, 4ull) ? count / 8 : min_of(count, 4ull), (u64)MOST_TRIALS); }
+DEV u64 tried(u64 count, u32 k) {
+    const u64 stride = count / trials_of(count);
+    const u32 x = k * 2654435761u;
+    return k * stride + ((x ^ x >> 15) >> 8) % stride;
+}
+
+// The magnitudes of differences of signed codes along both other axes than `cls`, by subsets of these, to `d.sums`. For
+// a whole block; a barrier before and behind.
+template <class T> DEV void sums_of_differences(Desk<T>& d, const u32* codes, u32 cls, u32 nx, u32 ny, u32 nz) {
+    const Places box = {nx, ny, nz};
+    const u32 a = cls == 1 ? 2 : 1, b = cls == 4 ? 2 : 4, steps[3] = {1, nx, nx * ny};
+    const u32 step_a = steps[a >> 1], step_b = steps[b >> 1];
+    const auto at = [=](u32 i) { return (codes[i] >> 1) ^ (0 - (codes[i] & 1)); };
+    u64 sums[4] = {0, 0, 0, 0};
+    Walk w(box, threadIdx.x, blockDim.x);
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next()) {
+        const bool in_a = a == 1 ? w.x > 0 : w.y > 0, in_b = b == 2 ? w.y > 0 : w.z > 0;
+        const u32 own = at(i), by_a = in_a ? own - at(i - step_a) : own, by_b = in_b ? at(i - step_b) : 0,
+                  by_both = in_b ? (in_a ? by_b - at(i - step_a - step_b) : by_b) : 0;
+        sums[0] += magnitude_of(own);
+        sums[1] += magnitude_of(by_a);
+        sums[2] += magnitude_of(own - by_b);
+        sums[3] += magnitude_of(by_a - by_both);
+    }
+    for (u32 k = 0; k < 4; k++) {
+        const u64 sum = block_sum(sums[k], d.part);
+        if (threadIdx.x == 0) d.sums[k] = sum;
+    }
+    __syncthreads();
+}
+
+// What the classes cost whose codes may be differences along axes, by each set of these, to `d.costs`. For a whole
+// block; a barrier before and behind.
+template <class T> SELDOM void costs_of_sets(Desk<T>& d, const Places& box, const u32* codes) {
+    u64 cost = 0;    // of the set of this thread's number
+    u32 len[3] = {box.lx, box.ly, box.lz};
+#pragma unroll 1
+    for (u32 level = 0; level < DIFFERENCE_LEVELS; level++) {
+        u32 coarse[3], at = 1;
+        bool is_last = true;
+        for (u32 a = 0; a < 3; a++) {
+            coarse[a] = len[a] % 2 ? (len[a] + 1) / 2 : len[a] / 2 + 1;
+            is_last &= coarse[a] <= 2;
+            at *= coarse[a];
+        }
+#pragma unroll 1
+        for (u32 a = 0; a < 3; a++) {
+            u32 of[3];
+            for (u32 k = 0; k < 3; k++) of[k] = k == a ? len[k] - coarse[k] : coarse[k];
+            const u32 count = of[0] * of[1] * of[2];
+            if (count == 0) continue;
+            sums_of_differences(d, codes + at, 1u << a, of[0], of[1], of[2]);
+            if (threadIdx.x < SETS) {
+                const u32 set = threadIdx.x, one = a == 0 ? set >> 1 & 1 : set & 1, other = a == 2 ? set >> 1 & 1 : set >> 2 & 1;
+                cost += cost_of_sum(d.sums[one | other << 1], count);
+            }
+            __syncthreads();
+            at += count;
+        }
+        if (is_last) break;
+        for (u32 a = 0; a < 3; a++) len[a] = coarse[a];
+    }
+    if (threadIdx.x < SETS) d.costs[threadIdx.x] = cost;
+    __syncthreads();
+}
+
+// The part of a tile that is tried: its lengths, and where it begins.
+struct Part {
+    Places box;
+    u32 x, y, z;
+
+    DEV Part(u64 tiles, const Places& whole) : box(whole) {
+        if (tiles < WHOLE_TRIALS)
+            for (u32 k = 0; k < 2; k++) {
+                u32& longer = box.lz >= box.ly ? box.lz : box.ly;
+                u32& side = longer > 8 ? longer : box.lx;
+                side = (side + 1) / 2;
+            }
+        x = (whole.lx - box.lx) / 2;
+        y = (whole.ly - box.ly) / 2;
+        z = (whole.lz - box.lz) / 2;
+    }
+};
+
+// What a part of the numbers at `multiples` costs by each rule. `steps`: multiples in steps, of which masks tell. Whether
+// any rule can be. For a whole block; a barrier before and behind.
+template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Trial* trial) {
+    const Part p(d.head.grid.chunks, d.box);
+    const u32 n = p.box.count(), whole = (n + 31) / 32 * 32;
+    u32* const numbers = (u32*)d.other();
+    u32* const on = d.spare_mask();
+    const i32 base = steps ? d.survey.base : 0;
+    const bool masked = steps && d.survey.masked;
+    u32 off = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
+        u32 x, y, z;
+        p.box.of(i, x, y, z);
+        const bool there = i < n;
+        const u32 from = there ? ((z + p.z) * d.box.ly + y + p.y) * d.box.lx + x + p.x : 0;
+        const u32 number = d.multiples()[from];
+        if (there) numbers[i] = number;
+        const bool is_on = there && steps && has_bit(d.on(), from);
+        off += is_on && (i32)(number + (u32)base) % (i32)LATTICE_STEP != 0;
+        put_bit(on, i, is_on);
+        put_bit(d.part_absent(), i, there && masked && has_bit(d.absent(), from));
+    }
+    const u64 off_bins = (u64)CORRECTION_COST * block_sum(off, d.part);
+    const Case c = {p.box, numbers, masked ? d.part_absent() : nullptr, base, steps, d.head.step_w == 0};
+    u64 sampled;
+    const u32 set = axes_of(d, c, sampled);
+    // What axes cost in truth.
+    const u32 first = c.bin(0);
+    u32* const codes = d.short_codes();
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+        codes[i] = code_of(lorenzo<u32>(p.box, set, i, [&](u32 k) { return c.bin(k) - first; }));
+    __syncthreads();
+    const u64 axes = cost_of(d, c, codes) + off_bins;
+    if (threadIdx.x == 0) {
+        trial->axes = axes;
+        trial->sampled = sampled + off_bins;
+        trial->steps = steps;
+    }
+    bool any = false;
+#pragma unroll 1
+    for (u32 rough = 0; rough < 2; rough++) {
+        const u64 cost = run(d, shelf, c, {rough, steps, 0}, on);
+        const bool can = cost < NEVER_COST;
+        any |= can;
+        if (can) costs_of_sets(d, p.box, codes);
+        if (threadIdx.x < SETS) {
+            const u32 s = threadIdx.x;
+            u64 changed = NEVER_COST;
+            if (can && !(s & ~d.head.grid.set())) {
+                const u64 all = cost + d.costs[s];
+                changed = all > d.costs[0] ? all - d.costs[0] : 0;
+                changed = changed > cost / 4 ? changed : cost / 4;
+            }
+            trial->rules[rough * SETS + s] = changed;
+        }
+        __syncthreads();
+    }
+    return any;
+}
+
+// The best one of some rules for trials of a kind, unless axes are as good, and its limit. For a whole warp.
+DEV Limited best_rule(const Trial* trials, u32 count, u32 steps, u32 first, u32 end) {
+    const u32 lane = threadIdx.x & 31;
+    u64 axes = 0, cost = ~0ull;
+    if (lane < 2 * SETS) {
+        cost = lane >= first && lane < end ? 0 : ~0ull;
+        for (u32 k = 0; k < count; k++) {
+            const Trial& t = trials[k];
+            if (!t.there || t.steps != steps) continue;
+            axes += t.axes;
+            if (cost != ~0ull) cost += min_of(t.rules[lane], t.axes);
+        }
+    }
+    axes = __shfl_sync(FULL, axes, 0);
+    const u64 least = warp_least(cost);
+    const u32 best = __ffs((i32)__ballot_sync(FULL, cost == least)) - 1;
+    Limited limited = {{best >= SETS, steps, best % SETS}, 0, 0};
+    if (least + axes / WORTH >= axes) return limited;
+    // Each limit by a lane.
+    u64 with = ~0ull;
+    if (lane < LIMIT_COUNT) {
+        with = 0;
+        for (u32 k = 0; k < count; k++) {
+            const Trial& t = trials[k];
+            if (!t.there || t.steps != steps) continue;
+            with += is_taken(t.rules[best], t.sampled, LIMITS[lane]) ? t.rules[best] : t.axes;
+        }
+    }
+    const u64 usual = __shfl_sync(FULL, with, 0), most = warp_least(with);
+    const u32 of = __ffs((i32)__ballot_sync(FULL, with == most)) - 1;
+    limited.limit = LIMITS[most + usual / LIMIT_WORTH < usual ? of : 0];
+    limited.there = 1;
+    return limited;
+}
+// What some trials say. For a whole warp.
+DEV Choice choice_of(const Trial* trials, u32 count) {
+    Choice c;
+    c.steps = best_rule(trials, count, 1, 0, 2 * SETS);
+    c.second.there = 0;
+    c.second.rule = {0, 0, 0};
+    c.second.limit = 0;
+    if (uniform(c.steps.there))
+        c.second = c.steps.rule.rough ? best_rule(trials, count, 1, 0, SETS) : best_rule(trials, count, 1, SETS, 2 * SETS);
+    c.exact = best_rule(trials, count, 0, 0, 2 * SETS);
+    return c;
+}
+
+}    // namespace interp::encoder
