@@ -7,7 +7,7 @@
 
 namespace interp::encoder {
 
-enum : u32 { IN_ORDER, DECIMALS, RANKS, ORDER_SHIFT = 6, RANK_PLACES = 1024, ALIKE_ASKED = 64 };
+enum : u32 { IN_ORDER, DECIMALS, RANKS, ORDER_SHIFT = 6, RANK_PLACES = 1024 };
 
 // What is kept of ranks: elements by the place where they are looked for, their ranks, and the list.
 template <class Word> struct RankRoom {
@@ -145,10 +145,10 @@ template <class Word> DEV u32 rank_place(Word element) { return (u32)(((u64)elem
 // before and behind.
 template <class T> SELDOM bool find_ranks(Desk<T>& d, RankRoom<typename T::Word>& r) {
     typedef typename T::Word Word;
-    const u32 n = d.n, step = (n + ALIKE_ASKED - 1) / ALIKE_ASKED, t = threadIdx.x;
+    const u32 n = d.n, step = (n + SAMPLE_ALIKE - 1) / SAMPLE_ALIKE, t = threadIdx.x;
     const Word* const elements = d.elements();
     u32 is_alike = 0;
-    if (t < ALIKE_ASKED && t * step < n)
+    if (t < SAMPLE_ALIKE && t * step < n)
         for (u32 k = 0; k < t; k++) is_alike |= elements[k * step] == elements[t * step];
     if (block_sum(is_alike, d.part) < 2) return false;
     for (u32 p = t; p < RANK_PLACES; p += blockDim.x) r.first[p] = 0;

@@ -14,10 +14,10 @@
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
 #define INTERP_WARP_BYTES 5120u
+#define INTERP_ERRORS 10240u
 #define INTERP_DESK_WORDS 11u
 #define INTERP_DESK_BYTES 327680u
 #define INTERP_TRIALS_BYTES 2432u
-#define INTERP_ERRORS 10240u
 
 // Of the kernels that compress.
 struct InterpCompressArgs {
@@ -36,6 +36,15 @@ struct InterpCompressArgs {
     // 0.
     u32 zero;
 };
+static_assert(sizeof(InterpCompressArgs) == 792, "InterpCompressArgs");
+static_assert(OFFSET_OF(InterpCompressArgs, common) == 0, "InterpCompressArgs.common");
+static_assert(OFFSET_OF(InterpCompressArgs, lens) == 480, "InterpCompressArgs.lens");
+static_assert(OFFSET_OF(InterpCompressArgs, sides_log2) == 736, "InterpCompressArgs.sides_log2");
+static_assert(OFFSET_OF(InterpCompressArgs, scratch) == 768, "InterpCompressArgs.scratch");
+static_assert(OFFSET_OF(InterpCompressArgs, trials) == 776, "InterpCompressArgs.trials");
+static_assert(OFFSET_OF(InterpCompressArgs, rank) == 784, "InterpCompressArgs.rank");
+static_assert(OFFSET_OF(InterpCompressArgs, zero) == 788, "InterpCompressArgs.zero");
+
 // Of the kernels that decompress.
 struct InterpDecompressArgs {
     // What is said of every codec's streams.
