@@ -41,7 +41,8 @@ struct Case {
 template <class T> DEV u32 axes_of(Desk<T>& d, const Case& c, u64& cost) {
     const Origin<u32> none = {false, 0};
     const auto bin = [&](u32 i) { return c.bin(i); };
-    const u32 set = c.bits ? best_set<true, u32>(d, c.box, none, cost, bin) : best_set<false, u32>(d, c.box, none, cost, bin);
+    const u32 set = c.bits ? best_set<true, u32>(d, c.box, none, cost, bin)
+                           : best_set<false, u32>(d, c.box, none, cost, bin);
     cost = with_states(cost);
     return set;
 }
@@ -268,7 +269,10 @@ template <bool BITS, class T> SELDOM void code_exactly(Desk<T>& d, Shelf shelf, 
 // ---- Trials.
 
 // The tiles of an array of so many that are tried, and the k-th one.
-DEV u32 trials_of(u64 count) { return (u32)min_of(count / 8 > min_of(count, 4ull) ? count / 8 : min_of(count, 4ull), (u64)MOST_TRIALS); }
+DEV u32 trials_of(u64 count) {
+    const u64 few = min_of(count, 4ull);
+    return (u32)min_of(count / 8 > few ? count / 8 : few, (u64)MOST_TRIALS);
+}
 DEV u64 tried(u64 count, u32 k) {
     const u64 stride = count / trials_of(count);
     const u32 x = k * 2654435761u;
@@ -323,7 +327,8 @@ template <class T> SELDOM void costs_of_sets(Desk<T>& d, const Places& box, cons
             if (count == 0) continue;
             sums_of_differences(d, codes + at, 1u << a, of[0], of[1], of[2]);
             if (threadIdx.x < SETS) {
-                const u32 set = threadIdx.x, one = a == 0 ? set >> 1 & 1 : set & 1, other = a == 2 ? set >> 1 & 1 : set >> 2 & 1;
+                const u32 set = threadIdx.x, one = a == 0 ? set >> 1 & 1 : set & 1,
+                          other = a == 2 ? set >> 1 & 1 : set >> 2 & 1;
                 cost += cost_of_sum(d.sums[one | other << 1], count);
             }
             __syncthreads();
@@ -354,8 +359,8 @@ struct Part {
     }
 };
 
-// What a part of the numbers at `multiples` costs by each rule. `steps`: multiples in steps, of which masks tell. Whether
-// any rule can be. For a whole block; a barrier before and behind.
+// What a part of the numbers at `multiples` costs by each rule. `steps`: multiples in steps, of which masks tell.
+// Whether any rule can be. For a whole block; a barrier before and behind.
 template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Trial* trial) {
     const Part p(d.head.grid.chunks, d.box);
     const u32 n = p.box.count(), whole = (n + 31) / 32 * 32;
@@ -459,7 +464,8 @@ DEV Choice choice_of(const Trial* trials, u32 count) {
     c.second.rule = {0, 0, 0};
     c.second.limit = 0;
     if (uniform(c.steps.there))
-        c.second = c.steps.rule.rough ? best_rule(trials, count, 1, 0, SETS) : best_rule(trials, count, 1, SETS, 2 * SETS);
+        c.second = c.steps.rule.rough ? best_rule(trials, count, 1, 0, SETS)
+                                      : best_rule(trials, count, 1, SETS, 2 * SETS);
     c.exact = best_rule(trials, count, 0, 0, 2 * SETS);
     return c;
 }

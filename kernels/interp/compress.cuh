@@ -213,13 +213,14 @@ template <class T> DEV u32 word_of(const Desk<T>& d, u32 k, u32 i) {
     } else {
         enum : u32 { EACH = 32 / T::BITS };
         u32 word = 0;
-        for (u32 k = 0; k < EACH && i * EACH + k < s.n; k++) word |= source_element(d, s, i * EACH + k) << (k * T::BITS);
+        for (u32 k = 0; k < EACH && i * EACH + k < s.n; k++)
+            word |= source_element(d, s, i * EACH + k) << (k * T::BITS);
         return word;
     }
 }
 
-// Brings a body to its place in the stream, as soon as the sizes of all before it are known. `known`: where one before it
-// is, which the first warp knows. For a whole block; a barrier before and behind.
+// Brings a body to its place in the stream, as soon as the sizes of all before it are known. `known`: where one before
+// it is, which the first warp knows. For a whole block; a barrier before and behind.
 template <class T> DEV void place(Desk<T>& d, u32 k, Mark& known) {
     const Job<T> job = {d.head, d.item.dst};
     const u32 lane = threadIdx.x & 31;
@@ -358,7 +359,7 @@ template <class T> DEV void compress(const InterpCompressArgs& a) {
     Tables& tables = *(Tables*)shared;
     Bench* const benches = (Bench*)((u8*)shared + sizeof(Tables));
     static_assert(sizeof(Tables) + MOST_TOGETHER * sizeof(Bench) <= INTERP_NUMBER_BYTES, "they stand where numbers do");
-    static_assert(sizeof(RankRoom<typename T::Word>) + 4 * SETS * WIDTHS <= 4 * INTERP_ERRORS, "it stands where errors do");
+    static_assert(sizeof(RankRoom<typename T::Word>) + 4 * SETS * WIDTHS <= 4 * INTERP_ERRORS, "where errors stand");
     const Batch& batch = a.common.batch;
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     begin_desk(d, shelf, a);
@@ -369,7 +370,8 @@ template <class T> DEV void compress(const InterpCompressArgs& a) {
             if (lane == 0) open(d, a, i);
             __syncwarp();
             const u64 chunks = d.head.grid.chunks;
-            const Choice choice = choice_of((const Trial*)a.trials + (u64)i * MOST_TRIALS, chunks ? trials_of(chunks) : 0);
+            const Trial* const trials = (const Trial*)a.trials + (u64)i * MOST_TRIALS;
+            const Choice choice = choice_of(trials, chunks ? trials_of(chunks) : 0);
             if (lane == 0) {
                 d.choice = choice;
                 const u64 each = chunks / gridDim.x;
@@ -399,7 +401,8 @@ template <class T> DEV void compress(const InterpCompressArgs& a) {
                 make_body(d, warp, tables, benches[warp]);
                 const Slip& s = d.slips[warp];
                 if (lane == 0) {
-                    const u32 kind = s.plane_units ? (u32)KIND_MASKED : s.kind, entry = (s.plane_units + s.units) | kind << WIDE_KIND_SHIFT;
+                    const u32 kind = s.plane_units ? (u32)KIND_MASKED : s.kind,
+                              entry = (s.plane_units + s.units) | kind << WIDE_KIND_SHIFT;
                     const Job<T> job = {d.head, d.item.dst};
                     store_relaxed(job.entries() + s.chunk, entry);
                     add_relaxed(&d.control->index_sum, (u64)entry * key_of((u32)(d.head.entries_at / 4 + s.chunk)));

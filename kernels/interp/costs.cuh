@@ -14,9 +14,11 @@ DEV u64 cost_of_sum(u64 sum, u32 count) {
     const u64 most = 1ull << 62, of = count ? count : 1, quotient = sum / of;
     u64 scaled = quotient >> 55 ? most : quotient * 128 + (sum - quotient * of) * 128 / of;
     scaled = scaled < 1 ? 1 : min_of(scaled, most);
-    const u32 octave = top_bit(scaled), part = (u32)(octave >= 8 ? scaled >> (octave - 8) : scaled << (8 - octave)) & 255;
+    const u32 octave = top_bit(scaled),
+              part = (u32)(octave >= 8 ? scaled >> (octave - 8) : scaled << (8 - octave)) & 255;
     const auto of_octave = [](u32 o) { return MEANS[min_of(o, 30u)] + 128ull * BIT * (o > 30 ? o - 30 : 0); };
-    const u64 cost = of_octave(octave) + ((of_octave(octave + 1) - of_octave(octave)) * part >> 8), all = cost * count / 128;
+    const u64 cost = of_octave(octave) + ((of_octave(octave + 1) - of_octave(octave)) * part >> 8);
+    const u64 all = cost * count / 128;
     return all > 64 ? all : 64;
 }
 

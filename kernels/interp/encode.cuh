@@ -252,7 +252,8 @@ template <class T> DEV void close_slip(Desk<T>& d, Slip& s, u32 of_words) {
     const u32 raw_units = d.head.raw_bytes(s.n) / UNIT;
     if (s.kind == KIND_PACKED) {
         const u32 base_halves = halves_of_base(s.base);
-        const u32 bits = s.set | s.predictor << 3 | s.numbers << 5 | s.patches << 8 | min_of(base_halves, 3u) << 23 | of_words;
+        const u32 bits = s.set | s.predictor << 3 | s.numbers << 5 | s.patches << 8 |
+                         min_of(base_halves, 3u) << 23 | of_words;
         s.prefix[0] = (u16)bits;
         s.prefix[1] = (u16)(bits >> 16);
         for (u32 k = 0; k < base_halves; k++) s.prefix[2 + k] = (u16)(s.base >> (16 * k));

@@ -213,7 +213,8 @@ template <class T> SELDOM bool take_if_less(Desk<T>& d, u32 form_bits, u64& cost
 }
 
 // Writes a form and what goes with it; how many halves. For a whole warp.
-template <class T> SELDOM u32 write_form(const Desk<T>& d, const FrontWriter& w, u32 form, const typename T::Word* list) {
+template <class T>
+SELDOM u32 write_form(const Desk<T>& d, const FrontWriter& w, u32 form, const typename T::Word* list) {
     enum : u32 { SIZE = T::BITS / 8 };
     const u32 lane = threadIdx.x & 31;
     if (lane == 0) w.put(0, form);
