@@ -238,7 +238,7 @@ fn headers_are_fresh() {
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let interp = [
-        ("LIST_BYTES", LIST_BYTES as u64),
+        ("INTERP_LIST_BYTES", INTERP_LIST_BYTES as u64),
         ("DECODE_WARPS", DECODE_WARPS as u64),
         ("DECODE_TABLE_BYTES", DECODE_TABLE_BYTES as u64),
         ("DECODE_WARP_BYTES", DECODE_WARP_BYTES as u64),

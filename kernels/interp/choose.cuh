@@ -60,10 +60,10 @@ template <class T> SELDOM bool code_by(Desk<T>& d, Shelf shelf, const Case& c, R
     Encoding encoding = {c.absent, d.short_codes(), d.differences(), d.part, 0};
     const Places& box = c.box;
     if (rule.rough)
-        interpolate<true, true>(shelf.v, shelf.e, nullptr, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+        interpolate<true, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
                                 nullptr, &encoding);
     else
-        interpolate<false, true>(shelf.v, shelf.e, nullptr, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+        interpolate<false, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
                                  nullptr, &encoding);
     const u32 any = block_or(encoding.any, d.part);
     return !rule.coarse || any < 1u << 20;

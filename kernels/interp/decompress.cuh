@@ -1,8 +1,8 @@
 // Twin: src/codec/interp/body/decode.rs
-// Stream → array, any tiles; of an array alone those on the list that whole.cuh leaves. Blocks take INTERP_TOGETHER tiles at once, or fewer of small arrays, by ticket. A warp reads
-// and decodes each of them (tile.cuh), then the whole block restores them one by one (restore.cuh). What steers an
-// address is checked before it is used; checksums are compared at the end, so a stream that fails them has been decoded
-// to harmless nonsense by then.
+// Stream → array, any tiles; of an array alone those on the list that whole.cuh leaves. Blocks take INTERP_TOGETHER
+// tiles at once, or fewer of small arrays, by ticket. A warp reads and decodes each of them (tile.cuh), then the whole
+// block restores them one by one (restore.cuh). What steers an address is checked before it is used; checksums are
+// compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 //
 // A block shares INTERP_NUMBER_BYTES, and INTERP_WARP_BYTES for each warp, as long as the host says:
 //
@@ -52,8 +52,8 @@ template <class T> struct Shared {
 
 // Reads a tile and decodes its codes, into words; `added` if its sum of disagreements is. For a whole warp.
 template <class T>
-DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, typename T::Word* codes, bool added,
-                   u64& disagreement) {
+DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, typename T::Word* codes,
+                   bool added, u64& disagreement) {
     u64 more;
     if (!find_tile(s, own, chunk, more)) return false;
     if (!added) disagreement += more;
@@ -66,7 +66,8 @@ DEV bool read_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& pla
 
 // Works from one of an array's work slots. `codes`: where the block keeps those of its tiles. For a whole block.
 template <class T>
-DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Places& places, typename T::Word* codes, u64 work_slot) {
+DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Places& places, typename T::Word* codes,
+                        u64 work_slot) {
     const Stream<T>& s = a.stream;
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const bool listed = tiles.are_for(s);
@@ -88,8 +89,11 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
             if (lane == 0) a.own[warp].state = NOTHING;
             const bool there = uniform(place < chunks);
             const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
-            const u64 chunk = listed ? entry & ~ADDED : place;
-            if (there && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+            const u64 chunk = listed ? entry & ~(ADDED | DECODED) : place;
+            if (uniform(entry & DECODED))
+                for (u32 i = lane; i < sizeof(Own<T>) / 16; i += 32)
+                    ((uint4*)&a.own[warp])[i] = ((const uint4*)(tiles.own + chunk))[i];
+            else if (there && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
                 good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), entry & ADDED,
                                   disagreement);
         }

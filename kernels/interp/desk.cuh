@@ -10,15 +10,15 @@
 namespace interp::encoder {
 
 enum : u32 {
-    SETS = 8,          // of axes
-    WIDTHS = 65,       // of magnitudes
+    SETS = 8,                     // of axes
+    WIDTHS = 65,                  // of magnitudes
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,
-    MOST_TOGETHER = 4,     // tiles that a block takes at once, at most: a warp makes words of each
-    PREFIX_HALVES = 6,     // of a body: head and base
-    STATE_WORDS = 34,      // of final states with their lengths
-    SIDE_HALVES = 360,     // of a tile's own table and of final states
-    OUT_MORE = 4096,       // what a body's words may take beyond its tile, before that is known
+    MOST_TOGETHER = 4,    // tiles that a block takes at once, at most: a warp makes words of each
+    PREFIX_HALVES = 6,    // of a body: head and base
+    STATE_WORDS = 34,     // of final states with their lengths
+    SIDE_HALVES = 360,    // of a tile's own table and of final states
+    OUT_MORE = 4096,      // what a body's words may take beyond its tile, before that is known
     PLANE_ROOM = 10 << 10,
     SPARSE_HALVES = 9728,    // of the codes of a sparse tile
 };
@@ -250,8 +250,8 @@ template <class T> struct Desk {
     Meaning<T> meaning;
     typename T::Float border;
     Choice choice;
-    u32 drop;                   // mantissa bits that mode rel rounds off
-    double abs_bound, bound;    // the latter as it was asked for
+    u32 drop;                       // mantissa bits that mode rel rounds off
+    double abs_bound, bound;        // the latter as it was asked for
     Word colliding[MAX_MISSING];    // bins, or rounded bits, of missing values
     u32 collisions;
     Word next[MAX_MISSING];    // the numbers next to missing values
@@ -268,7 +268,7 @@ template <class T> struct Desk {
     Survey survey;
     u32 patches;    // how many there are
     Word base, middle;
-    u64 cost;       // of codes along axes, or of the rule in their place
+    u64 cost;    // of codes along axes, or of the rule in their place
     u32 digits, odd, listed;
     // What is asked of all threads.
     u64 part[MOST_WARPS];

@@ -11,10 +11,10 @@
 #define DECODER(name, type) \
     KERNEL(interp_decompress_##name, InterpDecompressArgs, INTERP_THREADS, 2) { interp::decompress<type>(a); }
 // R: blocks of the kernel that makes elements of codes of 8 bits, on a multiprocessor.
-#define WHOLE_DECODER(name, type, R)                                                                                 \
-    DECODER(name, type)                                                                                              \
-    KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); }      \
-    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, R) { interp::restore_tiles<type, false>(a); }           \
+#define WHOLE_DECODER(name, type, R)                                                                            \
+    DECODER(name, type)                                                                                         \
+    KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); } \
+    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, R) { interp::restore_tiles<type, false>(a); }      \
     KERNEL(interp_restore_wide_##name, InterpDecompressArgs, 128, 3) { interp::restore_tiles<type, true>(a); }
 GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
@@ -22,14 +22,14 @@ GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define WHOLE_DECODER(name, type, R)
 #endif
 #if !defined(PART) || PART == 1
-#define LOSSLESS_ENCODER(name, type)                                                                                \
-    KERNEL(interp_compress_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::compress<type>(a); }   \
-    GRID_KERNEL(interp_try_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::try_tiles<type>(a); }  \
-    GRID_KERNEL(interp_begin_compress_##name, InterpCompressArgs, BEGIN_TILES_THREADS) {                            \
-        interp::encoder::begin_compress(a);                                                                         \
+#define LOSSLESS_ENCODER(name, type)                                                                               \
+    KERNEL(interp_compress_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::compress<type>(a); }  \
+    GRID_KERNEL(interp_try_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::try_tiles<type>(a); } \
+    GRID_KERNEL(interp_begin_compress_##name, InterpCompressArgs, BEGIN_TILES_THREADS) {                           \
+        interp::encoder::begin_compress(a);                                                                        \
     }
-#define ENCODER(name, type)                                                                                         \
-    LOSSLESS_ENCODER(name, type)                                                                                    \
+#define ENCODER(name, type)      \
+    LOSSLESS_ENCODER(name, type) \
     GRID_KERNEL(interp_range_##name, InterpCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
 #else
 #define LOSSLESS_ENCODER(name, type)

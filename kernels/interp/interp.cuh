@@ -34,7 +34,8 @@ struct WordCodes {
 };
 
 // A level of a tile, and what its classes need.
-template <bool ROUGH, bool ENCODE = false, u32 THREADS = INTERP_THREADS, class Codes = WordCodes> struct March {
+template <bool ROUGH, bool ENCODE = false, class Codes = WordCodes> struct March {
+    enum : u32 { THREADS = INTERP_THREADS };
     Line x, y, z;
     u32* v;
     u32 *ey, *ez, *exz, *eyz;
@@ -47,6 +48,8 @@ template <bool ROUGH, bool ENCODE = false, u32 THREADS = INTERP_THREADS, class C
     float inverse;
     u32* to;
     bool stay_signed;
+
+    DEV explicit March(const Codes& codes) : codes(codes) {}
 
     // The code of a node as its number comes to be `place`, for which the prediction stands then.
     DEV u32 encode(u32 p, const u32* place, u32 n) {
@@ -273,21 +276,25 @@ template <bool ROUGH, class M> DEV void encode_anchors(M& m, u32 ax, u32 ay, u32
             }
 }
 
-// Restores numbers of a tile from its codes, or encodes those at `v`, down to level `finest`, whose nodes are `row` and
-// `plane` apart there. At `e` is room for the errors of that level; `partial` is for who restores. For a whole block; a
-// barrier before and behind.
-template <bool ROUGH, bool ENCODE = false, u32 THREADS = INTERP_THREADS, class Codes>
-DEV void interpolate_to(u32 finest, u32* v, u32 row, u32 plane, u32* e, Codes codes, u32 lx, u32 ly, u32 lz,
-                        bool in_steps, u32 set, Levels& levels, Partial<u32>* partial, Encoding* encoding = nullptr) {
+// Restores the numbers of a tile from its codes; or encodes those at `v`. At `e` is room for INTERP_ERRORS errors;
+// `partial` is for who restores. For a whole block; a barrier before and behind.
+template <bool ROUGH, bool ENCODE = false, class Codes>
+DEV void interpolate(u32* v, u32* e, Codes codes, u32 lx, u32 ly, u32 lz, bool in_steps, u32 set, Levels& levels,
+                     Partial<u32>* partial, Encoding* encoding = nullptr) {
+    if (lz == 1) {
+        lz = ly;
+        ly = 1;
+        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
+    }
+    const u32 row = lx, plane = lx * ly;
     u32 k = 0;
     while (nodes_of(lx, k + 1) > 2 || nodes_of(ly, k + 1) > 2 || nodes_of(lz, k + 1) > 2) k++;
     lay_out(levels, lx, ly, lz, k + 1);
     const u32 axes = (lx > 2) + (ly > 2) + (lz > 2);
-    March<ROUGH, ENCODE, THREADS, Codes> m;
+    March<ROUGH, ENCODE, Codes> m(codes);
     m.v = v;
     m.encoding = encoding;
     m.stay_signed = false;
-    m.codes = codes;
     const u32 ax = nodes_of(lx, k + 1), ay = nodes_of(ly, k + 1), az = nodes_of(lz, k + 1);
     u32 at = ax * ay * az;
     if (ENCODE) {
@@ -299,15 +306,15 @@ DEV void interpolate_to(u32 finest, u32* v, u32 row, u32 plane, u32* e, Codes co
         for (u32 i = 0; i <= z; i++)
             for (u32 j = 0; j <= y; j++)
                 for (u32 h = 0; h <= x; h++) sum += codes((i * ay + j) * ax + h);
-        v[(x ? nodes_of(lx, finest) - 1 : 0) + (y ? nodes_of(ly, finest) - 1 : 0) * row +
-          (z ? nodes_of(lz, finest) - 1 : 0) * plane] = (in_steps ? step_of(axes, k) : 1) * sum;
+        v[(x ? lx - 1 : 0) + (y ? ly - 1 : 0) * row + (z ? lz - 1 : 0) * plane] =
+            (in_steps ? step_of(axes, k) : 1) * sum;
     }
     __syncthreads();
 #pragma unroll 1
-    for (k++; k-- > finest;) {
+    for (k++; k-- > 0;) {
         const auto along = [&](u32 n, u32 step, u32 axis) {
             const u32 coarse = nodes_of(n, k + 1);
-            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1 - finest), (nodes_of(n, finest) - 1) * step,
+            const Line line = {coarse, nodes_of(n, k) - coarse, step << (k + 1), (n - 1) * step,
                                levels.of[ROUGH][k][axis].of};
             return line;
         };
@@ -326,10 +333,10 @@ DEV void interpolate_to(u32 finest, u32* v, u32 row, u32 plane, u32* e, Codes co
         m.eyz = m.exz + fx * cy * fz;
         // So many that all threads have some to do.
         const u32 columns = nodes_of(lx, k) * nodes_of(ly, k);
-        m.parts_log2 = fz == 0 || columns >= 8 * THREADS ? 0
-                       : columns >= 2 * THREADS          ? 1
-                       : columns >= THREADS / 2          ? 2
-                                                                 : 4;
+        m.parts_log2 = fz == 0 || columns >= 8 * INTERP_THREADS ? 0
+                       : columns >= 2 * INTERP_THREADS          ? 1
+                       : columns >= INTERP_THREADS / 2          ? 2
+                                                                : 4;
         m.carry = 0;
         const bool differences = set && k < DIFFERENCE_LEVELS;
         const u32* sums = nullptr;
@@ -380,19 +387,6 @@ DEV void interpolate_to(u32 finest, u32* v, u32 row, u32 plane, u32* e, Codes co
             __syncthreads();
         }
     }
-}
-
-// The same of all numbers of a tile. At `e` is room for INTERP_ERRORS errors.
-template <bool ROUGH, bool ENCODE = false>
-DEV void interpolate(u32* v, u32* e, const u32* codes, u32 lx, u32 ly, u32 lz, bool in_steps, u32 set, Levels& levels,
-                     Partial<u32>* partial, Encoding* encoding = nullptr) {
-    if (lz == 1) {
-        lz = ly;
-        ly = 1;
-        set = (set & X_AXIS) | (set & Y_AXIS) << 1;
-    }
-    interpolate_to<ROUGH, ENCODE>(0, v, lx, lx * ly, e, WordCodes{codes}, lx, ly, lz, in_steps, set, levels, partial,
-                                  encoding);
 }
 
 }    // namespace interp

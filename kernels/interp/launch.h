@@ -3,7 +3,7 @@
 #include "../common/constants.h"
 #include "../common/launch.h"
 
-#define LIST_BYTES 16u
+#define INTERP_LIST_BYTES 32u
 #define DECODE_WARPS 32u
 #define DECODE_TABLE_BYTES 53248u
 #define DECODE_WARP_BYTES 5376u

@@ -1,5 +1,6 @@
 // Twin: src/codec/interp/predict/interpolation/weights.rs
-// Nodes of a tile's levels, and how new ones are made of the coarse ones about them (docs/reference/codecs/interp.md §6).
+// Nodes of a tile's levels, and how new ones are made of the coarse ones about them (docs/reference/codecs/interp.md
+// §6).
 #pragma once
 #include "sums.cuh"
 

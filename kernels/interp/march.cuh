@@ -1,12 +1,12 @@
 // Twin: src/codec/interp/predict/interpolation/pass.rs
 // The finest level of a whole tile of 32 x 32 x 16 elements, from codes in shared memory to elements in the array, by
-// WHOLE_THREADS threads (docs/reference/codecs/interp.md §6). A thread has four neighbours of two rows, x from 4k on and
-// y from 2j on, and marches along z: of the last four even planes it has what is needed in registers. Along x shuffles
-// tell it of its neighbours, along y two planes' values and errors in shared memory, by turns.
+// WHOLE_THREADS threads (docs/reference/codecs/interp.md §6). A thread has four neighbours of two rows, x from 4k on
+// and y from 2j on, and marches along z: of the last four even planes it has what is needed in registers. Along x
+// shuffles tell it of its neighbours, along y two planes' values and errors in shared memory, by turns.
 //
-// The last node of an axis is coarse, in the place of a new one: x = 31 and y = 31. Its weights are 0 but for itself, and
-// its "error" is its value, so that one formula makes every class. x = 29 needs what belongs to x = 31, which is made
-// first; y = 29 needs y = 31, so that this face is made before all else (`face`).
+// The last node of an axis is coarse, in the place of a new one: x = 31 and y = 31. Its weights are 0 but for itself,
+// and its "error" is its value, so that one formula makes every class. x = 29 needs what belongs to x = 31, which is
+// made first; y = 29 needs y = 31, so that this face is made before all else (`face`).
 //
 //   a      nodes of level 1                           written before (interp.cuh), then a barrier; all read
 //   codes  of the finest level                        all read
@@ -21,8 +21,7 @@ enum : u32 {
     WHOLE_THREADS = 128,
     ROW = 18,    // of nodes of level 1, one of which is not used
     PLANE = 17 * ROW,
-    // Of codes of a whole tile so many are kept with 16 bits, the others with 8, unless the tile is wide.
-    LONG_CODES = 2560,
+    // Of codes of a whole tile in shared memory.
     NARROW_BYTES = LONG_CODES + (1u << TILE_LOG2),
     WIDE_BYTES = 2u << TILE_LOG2,
     // Where the codes of the finest level's classes begin.
@@ -70,21 +69,156 @@ DEV i32 lane_below(i32 v) { return (i32)__shfl_up_sync(FULL, (u32)v, 1); }
 DEV i32 lane_above(i32 v) { return (i32)__shfl_down_sync(FULL, (u32)v, 1); }
 
 // Weights of coarse nodes 0, 1, −1 and 2 from a new one; or those of a coarse node in the place of a new one.
-struct FourWeights {
+struct alignas(16) FourWeights {
     i32 b, c, a, d;
+};
+// Those of a whole tile, smooth and rough: of axes of 32, levels 0 to 4, then of one of 16, levels 0 to 3. In the
+// shared memory of a block.
+struct WholeWeights {
+    enum : u32 { OF_SHORT = 32, COUNT = OF_SHORT + 16 };
+    FourWeights of[2][COUNT];
 
-    DEV FourWeights() {}
-    DEV FourWeights(const Recipes& recipes, u32 j, u32 fresh) {
-        if (j >= fresh) {
-            a = b = d = 0;
-            c = 1 << WEIGHT_BITS;
-            return;
+    // The first of those of a level.
+    DEV static constexpr u32 first(u32 axis, u32 level) {
+        return axis == 2 ? OF_SHORT + 16 - (16 >> level) : 32 - (32 >> level);
+    }
+    // For a whole block; a barrier behind.
+    DEV void make() {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < 2 * COUNT; i += WHOLE_THREADS) {
+            const bool rough = i >= COUNT;
+            const u32 at = rough ? i - COUNT : i, n = at < OF_SHORT ? 32 : 16,
+                      rest = (at < OF_SHORT ? (u32)OF_SHORT : (u32)COUNT) - at;
+            FourWeights& w = of[rough][at];
+            w = {0, 1 << WEIGHT_BITS, 0, 0};
+            if (rest == 1) continue;
+            const u32 level = top_bit(n) - 1 - top_bit(rest - 1), j = (n >> level) - rest;
+            if (j >= nodes_of(n, level) - nodes_of(n, level + 1)) continue;
+            const Recipe r = make_recipe(n, level, j, rough);
+            w = {(1 << WEIGHT_BITS) - r.a - r.c - r.d, r.c, r.a, r.d};
         }
-        const Recipe& r = recipes.of[j == 0 ? 0 : j + 1 == fresh ? 2 : j + 2 == fresh ? 1 : 3];
-        a = r.a;
-        c = r.c;
-        d = r.d;
-        b = (1 << WEIGHT_BITS) - a - c - d;
+    }
+};
+
+// The levels above the finest one of a whole tile: nodes of level 1 from those of level 4 on, where all places and
+// counts are known to the compiler. Errors of a class stand behind each other.
+template <bool ROUGH, class Codes> struct CoarseLevels {
+    i32 *a, *errors;
+    Codes codes;
+    const FourWeights* weights;
+    bool in_steps;
+
+    template <u32 L> DEV static constexpr u32 fresh(u32 axis) { return (axis == 2 ? 8 : 16) >> L; }
+    template <u32 L> DEV static constexpr u32 coarse(u32 axis) { return axis == 2 && L == 4 ? 2 : fresh<L>(axis) + 1; }
+    template <u32 L, u32 CLS> DEV static constexpr u32 along(u32 axis) {
+        return CLS >> axis & 1 ? fresh<L>(axis) : coarse<L>(axis);
+    }
+    template <u32 L, u32 CLS> DEV static constexpr u32 count() {
+        return along<L, CLS>(0) * along<L, CLS>(1) * along<L, CLS>(2);
+    }
+    // The first code of a class: X, Y, Z, XY, XZ, YZ, XYZ.
+    template <u32 L> DEV static constexpr u32 first_of_level() {
+        return L == 4 ? 8 : L == 3 ? 18 : L == 2 ? 75 : L == 1 ? 405 : OF_X;
+    }
+    template <u32 L, u32 CLS> DEV static constexpr u32 first() {
+        constexpr u32 x = first_of_level<L>(), y = x + count<L, 1>(), z = y + count<L, 2>(), xy = z + count<L, 4>(),
+                      xz = xy + count<L, 3>(), yz = xz + count<L, 5>(), xyz = yz + count<L, 6>();
+        return CLS == 1 ? x : CLS == 2 ? y : CLS == 4 ? z : CLS == 3 ? xy : CLS == 5 ? xz : CLS == 6 ? yz : xyz;
+    }
+    // Where errors of classes Y, Z, XZ and YZ begin.
+    template <u32 L, u32 CLS> DEV static constexpr u32 errors_of() {
+        constexpr u32 z = count<L, 2>(), xz = z + count<L, 4>(), yz = xz + count<L, 5>();
+        return CLS == 2 ? 0 : CLS == 4 ? z : CLS == 5 ? xz : yz;
+    }
+    // Sixteen times what nodes `step` apart make of the one between the second and the third, which `v` is.
+    template <u32 L, u32 AXIS> DEV i32 make(const i32* v, i32 step, u32 node) const {
+        const FourWeights w = weights[WholeWeights::first(AXIS, L) + node];
+        i32 sum = (1 << (WEIGHT_BITS - 5)) + w.b * v[0] + w.c * v[step];
+        if (!ROUGH && coarse<L>(AXIS) > 2) sum += w.a * v[w.a ? -step : 0] + w.d * v[w.d ? 2 * step : 0];
+        return sum >> (WEIGHT_BITS - 4);
+    }
+    template <u32 L, u32 CLS> DEV void node(u32 i) {
+        constexpr u32 CX = along<L, CLS>(0), CY = along<L, CLS>(1), STEP = 1u << (L - 1);
+        const u32 row = i / CX, x = i - row * CX, z = row / CY, y = row - z * CY;
+        // The node, and the coarse one before it along each axis.
+        i32* const here = a +
+                          (CLS & 4  ? (2 * z + 1) * STEP
+                           : L == 4 ? 8 * z
+                                    : 2 * z * STEP) *
+                              PLANE +
+                          (2 * y + (CLS >> 1 & 1)) * STEP * ROW + (2 * x + (CLS & 1)) * STEP;
+        const auto of_x = [&] { return make<L, 0>(here - STEP, 2 * STEP, x); };
+        const auto of_y = [&] { return make<L, 1>(here - STEP * ROW, 2 * STEP * ROW, y); };
+        const auto of_z = [&] { return make<L, 2>(here - STEP * PLANE, 2 * STEP * PLANE, z); };
+        // Errors along x: of a class whose rows have one node more; along y: of one with the same rows.
+        const auto errors_x = [&](u32 at) { return make<L, 0>(errors + at + row * coarse<L>(0) + x, 1, x); };
+        const auto errors_y = [&](u32 at) { return make<L, 1>(errors + at + (z * coarse<L>(1) + y) * CX + x, CX, y); };
+        i32 sum, main = 0;
+        if constexpr (CLS == 1) sum = of_x();
+        if constexpr (CLS == 2) sum = of_y();
+        if constexpr (CLS == 4) sum = of_z();
+        if constexpr (CLS == 3 || CLS == 5 || CLS == 6) {
+            main = CLS == 3 ? of_y() : of_z();
+            const i32 e = CLS == 3   ? errors_x(errors_of<L, 2>())
+                          : CLS == 5 ? errors_x(errors_of<L, 4>())
+                                     : errors_y(errors_of<L, 4>());
+            sum = main + e;
+            if (ROUGH) sum = (3 * main + (CLS == 6 ? of_y() : of_x()) + 2 * e) >> 2;
+        }
+        if constexpr (CLS == 7) {
+            main = of_z();
+            sum = main + errors_y(errors_of<L, 5>()) + errors_x(errors_of<L, 6>());
+            if (ROUGH) sum = (((2 * main + of_y() + of_x()) >> 2) + sum) >> 1;
+        }
+        const i32 p = (sum + 8) >> 4, step = in_steps ? L == 1 ? 13 : 11 : 1,
+                  v = p + (i32)codes(first<L, CLS>() + i) * step;
+        *here = v;
+        if constexpr (CLS == 2 || CLS == 4 || CLS == 6) errors[errors_of<L, CLS>() + i] = v - p;
+        if constexpr (CLS == 5) errors[errors_of<L, CLS>() + i] = v - ((main + 8) >> 4);
+    }
+    template <u32 L, u32 CLS, u32 THREADS> DEV void nodes() {
+        const u32 own = optimisation_barrier(threadIdx.x);    // so that places are not kept from class to class
+#pragma unroll
+        for (u32 i = 0; i < count<L, CLS>(); i += THREADS)
+            if (i + own < count<L, CLS>()) node<L, CLS>(i + own);
+    }
+    // A level, by one warp or by all.
+    template <u32 L, u32 THREADS> DEV void level() {
+        const auto meet = [] {
+            if (THREADS == 32)
+                __syncwarp();
+            else
+                __syncthreads();
+        };
+        nodes<L, 1, THREADS>();
+        nodes<L, 2, THREADS>();
+        nodes<L, 4, THREADS>();
+        meet();
+        nodes<L, 3, THREADS>();
+        nodes<L, 5, THREADS>();
+        nodes<L, 6, THREADS>();
+        meet();
+        nodes<L, 7, THREADS>();
+        meet();
+    }
+    // For a whole block; barriers before and behind.
+    DEV void go() {
+        if (threadIdx.x < 32) {
+            if (threadIdx.x < 8) {
+                // Anchors: each is the sum of the differences of those before it.
+                i32 sum = 0;
+                for (u32 i = 0; i < 8; i++)
+                    if (!(i & ~threadIdx.x)) sum += (i32)codes(i);
+                a[(threadIdx.x >> 2) * 8 * PLANE + (threadIdx.x >> 1 & 1) * 16 * ROW + (threadIdx.x & 1) * 16] =
+                    sum * (in_steps ? 11 : 1);
+            }
+            __syncwarp();
+            level<4, 32>();
+            level<3, 32>();
+        }
+        __syncthreads();
+        level<2, WHOLE_THREADS>();
+        level<1, WHOLE_THREADS>();
     }
 };
 
@@ -101,11 +235,11 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
     ShortCodes<BY16> codes;
     Turns* turns;
     Face* face;
-    const Recipes* recipes;    // of the finest level, for each axis
-    i32 s;                     // the step
-    u8* dst;                   // of the tile's first element
-    u32 y_step, z_step;        // bytes from one row to the next, and from one plane to the next
-    bool is_aligned;           // all rows begin at a multiple of 16 bytes
+    const FourWeights* weights;
+    i32 s;                 // the step
+    u8* dst;               // of the tile's first element
+    u32 y_step, z_step;    // bytes from one row to the next, and from one plane to the next
+    bool is_aligned;       // all rows begin at a multiple of 16 bytes
     bool of_bins;
     i32 base;
     typename T::Float fine;
@@ -137,9 +271,10 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
 
     // The face y = 31, of which 16 threads have a plane each. For a whole block; a barrier behind.
     DEV void make_face() const {
-        const u32 k = threadIdx.x & 7, z = threadIdx.x >> 3, n = z == 15 ? 8 : z >> 1, m = min_of(z >> 1, 6u), q = 2 * k;
+        const u32 k = threadIdx.x & 7, z = threadIdx.x >> 3, n = z == 15 ? 8 : z >> 1, m = min_of(z >> 1, 6u),
+                  q = 2 * k;
         const bool last = k == 7, even = !(z & 1) || z == 15;
-        const FourWeights wx0(recipes[0], q, 15), wx1(recipes[0], q + 1, 15);
+        const FourWeights wx0 = weights[q], wx1 = weights[q + 1];
         const auto second = [&](Pair f, i32 end) {
             const i32 r0 = lane_above(f.v[0]), r1 = lane_above(f.v[1]);
             return HALF + wx1.b * f.v[1] + wx1.c * (last ? end : r0) + wx1.a * f.v[0] + wx1.d * r1;
@@ -157,12 +292,12 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
             if (even) store_pair(&face->x[n][q], {{restored(p0, at), last ? end : restored(p1, at + 1)}});
         }
         __syncthreads();
-        const FourWeights w(recipes[2], m, 7);
+        const FourWeights w = weights[WholeWeights::OF_SHORT + m];
         const u32 ma = w.a ? m - 1 : m, md = w.d ? m + 2 : m;
         const i32* const row = a + 16 * ROW + q;
-        const Pair b = load_pair(row + m * PLANE), c = load_pair(row + (m + 1) * PLANE), e = load_pair(row + ma * PLANE),
-                   d = load_pair(row + md * PLANE), xb = load_pair(&face->x[m][q]), xc = load_pair(&face->x[m + 1][q]),
-                   xa = load_pair(&face->x[ma][q]), xd = load_pair(&face->x[md][q]);
+        const Pair b = load_pair(row + m * PLANE), c = load_pair(row + (m + 1) * PLANE),
+                   e = load_pair(row + ma * PLANE), d = load_pair(row + md * PLANE), xb = load_pair(&face->x[m][q]),
+                   xc = load_pair(&face->x[m + 1][q]), xa = load_pair(&face->x[ma][q]), xd = load_pair(&face->x[md][q]);
         Pair ze, t;
         const u32 of_z = OF_Z + 289 * m + 272 + q, of_x = OF_XZ + 255 * m + 240 + q;
 #pragma unroll
@@ -182,10 +317,10 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
 
     // All planes. For a whole block; barriers before and behind.
     DEV void go() const {
-        const u32 k = threadIdx.x & 7, j = threadIdx.x >> 3, q = 2 * k;
+        const u32 own_thread = optimisation_barrier(threadIdx.x), k = own_thread & 7, j = own_thread >> 3, q = 2 * k;
         const bool last_x = k == 7, last_y = j == 15, before_last_y = j == 14;
         const i32 own_y = last_y ? 0 : 1;
-        const FourWeights wx0(recipes[0], q, 15), wx1(recipes[0], q + 1, 15), wy(recipes[1], j, 15);
+        const FourWeights wx0 = weights[q], wx1 = weights[q + 1], wy = weights[j];
         const i32 wy_c = last_y ? 0 : wy.c;
         const i32* const row = a + j * ROW;
         // Places of rows; what is not there has no weight, but is read.
@@ -220,7 +355,7 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
                 p.v[i] = (HALF + wy.b * f.v[i] + wy_c * c.v[i] + wy.a * b.v[i] + wy.d * d.v[i]) >> SHIFT;
             return p;
         };
-        const auto along_z = [&](const FourWeights& z, const Pair (&f)[4]) {
+        const auto along_z = [&](const FourWeights& z, const Pair(&f)[4]) {
             Pair p;
 #pragma unroll
             for (u32 i = 0; i < 2; i++)
@@ -259,7 +394,8 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
                 const Pair b = load_pair(plane + row_back + q), d = load_pair(plane + row_beyond + q);
 #pragma unroll
                 for (u32 i = 0; i < 2; i++)
-                    p.v[i] = (FULL_HALF + wy.b * c.v[i] + wy.c * on_y.v[i] + wy.a * b.v[i] + wy.d * d.v[i]) >> FULL_SHIFT;
+                    p.v[i] =
+                        (FULL_HALF + wy.b * c.v[i] + wy.c * on_y.v[i] + wy.a * b.v[i] + wy.d * d.v[i]) >> FULL_SHIFT;
             }
 #pragma unroll
             for (u32 i = 0; i < 2; i++) {
@@ -351,8 +487,16 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
                 const i32 f0 = lane_above(f.v[0]), z0 = w[1].v[0] + w[2].v[0], z1 = w[1].v[1] + w[2].v[1],
                           y0 = zxe.v[0] + dw.v[0], y1 = zxe.v[1] + dw.v[1];
                 const i32 p0 = (6 * z0 + (last_y ? 0 : y0) + (last_y ? 2 : 1) * (f.v[0] + f.v[1]) + 8) >> 4,
-                          p1 = ((last_x && last_y ? 8 : 6) * z1 + (last_y ? 0 : last_x ? 2 : 1) * y1 +
-                                (last_x ? 0 : last_y ? 2 : 1) * (f.v[1] + f0) + 8) >>
+                          p1 = ((last_x && last_y ? 8 : 6) * z1 +
+                                (last_y   ? 0
+                                 : last_x ? 2
+                                          : 1) *
+                                    y1 +
+                                (last_x   ? 0
+                                 : last_y ? 2
+                                          : 1) *
+                                    (f.v[1] + f0) +
+                                8) >>
                                4;
                 r.v[1] = restored(p1, b1);
                 r.v[0] = restored(p0, b0);
@@ -393,7 +537,7 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
         }
 #pragma unroll 1
         for (u32 m = 0; m < 7; m++) {
-            const FourWeights z(recipes[2], m, 7);
+            const FourWeights z = weights[WholeWeights::OF_SHORT + m];
             even_sides();
             odd_sides(z);
             __syncthreads();

@@ -195,42 +195,41 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Restores a tile whose codes are there. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for
-// errors of nodes. For a whole block; a barrier before and behind.
-template <class T>
-DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, u32* e,
+// Restores a tile whose codes are there: those of differences of 32 bits tells `code`; others are words. `v` and `e`:
+// shared memory for its numbers, if they have 32 bits, and for errors of nodes. For a whole block; a barrier before and
+// behind.
+template <class T, class Codes>
+DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, Codes code, typename T::Word* words, u32* v, u32* e,
                         Bench<T>& bench) {
     typedef typename T::Word Word;
     const Tile& t = own.t;
     const u32 n = t.count(), set = own.head.set(), numbers = own.head.numbers(), predictor = own.head.predictor();
     const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
-    // Of 64 bits they stay where codes are, unless they are interpolated.
-    const bool in_codes = T::BITS == 64 && !own.head.is_interpolated();
+    // Of 64 bits they stay where words are.
+    const bool in_words = T::BITS == 64 && words && !own.head.is_interpolated();
     if (predictor == SMOOTH || predictor == ROUGH) {
-        const u32* const from = (const u32*)codes;
         const bool in_steps = numbers == IN_STEPS;
         if (predictor == SMOOTH)
-            interpolate<false>(v, e, from, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
+            interpolate<false>(v, e, code, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
         else
-            interpolate<true>(v, e, from, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
+            interpolate<true>(v, e, code, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
     } else {
         const bool axes = predictor == BY_AXES;
 #pragma unroll 4
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-            const Word number = axes ? difference_of(codes[i]) : codes[i];
-            if (T::BITS == 64)
-                codes[i] = number;
+            if (in_words)
+                words[i] = axes ? difference_of(words[i]) : words[i];
             else
-                v[i] = (u32)number;
+                v[i] = axes ? code(i) : (u32)words[i];
         }
         __syncthreads();
-        if (axes && T::BITS == 64)
-            sum_box(codes, box, set, bench.partial);
+        if (axes && in_words)
+            sum_box(words, box, set, bench.partial);
         else if (axes)
             sum_box(v, box, set, bench.narrow);
     }
     const Word base = own.base;
-    const auto number = [=](u32 i) { return (in_codes ? codes[i] : (Word)(i64)(i32)v[i]) + base; };
+    const auto number = [=](u32 i) { return (in_words ? words[i] : (Word)(i64)(i32)v[i]) + base; };
     bool good = true;
     if (numbers == OF_BITS) {
         const Side side = own.side;
@@ -265,10 +264,17 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     return good;
 }
 
-// The same of any tile.
+// The same of any tile; `words`: where its codes are, unless they stand in the place of its elements.
 template <class T>
-DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* codes, u32* v, u32* e, Bench<T>& bench) {
-    bool good = own.state == STORED ? put_stored(s, own) : restore_packed(s, own, codes, v, e, bench);
+DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* words, u32* v, u32* e, Bench<T>& bench) {
+    bool good = true;
+    if (own.state == STORED)
+        good = put_stored(s, own);
+    else if (own.state == PACKED)
+        good = restore_packed(s, own, WordCodes{(const u32*)words}, words, v, e, bench);
+    else
+        good = restore_packed(s, own, UnitCodes<T>{Units<T>(own.t, own.to), own.state == HALVES},
+                              (typename T::Word*)nullptr, v, e, bench);
     if (T::EXPONENT && own.plane) {
         __syncthreads();
         if (threadIdx.x < 32) good &= put_missing(s, own, own.body - own.plane, own.plane);

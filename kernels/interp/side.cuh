@@ -13,7 +13,7 @@ enum Order : u32 { NUMBERS, DECIMALS, RANKS };
 // What is said there, and where lists stand: bytes from the body's first on.
 struct Side {
     u32 shift, order;
-    u32 digits;            // of decimals
+    u32 digits;           // of decimals
     u32 list_at, list;    // the places of elements that are no decimals, and their bits; or ranks. And how many
 };
 

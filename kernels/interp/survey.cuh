@@ -257,8 +257,7 @@ template <class T> SELDOM u32 write_patches(const Desk<T>& d, const FrontWriter&
         if (uniform(has)) {
             const u32 of = __ffs((i32)has) - 1, i = 32 * (first + of) + __ffs((i32)__shfl_sync(FULL, wide, of)) - 1;
             if (exceptions == 0) one = d.elements()[i];
-            for (u32 left = wide; left; left &= left - 1)
-                same &= d.elements()[32 * k + __ffs((i32)left) - 1] == one;
+            for (u32 left = wide; left; left &= left - 1) same &= d.elements()[32 * k + __ffs((i32)left) - 1] == one;
             exceptions += __reduce_add_sync(FULL, __popc(wide));
         }
     }

@@ -102,7 +102,7 @@ template <class T> SELDOM bool read_patches(const u8* body, u32 bytes, u32 n, u3
 }
 
 // What a block knows of a tile, in its shared memory.
-template <class T> struct Own {
+template <class T> struct alignas(16) Own {
     Tile t;
     Target to;
     const u8* body;    // behind the plane of missing values
@@ -119,36 +119,127 @@ DEV void put_code(u32* to, u32 code) { *to = code; }
 DEV void put_code(u64* to, u64 code) { *to = code; }
 DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); }
 
-enum : u32 { WHOLE_X_LOG2 = 5, WHOLE_Y_LOG2 = 5, WHOLE_Z_LOG2 = 4 };
-// Tiles for decompress.cuh: their numbers stand behind this, with ADDED where the sum of disagreements has them already.
+// Tiles for decompress.cuh: their numbers stand behind this, with DECODED where their codes stand in the place of their
+// elements, and ADDED where the sum of disagreements has them already.
 struct List {
     u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
     u64 count;     // of the list
+    u64 wide;      // whole tiles whose codes need 16 bits
+    u64 zero;
 
     DEV u32* tiles() { return (u32*)(this + 1); }
-    DEV void add(u64 chunk, u32 added) { tiles()[count_if(true, &count)] = (u32)chunk | added; }
+    DEV void add(u64 chunk, u32 flags) { tiles()[count_if(true, &count)] = (u32)chunk | flags; }
 };
-enum : u32 { ADDED = 1u << 31 };
+enum : u32 { ADDED = 1u << 31, DECODED = 1u << 30 };
 
-// The memory that these kernels share: a list, and a table of what is known of tiles, both with room for so many.
+// The memory that kernels share: a list, and a table of what is known of tiles, both with room for so many.
 template <class T> struct Tiles {
     List* list;
     Own<T>* own;
     u64 room;
 
     DEV explicit Tiles(const InterpDecompressArgs& a) : list((List*)a.list), own((Own<T>*)a.tiles), room(a.room) {}
-    // Whether an array has such tiles.
+    // Whether codes of an array's tiles may stand in the place of elements.
     DEV bool are_for(const Stream<T>& s) const {
-        const Grid& g = s.head.grid;
-        return T::BITS >= 32 && room && !s.status && g.chunks <= room && g.a == WHOLE_X_LOG2 && g.b == WHOLE_Y_LOG2 &&
-               g.c == WHOLE_Z_LOG2 && g.z != MANY && s.head.step_w && !s.head.next && !s.head.big_endian &&
-               (u64)s.wanted.dst % (T::BITS / 8) == 0;
+        return T::BITS >= 32 && room && !s.status && s.head.grid.chunks <= room && s.head.grid.z != MANY &&
+               s.head.step_w && !s.head.next && !s.head.big_endian && (u64)s.wanted.dst % (T::BITS / 8) == 0;
     }
 };
-DEV bool is_whole(const Tile& t, const Target& to) {
-    return to.whole && to.step[0] == 1 && to.step[2] < 1u << 24 && to.step[1] < 1u << 24 &&
-           t.count() == 1u << TILE_LOG2;
+
+// Of codes that stand in the place of elements the first ones have 16 bits, the others 8, or all have 16.
+enum : u32 {
+    LONG_CODES = 2560,
+    LONG_GROUPS = LONG_CODES / GROUP,
+};
+DEV u32 unit_of(u32 code, bool by16) {
+    return by16 || code < LONG_CODES ? code / 2 : LONG_CODES / 2 + (code - LONG_CODES) / 4;
 }
+
+// The places of a tile's elements, in their order, as units of four bytes.
+template <class T> struct Units {
+    enum : u32 { SIZE = T::BITS / 8 };
+    u8* first;
+    u64 y_step, z_step;    // bytes
+    Divisor row, plane;
+
+    DEV Units(const Tile& t, const Target& to)
+        : first(to.dst + to.origin * SIZE),
+          y_step(to.step[1] * SIZE),
+          z_step(to.step[2] * SIZE),
+          row(t.lx),
+          plane(t.ly) {}
+    DEV u8* of_element(u32 i) const {
+        const u32 line = row.divide(i), x = i - line * row.by, z = plane.divide(line), y = line - z * plane.by;
+        return first + x * SIZE + y * y_step + z * z_step;
+    }
+    DEV u8* at(u32 unit) const { return SIZE == 8 ? of_element(unit / 2) + unit % 2 * 4 : of_element(unit); }
+    DEV bool is_aligned() const { return ((u64)first | y_step | z_step) % 16 == 0; }
+};
+
+// Keeps codes in units.
+template <class T> struct InUnits {
+    enum : u32 { FAR_BITS = 14 };
+    typedef typename T::Word Word;
+    Units<T> units;
+    u32 n, by16;
+    Word any_long, any;    // all bits of codes that are kept with 16 bits anyway, and of the others
+
+    // Groups of these classes have some codes of more than 8 bits.
+    DEV void learn(u32 classes) {
+        bool wide = false;
+#pragma unroll
+        for (u32 s = 0; s < CLASSES_OF_LANE; s++) {
+            const u32 cls = classes >> (8 * s) & 255;
+            wide |= CLASSES_OF_LANE * (threadIdx.x & 31) + s >= LONG_GROUPS && cls > PLAIN && cls != WIDE;
+        }
+        if (__any_sync(FULL, wide)) by16 = 1;
+    }
+    DEV void note(bool is_long, Word all) {
+        any_long |= is_long ? all : 0;
+        any |= is_long ? 0 : all;
+    }
+    DEV void put(u32 group, u32 lane, const Word (&code)[QUAD]) {
+        const u32 i = group * GROUP + lane * QUAD, c[QUAD] = {(u32)code[0], (u32)code[1], (u32)code[2], (u32)code[3]};
+        note(group < LONG_GROUPS, code[0] | code[1] | code[2] | code[3]);
+        if (i >= n) return;
+        const u32 unit = unit_of(i, by16);
+        if (group < LONG_GROUPS || by16) {
+            *(u32*)units.at(unit) = __byte_perm(c[0], c[1], 0x5410);
+            if (i + 2 < n) *(u32*)units.at(unit + 1) = __byte_perm(c[2], c[3], 0x5410);
+        } else {
+            *(u32*)units.at(unit) =
+                __byte_perm(__byte_perm(c[0], c[1], 0x0040), __byte_perm(c[2], c[3], 0x0040), 0x5410);
+        }
+    }
+    DEV void put_one(u32 i, Word code) {
+        note(i < LONG_CODES, code);
+        u8* const to = units.at(unit_of(i, by16));
+        if (i < LONG_CODES || by16)
+            ((u16*)to)[i % 2] = (u16)code;
+        else
+            to[i % 4] = (u8)code;
+    }
+    DEV void clear(u32, u32 lane) {
+        const u32 last = unit_of(n - 1, by16);
+#pragma unroll 1
+        for (u32 i = lane; i <= last; i += 32) *(u32*)units.at(i) = 0;
+        __syncwarp();
+    }
+    // Whether no code was too long for its place; and whether none would be, with 16 bits.
+    DEV bool has_kept() const { return !__any_sync(FULL, any_long >> 16 || any >> (by16 ? (u32)FAR_BITS : 8)); }
+    DEV bool may_keep() const { return !__any_sync(FULL, any_long >> 16 || any >> FAR_BITS); }
+};
+
+// What a block reads of them: the difference of code n.
+template <class T> struct UnitCodes {
+    Units<T> units;
+    bool by16;
+
+    DEV u32 operator()(u32 n) const {
+        const u8* const at = units.at(unit_of(n, by16));
+        return difference_of(by16 || n < LONG_CODES ? (u32)((const u16*)at)[n % 2] : (u32)at[n % 4]);
+    }
+};
 
 // Keeps the codes of a tile in words, four neighbours at a time, or one among zeros.
 template <class Kept> struct InWords {
@@ -167,10 +258,16 @@ template <class Kept> struct InWords {
     DEV void learn(u32) {}
 };
 
-// The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros. `slots`: the
-// tables.
+// Where the tables of a warp are, as addresses in shared memory: those of all tiles, the own one of its tile, and the
+// ring.
+struct Places {
+    u32 slots, own, ring;
+};
+
+// The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros; where there is
+// room the words come to the ring first.
 template <class Word, class Keep>
-SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Keep& keep) {
+SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& places, Keep& keep) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     if (!has_bytes(at, bytes, 2)) return false;
     const u32 head = read16(body + at), coded = (head & 127) + 1, is_long = head >> 7 & 1;
@@ -188,19 +285,27 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Kee
         if (read16(words + 2 * count)) return false;
     }
     keep.clear(groups, lane);
+    // Bodies begin at multiples of 4.
+    const u32 skipped = at % 4, halves = count + skipped / 2;
+    const bool in_ring = 2 * halves <= RING_BYTES;
+    for (u32 i = lane; in_ring && 2 * i < halves; i += 32)
+        store_shared32(places.ring + 4 * i, *(const u32*)(words - skipped + 4 * i));
     __syncwarp();
     bool good = true;
     if (lane == 0) {
         u32 taken = 0, before = FIRST;
         const auto refill = [&] {
-            if (x < LOW && taken < count) x = x << 16 | read16(words + 2 * taken++);
+            if (x >= LOW || taken == count) return;
+            const u32 word = in_ring ? load_shared16(places.ring + skipped + 2 * taken) : read16(words + 2 * taken);
+            x = x << 16 | word;
+            taken++;
         };
 #pragma unroll 1
         for (u32 g = 0; g < coded; g++) {
             const u32 cls = before = class_behind(before, x);
             refill();
             if (cls == 0) continue;
-            const u32 end = min_of(n, (g + 1) * GROUP), table = table_of(slots, 0, false, cls),
+            const u32 end = min_of(n, (g + 1) * GROUP), table = table_of(places.slots, 0, false, cls),
                       shift = shift_of(cls, 0);
 #pragma unroll 1
             for (u32 i = g * GROUP; i < end; i++) {
@@ -216,7 +321,7 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Kee
                     x >>= n;
                     refill();
                 }
-                keep.put_one(i, code);
+                if (code) keep.put_one(i, code);
             }
         }
         good = x == 1 && taken == count;
@@ -224,12 +329,6 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 slots, Kee
     __syncwarp();
     return __all_sync(FULL, good);
 }
-
-// Where the tables of a warp are, as addresses in shared memory: those of all tiles, the own one of its tile, and the
-// ring.
-struct Places {
-    u32 slots, own, ring;
-};
 
 // The bits of codes that stand apart: of all groups, whose classes a lane has as Coder::read_classes says; and those of
 // the groups before each of its own. For a whole warp.
@@ -320,8 +419,7 @@ template <class T> DEV bool read_front(const Stream<T>& s, Own<T>& own, const Pl
         own.side = side;
         own.patches = patches;
     }
-    if (uniform(head.has_table()) &&
-        !uniform(read_own(body, bytes, at, places.own, head.predictor() == BY_SYMBOLS)))
+    if (uniform(head.has_table()) && !uniform(read_own(body, bytes, at, places.own, head.predictor() == BY_SYMBOLS)))
         return false;
     __syncwarp();
     return true;
@@ -334,12 +432,13 @@ DEV bool read_rest(const Stream<T>& s, const Own<T>& own, const Places& places, 
     const u32 n = uniform(own.t.count()), bytes = uniform(own.bytes);
     const TileHead head = {uniform(own.head.bits)};
     return uniform(head.is_sparse())
-               ? read_sparse<Word>(own.body, bytes, at, n, places.slots, keep)
+               ? read_sparse<Word>(own.body, bytes, at, n, places, keep)
                : read_codes<Word>(own.body, bytes, s.src + s.head.stream_bytes, at, head, n, places, keep);
 }
 
 // The same of all codes, in words. Numbers that are interpolated have 32 bits.
-template <class T> DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
+template <class T>
+DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
     u32 at;
     if (!read_front(s, own, places, at)) return false;
     if (T::BITS == 64 && uniform(own.head.is_interpolated())) {

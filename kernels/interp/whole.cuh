@@ -1,7 +1,7 @@
 // Twin: src/codec/interp/body/decode.rs
-// Stream → array, whole tiles of 32 x 32 x 16 floats with bins, of an array alone, in two kernels. `decode`: a warp finds,
-// checks and decodes a tile, whose codes come to stand where its elements will. `restore`: a block makes elements of
-// them (march.cuh). All other tiles come on a list, which decompress.cuh takes behind both.
+// Stream → array, floats with bins, of an array alone, in two kernels. `decode`: a warp finds, checks and decodes a
+// tile, whose codes come to stand where its elements will. `restore`: a block makes elements of them (march.cuh) where
+// a tile has 32 x 32 x 16. All other tiles come on a list, which decompress.cuh takes behind both.
 //
 // A block of `decode` shares the tables of tokens, and for each warp the slots of its tile's own table and a ring, as
 // long as the host says, and besides
@@ -18,87 +18,12 @@
 
 namespace interp {
 
-// Where a tile's codes stand, in units of four bytes: in the places of its elements, in their order.
-template <class T> struct Units {
-    enum : u32 { SIZE = T::BITS / 8, ROW_LOG2 = WHOLE_X_LOG2 + (SIZE == 8 ? 1 : 0), ON = WHOLE_Y_LOG2 };
-    u8* first;
-    u64 y_step, z_step;    // bytes
+DEV bool is_whole(const Tile& t, const Target& to) {
+    return t.lx == 32 && t.ly == 32 && t.lz == 16 && to.step[2] < 1u << 24 && to.step[1] < 1u << 24;
+}
 
-    DEV Units() {}
-    DEV explicit Units(const Target& to)
-        : first(to.dst + to.origin * SIZE), y_step(to.step[1] * SIZE), z_step(to.step[2] * SIZE) {}
-    DEV u8* at(u32 unit) const {
-        const u32 row = unit >> ROW_LOG2, x = unit & ((1u << ROW_LOG2) - 1);
-        return first + 4 * x + (row & ((1u << ON) - 1)) * y_step + (row >> ON) * z_step;
-    }
-    DEV u8* of_element(u32 i) const {
-        return first + i % 32 * SIZE + i / 32 % 32 * y_step + i / 1024 * z_step;
-    }
-    DEV bool is_aligned() const { return ((u64)first | y_step | z_step) % 16 == 0; }
-};
-
-// Keeps codes in units: the first LONG_CODES with 16 bits, the others with 8 if that is enough (`by16` is 0), else with
-// 16.
-template <class T> struct InUnits {
-    enum : u32 { LONG_GROUPS = LONG_CODES / GROUP, FAR_BITS = 14 };
-    Units<T> units;
-    u32 by16;
-    typename T::Word any_long, any;    // all bits of codes that are kept with 16 bits anyway, and of the others
-
-    // Groups of these classes have some codes of more than 8 bits.
-    DEV void learn(u32 classes) {
-        bool wide = false;
-#pragma unroll
-        for (u32 s = 0; s < CLASSES_OF_LANE; s++) {
-            const u32 cls = classes >> (8 * s) & 255;
-            wide |= CLASSES_OF_LANE * (threadIdx.x & 31) + s >= LONG_GROUPS && cls > PLAIN && cls != WIDE;
-        }
-        if (__any_sync(FULL, wide)) by16 = 1;
-    }
-    DEV u32 unit_of(u32 i) const {
-        return by16 || i < LONG_CODES ? i / 2 : LONG_CODES / 2 + (i - LONG_CODES) / 4;
-    }
-    DEV static u32 cut(u32 code) { return code; }
-    DEV static u32 cut(u64 code) { return (u32)code; }
-    DEV void put(u32 group, u32 lane, const typename T::Word (&code)[QUAD]) {
-        const typename T::Word all = code[0] | code[1] | code[2] | code[3];
-        const bool is_long = group < LONG_GROUPS;
-        if (is_long)
-            any_long |= all;
-        else
-            any |= all;
-        u8* const to = units.at(unit_of(group * GROUP + lane * QUAD));
-        if (is_long || by16) {
-            ((u32*)to)[0] = cut(code[0]) & 0xffff | cut(code[1]) << 16;
-            ((u32*)to)[1] = cut(code[2]) & 0xffff | cut(code[3]) << 16;
-        } else {
-            *(u32*)to = cut(code[0]) & 255 | (cut(code[1]) & 255) << 8 | (cut(code[2]) & 255) << 16 | cut(code[3]) << 24;
-        }
-    }
-    DEV void put_one(u32 i, typename T::Word code) {
-        const bool is_long = i < LONG_CODES;
-        if (is_long)
-            any_long |= code;
-        else
-            any |= code;
-        u8* const to = units.at(unit_of(i));
-        if (is_long || by16)
-            ((u16*)to)[i % 2] = (u16)code;
-        else
-            to[i % 4] = (u8)code;
-    }
-    DEV void clear(u32, u32 lane) {
-        const u32 n = by16 ? WIDE_BYTES / 4 : NARROW_BYTES / 4;
-#pragma unroll 1
-        for (u32 i = lane; i < n; i += 32) *(u32*)units.at(i) = 0;
-        __syncwarp();
-    }
-    // Whether no code was too long for its place; and whether it would be, with 16 bits.
-    DEV bool has_kept() const { return !__any_sync(FULL, any_long >> 16 || any >> (by16 ? (u32)FAR_BITS : 8)); }
-    DEV bool may_keep() const { return !__any_sync(FULL, any_long >> 16 || any >> FAR_BITS); }
-};
-
-// Decodes a tile, if `restore` may have it: says so in `own.state`. False where the body is not valid. For a whole warp.
+// Decodes a tile, if its codes may stand in the place of its elements: says so in `own.state`. False where the body is
+// not valid. For a whole warp.
 template <class T>
 DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u64& disagreement) {
     const u32 lane = threadIdx.x & 31;
@@ -107,10 +32,10 @@ DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& p
     if (!uniform(own.to.whole)) return true;
     u32 state = STORED;
     if (uniform(own.kind == KIND_PACKED)) {
-        if (!uniform(is_whole(own.t, own.to))) return true;
+        if (!uniform(own.to.step[0] == 1)) return true;
         u32 at;
         if (!read_front(s, own, places, at)) return false;
-        InUnits<T> keep = {Units<T>(own.to), 0, 0, 0};
+        InUnits<T> keep = {Units<T>(own.t, own.to), uniform(own.t.count()), 0, 0, 0};
         bool good = read_rest(s, own, places, at, keep);
         if (good && keep.by16 == 0 && uniform(!keep.has_kept() && keep.may_keep())) {
             keep.by16 = 1;
@@ -135,7 +60,7 @@ template <class T> DEV void decode_tiles(const InterpDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED DecodeShared<T> own;
     static_assert((TABLES - 1) * TABLE_BYTES == DECODE_TABLE_BYTES && TABLE_BYTES + RING_BYTES == DECODE_WARP_BYTES &&
-                      sizeof(Own<T>) <= TILE_BYTES && sizeof(List) == LIST_BYTES,
+                      sizeof(Own<T>) <= TILE_BYTES && sizeof(List) == INTERP_LIST_BYTES && sizeof(Own<T>) % 16 == 0,
                   "what the host reckons with");
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), warps = blockDim.x / 32,
               slots = shared_address(shared), mine = slots + DECODE_TABLE_BYTES + warp * DECODE_WARP_BYTES;
@@ -161,7 +86,11 @@ template <class T> DEV void decode_tiles(const InterpDecompressArgs& a) {
         for (u32 i = lane; i < sizeof(Own<T>) / 4; i += 32) ((u32*)(tiles.own + chunk))[i] = ((const u32*)&of_tile)[i];
         u64 next = 0;
         if (lane == 0) {
+            const bool whole = is_whole(of_tile.t, of_tile.to),
+                       decoded = of_tile.state == BYTES || of_tile.state == HALVES;
             if (left) tiles.list->add(chunk, 0);
+            if (decoded && !whole) tiles.list->add(chunk, DECODED | ADDED);
+            if (of_tile.state == HALVES && whole) add_relaxed(&tiles.list->wide, (u64)1);
             next = count_if(true, &tiles.list->ticket) + (u64)gridDim.x * warps;
         }
         __syncwarp();    // all have copied it
@@ -182,7 +111,7 @@ template <bool BY16> struct Room {
     i32 a[9 * PLANE + 2];    // nodes of level 1
     union {
         Turns turns;
-        u32 errors[1536];    // of level 1
+        i32 errors[1536];    // of level 1
         i32 edges[2][WHOLE_THREADS / 32][32];
     };
     Face face;
@@ -191,47 +120,59 @@ template <bool BY16> struct Room {
 // And besides.
 template <class T> struct RestoreShared {
     Stream<T> stream;
-    Own<T> own;
-    Levels levels;
-    Partial<u32> partial;
+    Own<T> own[2];    // of the tile at hand and the next one, by turns
+    WholeWeights weights;
 };
 
-// Sums lines of codes of a class of the finest level along an axis; whether all can be kept. For a whole block, with a
-// barrier behind.
-template <bool BY16> DEV bool sum_lines(u8* codes, u32 first, const Box& box, u32 axis) {
-    const ShortCodes<BY16> of = {codes};
-    const u32 b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2, len = box.len[axis], step = box.step[axis],
-              lines = box.len[b] * box.len[c];
-    const Divisor row(box.len[b]);
+// Sums lines of differences of a class along an axis, LEN of each, from `first` on; whether all can be kept. HALVES:
+// they have 16 bits. For a whole block, with a barrier behind.
+template <bool BY16, u32 LEN>
+DEV bool sum_lines(u8* codes, u32 first, u32 step, u32 row, u32 on, u32 plane, u32 lines) {
     u32 far = 0;
 #pragma unroll 1
     for (u32 line = threadIdx.x; line < lines; line += WHOLE_THREADS) {
-        const u32 at = row.divide(line);
-        u32 n = first + (line - at * row.by) * box.step[b] + at * box.step[c];
-        i32 sum = 0;
-#pragma unroll 1
-        for (u32 i = 0; i < len; i++, n += step) {
-            sum += of.fine(n);
+        const u32 at = times_within(line, row), n = first + (line - at * row) * on + at * plane;
+        u8* const from = BY16 ? codes + 2 * n : codes + LONG_CODES + n;
+        const u32 apart = BY16 ? 2 * step : step;
+        i32 v[LEN];
+#pragma unroll
+        for (u32 i = 0; i < LEN; i++)
+            v[i] = BY16 ? (i32) * (const short*)(from + i * apart) : (i32) * (const signed char*)(from + i * apart);
+#pragma unroll
+        for (u32 i = 1; i < LEN; i++) {
+            v[i] += v[i - 1];
+            far |= (u32)(v[i] + (BY16 ? 1 << 13 : 128));
             if (BY16)
-                *(short*)(codes + 2 * n) = (short)sum;
+                *(short*)(from + i * apart) = (short)v[i];
             else
-                codes[LONG_CODES + n] = (u8)sum;
-            far |= (u32)(sum + (BY16 ? 1 << 13 : 128));
+                from[i * apart] = (u8)v[i];
         }
     }
     __syncthreads();
     return far >> (BY16 ? 14 : 8) == 0;
 }
-template <bool BY16> DEV bool sum_finest(u8* codes, u32 set) {
-    const Box x = {{15, 17, 9}, {1, 15, 255}}, y = {{17, 15, 9}, {1, 17, 255}}, z = {{17, 17, 7}, {1, 17, 289}};
+// The same of the classes X, Y and Z of a level with CX coarse and FX new nodes along x and y, and CZ and FZ along z.
+template <bool BY16, u32 CX, u32 FX, u32 CZ, u32 FZ> DEV bool sum_level(u8* codes, u32 of_x, u32 set) {
+    enum : u32 { OF_Y = FX * CX * CZ, OF_Z = 2 * OF_Y };
+    const u32 of_y = of_x + OF_Y, of_z = of_x + OF_Z;
     bool good = true;
-#pragma unroll 1
-    for (u32 axis = 0; axis < 3; axis++) {
-        if (!(set >> axis & 1)) continue;
-        if (axis != 0) good &= sum_lines<BY16>(codes, OF_X, x, axis);
-        if (axis != 1) good &= sum_lines<BY16>(codes, OF_Y, y, axis);
-        if (axis != 2) good &= sum_lines<BY16>(codes, OF_Z, z, axis);
+    if (set & X_AXIS) {
+        good &= sum_lines<BY16, CX>(codes, of_y, 1, FX * CZ, CX, 0, FX * CZ);
+        good &= sum_lines<BY16, CX>(codes, of_z, 1, CX * FZ, CX, 0, CX * FZ);
     }
+    if (set & Y_AXIS) {
+        good &= sum_lines<BY16, CX>(codes, of_x, FX, FX, 1, FX * CX, FX * CZ);
+        good &= sum_lines<BY16, CX>(codes, of_z, CX, CX, 1, CX * CX, CX * FZ);
+    }
+    if (set & Z_AXIS) {
+        good &= sum_lines<BY16, CZ>(codes, of_x, FX * CX, FX * CX, 1, 0, FX * CX);
+        good &= sum_lines<BY16, CZ>(codes, of_y, CX * FX, CX * FX, 1, 0, CX * FX);
+    }
+    return good;
+}
+template <bool BY16> DEV bool sum_levels(u8* codes, u32 set) {
+    bool good = sum_level<BY16, 17, 15, 9, 7>(codes, OF_X, set);
+    good &= sum_level<true, 9, 8, 5, 4>(codes, 405, set);
     return good;
 }
 
@@ -240,13 +181,13 @@ enum Fate : u32 { DONE, DAMAGED, LEFT, TO_HALVES };
 
 // The elements of an interpolated tile whose codes are there. For a whole block.
 template <class T, bool ROUGH, bool BY16>
-DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, Levels& levels, Partial<u32>* partial) {
+DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, const WholeWeights& weights) {
     enum : u32 { SIZE = T::BITS / 8, FAR = 1u << 19 };
     const u32 set = own.head.set();
     const bool in_steps = own.head.numbers() == IN_STEPS;
-    if (set && __syncthreads_or(!sum_finest<BY16>(room.codes, set))) return BY16 ? LEFT : TO_HALVES;
-    interpolate_to<ROUGH, false, WHOLE_THREADS>(1, (u32*)room.a, ROW, PLANE, room.errors, ShortCodes<BY16>{room.codes}, 32u,
-                                                32u, 16u, in_steps, set, levels, partial);
+    if (set && __syncthreads_or(!sum_levels<BY16>(room.codes, set))) return BY16 ? LEFT : TO_HALVES;
+    CoarseLevels<ROUGH, ShortCodes<BY16>> coarse = {room.a, room.errors, {room.codes}, weights.of[ROUGH], in_steps};
+    coarse.go();
     // Sums with weights have 32 bits.
     u32 far = 0;
 #pragma unroll 1
@@ -255,13 +196,13 @@ DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& ro
         far |= (u32)room.a[line / 17 * PLANE + line % 17 * ROW + x] + FAR;
     }
     if (__syncthreads_or(far >= 2 * FAR)) return LEFT;
-    const Units<T> units(own.to);
+    const Units<T> units(own.t, own.to);
     Whole<T, ROUGH, BY16> w;
     w.a = room.a;
     w.codes = {room.codes};
     w.turns = &room.turns;
     w.face = &room.face;
-    w.recipes = levels.of[ROUGH][0];
+    w.weights = weights.of[ROUGH];
     w.s = in_steps ? LATTICE_STEP : 1;
     w.dst = units.first;
     w.y_step = (u32)units.y_step;
@@ -282,16 +223,17 @@ DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& ro
     return DONE;
 }
 
-// The elements of a tile of bins whose differences along axes are there, plane by plane: a thread has four neighbours of
-// two rows. `edges`: what rows of a warp add up to, by turns. For a whole block; a barrier before and behind.
+// The elements of a tile of bins whose differences along axes are there, plane by plane: a thread has four neighbours
+// of two rows. `edges`: what rows of a warp add up to, by turns. For a whole block; a barrier before and behind.
 template <class T, bool BY16>
-DEV void sum_whole(const Stream<T>& s, const Own<T>& own, const u8* differences, i32 (&edges)[2][WHOLE_THREADS / 32][32]) {
+DEV void sum_whole(const Stream<T>& s, const Own<T>& own, const u8* differences,
+                   i32 (&edges)[2][WHOLE_THREADS / 32][32]) {
     enum : u32 { SIZE = T::BITS / 8 };
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, k = lane & 7, j = threadIdx.x / 8, set = own.head.set();
     const bool in_x = set & X_AXIS, in_y = set & Y_AXIS, in_z = set & Z_AXIS;
     const ShortCodes<BY16> codes = {differences};
-    const Units<T> units(own.to);
+    const Units<T> units(own.t, own.to);
     const bool is_aligned = units.is_aligned();
     const Meaning<T> meaning = s.meaning;
     const Word base = own.base;
@@ -379,10 +321,10 @@ DEV void sum_whole(const Stream<T>& s, const Own<T>& own, const u8* differences,
 
 // Restores a tile whose codes stand in its place. For a whole block; a barrier before and behind.
 template <class T, bool BY16>
-DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, Levels& levels, Partial<u32>* partial) {
+DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, const WholeWeights& weights) {
     enum : u32 { LONG_UNITS = LONG_CODES / 2, CODE_UNITS = Room<BY16>::CODE_BYTES / 4 };
     typedef typename T::Word Word;
-    const Units<T> units(own.to);
+    const Units<T> units(own.t, own.to);
     u32* const to = (u32*)room.codes;
     if (BY16 && own.state == SUMMED) {
         for (u32 i = threadIdx.x; i < NARROW_BYTES / 4; i += WHOLE_THREADS) {
@@ -402,7 +344,8 @@ DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, 
             if (BY16 || 4 * i < LONG_UNITS)
                 q = make_uint4(two_differences(q.x), two_differences(q.y), two_differences(q.z), two_differences(q.w));
             else
-                q = make_uint4(four_differences(q.x), four_differences(q.y), four_differences(q.z), four_differences(q.w));
+                q = make_uint4(four_differences(q.x), four_differences(q.y), four_differences(q.z),
+                               four_differences(q.w));
             ((uint4*)to)[i] = q;
         }
     } else {
@@ -416,9 +359,9 @@ DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, 
     __syncthreads();
     Fate fate = DONE;
     if (own.head.predictor() == SMOOTH)
-        fate = interpolate_whole<T, false, BY16>(s, own, room, levels, partial);
+        fate = interpolate_whole<T, false, BY16>(s, own, room, weights);
     else if (own.head.predictor() == ROUGH)
-        fate = interpolate_whole<T, true, BY16>(s, own, room, levels, partial);
+        fate = interpolate_whole<T, true, BY16>(s, own, room, weights);
     else
         sum_whole<T, BY16>(s, own, room.codes, room.edges);
     if (fate != DONE || !own.head.has_patches()) return fate;
@@ -426,6 +369,7 @@ DEV Fate restore_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, 
     if (threadIdx.x < 32) {
         const bool of_bins = own.head.numbers() == OF_BINS;
         const Lattice<T>& lattice = s.meaning.lattice;
+        const Units<T> units(own.t, own.to);
         put_patches(s, own, [&](u32 i) {
             i32 multiple;
             good &= lattice.number_of(*(const Word*)units.of_element(i), multiple);
@@ -444,34 +388,44 @@ template <class T, bool BY16> DEV void restore_tiles(const InterpDecompressArgs&
     SHARED RestoreShared<T> own;
     static_assert(sizeof(Room<false>) <= RESTORE_BYTES && sizeof(Room<true>) <= RESTORE_WIDE_BYTES, "as the host says");
     Room<BY16>& room = *(Room<BY16>*)shared;
-    if (threadIdx.x == 0) {
-        own.stream.open(a, 0);
-        own.levels.len[0] = 0;
-    }
+    const Tiles<T> tiles(a);
+    if (BY16 && tiles.list->wide == 0) return;
+    if (threadIdx.x == 0) own.stream.open(a, 0);
+    own.weights.make();
     __syncthreads();
     const Stream<T>& s = own.stream;
-    const Tiles<T> tiles(a);
     if (!tiles.are_for(s)) return;
+    const auto fetch = [&](u64 chunk, u32 turn) {
+        if (chunk < s.head.grid.chunks && threadIdx.x < sizeof(Own<T>) / 16)
+            copy_async((uint4*)&own.own[turn] + threadIdx.x, (const uint4*)(tiles.own + chunk) + threadIdx.x);
+    };
     bool good = true;
+    u32 turn = 0;
+    fetch(blockIdx.x, turn);
 #pragma unroll 1
-    for (u64 chunk = blockIdx.x; chunk < s.head.grid.chunks; chunk += gridDim.x) {
-        Own<T>* const told = tiles.own + chunk;
-        const u32 state = told->state;
+    for (u64 chunk = blockIdx.x; chunk < s.head.grid.chunks; chunk += gridDim.x, turn ^= 1) {
+        wait_for_copies();
+        __syncthreads();    // what is known of the tile is there, and everyone is done with the one before
+        fetch(chunk + gridDim.x, turn ^ 1);
+        const Own<T>& told = own.own[turn];
+        const u32 state = told.state;
         if (state == NOTHING || (state == HALVES || state == SUMMED) != BY16) continue;
-        __syncthreads();    // everyone is done with the tile before
-        for (u32 i = threadIdx.x; i < sizeof(Own<T>) / 4; i += WHOLE_THREADS) ((u32*)&own.own)[i] = ((const u32*)told)[i];
-        __syncthreads();
+        if (state != STORED && !is_whole(told.t, told.to)) continue;
         Fate fate = DONE;
         if (state == STORED)
-            good &= put_stored(s, own.own);
+            good &= put_stored(s, told);
         else
-            fate = restore_whole(s, own.own, room, own.levels, &own.partial);
-        if (fate == DONE && own.own.plane) {
+            fate = restore_whole(s, told, room, own.weights);
+        if (fate == DONE && told.plane) {
             __syncthreads();
-            if (threadIdx.x < 32) good &= put_missing(s, own.own, own.own.body - own.own.plane, own.own.plane);
+            if (threadIdx.x < 32) good &= put_missing(s, told, told.body - told.plane, told.plane);
         }
-        if (threadIdx.x == 0 && fate == LEFT) tiles.list->add(chunk, ADDED);
-        if (threadIdx.x == 0 && fate == TO_HALVES) told->state = SUMMED;
+        if (threadIdx.x) continue;
+        if (fate == LEFT) tiles.list->add(chunk, ADDED);
+        if (fate == TO_HALVES) {
+            tiles.own[chunk].state = SUMMED;
+            add_relaxed(&tiles.list->wide, (u64)1);
+        }
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }

@@ -263,8 +263,14 @@ template <class Code> struct Coding {
     u32 n, groups, lane, number_bits, low;
 
     DEV Coding(const Tables& t, Bench& b, const Code* codes, u32 n, u32 number_bits)
-        : t(t), b(b), codes(codes), n(n), groups((n + GROUP - 1) / GROUP), lane(threadIdx.x & 31),
-          number_bits(number_bits), low(0) {}
+        : t(t),
+          b(b),
+          codes(codes),
+          n(n),
+          groups((n + GROUP - 1) / GROUP),
+          lane(threadIdx.x & 31),
+          number_bits(number_bits),
+          low(0) {}
     DEV Quad<Code> quad(u32 g) const { return Quad<Code>(codes, n, g, lane); }
     DEV u32 len(u32 g) const { return min_of(n - g * GROUP, (u32)GROUP); }
     static DEV Code magnitude(Code c) { return (c >> 1) + (c & 1); }

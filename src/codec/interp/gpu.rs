@@ -193,13 +193,13 @@ impl GpuCodec for Interp {
 unsafe fn restore_whole_tiles(session: &Session, whole: &Whole, args: &mut InterpDecompressArgs) -> Result<Buffer> {
     let tiles = tiles(args.common.batch.only.count);
     args.room = room(tiles);
-    let list = LIST_BYTES + (args.room as usize * size_of::<u32>()).next_multiple_of(16);
+    let list = INTERP_LIST_BYTES + (args.room as usize * size_of::<u32>()).next_multiple_of(16);
     // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
     unsafe {
         let memory = session.allocate(list + args.room as usize * TILE_BYTES)?;
         args.list = memory.start();
         args.tiles = memory.start().wrapping_add(list);
-        session.clear(memory.start(), LIST_BYTES)?;
+        session.clear(memory.start(), INTERP_LIST_BYTES)?;
         let of_warps = tiles.div_ceil(whole.decode.warps().into());
         whole.decode.launch(session, whole.decode.blocks(of_warps), args)?;
         for restore in whole.restore {

@@ -352,7 +352,7 @@ launch_structs! {
 }
 
 /// Bytes before the numbers of the tiles on a list.
-pub const LIST_BYTES: usize = 16;
+pub const INTERP_LIST_BYTES: usize = 32;
 /// What a block that compresses keeps of its tiles: so many times their words, and other things of so many bytes.
 pub const INTERP_DESK_WORDS: usize = 11;
 /// See there.
