@@ -58,7 +58,6 @@ struct Patches {
     u32 count, at, bits_at;
     u32 same;    // all exceptions have the same bits
 };
-enum : u32 { GAP_SHIFT = 4, NO_CORRECTION = 8, ALL_SAME = 1u << 15 };
 
 // Shows the place among the entries, the element, the kind, and the number of exceptions before, of all patches of a
 // tile of n elements, which a warp does together; false if an element is not below n.
@@ -69,8 +68,8 @@ template <class Show> DEV bool each_patch(const u8* body, const Patches& patches
 #pragma unroll 1
     for (u32 first = 0; uniform(first < patches.count); first += 32) {
         const bool has = first + lane < patches.count;
-        const u32 entry = has ? read16(body + patches.at + 2 * (first + lane)) : 0, kind = entry & 15,
-                  gap = entry >> GAP_SHIFT;
+        const u32 entry = has ? read16(body + patches.at + 2 * (first + lane)) : 0, kind = entry & ((1u << KIND_BITS) - 1),
+                  gap = entry >> KIND_BITS;
         const u32 behind = next + warp_running_sum(has ? gap + 1 : 0);
         const u32 exception = __ballot_sync(FULL, has && kind == 0);
         if (uniform(__any_sync(FULL, has && behind > n))) return false;

@@ -182,7 +182,7 @@ enum Fate : u32 { DONE, DAMAGED, LEFT, TO_HALVES };
 // The elements of an interpolated tile whose codes are there. For a whole block.
 template <class T, bool ROUGH, bool BY16>
 DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, const WholeWeights& weights) {
-    enum : u32 { SIZE = T::BITS / 8, FAR = 1u << 19 };
+    enum : u32 { SIZE = T::BITS / 8, TOO_FAR = 1u << 19 };
     const u32 set = own.head.set();
     const bool in_steps = own.head.numbers() == IN_STEPS;
     if (set && __syncthreads_or(!sum_levels<BY16>(room.codes, set))) return BY16 ? LEFT : TO_HALVES;
@@ -193,9 +193,9 @@ DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& ro
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < 9 * 17 * 17; i += WHOLE_THREADS) {
         const u32 line = i / 17, x = i - line * 17;
-        far |= (u32)room.a[line / 17 * PLANE + line % 17 * ROW + x] + FAR;
+        far |= (u32)room.a[line / 17 * PLANE + line % 17 * ROW + x] + TOO_FAR;
     }
-    if (__syncthreads_or(far >= 2 * FAR)) return LEFT;
+    if (__syncthreads_or(far >= 2 * TOO_FAR)) return LEFT;
     const Units<T> units(own.t, own.to);
     Whole<T, ROUGH, BY16> w;
     w.a = room.a;

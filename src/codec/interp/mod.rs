@@ -80,6 +80,7 @@ impl Codec for Interp {
 /// Numbers of the format and of this codec's rules that kernels have, too, by their names there.
 #[doc(hidden)]
 pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
+    use body::patches;
     use entropy::own_table::SYMBOLS;
     use predict::interpolation;
     use quantize::{decimals, lattice, ranks};
@@ -92,6 +93,7 @@ pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
         rans: LOW STATE_BITS RAW_BITS TABLE_BITS;
         tables: CLASSES TABLES TOKENS OWN WIDE PLAIN FIRST;
         lattice: BORDER_F32 BORDER_F64;
+        patches: MOST_CORRECTION NO_CORRECTION KIND_BITS ALL_SAME;
         interpolation: SHORTEST_ROW FEW WEIGHT_BITS DIFFERENCE_LEVELS;
         rules: BIT FEWEST MANY_MULTIPLES CORRECTION_COST STATES_COST SPARSE_NONZERO WORTH LIMIT_WORTH FREE LITTLE
             MOST_MAGNITUDE WHOLE_TRIALS MOST_TRIALS PIECE EVERY COUNTED_EVERY MANY_GROUPS TABLE_WORTH SYMBOL_COST

@@ -8,12 +8,12 @@ use crate::simd::word::Word;
 
 /// A correction is no more than this, and its kind so much above it.
 pub const MOST_CORRECTION: i32 = 7;
-const NO_CORRECTION: i32 = MOST_CORRECTION + 1;
-const KIND_BITS: u32 = 4;
+pub const NO_CORRECTION: i32 = MOST_CORRECTION + 1;
+pub const KIND_BITS: u32 = 4;
 /// Elements between two, at most.
 const MOST_GAP: usize = (1 << (16 - KIND_BITS)) - 1;
 /// All exceptions have the same bits.
-const ALL_SAME: u16 = 1 << 15;
+pub const ALL_SAME: u16 = 1 << 15;
 
 /// What becomes of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
