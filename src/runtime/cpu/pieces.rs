@@ -25,6 +25,7 @@ pub fn decompress<C: ChunkCodec>(
 ) -> Result<()> {
     let layout = &index.header().layout;
     let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    let past_caches = options.past_caches(dst.len());
     let (next, dst, failure) = (AtomicUsize::new(0), Shared::new(dst), Mutex::new(None));
     pool::run(tasks, &|| {
         let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| {
@@ -33,9 +34,13 @@ pub fn decompress<C: ChunkCodec>(
                 if g >= layout.groups {
                     return Ok(());
                 }
-                group(&mut decoder, index, wanted, g, &dst)?;
+                group(&mut decoder, index, wanted, g, (&dst, past_caches))?;
             }
         });
+        // After an error too: a copy still under way must not land on what the caller writes next.
+        if past_caches {
+            stream::fence();
+        }
         if let Err(e) = done {
             next.store(usize::MAX / 2, Ordering::Relaxed);
             failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
@@ -51,7 +56,7 @@ fn group<C: ChunkCodec>(
     index: &Index,
     wanted: &Wanted,
     g: usize,
-    dst: &Shared,
+    (dst, past_caches): (&Shared, bool),
 ) -> Result<()> {
     let layout = &index.header().layout;
     let is_touched = |c: usize| layout.touches(c, wanted);
@@ -70,7 +75,8 @@ fn group<C: ChunkCodec>(
         }
         decoder.decode_pieces(chunk, next, wanted, |at, bytes| {
             // SAFETY: as above.
-            stream::copy_row(bytes, unsafe { dst.part(at..at + bytes.len()) });
+            let place = unsafe { dst.part(at..at + bytes.len()) };
+            if past_caches { stream::copy_row_past(bytes, place) } else { stream::copy_row(bytes, place) }
         })?;
     }
     Ok(())
