@@ -274,3 +274,27 @@ fn the_reference_decoder_agrees_on_random_legal_streams() {
     }
     assert!(restored > 200, "{restored}");
 }
+
+/// What comes of streams of all kinds, and of damaged ones: elements, or a refusal.
+#[test]
+fn verdicts() {
+    let random = &mut Random(5);
+    let mut streams: Vec<_> = small_streams().into_iter().map(|(_, stream)| stream).collect();
+    streams.extend((500..700).filter_map(reference::random_interp));
+    let mut sum = 0xcbf2_9ce4_8422_2325u64;
+    let mut restored = 0;
+    for stream in &streams {
+        for stream in damaged(stream, random, 6).iter().chain([stream]) {
+            let back = sleek::decompress(stream).unwrap_or_default();
+            restored += usize::from(!back.is_empty());
+            back.iter().chain(&[7]).for_each(|byte| sum = (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        }
+    }
+    assert!(restored > 300, "{restored}");
+    println!("streams: {sum:016x}");
+}
+
+#[test]
+fn every_level_restores_the_same() {
+    vectors::levels::alike_at_all_levels("verdicts");
+}

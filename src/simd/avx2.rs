@@ -191,6 +191,12 @@ impl Simd<REGISTERS> for Avx2 {
         fn shifted_in(before: __m256i, v: __m256i) -> __m256i {
             _mm256_alignr_epi8::<12>(v, _mm256_permute2x128_si256::<0x21>(before, v))
         }
+        fn ahead(v: __m256i, behind: __m256i) -> __m256i {
+            _mm256_alignr_epi8::<4>(_mm256_permute2x128_si256::<0x21>(v, behind), v)
+        }
+        fn two_ahead(v: __m256i, behind: __m256i) -> __m256i {
+            _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x21>(v, behind), v)
+        }
         fn sums_of_halves(bytes: __m256i) -> __m256i {{
             let halves = _mm256_avg_epu8(bytes, _mm256_setzero_si256());
             _mm256_madd_epi16(_mm256_maddubs_epi16(halves, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
@@ -264,6 +270,25 @@ impl Simd<REGISTERS> for Avx2 {
         };
         for i in 0..4 {
             self.store(numbers[i], &mut to[8 * i..]);
+        }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> __m256i {
+        assert!(from.len() >= 8);
+        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
+        unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn unpack_short(self, bytes: __m256i, to: &mut [u16]) {
+        assert!(to.len() >= 32);
+        // SAFETY: as above; there are 32 numbers.
+        unsafe {
+            let low = _mm256_cvtepi8_epi16(_mm256_castsi256_si128(bytes));
+            let high = _mm256_cvtepi8_epi16(_mm256_extracti128_si256::<1>(bytes));
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), low);
+            _mm256_storeu_si256(to.as_mut_ptr().add(16).cast(), high);
         }
     }
 

@@ -183,6 +183,8 @@ impl Simd<REGISTERS> for Avx512 {
             ]
         }
         fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
+        fn ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<1>(behind, v) }
+        fn two_ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<2>(behind, v) }
         fn direct_costs(bytes: __m512i, table: &[u8; 64]) -> __m512i {{
             let costs = _mm512_permutexvar_epi8(bytes, _mm512_loadu_si512(table.as_ptr().cast()));
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), costs, _mm512_set1_epi8(1))
@@ -273,6 +275,25 @@ impl Simd<REGISTERS> for Avx512 {
         };
         for i in 0..4 {
             self.store(numbers[i], &mut to[16 * i..]);
+        }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> __m512i {
+        assert!(from.len() >= 16);
+        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
+        unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn unpack_short(self, bytes: __m512i, to: &mut [u16]) {
+        assert!(to.len() >= 64);
+        // SAFETY: as above; there are 64 numbers.
+        unsafe {
+            let low = _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes));
+            let high = _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64::<1>(bytes));
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), low);
+            _mm512_storeu_si512(to.as_mut_ptr().add(32).cast(), high);
         }
     }
 

@@ -91,6 +91,14 @@ pub trait Lanes: Copy {
     fn unzip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
     /// The inverse of `unzip`.
     fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
+    /// The numbers with the ones before them: the last of those before comes first.
+    fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
+    /// The numbers one place on: the first of those behind comes last.
+    fn ahead(self, v: Self::V, behind: Self::V) -> Self::V;
+    /// The numbers two places on.
+    fn two_ahead(self, v: Self::V, behind: Self::V) -> Self::V;
+    /// As many signed numbers of 16 bits.
+    fn load_short(self, from: &[u16]) -> Self::V;
     /// Does what takes a level's own vectors; nothing where there are none.
     fn by_level<T: ByLevel>(self, task: T) -> Option<T::Done>;
 }
@@ -183,6 +191,22 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
         self.0.zip(even, odd)
     }
     #[inline(always)]
+    fn shifted_in(self, before: P::V, v: P::V) -> P::V {
+        self.0.shifted_in(before, v)
+    }
+    #[inline(always)]
+    fn ahead(self, v: P::V, behind: P::V) -> P::V {
+        self.0.ahead(v, behind)
+    }
+    #[inline(always)]
+    fn two_ahead(self, v: P::V, behind: P::V) -> P::V {
+        self.0.two_ahead(v, behind)
+    }
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> P::V {
+        self.0.load_short(from)
+    }
+    #[inline(always)]
     fn by_level<T: ByLevel>(self, task: T) -> Option<T::Done> {
         Some(task.run::<P, M>(self.0))
     }
@@ -268,6 +292,23 @@ impl Lanes for Portable {
     fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2] {
         let of = |i: usize| if i.is_multiple_of(2) { even[i / 2] } else { odd[i / 2] };
         [0, PORTABLE].map(|first| std::array::from_fn(|i| of(first + i)))
+    }
+    #[inline(always)]
+    fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V {
+        std::array::from_fn(|i| if i > 0 { v[i - 1] } else { before[PORTABLE - 1] })
+    }
+    #[inline(always)]
+    fn ahead(self, v: Self::V, behind: Self::V) -> Self::V {
+        std::array::from_fn(|i| if i + 1 < PORTABLE { v[i + 1] } else { behind[0] })
+    }
+    #[inline(always)]
+    fn two_ahead(self, v: Self::V, behind: Self::V) -> Self::V {
+        std::array::from_fn(|i| if i + 2 < PORTABLE { v[i + 2] } else { behind[i + 2 - PORTABLE] })
+    }
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> Self::V {
+        let from: &[u16; PORTABLE] = from.first_chunk().expect("as many numbers as a vector has");
+        from.map(|n| n as i16 as u32)
     }
     #[inline(always)]
     fn by_level<T: ByLevel>(self, _: T) -> Option<T::Done> {

@@ -107,6 +107,8 @@ impl Simd<REGISTERS> for Neon {
         fn unzip(a: uint32x4_t, b: uint32x4_t) -> [uint32x4_t; 2] { [vuzp1q_u32(a, b), vuzp2q_u32(a, b)] }
         fn zip(even: uint32x4_t, odd: uint32x4_t) -> [uint32x4_t; 2] { [vzip1q_u32(even, odd), vzip2q_u32(even, odd)] }
         fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
+        fn ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<1>(v, behind) }
+        fn two_ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<2>(v, behind) }
         fn sums_of_halves(bytes: uint32x4_t) -> uint32x4_t {{
             let halves = vrhaddq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(0));
             vpaddlq_u16(vpaddlq_u8(halves))
@@ -184,6 +186,24 @@ impl Simd<REGISTERS> for Neon {
         };
         for i in 0..4 {
             self.store(numbers[i], &mut to[4 * i..]);
+        }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> uint32x4_t {
+        assert!(from.len() >= 4);
+        // SAFETY: every processor of this architecture has NEON; there are 4 numbers.
+        unsafe { vreinterpretq_u32_s32(vmovl_s16(vld1_s16(from.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn unpack_short(self, bytes: uint32x4_t, to: &mut [u16]) {
+        assert!(to.len() >= 16);
+        // SAFETY: as above; there are 16 numbers.
+        unsafe {
+            let bytes = vreinterpretq_s8_u32(bytes);
+            vst1q_s16(to.as_mut_ptr().cast(), vmovl_s8(vget_low_s8(bytes)));
+            vst1q_s16(to.as_mut_ptr().add(8).cast(), vmovl_high_s8(bytes));
         }
     }
 

@@ -93,6 +93,14 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn zip(self, even: Self::V, odd: Self::V) -> [Self::V; 2];
     /// The numbers with the ones before them: the last of those before comes first.
     fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
+    /// The numbers one place on: the first of those behind comes last.
+    fn ahead(self, v: Self::V, behind: Self::V) -> Self::V;
+    /// The numbers two places on.
+    fn two_ahead(self, v: Self::V, behind: Self::V) -> Self::V;
+    /// As many signed numbers of 16 bits.
+    fn load_short(self, from: &[u16]) -> Self::V;
+    /// Signed bytes as four times as many numbers of 16 bits.
+    fn unpack_short(self, bytes: Self::V, to: &mut [u16]);
     /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
     fn sums_of_halves(self, bytes: Self::V) -> Self::V;
     /// What bytes below 64 cost by a table, summed up by fours.

@@ -83,7 +83,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             restored: filled(n, 0)?,
             marks: filled(n, false)?,
             multiples: Multiples::new(n)?,
-            levels: interpolation::Buffers::new(plan.grid.sides, true)?,
+            levels: interpolation::Buffers::new(plan.grid.sides)?,
             patches: patches::none(n)?,
             digits: 0,
             odd,

@@ -1,10 +1,13 @@
 //! One body to its tile. Everything is checked before it is used: a body that passed its checksum may still be hostile.
 
+use std::marker::PhantomData;
+
 use super::form::{Form, Order};
 use super::patches::{self, Patch, Patches};
-use crate::codec::interp::entropy::decode as entropy;
+use crate::codec::interp::entropy::decode::Codes;
 use crate::codec::interp::format::*;
 use crate::codec::interp::plan::Plan;
+use crate::codec::interp::predict::decode::{self as interpolate, Decode as Interpolate, Signed};
 use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::quantize::decimals::{self, Decimals};
 use crate::codec::interp::quantize::lattice::Multiple;
@@ -15,20 +18,19 @@ use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::lanes::LONGEST;
+use crate::simd::lanes::{LONGEST, Lanes};
 use crate::simd::word::Word;
-use crate::simd::{Level, Scalar};
+use crate::simd::{Compiled, Level, Scalar, Task};
 
 /// What a decoder keeps from tile to tile.
 pub struct Decoder<E: Multiple, N: Word> {
-    codes: Vec<N>,
-    elements: Vec<E::Word>,
-    /// Of interpolation: signed codes, and numbers.
-    short: Vec<u32>,
-    numbers: Vec<u32>,
-    levels: interpolation::Buffers,
+    codes: Codes<N>,
+    /// Of forms whose numbers are not elements yet.
+    words: Vec<E::Word>,
+    /// Signed codes of interpolation that are not short.
+    signed: Vec<u32>,
+    levels: interpolate::Buffers,
     patches: Patches,
-    room: entropy::Room,
 }
 
 /// A body, and the lengths of its tile.
@@ -39,7 +41,17 @@ pub struct Body<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What numbers with the base are, by what numbers stand for; of decimals and ranks the word.
+/// What numbers with the base are; of decimals and ranks the word.
+#[derive(Clone, Copy)]
+struct Meaning<'a, N> {
+    plan: &'a Plan,
+    numbers: Numbers,
+    order: Order,
+    shift: u32,
+    base: N,
+}
+
+/// The element of a number with the base, by what numbers stand for; of decimals and ranks the word.
 #[inline(always)]
 pub fn element<E: Multiple, N: Word>(plan: &Plan, numbers: Numbers, shift: u32, number: N) -> E::Word {
     let word = E::Word::from_u64(number.to_u64());
@@ -54,14 +66,13 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     /// For the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Decoder<E, N>> {
         let n = plan.grid.capacity();
+        let sides = if interpolation::is_for(plan.grid.sides) { plan.grid.sides } else { [1; AXES] };
         Ok(Decoder {
-            codes: filled(n, N::ZERO)?,
-            elements: filled(n, E::Word::ZERO)?,
-            short: filled(n + LONGEST, 0)?,
-            numbers: filled(n, 0)?,
-            levels: interpolation::Buffers::new(plan.grid.sides, false)?,
+            codes: Codes::new(n)?,
+            words: filled(n, E::Word::ZERO)?,
+            signed: filled(n + LONGEST, 0)?,
+            levels: interpolate::Buffers::new(sides)?,
             patches: patches::none(n)?,
-            room: entropy::Room::new()?,
         })
     }
 
@@ -69,29 +80,27 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     pub fn decode(&mut self, p: impl Level, plan: &Plan, body: Body, out: &mut [u8]) -> Result<()> {
         let size = size_of::<E::Word>();
         match body.kind {
-            Kind::Packed => self.packed(p, plan, body)?,
+            Kind::Packed => self.packed(p, plan, body, out)?,
             Kind::Raw => {
                 let (elements, padding) = body.bytes.split_at_checked(out.len()).unwrap_or((&[], &[1]));
                 check_padding(padding)?;
-                self.elements
-                    .iter_mut()
-                    .zip(elements.chunks_exact(size))
-                    .for_each(|(w, bytes)| *w = E::Word::load(bytes));
+                out.copy_from_slice(elements);
             }
             Kind::Constant => {
-                check_padding(body.bytes.get(size..).unwrap_or(&[1]))?;
-                self.elements.fill(E::Word::load(body.bytes));
+                let (element, padding) = body.bytes.split_at_checked(size).unwrap_or((&[], &[1]));
+                check_padding(padding)?;
+                out.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
             }
             Kind::Masked => return fail!(Internal, "a masked body was given to codec interp"),
         }
-        for (place, word) in out.chunks_exact_mut(size).zip(&self.elements) {
-            (if plan.big_endian { word.swap() } else { *word }).store(place);
+        if plan.big_endian {
+            out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
         Ok(())
     }
 
-    /// The elements of a packed body.
-    fn packed(&mut self, p: impl Level, plan: &Plan, body: Body) -> Result<()> {
+    /// The elements of a packed body, little-endian.
+    fn packed(&mut self, p: impl Level, plan: &Plan, body: Body, out: &mut [u8]) -> Result<()> {
         let n: usize = body.lens.iter().product();
         let rest = &mut &body.bytes[..];
         let mut bytes = [0; HEAD_BYTES];
@@ -114,50 +123,161 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         if head.has_patches {
             patches::read::<E::Word>(rest, n, &mut self.patches)?;
         }
-        entropy::read(&head, rest, &mut self.room, &mut self.codes[..n])?;
-        self.predict(p, &head, body.lens);
-        let Decoder { codes, elements, patches, .. } = self;
-        let (numbers, elements) = (&mut codes[..n], &mut elements[..n]);
-        numbers.iter_mut().for_each(|number| *number = number.add(base));
-        let words = || numbers.iter().map(|number| E::Word::from_u64(number.to_u64()));
+        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base };
+        match head.is_interpolated() {
+            true => self.interpolated(p, &head, body.lens, rest, &meaning, out)?,
+            false => self.along_axes(p, &head, body.lens, rest, &meaning, out)?,
+        }
         if form.order == Order::Numbers {
-            let (of, shift) = (head.numbers, form.shift);
-            elements.iter_mut().zip(&*numbers).for_each(|(to, k)| *to = element::<E, N>(plan, of, shift, *k));
-        } else {
-            elements.iter_mut().zip(words()).for_each(|(to, word)| *to = word);
+            return Ok(());
         }
-        if let Some(decimals) = decimals {
-            decimals.elements::<E>(elements);
+        let size = size_of::<E::Word>();
+        let words = &mut self.words[..n];
+        words.iter_mut().zip(out.chunks_exact(size)).for_each(|(word, bytes)| *word = E::Word::load(bytes));
+        match decimals {
+            Some(decimals) => decimals.elements::<E>(words),
+            None => ranks::elements(list, words)?,
         }
-        if form.order == Order::Ranks {
-            ranks::elements(list, elements)?;
-        }
-        for (i, patch) in patches {
-            let i = usize::from(*i);
-            match patch {
-                Patch::Exception(bits) => elements[i] = E::Word::from_u64(*bits),
-                Patch::Correction(0) => {}
-                Patch::Correction(by) => elements[i] = corrected::<E, N>(plan, head.numbers, numbers[i], *by, i)?,
-            }
-        }
+        words.iter().zip(out.chunks_exact_mut(size)).for_each(|(word, place)| word.store(place));
         Ok(())
     }
 
-    /// Codes to numbers, in their place.
-    fn predict(&mut self, p: impl Level, head: &Head, lens: [usize; AXES]) {
-        let n: usize = lens.iter().product();
-        let Decoder { codes, short, numbers, levels, .. } = self;
-        let codes = &mut codes[..n];
-        if head.is_interpolated() {
-            short.iter_mut().zip(&*codes).for_each(|(short, code)| *short = code.unzigzag().extend() as u32);
-            let numbers = &mut numbers[..n];
-            p.run(interpolation::Decode { rule: head.rule(), lens, buffers: levels, codes: short, numbers });
-            codes.iter_mut().zip(&*numbers).for_each(|(to, number)| *to = N::from_u64(number.extend()));
-        } else if head.predictor == Predictor::Axes {
-            codes.iter_mut().for_each(|code| *code = code.unzigzag());
-            lorenzo::inverse(head.set, lens, codes);
+    /// Reads codes of interpolation, and makes elements of them.
+    fn interpolated<P: Level>(
+        &mut self,
+        p: P,
+        head: &Head,
+        lens: [usize; AXES],
+        rest: &[u8],
+        meaning: &Meaning<N>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let (n, size) = (lens.iter().product::<usize>(), size_of::<E::Word>());
+        let Decoder { codes, signed, levels, patches, .. } = self;
+        let mut verdict = Ok(());
+        let mut show = |first: usize, numbers: &[u32]| {
+            let out = &mut out[first * size..][..numbers.len() * size];
+            p.run(Elements::<E, N, u32> { meaning, numbers, out, element: PhantomData });
+            if !patches.is_empty() {
+                let patched = patch::<E, N, u32>(meaning, patches, first, numbers, out);
+                if verdict.is_ok() {
+                    verdict = patched;
+                }
+            }
+        };
+        let rule = head.rule();
+        let is_short = codes.read(p, head, rest, n, true)?;
+        let done = is_short && {
+            let codes = Signed::Short(&mut codes.short);
+            p.run(Interpolate { rule, lens, buffers: &mut *levels, codes, show: &mut show })?
+        };
+        if !done {
+            // Sums of short ones may be long.
+            if is_short {
+                codes.read(p, head, rest, n, false)?;
+            }
+            signed.iter_mut().zip(&codes.long[..n]).for_each(|(signed, code)| *signed = code.extend() as u32);
+            p.run(Interpolate { rule, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show })?;
+        }
+        verdict
+    }
+
+    /// Reads codes that are differences along axes, or symbols, and makes elements of them.
+    fn along_axes<P: Level>(
+        &mut self,
+        p: P,
+        head: &Head,
+        lens: [usize; AXES],
+        rest: &[u8],
+        meaning: &Meaning<N>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let n = lens.iter().product();
+        self.codes.read(p, head, rest, n, false)?;
+        let numbers = &mut self.codes.long[..n];
+        p.run(Sums { set: head.set, lens, numbers: &mut *numbers });
+        p.run(Elements::<E, N, N> { meaning, numbers, out: &mut *out, element: PhantomData });
+        patch::<E, N, N>(meaning, &self.patches, 0, numbers, out)
+    }
+}
+
+/// Differences along axes of a set to numbers, in their place.
+struct Sums<'a, N> {
+    set: u8,
+    lens: [usize; AXES],
+    numbers: &'a mut [N],
+}
+
+impl<N: Word> Task for Sums<'_, N> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        lorenzo::inverse(self.set, self.lens, self.numbers);
+    }
+}
+
+/// Numbers less the base to elements, little-endian.
+struct Elements<'a, E, N, S> {
+    meaning: &'a Meaning<'a, N>,
+    numbers: &'a [S],
+    out: &'a mut [u8],
+    element: PhantomData<E>,
+}
+
+impl<E: Multiple, N: Word, S: Word, P: Level> Compiled<P> for Elements<'_, E, N, S> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self, _: P) {
+        let Meaning { plan, numbers: of, order, shift, base } = *self.meaning;
+        // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
+        match (of, plan.bins, plan.lattice().copied()) {
+            (Numbers::Steps | Numbers::Multiples, _, Some(lattice)) => {
+                self.store(|number| E::multiple(&lattice, number.add(base).to_u64() as i32));
+            }
+            (Numbers::Bins, Some(bins), _) => {
+                self.store(|number| bins.decode::<E, P>(E::Word::from_u64(number.add(base).to_u64())));
+            }
+            _ if order == Order::Numbers => {
+                self.store(|number| from_bits::<E>(E::Word::from_u64(number.add(base).to_u64()), shift));
+            }
+            _ => self.store(|number| E::Word::from_u64(number.add(base).to_u64())),
         }
     }
+}
+
+impl<E: Multiple, N: Word, S: Word> Elements<'_, E, N, S> {
+    #[inline(always)]
+    fn store(self, element: impl Fn(N) -> E::Word) {
+        for (place, number) in self.out.chunks_exact_mut(size_of::<E::Word>()).zip(self.numbers) {
+            element(N::from_u64(number.extend())).store(place);
+        }
+    }
+}
+
+/// Puts those patches over elements that are for numbers from element `first` on.
+fn patch<E: Multiple, N: Word, S: Word>(
+    meaning: &Meaning<N>,
+    patches: &[(u16, Patch)],
+    first: usize,
+    numbers: &[S],
+    out: &mut [u8],
+) -> Result<()> {
+    let place = |i: usize| patches.partition_point(|(at, _)| usize::from(*at) < i);
+    for (at, patch) in &patches[place(first)..place(first + numbers.len())] {
+        let i = usize::from(*at) - first;
+        let element = match patch {
+            Patch::Exception(bits) => E::Word::from_u64(*bits),
+            Patch::Correction(0) => continue,
+            Patch::Correction(by) => {
+                let number = N::from_u64(numbers[i].extend()).add(meaning.base);
+                corrected::<E, N>(meaning.plan, meaning.numbers, number, *by, first + i)?
+            }
+        };
+        element.store(&mut out[i * size_of::<E::Word>()..]);
+    }
+    Ok(())
 }
 
 /// An element whose multiple is changed by so much.

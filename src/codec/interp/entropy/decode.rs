@@ -1,70 +1,107 @@
-//! Words to codes, lane by lane. Everything is checked before it is used.
+//! Words to codes, and the portable code for it, lane by lane. Everything is checked before it is used.
 
-use super::tables::{OWN, Slots, TOKEN_SLOTS, TOKENS, shift_of, table_of};
-use super::{classes, low, sparse, states};
+use super::lanes::{Classed, Long, Short, Tail};
+use super::low::Bits;
+use super::tables::{Slots, TOKENS, shift_of};
+use super::{classes, sparse, states};
 use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
 use crate::codec::interp::entropy::states::{change, check_end};
 use crate::codec::interp::format::*;
 use crate::error::{Result, fail};
-use crate::host::memory::boxed;
+use crate::host::memory::{boxed, filled};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source};
+use crate::simd::Level;
+use crate::simd::lanes::LONGEST;
 use crate::simd::word::Word;
 
-/// What a decoder keeps from tile to tile.
-pub struct Room {
+/// What a decoder keeps from tile to tile: the codes of the last one, as signed numbers, or as they are where tokens
+/// are numbers.
+pub struct Codes<N> {
     own: Box<Slots>,
+    tail: Box<Tail>,
+    /// Those that fit 16 bits, whole groups and a vector behind them.
+    pub short: Vec<u16>,
+    /// Others, the same.
+    pub long: Vec<N>,
 }
 
-impl Room {
-    /// With room for what a tile needs.
-    pub fn new() -> Result<Room> {
-        Ok(Room { own: boxed(0)? })
+impl<N: Word> Codes<N> {
+    /// With room for those of tiles of up to `n` elements.
+    pub fn new(n: usize) -> Result<Codes<N>> {
+        let room = groups(n) * GROUP + LONGEST;
+        Ok(Codes { own: boxed(0)?, tail: boxed([0; 2])?, short: filled(room, 0)?, long: filled(room, N::ZERO)? })
+    }
+
+    /// Reads those of a tile of `n` elements from what stands behind its patches, to the end. Whether they are short,
+    /// which they may be if that is wanted.
+    pub fn read(&mut self, p: impl Level, head: &Head, mut rest: &[u8], n: usize, short: bool) -> Result<bool> {
+        if head.has_table {
+            let most = if head.predictor == Predictor::Symbols { SYMBOLS } else { TOKENS };
+            Table::read(&mut rest, most)?.slots(&mut self.own);
+        }
+        if head.is_sparse {
+            if short && sparse::decode(&mut { rest }, &mut self.short[..n])? >> 16 == 0 {
+                return Ok(true);
+            }
+            sparse::decode(&mut rest, &mut self.long[..n])?;
+            return Ok(false);
+        }
+        let mut lanes = states::read(head.longest, &mut rest)?;
+        let mut source = Source::new(rest, if head.switch == NEVER { 0 } else { LOW });
+        let count = groups(n);
+        let classes = &classes::decode(count, &mut lanes, &mut source);
+        let bits = |g: usize| shift_of(classes[g].into(), head.low) as usize * (n - g * GROUP).min(GROUP);
+        let low_bytes = (0..count).map(bits).sum::<usize>().div_ceil(32) * 4;
+        let Some(end) = rest.len().checked_sub(low_bytes) else {
+            return fail!(Corrupt, "{} bytes of a tile are less than its {low_bytes} of low bits", rest.len());
+        };
+        let (words, low) = rest.split_at(end);
+        let (own, words, threshold) = (&*self.own, words.as_chunks().0.get(source.at..), source.threshold);
+        let tile = Classed { head, n, classes, own, lanes, threshold, words, low };
+        if short && tile.may_be_short() {
+            let of_level = p.by_vectors(Short { tile, tail: &mut self.tail, codes: &mut self.short });
+            if of_level.unwrap_or(Ok(false))? {
+                return Ok(true);
+            }
+        }
+        match p.by_vectors(Long { tile, tail: &mut self.tail, codes: &mut self.long }) {
+            Some(done) => done?,
+            None => lane_by_lane(tile, &mut self.long[..n])?,
+        }
+        Ok(false)
     }
 }
 
-/// Reads the codes of a tile from what stands behind its patches, to the end.
-pub fn read<N: Word>(head: &Head, mut rest: &[u8], room: &mut Room, codes: &mut [N]) -> Result<()> {
+/// What `Long` does, of `n` codes.
+fn lane_by_lane<N: Word>(tile: Classed, codes: &mut [N]) -> Result<()> {
+    let Classed { head, n, mut lanes, .. } = tile;
     let direct = head.predictor == Predictor::Symbols;
-    if head.has_table {
-        Table::read(&mut rest, if direct { SYMBOLS } else { TOKENS })?.slots(&mut room.own);
-    }
-    if head.is_sparse {
-        return sparse::decode(&mut rest, codes);
-    }
-    let mut lanes = states::read(head.longest, &mut rest)?;
-    let mut source = Source::new(rest, if head.switch == NEVER { 0 } else { LOW });
-    let count = groups(codes.len());
-    let classes = classes::decode(count, &mut lanes, &mut source);
-    let bits = |g: usize| shift_of(classes[g].into(), head.low) as usize * (codes.len() - g * GROUP).min(GROUP);
-    let low_bytes = (0..count).map(bits).sum::<usize>().div_ceil(32) * 4;
-    let Some(end) = rest.len().checked_sub(low_bytes) else {
-        return fail!(Corrupt, "{} bytes of a tile are less than its {low_bytes} of low bits", rest.len());
-    };
-    let (words, low) = rest.split_at(end);
-    let (at, threshold) = (source.at, source.threshold);
-    let mut source = Source::new(words, threshold);
-    source.at = at;
-    let mut low = low::LowReader::new(low);
+    let Some(words) = tile.words else { return fail!(Corrupt, "a tile's words end early") };
+    let mut source = Source::new(words.as_flattened(), tile.threshold);
+    let mut low = Bits::new(tile.low);
     for (g, codes) in codes.chunks_mut(GROUP).enumerate() {
         if g == head.switch {
             change(&mut lanes, &mut source)?;
         }
-        let class = usize::from(classes[g]);
-        if class == 0 {
+        let Some(slots) = tile.slots(g) else {
             codes.fill(N::ZERO);
             continue;
-        }
-        let slots = if head.has_table && class == OWN { &room.own } else { &TOKEN_SLOTS[table_of(class)] };
-        let shift = shift_of(class, head.low);
+        };
         group(codes, slots, direct, &mut lanes, &mut source);
-        for c in codes.iter_mut().filter(|_| shift > 0) {
-            *c = *c << shift | N::from_u64(low.take(shift));
+        let shift = tile.shift(g);
+        for code in codes.iter_mut() {
+            if shift > 0 {
+                *code = *code << shift | N::from_u64(low.take(shift));
+            }
+            if !direct {
+                *code = code.unzigzag();
+            }
         }
     }
-    if count == head.switch {
+    if groups(n) == head.switch {
         change(&mut lanes, &mut source)?;
     }
-    if !low.ends_in_zeros() {
+    if !low.end_in_zeros() {
         return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
     }
     check_end(&lanes, source.rest())

@@ -1,5 +1,11 @@
 //! Low bits of codes, side by side at the end of a body.
 
+use crate::codec::interp::format::GROUP;
+use crate::simd::word::Word;
+
+/// Bits that eight bytes have wherever in a byte they begin.
+const MOST_AT_ONCE: u32 = 57;
+
 /// Bits one behind the other, from the lowest of each byte on.
 #[derive(Default)]
 pub struct LowWriter {
@@ -36,15 +42,15 @@ impl LowWriter {
 }
 
 /// The inverse of [`LowWriter`].
-pub struct LowReader<'a> {
+pub struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> LowReader<'a> {
+impl<'a> Bits<'a> {
     /// Of these bytes.
-    pub fn new(bytes: &'a [u8]) -> LowReader<'a> {
-        LowReader { bytes, at: 0 }
+    pub fn new(bytes: &'a [u8]) -> Bits<'a> {
+        Bits { bytes, at: 0 }
     }
 
     /// The next `count` < 64 bits; zeros behind the end.
@@ -58,8 +64,31 @@ impl<'a> LowReader<'a> {
         (u128::from_le_bytes(room) >> shift) as u64 & ((1 << count) - 1)
     }
 
+    /// Appends the next `count` < 64 bits each to the first `n` codes of a group; those behind are 0.
+    #[inline(always)]
+    pub fn append<N: Word>(&mut self, count: u32, n: usize, codes: &mut [N; GROUP]) {
+        // Groups begin with a byte: all before the last one are whole.
+        let there = self.bytes.get(self.at / 8..).unwrap_or(&[]);
+        if n == GROUP && 2 * count <= MOST_AT_ONCE && there.len() >= 16 * count as usize + 8 {
+            let mask = (1 << count) - 1;
+            for (i, [first, second]) in codes.as_chunks_mut().0.iter_mut().enumerate() {
+                let at = 2 * i * count as usize;
+                let mut eight = [0; 8];
+                eight.copy_from_slice(&there[at / 8..at / 8 + 8]);
+                let bits = u64::from_le_bytes(eight) >> (at % 8);
+                *first = *first << count | N::from_u64(bits & mask);
+                *second = *second << count | N::from_u64(bits >> count & mask);
+            }
+            self.at += GROUP * count as usize;
+            return;
+        }
+        for code in &mut codes[..n] {
+            *code = *code << count | N::from_u64(self.take(count));
+        }
+    }
+
     /// Whether all bits behind those that were taken are zero.
-    pub fn ends_in_zeros(&mut self) -> bool {
+    pub fn end_in_zeros(&mut self) -> bool {
         let mut is_zero = true;
         while self.at < 8 * self.bytes.len() {
             let count = (8 - self.at % 8) as u32;
@@ -80,8 +109,26 @@ mod tests {
         numbers.iter().for_each(|(bits, count)| writer.put(*bits, *count));
         let bytes = writer.end();
         assert_eq!(bytes.len() % 4, 0);
-        let mut reader = LowReader::new(bytes);
+        let mut reader = Bits::new(bytes);
         numbers.iter().for_each(|(bits, count)| assert_eq!(reader.take(*count), bits & ((1 << count) - 1)));
-        assert!(reader.ends_in_zeros());
+        assert!(reader.end_in_zeros());
+    }
+
+    /// A group at a time or code by code: the same bits.
+    #[test]
+    fn groups_take_what_codes_do() {
+        for count in 1..64 {
+            let mut writer = LowWriter::default();
+            let numbers: Vec<u64> = (0..300u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            numbers.iter().for_each(|bits| writer.put(*bits, count));
+            let bytes = writer.end();
+            let mut bits = Bits::new(bytes);
+            for part in numbers.chunks(GROUP) {
+                let mut codes = [0u64; GROUP];
+                bits.append(count, part.len(), &mut codes);
+                assert!(codes.iter().zip(part).all(|(code, bits)| *code == bits & ((1 << count) - 1)), "{count}");
+            }
+            assert!(bits.end_in_zeros());
+        }
     }
 }

@@ -4,6 +4,7 @@
 pub mod classes;
 pub mod decode;
 pub mod encode;
+pub mod lanes;
 pub mod low;
 pub mod own;
 pub mod own_table;

@@ -86,8 +86,8 @@ impl Sparse<'_> {
     }
 }
 
-/// Decodes codes.
-pub fn decode<N: Word>(rest: &mut &[u8], codes: &mut [N]) -> Result<()> {
+/// Decodes codes as signed numbers; all bits that any code has.
+pub fn decode<N: Word>(rest: &mut &[u8], codes: &mut [N]) -> Result<u64> {
     let head = take16(rest)?;
     let (coded, flags) = (usize::from(head & COUNT) + 1, head & !COUNT);
     if coded > groups(codes.len()) || flags > IS_LONG | IS_ODD {
@@ -107,7 +107,7 @@ pub fn decode<N: Word>(rest: &mut &[u8], codes: &mut [N]) -> Result<()> {
     }
     let mut sparse = Sparse { state: u32::from_le_bytes(bytes), source: Source::new(words, LOW), count };
     codes.fill(N::ZERO);
-    let mut before = FIRST;
+    let (mut before, mut any) = (FIRST, 0);
     for codes in codes.chunks_mut(GROUP).take(coded) {
         let class = sparse.symbol(&CLASS_SLOTS[before]);
         before = class;
@@ -118,11 +118,13 @@ pub fn decode<N: Word>(rest: &mut &[u8], codes: &mut [N]) -> Result<()> {
                 let part = sparse.raw((raw + shift - round * RAW_BITS).min(RAW_BITS));
                 bits |= u128::from(part) << (round * RAW_BITS);
             }
-            *place = N::from_u64((u128::from(least) << shift | bits) as u64);
+            let code = (u128::from(least) << shift | bits) as u64;
+            any |= code;
+            *place = N::from_u64(code).unzigzag();
         }
     }
     if sparse.state != 1 || sparse.source.at != count {
         return fail!(Corrupt, "the state of a sparse tile ends as {}, not as 1", sparse.state);
     }
-    Ok(())
+    Ok(any)
 }

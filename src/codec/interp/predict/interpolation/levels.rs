@@ -20,7 +20,7 @@ pub const ABSENT: u32 = 1 << 31;
 pub const DIFFERENCE_LEVELS: usize = 2;
 
 /// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
-const STEPS: [&[u32]; AXES + 1] =
+pub const STEPS: [&[u32]; AXES + 1] =
     [&[15, 15, 15, 13, 13, 11], &[15, 15, 15, 13, 13, 11], &[15, 15, 13, 11], &[15, 13, 11]];
 
 /// Vectors at the ends of a row, at most.
@@ -65,7 +65,7 @@ pub struct End {
 
 impl End {
     /// That of new nodes from `v` on, of vectors of so many lanes.
-    fn new(nodes: &Nodes, rough: bool, v: usize, lanes: usize) -> End {
+    pub fn new(nodes: &Nodes, rough: bool, v: usize, lanes: usize) -> End {
         let there = nodes.new.saturating_sub(v).min(lanes);
         let of = |i: usize| nodes.weights(rough, v + i);
         // A smooth one is the mean of two only where it is alone.
@@ -285,7 +285,7 @@ const MARGIN: usize = 2 * LONGEST;
 const GAP: usize = LONGEST + 2;
 
 /// The lengths of the levels of a tile, the finest one first.
-fn all_levels(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
+pub fn all_levels(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
     let next = |lens: &[usize; AXES]| {
         let coarse = lens.map(coarse);
         coarse.iter().any(|n| *n > 2).then_some(coarse)

@@ -5,9 +5,9 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-mod levels;
-mod pass;
-mod weights;
+pub mod levels;
+pub mod pass;
+pub mod weights;
 
 use crate::codec::interp::format::Rule;
 use crate::error::Result;
@@ -35,14 +35,14 @@ pub struct Buffers {
     /// The one in use, and the one that gives way to the next one.
     layout: usize,
     next: usize,
-    /// Of an encoder the numbers that are to be coded.
+    /// The numbers that are to be coded.
     numbers: Aligned<u32>,
     /// Some of them are `ABSENT`.
     is_masked: bool,
     restored: Aligned<u32>,
     /// What was restored less what was predicted, of the classes of a level that others look at.
     errors: Aligned<u32>,
-    /// Of an encoder the codes of a class, signed.
+    /// The codes of a class, signed.
     signed: Aligned<u32>,
 }
 
@@ -57,9 +57,9 @@ pub fn is_for(sides: [usize; AXES]) -> bool {
 }
 
 impl Buffers {
-    /// For tiles of a grid with these sides; an encoder's or a decoder's. Never inlined, for the sake of the stack.
+    /// For tiles of a grid with these sides. Never inlined, for the sake of the stack.
     #[inline(never)]
-    pub fn new(sides: [usize; AXES], is_encoder: bool) -> Result<Buffers> {
+    pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
         let mut layouts = [
             LevelLayout::empty(sides)?,
             LevelLayout::empty(sides)?,
@@ -68,16 +68,15 @@ impl Buffers {
         ];
         let room = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { Room::default() };
         layouts[0].lens = [0; AXES];
-        let of_encoder = |n: usize| if is_encoder { n } else { 0 };
         Ok(Buffers {
             layouts,
             layout: 0,
             next: 0,
-            numbers: Aligned::zeros(of_encoder(room.numbers))?,
+            numbers: Aligned::zeros(room.numbers)?,
             is_masked: false,
             restored: Aligned::zeros(room.numbers)?,
             errors: Aligned::zeros(room.errors)?,
-            signed: Aligned::zeros(of_encoder(room.class))?,
+            signed: Aligned::zeros(room.class)?,
         })
     }
 
@@ -137,37 +136,8 @@ impl Task for Encode<'_> {
         let Buffers { layouts, layout, numbers, is_masked, restored, errors, signed, .. } = buffers;
         let is_masked = *is_masked;
         let mut pass = Pass { l, rule, numbers, is_masked, restored, errors, signed, codes, any: l.splat(0) };
-        pass.run::<true>(&layouts[*layout]);
+        pass.run(&layouts[*layout]);
         l.any(pass.any) < if rule.coarse { MOST } else { CODE_LIMIT }
-    }
-}
-
-/// Restores the numbers of a tile, row after row, from its codes, as signed differences from 0.
-pub struct Decode<'a> {
-    /// How it is interpolated.
-    pub rule: Rule,
-    /// Its lengths.
-    pub lens: [usize; AXES],
-    /// Where it is done.
-    pub buffers: &'a mut Buffers,
-    /// The codes, with room for a vector behind them.
-    pub codes: &'a mut [u32],
-    /// The numbers.
-    pub numbers: &'a mut [u32],
-}
-
-impl Task for Decode<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
-        let Decode { rule, lens, buffers, codes, numbers } = self;
-        buffers.fit(lens, L::N);
-        let Buffers { layouts, layout, restored, errors, .. } = buffers;
-        let (none, signed, any) = (&[], &mut [], l.splat(0));
-        let mut pass = Pass { l, rule, numbers: none, is_masked: false, restored, errors, signed, codes, any };
-        pass.run::<false>(&layouts[*layout]);
-        layouts[*layout].rows(l, restored, numbers);
     }
 }
 
@@ -193,6 +163,12 @@ impl Task for Restored<'_> {
 mod tests {
     use super::*;
     use crate::codec::interp::format::LATTICE_STEP;
+    use crate::codec::interp::predict::decode::{self, Signed};
+    #[cfg(target_arch = "aarch64")]
+    use crate::exec::Neon;
+    #[cfg(target_arch = "x86_64")]
+    use crate::exec::{Avx2, Avx512};
+    use crate::exec::{Isa, Level as Processor};
     use crate::simd::{Level, Scalar};
 
     const LENS: [[usize; AXES]; 18] = [
@@ -236,6 +212,22 @@ mod tests {
         (numbers, (0..n).map(|_| if random() < 40 { 0 } else { u32::MAX }).collect())
     }
 
+    /// A level restores these numbers from codes of 32 bits, and of 16 if they fit.
+    fn restore(p: impl Level, lens: [usize; AXES], rule: Rule, signed: &[u32], restored: &[u32]) {
+        let mut short: Vec<u16> = signed.iter().map(|code| *code as u16).collect();
+        let fits = signed[..restored.len()].iter().all(|code| *code as i16 as u32 == *code);
+        for is_short in [false, true] {
+            let mut decoded = vec![0; restored.len()];
+            let mut show = |at: usize, numbers: &[u32]| decoded[at..at + numbers.len()].copy_from_slice(numbers);
+            let (buffers, mut long) = (&mut decode::Buffers::new(lens).unwrap(), signed.to_vec());
+            let codes = if is_short { Signed::Short(&mut short) } else { Signed::Long(&mut long) };
+            // Sums of short codes may be too long for them.
+            let is_done = p.run(decode::Decode { rule, lens, buffers, codes, show: &mut show }).unwrap();
+            assert!(is_done || is_short);
+            assert!(!is_done || is_short && !fits || decoded == restored, "{lens:?} {rule:?} {is_short}");
+        }
+    }
+
     /// What is encoded is restored by the decoder as by the encoder, no more than half a step off where it counts.
     #[test]
     fn decoders_restore_what_encoders_do() {
@@ -243,18 +235,27 @@ mod tests {
             let (numbers, mask) = field(lens);
             let n = numbers.len();
             for (rule, masked) in rules().flat_map(|rule| [(rule, false), (rule, true)]) {
-                let mut buffers = Buffers::new(lens, true).unwrap();
-                let (mut codes, mut restored, mut decoded) = (vec![0; n + LONGEST], vec![0; n], vec![0; n]);
+                let mut buffers = Buffers::new(lens).unwrap();
+                let (mut codes, mut restored) = (vec![0; n + LONGEST], vec![0; n]);
                 let marked = |(number, mask): (&u32, &u32)| if masked && *mask == 0 { ABSENT } else { *number };
                 let marked: Vec<u32> = numbers.iter().zip(&mask).map(marked).collect();
                 Scalar.run(Load { lens, numbers: &marked, is_masked: masked, buffers: &mut buffers });
                 assert!(Scalar.run(Encode { rule, buffers: &mut buffers, codes: &mut codes }));
                 Scalar.run(Restored { buffers: &buffers, numbers: &mut restored });
-                let mut signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
-                let mut of_decoder = Buffers::new(lens, false).unwrap();
-
-                Scalar.run(Decode { rule, lens, buffers: &mut of_decoder, codes: &mut signed, numbers: &mut decoded });
-                assert_eq!(restored, decoded, "{lens:?} {rule:?} {masked}");
+                let signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
+                restore(Scalar, lens, rule, &signed, &restored);
+                #[cfg(target_arch = "x86_64")]
+                if let Some(p) = Isa::of(Processor::Avx2).and_then(Avx2::of) {
+                    restore(p, lens, rule, &signed, &restored);
+                }
+                #[cfg(target_arch = "x86_64")]
+                if let Some(p) = Isa::of(Processor::Avx512).and_then(Avx512::of) {
+                    restore(p, lens, rule, &signed, &restored);
+                }
+                #[cfg(target_arch = "aarch64")]
+                if let Some(p) = Isa::of(Processor::Neon).and_then(Neon::of) {
+                    restore(p, lens, rule, &signed, &restored);
+                }
                 let most = if rule.coarse { LATTICE_STEP / 2 } else { 0 };
                 let counts = |i: &usize| !masked || mask[*i] != 0;
                 let off = |i: usize| (numbers[i].wrapping_sub(restored[i]) as i32).unsigned_abs();

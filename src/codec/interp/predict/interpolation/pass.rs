@@ -1,5 +1,5 @@
-//! One way through a tile, from the coarsest level to the finest one: nodes are predicted, encoded or decoded, and
-//! restored.
+//! One way of an encoder through a tile, from the coarsest level to the finest one: nodes are predicted, encoded, and
+//! restored as a decoder does (`predict/decode.rs`).
 
 use super::levels::{ABSENT, CLASSES, COARSE, End, LevelLayout, NodeLevel, is_new};
 use super::weights::{Across, WEIGHT_BITS, WeightKind};
@@ -8,14 +8,14 @@ use crate::primitives::lorenzo::AXES;
 use crate::simd::lanes::{LONGEST, Lanes, THERE};
 
 /// Bits of predictions behind the point.
-const POINT: u32 = 4;
+pub const POINT: u32 = 4;
 
 /// What goes through a tile. Numbers and what is restored have the places of a [`LevelLayout`]: rows are written to a
 /// vector behind their ends.
 pub struct Pass<'a, L: Lanes> {
     pub l: L,
     pub rule: Rule,
-    /// Of an encoder the numbers that are encoded.
+    /// The numbers that are encoded.
     pub numbers: &'a [u32],
     /// Some of them are `ABSENT`.
     pub is_masked: bool,
@@ -23,9 +23,9 @@ pub struct Pass<'a, L: Lanes> {
     pub restored: &'a mut [u32],
     /// What was restored less what was predicted: of a level at a time, from its `errors` on.
     pub errors: &'a mut [u32],
-    /// Of an encoder the codes, signed: of a class at a time.
+    /// The codes, signed: of a class at a time.
     pub signed: &'a mut [u32],
-    /// The codes, in their order, with room for a vector behind them: of a decoder signed.
+    /// The codes, in their order, with room for a vector behind them.
     pub codes: &'a mut [u32],
     /// All bits of what was coded, or of its complement, without loss.
     pub any: L::V,
@@ -38,12 +38,10 @@ struct Rows<'a> {
     /// Rows of each, one behind the other, and their length.
     count: usize,
     len: usize,
-    /// Where the first row begins, and the first one of the class, and its codes; from plane to plane.
+    /// Where the first row begins, and the first one of the class; from plane to plane.
     at: usize,
     first: usize,
-    code: usize,
     plane: usize,
-    code_plane: usize,
     /// Where the coarse nodes of the first row are, along x; from row to row, and from plane to plane.
     x: usize,
     x_row: usize,
@@ -88,21 +86,21 @@ fn parts(nodes: &super::weights::Nodes, rough: bool, start: usize, stride: usize
 impl<L: Lanes> Pass<'_, L> {
     /// Goes through all levels.
     #[inline(always)]
-    pub fn run<const ENCODE: bool>(&mut self, layout: &LevelLayout) {
+    pub fn run(&mut self, layout: &LevelLayout) {
         for l in (0..layout.levels.len()).rev() {
             let (level, ends) = (&layout.levels[l], &layout.ends[..]);
             if l + 1 == layout.levels.len() {
-                self.anchors::<ENCODE>(level);
+                self.anchors(level);
             }
             for class in CLASSES {
                 match class {
-                    0b001 => self.class::<ENCODE, 0b001>(level, ends),
-                    0b010 => self.class::<ENCODE, 0b010>(level, ends),
-                    0b100 => self.class::<ENCODE, 0b100>(level, ends),
-                    0b011 => self.class::<ENCODE, 0b011>(level, ends),
-                    0b101 => self.class::<ENCODE, 0b101>(level, ends),
-                    0b110 => self.class::<ENCODE, 0b110>(level, ends),
-                    _ => self.class::<ENCODE, 0b111>(level, ends),
+                    0b001 => self.class::<0b001>(level, ends),
+                    0b010 => self.class::<0b010>(level, ends),
+                    0b100 => self.class::<0b100>(level, ends),
+                    0b011 => self.class::<0b011>(level, ends),
+                    0b101 => self.class::<0b101>(level, ends),
+                    0b110 => self.class::<0b110>(level, ends),
+                    _ => self.class::<0b111>(level, ends),
                 }
             }
             if l > 0 {
@@ -113,7 +111,7 @@ impl<L: Lanes> Pass<'_, L> {
 
     /// The nodes that no level makes: Lorenzo along all axes.
     #[inline(always)]
-    fn anchors<const ENCODE: bool>(&mut self, level: &NodeLevel) {
+    fn anchors(&mut self, level: &NodeLevel) {
         let [nx, ny, nz] = level.counts(COARSE);
         let step = if self.rule.coarse { level.step } else { 1 };
         for z in 0..nz {
@@ -128,32 +126,26 @@ impl<L: Lanes> Pass<'_, L> {
                             p = if odd { p.wrapping_add(other) } else { p.wrapping_sub(other) };
                         }
                     }
-                    self.anchor::<ENCODE>(level.row(COARSE, y, z) + x, level.code(COARSE, y, z) + x, p, step);
+                    self.anchor(level.row(COARSE, y, z) + x, level.code(COARSE, y, z) + x, p, step);
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn anchor<const ENCODE: bool>(&mut self, at: usize, code: usize, p: u32, step: u32) {
+    fn anchor(&mut self, at: usize, code: usize, p: u32, step: u32) {
         let code = &mut self.codes[code];
-        let own = if ENCODE {
-            let number = self.numbers[at];
-            let d = if self.is_masked && number == ABSENT { 0 } else { number.wrapping_sub(p) };
-            self.any = self.l.or(self.any, self.l.splat(d ^ (d as i32 >> 31) as u32));
-            let own =
-                if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
-            *code = own << 1 ^ (own as i32 >> 31) as u32;
-            own
-        } else {
-            *code
-        };
+        let number = self.numbers[at];
+        let d = if self.is_masked && number == ABSENT { 0 } else { number.wrapping_sub(p) };
+        self.any = self.l.or(self.any, self.l.splat(d ^ (d as i32 >> 31) as u32));
+        let own = if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
+        *code = own << 1 ^ (own as i32 >> 31) as u32;
         self.restored[at] = p.wrapping_add(own.wrapping_mul(step));
     }
 
     /// All nodes of a class.
     #[inline(always)]
-    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End]) {
+    fn class<const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End]) {
         let [nx, ny, nz] = level.counts(NEW);
         if nx * ny * nz == 0 {
             return;
@@ -161,13 +153,9 @@ impl<L: Lanes> Pass<'_, L> {
         let [x, y, z] = &level.nodes;
         let rough = self.rule.rough;
         let differences = if level.has_differences && NEW.is_power_of_two() { self.rule.set & !NEW } else { 0 };
-        let codes = level.code(NEW, 0, 0);
-        if !ENCODE && differences != 0 {
-            sum_up(&mut self.codes[codes..codes + nx * ny * nz], differences, [nx, ny, nz]);
-        }
         // Where not all count, differences are to what the rows before have become.
         let one_by_one = if self.is_masked { differences } else { 0 };
-        assert!(self.holds::<ENCODE>(level, codes + nx * ny * nz, nz * level.plane(NEW)));
+        assert!(self.holds(level, nz * level.plane(NEW)));
         let plane_z = level.plane(NEW & !4);
         let (y_parts, y_count) = match is_new(NEW, 1) {
             true => parts(y, rough, level.row(NEW & !2, 0, 0), nx),
@@ -192,9 +180,7 @@ impl<L: Lanes> Pass<'_, L> {
                             len: nx,
                             at: level.row(NEW, j, k),
                             first: level.row(NEW, 0, 0),
-                            code: level.code(NEW, j, k),
                             plane: level.plane(NEW),
-                            code_plane: nx * ny,
                             x: level.row(NEW & !1, j, k),
                             x_row: x.coarse,
                             x_plane: level.plane(NEW & !1),
@@ -216,16 +202,14 @@ impl<L: Lanes> Pass<'_, L> {
                         if one_by_one & 4 != 0 && k > 0 {
                             rows.before[1] = level.plane(NEW);
                         }
-                        self.rows::<ENCODE, NEW>(level, ends, &rows);
+                        self.rows::<NEW>(level, ends, &rows);
                         j = next_j;
                     }
                 }
                 k = next_k;
             }
         }
-        if ENCODE {
-            self.put_codes::<NEW>(level, differences);
-        }
+        self.put_codes::<NEW>(level, differences);
     }
 
     /// Puts the codes of a class to their places: differences along axes, if any.
@@ -249,13 +233,13 @@ impl<L: Lanes> Pass<'_, L> {
     }
 
     /// Whether all that is read and written for a class of the level is there. These are numbers of its classes, errors
-    /// of those that have some, codes up to this one, and signed ones of all of its planes.
+    /// of those that have some, and signed codes of all of its planes.
     #[inline(always)]
-    fn holds<const ENCODE: bool>(&self, level: &NodeLevel, codes: usize, planes: usize) -> bool {
+    fn holds(&self, level: &NodeLevel, planes: usize) -> bool {
         level.end <= self.restored.len()
             && level.end_of_errors - level.errors <= self.errors.len()
-            && (!ENCODE || level.end <= self.numbers.len() && planes + LONGEST <= self.signed.len())
-            && (ENCODE || codes + LONGEST <= self.codes.len())
+            && level.end <= self.numbers.len()
+            && planes + LONGEST <= self.signed.len()
     }
 
     /// Whether what is read and written for some rows is what `holds` looks at.
@@ -281,7 +265,7 @@ impl<L: Lanes> Pass<'_, L> {
     /// Rows that are predicted alike.
     #[inline(always)]
     #[expect(unsafe_code, reason = "a row asks for its room once, not each vector")]
-    fn rows<const ENCODE: bool, const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
+    fn rows<const NEW: u8>(&mut self, level: &NodeLevel, ends: &[End], rows: &Rows) {
         debug_assert!(Self::are_there::<NEW>(level, rows));
         let (l, rough) = (self.l, self.rule.rough);
         let step = if self.rule.coarse { level.step } else { 1 };
@@ -289,7 +273,7 @@ impl<L: Lanes> Pass<'_, L> {
         let tail = rows.len % L::N;
         let (tail_at, tail) = (rows.len - tail, l.load_at(&THERE, LONGEST - tail));
         let (restored, errors, signed) = (&mut *self.restored, &mut *self.errors, &mut *self.signed);
-        let (numbers, is_masked, codes) = (self.numbers, self.is_masked, &*self.codes);
+        let (numbers, is_masked) = (self.numbers, self.is_masked);
         let mut any = self.any;
         for k in 0..rows.planes {
             for r in 0..rows.count {
@@ -306,30 +290,25 @@ impl<L: Lanes> Pass<'_, L> {
                     // SAFETY: the slices hold all rows of the class, and a vector behind them, as was asserted; these
                     // are some of them, and v is less than the length of a row.
                     unsafe {
-                        let code = if ENCODE {
-                            let number = l.load_in(numbers, at);
-                            let mut d = l.sub(number, p);
-                            if v == tail_at {
-                                d = l.and(d, tail);
-                            }
-                            // Of numbers that count the upper two bits are alike.
-                            let absent = match is_masked {
-                                true => l.right::<31>(l.xor(number, l.left::<1>(number))),
-                                false => l.splat(0),
-                            };
-                            if is_masked {
-                                d = l.select(absent, l.splat(0), d);
-                            }
-                            any = l.or(any, l.xor(d, l.right::<31>(d)));
-                            let mut code = if step == 1 { d } else { l.nearest(d, inverse) };
-                            if is_masked && rows.before != [0; 2] {
-                                code = l.select(absent, before(l, signed, rows, at - rows.first), code);
-                            }
-                            l.store_in(code, signed, at - rows.first);
-                            code
-                        } else {
-                            l.load_in(codes, rows.code + k * rows.code_plane + row + v)
+                        let number = l.load_in(numbers, at);
+                        let mut d = l.sub(number, p);
+                        if v == tail_at {
+                            d = l.and(d, tail);
+                        }
+                        // Of numbers that count the upper two bits are alike.
+                        let absent = match is_masked {
+                            true => l.right::<31>(l.xor(number, l.left::<1>(number))),
+                            false => l.splat(0),
                         };
+                        if is_masked {
+                            d = l.select(absent, l.splat(0), d);
+                        }
+                        any = l.or(any, l.xor(d, l.right::<31>(d)));
+                        let mut code = if step == 1 { d } else { l.nearest(d, inverse) };
+                        if is_masked && rows.before != [0; 2] {
+                            code = l.select(absent, before(l, signed, rows, at - rows.first), code);
+                        }
+                        l.store_in(code, signed, at - rows.first);
                         let error = if step == 1 { code } else { l.mul(code, step_v) };
                         let sum = l.add(p, error);
                         l.store_in(sum, restored, at);
@@ -390,39 +369,6 @@ fn difference_rows(codes: &mut [u32], len: usize) {
         let (before, row) = codes[at - len..at + len].split_at_mut(len);
         for i in 0..len {
             row[i] = row[i].wrapping_sub(before[i]);
-        }
-    }
-}
-
-/// The inverse of [`difference`], of signed numbers.
-#[inline(always)]
-fn sum_up(codes: &mut [u32], axes: u8, [nx, ny, _]: [usize; AXES]) {
-    if axes & 1 != 0 {
-        for row in codes.chunks_exact_mut(nx) {
-            let mut sum = 0u32;
-            for code in row {
-                sum = sum.wrapping_add(*code);
-                *code = sum;
-            }
-        }
-    }
-    if axes & 2 != 0 {
-        for plane in codes.chunks_exact_mut(nx * ny) {
-            sum_rows(plane, nx);
-        }
-    }
-    if axes & 4 != 0 {
-        sum_rows(codes, nx * ny);
-    }
-}
-
-/// Adds to each row of this length but the first one the one before it.
-#[inline(always)]
-fn sum_rows(codes: &mut [u32], len: usize) {
-    for at in (len..codes.len()).step_by(len) {
-        let (before, row) = codes[at - len..at + len].split_at_mut(len);
-        for i in 0..len {
-            row[i] = row[i].wrapping_add(before[i]);
         }
     }
 }
@@ -532,21 +478,21 @@ impl<L: Lanes> Nodes<'_, L> {
 /// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
 /// make.
 #[inline(always)]
-fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
+pub fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
     let three = l.add(l.left::<1>(first), first);
     l.right::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
 }
 
 /// 16 times the cubic through four evenly spaced nodes, in the middle.
 #[inline(always)]
-fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
+pub fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
     let inner = l.add(b, c);
     l.sub(l.add(l.left::<3>(inner), inner), l.add(a, d))
 }
 
 /// 16 times what four nodes make, of which the second has what the weights of the others leave of 2^`WEIGHT_BITS`.
 #[inline(always)]
-fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
+pub fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
     let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
     let rest = l.right::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
     l.add(l.left::<POINT>(b), rest)

@@ -1,0 +1,400 @@
+//! Groups of codes by vectors: what `decode` does lane by lane, with the same verdicts.
+
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+use super::low::Bits;
+use super::tables::{OWN, Slots, TOKEN_SLOTS, shift_of, table_of};
+use crate::codec::interp::entropy::states::{check_end, lower};
+use crate::codec::interp::format::*;
+use crate::error::{Result, fail};
+use crate::primitives::rans::{LANES, RAW_BITS, TABLE_BITS};
+use crate::simd::lanes::ByLevel;
+use crate::simd::vec::Simd;
+use crate::simd::word::Word;
+
+/// The most words that a group takes: one for each symbol, and for each of up to six rounds of raw bits.
+const MOST_WORDS: usize = 7 * GROUP;
+/// What may be read behind the last word that counts.
+const READ_SLACK: usize = LANES;
+/// The greatest token whose code fits 16 bits.
+const LAST_SHORT: u32 = 83;
+const _: () = assert!(code(LAST_SHORT).1 < 1 << 16 && code(LAST_SHORT + 1).1 == 1 << 16);
+
+/// The last words of a tile, and zeros behind them.
+pub type Tail = [[u8; 2]; 2 * MOST_WORDS + READ_SLACK];
+
+/// A tile whose classes are known.
+#[derive(Clone, Copy)]
+pub struct Classed<'a> {
+    pub head: &'a Head,
+    /// So many codes.
+    pub n: usize,
+    pub classes: &'a [u8; GROUPS],
+    pub own: &'a Slots,
+    /// The states behind the classes.
+    pub lanes: [u32; LANES],
+    pub threshold: u32,
+    /// The words behind those of the classes; `None` if there were too few for these.
+    pub words: Option<&'a [[u8; 2]]>,
+    pub low: &'a [u8],
+}
+
+/// States at work, and the words that they take, behind whose end there are zeros.
+struct Course<'a, P: Simd<M>, const M: usize> {
+    p: P,
+    tile: Classed<'a>,
+    x: [P::V; M],
+    threshold: P::V,
+    words: &'a [[u8; 2]],
+    at: usize,
+    tail: &'a mut Tail,
+    /// Where the tail begins, once it is read from.
+    tail_at: Option<usize>,
+}
+
+impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
+    #[inline(always)]
+    fn begin(p: P, tile: Classed<'a>, tail: &'a mut Tail) -> Result<Self> {
+        let Some(words) = tile.words else { return fail!(Corrupt, "a tile's words end early") };
+        let threshold = p.splat(tile.threshold);
+        let mut course = Course { p, tile, x: [p.splat(0); M], threshold, words, at: 0, tail, tail_at: None };
+        course.set(&tile.lanes);
+        Ok(course)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lanes: &[u32; LANES]) {
+        for k in 0..M {
+            self.x[k] = self.p.load(&lanes[k * (LANES / M)..]);
+        }
+    }
+
+    #[inline(always)]
+    fn lanes(&self) -> [u32; LANES] {
+        let mut lanes = [0; LANES];
+        for k in 0..M {
+            self.p.store(self.x[k], &mut lanes[k * (LANES / M)..]);
+        }
+        lanes
+    }
+
+    /// What comes before group `g`.
+    #[inline(always)]
+    fn reach(&mut self, g: usize) -> Result<()> {
+        if g == self.tile.head.switch {
+            let mut lanes = self.lanes();
+            lower(&mut lanes)?;
+            self.set(&lanes);
+            self.threshold = self.p.splat(0);
+        }
+        Ok(())
+    }
+
+    /// Checks how it ended.
+    #[inline(always)]
+    fn end(mut self) -> Result<()> {
+        self.reach(groups(self.tile.n))?;
+        check_end(&self.lanes(), self.words.get(self.at..))
+    }
+
+    /// Words from the next one on, which as many follow as a group may take, and where it is among them.
+    #[inline(always)]
+    fn window(&mut self) -> Result<(&[[u8; 2]], usize)> {
+        let Some(rest) = self.words.get(self.at..) else { return fail!(Corrupt, "a tile's words end early") };
+        if rest.len() >= MOST_WORDS + READ_SLACK {
+            return Ok((self.words, self.at));
+        }
+        let tail_at = match self.tail_at {
+            Some(at) => at,
+            None => {
+                self.tail[..rest.len()].copy_from_slice(rest);
+                self.tail[rest.len()..].fill([0; 2]);
+                *self.tail_at.insert(self.at)
+            }
+        };
+        Ok((&self.tail[..], self.at - tail_at))
+    }
+
+    /// Decodes the tokens of group `g`, four bytes a lane.
+    #[inline(always)]
+    fn tokens<const WHOLE: bool>(&mut self, g: usize, slots: &Slots) -> Result<[P::V; M]> {
+        let (p, threshold, mut x, mut tokens) = (self.p, self.threshold, self.x, [self.p.splat(0); M]);
+        let low = p.splat((1 << TABLE_BITS) - 1);
+        let there = self.tile.n - g * GROUP;
+        let (words, first) = self.window()?;
+        let mut at = first;
+        for j in 0..QUAD {
+            let mut takes = [p.mask(0); M];
+            for k in 0..M {
+                let entry = p.look_up(slots, x[k]);
+                let frequency = p.and(p.right::<TABLE_BITS>(entry), low);
+                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[k])), p.and(entry, low));
+                takes[k] = p.less(next, threshold);
+                let mut symbol = p.right::<{ 2 * TABLE_BITS }>(entry);
+                if WHOLE {
+                    x[k] = next;
+                } else {
+                    // Lanes up to the last one that has value j.
+                    let has = (there + QUAD - 1 - j) / QUAD;
+                    let bits = (1u64 << has.saturating_sub(k * (LANES / M)).min(LANES / M)) - 1;
+                    let has = p.mask(bits as u32);
+                    takes[k] = p.both(takes[k], has);
+                    x[k] = p.select(has, next, x[k]);
+                    symbol = p.select(has, symbol, p.splat(0));
+                }
+                tokens[k] = p.or(tokens[k], p.left_by(symbol, p.splat(8 * j as u32)));
+            }
+            p.refill(&mut x, takes, words, &mut at);
+        }
+        self.x = x;
+        self.at += at - first;
+        Ok(tokens)
+    }
+
+    /// Of tokens with raw bits the lower and, if there are any, the upper 32 bits of the codes.
+    #[inline(always)]
+    fn raw<const HIGH: bool>(
+        &mut self,
+        tokens: &[P::V; M],
+        low: &mut [u32; GROUP],
+        high: &mut [u32; GROUP],
+    ) -> Result<()> {
+        let (p, threshold, mut x) = (self.p, self.threshold, self.x);
+        let (zero, one, half) = (p.splat(0), p.splat(1), p.splat(32));
+        let (mut lens, mut lows, mut highs) = ([[zero; QUAD]; M], [[zero; QUAD]; M], [[zero; QUAD]; M]);
+        let mut longest = zero;
+        for k in 0..M {
+            for j in 0..QUAD {
+                let token = p.and(p.right_by(tokens[k], p.splat(8 * j as u32)), p.splat(255));
+                let is_direct = p.less(token, p.splat(DIRECT));
+                let len = p.select(is_direct, zero, p.sub(p.right::<1>(token), p.splat(27)));
+                let leading = p.select(is_direct, token, p.add(p.and(token, one), p.splat(2)));
+                lows[k][j] = p.left_by(leading, len);
+                if HIGH {
+                    let over = p.left_by(leading, p.sub(p.max(len, half), half));
+                    let beyond = p.right_by(leading, p.sub(half, p.min(len, half)));
+                    highs[k][j] = p.select(p.less(len, half), beyond, over);
+                }
+                lens[k][j] = len;
+                longest = p.max(longest, len);
+            }
+        }
+        let longest = p.largest(longest);
+        let (words, first) = self.window()?;
+        let mut at = first;
+        for round in 0..longest.div_ceil(RAW_BITS) {
+            let from = round * RAW_BITS;
+            let from_v = p.splat(from);
+            for j in 0..QUAD {
+                let (mut bits, mut takes) = ([zero; M], [p.mask(0); M]);
+                for k in 0..M {
+                    let len = p.min(p.sub(p.max(lens[k][j], from_v), from_v), p.splat(RAW_BITS));
+                    bits[k] = p.and(x[k], p.sub(p.left_by(one, len), one));
+                    x[k] = p.right_by(x[k], len);
+                    takes[k] = p.both(p.less(x[k], threshold), p.less(zero, len));
+                }
+                p.refill(&mut x, takes, words, &mut at);
+                for k in 0..M {
+                    lows[k][j] = p.or(lows[k][j], p.left_by(bits[k], from_v));
+                    if HIGH {
+                        let over = match from < 32 {
+                            true => p.right_by(bits[k], p.splat(32 - from)),
+                            false => p.left_by(bits[k], p.splat(from - 32)),
+                        };
+                        highs[k][j] = p.or(highs[k][j], over);
+                    }
+                }
+            }
+        }
+        let n = LANES / M;
+        for k in 0..M {
+            p.store_quads(lows[k], &mut low[k * n * QUAD..(k + 1) * n * QUAD]);
+            if HIGH {
+                p.store_quads(highs[k], &mut high[k * n * QUAD..(k + 1) * n * QUAD]);
+            }
+        }
+        self.x = x;
+        self.at += at - first;
+        Ok(())
+    }
+}
+
+/// Whether no token has raw bits.
+#[inline(always)]
+fn are_codes<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
+    let mut any = tokens[0];
+    for other in &tokens[1..] {
+        any = p.or(any, *other);
+    }
+    let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
+    p.bits(p.less(p.splat(0), is_long)) == 0
+}
+
+/// The greatest token.
+#[inline(always)]
+fn last_token<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> u32 {
+    let mut last = p.splat(0);
+    for k in 0..M {
+        for j in 0..QUAD {
+            last = p.max(last, p.and(p.right_by(tokens[k], p.splat(8 * j as u32)), p.splat(255)));
+        }
+    }
+    p.largest(last)
+}
+
+/// Tokens as numbers.
+#[inline(always)]
+fn numbers<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut [u32; GROUP]) {
+    let mut lanes = [0; LANES];
+    for k in 0..M {
+        p.store(tokens[k], &mut lanes[k * (LANES / M)..]);
+    }
+    let bytes = lanes.map(u32::to_le_bytes);
+    for (number, byte) in to.iter_mut().zip(bytes.as_flattened()) {
+        *number = u32::from(*byte);
+    }
+}
+
+/// Decodes codes as signed numbers of 16 bits, whole groups; whether all fit.
+pub struct Short<'a> {
+    pub tile: Classed<'a>,
+    pub tail: &'a mut Tail,
+    pub codes: &'a mut [u16],
+}
+
+impl ByLevel for Short<'_> {
+    type Done = Result<bool>;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<bool> {
+        let Short { tile, tail, codes } = self;
+        let mut course = Course::<P, M>::begin(p, tile, tail)?;
+        let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
+        let mut bits = Bits::new(tile.low);
+        for (g, out) in codes.as_chunks_mut::<GROUP>().0[..groups(tile.n)].iter_mut().enumerate() {
+            course.reach(g)?;
+            let Some(slots) = tile.slots(g) else {
+                out.fill(0);
+                continue;
+            };
+            let tokens = match tile.n >= (g + 1) * GROUP {
+                true => course.tokens::<true>(g, slots)?,
+                false => course.tokens::<false>(g, slots)?,
+            };
+            let (shift, is_plain) = (tile.shift(g), are_codes(p, &tokens));
+            if is_plain && shift == 0 {
+                for k in 0..M {
+                    // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
+                    let sign = p.and(tokens[k], ones);
+                    let turn = p.sub(p.left::<8>(sign), sign);
+                    let half = p.and(p.right::<1>(tokens[k]), halves);
+                    p.unpack_short(p.xor(half, turn), &mut out[k * GROUP / M..(k + 1) * GROUP / M]);
+                }
+                continue;
+            }
+            if last_token(p, &tokens) > LAST_SHORT {
+                return Ok(false);
+            }
+            let mut all = [0; GROUP];
+            if is_plain {
+                numbers(p, &tokens, &mut all);
+            } else {
+                course.raw::<false>(&tokens, &mut all, &mut [0; GROUP])?;
+            }
+            if shift > 0 {
+                bits.append(shift, (tile.n - g * GROUP).min(GROUP), &mut all);
+            }
+            let mut any = 0;
+            for i in 0..GROUP {
+                any |= all[i];
+                out[i] = all[i].unzigzag() as u16;
+            }
+            if any >> 16 != 0 {
+                return Ok(false);
+            }
+        }
+        if !bits.end_in_zeros() {
+            return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
+        }
+        course.end()?;
+        Ok(true)
+    }
+}
+
+/// Decodes codes as signed numbers, or as they are where tokens are numbers: whole groups.
+pub struct Long<'a, N> {
+    pub tile: Classed<'a>,
+    pub tail: &'a mut Tail,
+    pub codes: &'a mut [N],
+}
+
+impl<N: Word> ByLevel for Long<'_, N> {
+    type Done = Result<()>;
+
+    #[inline(always)]
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<()> {
+        let Long { tile, tail, codes } = self;
+        let direct = tile.head.predictor == Predictor::Symbols;
+        let mut course = Course::<P, M>::begin(p, tile, tail)?;
+        let mut bits = Bits::new(tile.low);
+        for (g, out) in codes.as_chunks_mut::<GROUP>().0[..groups(tile.n)].iter_mut().enumerate() {
+            course.reach(g)?;
+            let Some(slots) = tile.slots(g) else {
+                out.fill(N::ZERO);
+                continue;
+            };
+            let (mut low, mut high) = ([0u32; GROUP], [0u32; GROUP]);
+            let tokens = match tile.n >= (g + 1) * GROUP {
+                true => course.tokens::<true>(g, slots)?,
+                false => course.tokens::<false>(g, slots)?,
+            };
+            if direct || are_codes(p, &tokens) {
+                numbers(p, &tokens, &mut low);
+            } else if N::BITS == 64 {
+                course.raw::<true>(&tokens, &mut low, &mut high)?;
+            } else {
+                course.raw::<false>(&tokens, &mut low, &mut high)?;
+            }
+            for i in 0..GROUP {
+                out[i] = N::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
+            }
+            let shift = tile.shift(g);
+            if shift > 0 {
+                bits.append(shift, (tile.n - g * GROUP).min(GROUP), out);
+            }
+            if !direct {
+                for code in out.iter_mut() {
+                    *code = code.unzigzag();
+                }
+            }
+        }
+        if !bits.end_in_zeros() {
+            return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
+        }
+        course.end()
+    }
+}
+
+impl<'a> Classed<'a> {
+    /// The table of group `g`; nothing if its codes are 0.
+    #[inline(always)]
+    pub fn slots(&self, g: usize) -> Option<&'a Slots> {
+        match usize::from(self.classes[g]) {
+            0 => None,
+            OWN if self.head.has_table => Some(self.own),
+            class => Some(&TOKEN_SLOTS[table_of(class)]),
+        }
+    }
+
+    /// Low bits of its codes.
+    #[inline(always)]
+    pub fn shift(&self, g: usize) -> u32 {
+        shift_of(self.classes[g].into(), self.head.low)
+    }
+
+    /// Whether codes may be short: those of 16 bits have room for low bits, too, behind a number of 16 bits.
+    pub fn may_be_short(&self) -> bool {
+        (0..groups(self.n)).all(|g| self.shift(g) < 16)
+    }
+}
