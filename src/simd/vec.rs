@@ -52,7 +52,7 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn left_by(self, v: Self::V, bits: Self::V) -> Self::V;
     /// Shifted to the right by as many bits each, below 128; from 32 on nothing is left.
     fn right_by(self, v: Self::V, bits: Self::V) -> Self::V;
-    /// Position of the highest bit of each number; all are 1 … 2^25.
+    /// Position of the highest bit of each number; all are 1 … 2^31 − 1.
     fn octave(self, v: Self::V) -> Self::V;
     /// Whether a < b.
     fn less(self, a: Self::V, b: Self::V) -> Self::Mask;

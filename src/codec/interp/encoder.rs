@@ -2,6 +2,9 @@
 
 use super::body::patches::{self, Patches};
 use super::entropy::encode as entropy;
+use super::entropy::sums::{Sum, Sums};
+use super::predict::interpolation::finest;
+use super::rules::MANY_MULTIPLES;
 use crate::codec::interp::entropy::own_table::SYMBOLS;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
@@ -27,13 +30,19 @@ pub struct Encoder<E: Multiple, N: Word> {
     /// The same, if 32 bits hold them; a part of a tile.
     pub short: Vec<u32>,
     pub part: Vec<u32>,
-    /// Codes of interpolation, and all codes.
+    /// Codes of interpolation, and others; which of them the tile has.
     pub codes: Vec<u32>,
     pub all: Vec<N>,
+    pub are_short: bool,
     pub restored: Vec<u32>,
     pub marks: Vec<bool>,
     pub multiples: Multiples,
     pub levels: interpolation::Buffers,
+    pub finest: finest::Room,
+    /// What that did not restore.
+    pub corrections: Vec<(u16, i32)>,
+    /// What groups of codes add up to.
+    pub sums: Box<Sums>,
     pub patches: Patches,
     pub digits: u8,
     pub odd: decimals::Odd<E::Word>,
@@ -70,6 +79,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         reserve(&mut front, 64 + n * (2 + size_of::<E::Word>()) + 256 * size_of::<E::Word>())?;
         reserve(&mut odd, decimals::most_odd(n))?;
         reserve(&mut list, ranks::MOST)?;
+        let mut corrections = Vec::new();
+        reserve(&mut corrections, n / MANY_MULTIPLES)?;
         Ok(Encoder {
             elements: Aligned::zeros(n.next_multiple_of(BLOCK))?,
             numbers: filled(n, N::ZERO)?,
@@ -80,10 +91,14 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             part: filled(n, 0)?,
             codes: filled(n + LONGEST, 0)?,
             all: filled(n, N::ZERO)?,
+            are_short: false,
             restored: filled(n, 0)?,
             marks: filled(n, false)?,
             multiples: Multiples::new(n)?,
             levels: interpolation::Buffers::new(plan.grid.sides)?,
+            finest: finest::Room::new(plan.grid.sides)?,
+            corrections,
+            sums: boxed(Sum::default())?,
             patches: patches::none(n)?,
             digits: 0,
             odd,

@@ -9,6 +9,8 @@ pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
+#[cfg(test)]
+mod levels_test;
 pub(super) mod plan;
 pub(super) mod predict;
 pub(super) mod quantize;
@@ -142,11 +144,7 @@ impl CpuCodec for Interp {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        let (plan, header) = &mut *planned(params, layout, src)?;
-        let beside = &*beside_missing(plan)?;
-        let mut tiles = Tiles { plan, beside, choice: Choice::default(), trials: None, isa: Isa::best() };
-        tiles.choice = chosen(tiles, header, src)?;
-        cpu::compress(&tiles, header, &[], options, src, dst)
+        compress_by(Isa::best(), params, layout, src, dst, options)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
@@ -159,6 +157,22 @@ impl CpuCodec for Interp {
         info.step = Plan::for_decoding(index.header())?.bins.map_or(0.0, |bins| bins.step());
         Ok(())
     }
+}
+
+/// Compresses with the instructions of a level.
+fn compress_by(
+    isa: Isa,
+    params: &Params,
+    layout: &Layout,
+    src: &[u8],
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<usize> {
+    let (plan, header) = &mut *planned(params, layout, src)?;
+    let beside = &*beside_missing(plan)?;
+    let mut tiles = Tiles { plan, beside, choice: Choice::default(), trials: None, isa };
+    tiles.choice = chosen(tiles, header, src)?;
+    cpu::compress(&tiles, header, &[], options, src, dst)
 }
 
 /// The coder of the tiles of one stream.

@@ -23,6 +23,7 @@
 //! or their exponent: a sum says what its greatest magnitude is. So their differences, and their rule's codes, cost
 //! what widths make of all that are looked at (`predict/widths.rs`); the rule's limit is [`LIMIT_OF_BITS`].
 
+use super::entropy::sums::Sum;
 use super::format::GROUP;
 use crate::primitives::lorenzo::AXES;
 
@@ -96,7 +97,10 @@ pub fn cost_of_sum(sum: u64, count: u64) -> u64 {
     if sum == 0 {
         return 64;
     }
-    let scaled = (u128::from(sum) * 128 / u128::from(count.max(1))).clamp(1, 1 << 62) as u64;
+    let scaled = match sum.checked_mul(128) {
+        Some(sum) => (sum / count.max(1)).clamp(1, 1 << 62),
+        None => (u128::from(sum) * 128 / u128::from(count.max(1))).clamp(1, 1 << 62) as u64,
+    };
     let octave = scaled.ilog2() as usize;
     let part = (u128::from(scaled) << 8 >> octave) as u64 & 255;
     // Behind the table each octave is one bit more.
@@ -110,13 +114,17 @@ pub fn with_states(cost: u64, is_sparse: bool) -> u64 {
     if is_sparse { cost } else { cost + (4 * cost).min(STATES_COST) }
 }
 
-/// What codes cost by the sums of magnitudes of their groups.
-pub fn cost_of_codes(codes: &[u32]) -> u64 {
+/// What `n` codes cost that are all 0: the least.
+pub fn least_cost(n: usize) -> u64 {
+    n.div_ceil(GROUP) as u64 * cost_of_sum(0, 1)
+}
+
+/// What `n` codes cost by the sums of their groups.
+pub fn cost_of_sums(sums: &[Sum], n: usize) -> u64 {
     let (mut cost, mut nonzero) = (0, 0);
-    for group in codes.chunks(GROUP) {
-        let sum: u64 = group.iter().map(|c| (u64::from(*c >> 1) + u64::from(*c & 1)).min(MOST_MAGNITUDE)).sum();
-        cost += cost_of_sum(sum, group.len() as u64);
-        nonzero += usize::from(sum > 0);
+    for (g, sum) in sums.iter().enumerate() {
+        cost += cost_of_sum(sum.magnitudes.into(), (n - g * GROUP).min(GROUP) as u64);
+        nonzero += usize::from(sum.any);
     }
     with_states(cost, nonzero <= SPARSE_NONZERO && cost < STATES_COST)
 }

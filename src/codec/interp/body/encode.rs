@@ -43,6 +43,16 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         out: &mut [u8],
     ) -> Option<(Kind, usize)> {
         let n = tile.data.len() / size_of::<E::Word>();
+        if let Some((rule, base)) = self.rows_from_elements(p, plan, choice, tile) {
+            return self.write_multiples(
+                p,
+                plan,
+                Head { numbers: Numbers::Steps, ..Head::interpolated(rule) },
+                base,
+                n,
+                out,
+            );
+        }
         let survey = self.survey(p, plan, tile);
         let mut rule = choice.exact;
         if let Some((survey, true)) = survey {
@@ -59,16 +69,9 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 if rule.coarse {
                     self.correct_steps(n);
                 }
-                (self.base, self.middle) = (N::from_u64(i64::from(survey.base) as u64), N::ZERO);
-                self.widen(n);
                 let numbers = if rule.coarse { Numbers::Steps } else { Numbers::Multiples };
-                return self.write::<false>(
-                    plan,
-                    Head { numbers, ..Head::interpolated(rule) },
-                    Form::default(),
-                    n,
-                    out,
-                );
+                let head = Head { numbers, ..Head::interpolated(rule) };
+                return self.write_multiples(p, plan, head, survey.base, n, out);
             }
         }
         if !self.bins(p, plan, bins, tile) {
@@ -78,7 +81,21 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             self.correct_bins(survey, n);
         }
         let head = self.exact(p, plan, rule, tile.lens);
-        self.write::<false>(plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
+        self.write::<false>(p, plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
+    }
+
+    /// Writes the codes of interpolated multiples.
+    fn write_multiples(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        head: Head,
+        base: i32,
+        n: usize,
+        out: &mut [u8],
+    ) -> Option<(Kind, usize)> {
+        (self.base, self.middle, self.are_short) = (N::from_u64(i64::from(base) as u64), N::ZERO, true);
+        self.write::<false>(p, plan, head, Form::default(), n, out)
     }
 
     /// Encodes elements' bits, of which mode rel rounds some off.
@@ -96,14 +113,22 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let narrow = form.order == Order::Ranks || size_of::<E::Word>() <= 2;
         let head = self.exact(p, plan, choice.exact, tile.lens);
         if narrow && self.symbols_are_better(n) {
-            return self.write::<true>(plan, Head { predictor: Predictor::Symbols, ..Head::default() }, form, n, out);
+            return self.write::<true>(
+                p,
+                plan,
+                Head { predictor: Predictor::Symbols, ..Head::default() },
+                form,
+                n,
+                out,
+            );
         }
-        self.write::<false>(plan, head, form, n, out)
+        self.write::<false>(p, plan, head, form, n, out)
     }
 
     /// Writes the codes of a tile.
     fn write<const SYMBOLS_ARE_CODES: bool>(
         &mut self,
+        p: impl Level,
         plan: &Plan,
         mut head: Head,
         form: Form,
@@ -111,8 +136,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         out: &mut [u8],
     ) -> Option<(Kind, usize)> {
         let base = self.base.add(self.middle);
-        let Encoder { all, patches, digits, odd, list, front, room, counts, .. } = self;
-        let codes = &all[..n];
+        let Encoder { codes, all, are_short, patches, digits, odd, list, front, room, counts, .. } = self;
+        let (codes, all) = (&codes[..n], &all[..n]);
         front.clear();
         let signed = base.extend() as i64;
         let bits = if signed == 0 { 0 } else { 65 - (signed ^ signed >> 63).leading_zeros() };
@@ -123,7 +148,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         head.has_patches = !patches.is_empty();
         patches::write(patches, size_of::<E::Word>(), front);
-        if codes.iter().all(|c| *c == N::ZERO) {
+        let is_zero = if *are_short { codes.iter().all(|c| *c == 0) } else { all.iter().all(|c| *c == N::ZERO) };
+        if is_zero {
             let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
             let packed = (HEAD_BYTES + front.len()).next_multiple_of(4);
             if head.has_patches || form.order != Order::Numbers || packed < size {
@@ -136,9 +162,11 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         let bytes = if SYMBOLS_ARE_CODES {
             head.low = self.low;
-            entropy::write_symbols(&mut head, front, codes, counts, room, out)
+            entropy::write_symbols(p, &mut head, front, all, counts, room, out)
+        } else if *are_short {
+            entropy::write(p, &mut head, front, codes, room, out)
         } else {
-            entropy::write(&mut head, front, codes, room, out)
+            entropy::write(p, &mut head, front, all, room, out)
         };
         bytes.map(|bytes| (Kind::Packed, bytes))
     }

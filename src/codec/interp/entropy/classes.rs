@@ -1,8 +1,9 @@
 //! The class of a group, and which low bits of a tile's codes stand apart.
 
+use super::sums::{Sum, Sums};
 use super::tables::{NEVER_TAKEN, TOKEN_COSTS, last_token, shift_of, sort, table_of};
 use crate::codec::interp::format::{CLASSES_OF_LANE, GROUP, GROUPS, LEAST_ABOVE_LOW, token};
-use crate::codec::interp::rules::{FEWEST_LOW, KEPT_BITS, LOW_WORTH, MOST_MAGNITUDE};
+use crate::codec::interp::rules::{FEWEST_LOW, KEPT_BITS, LOW_WORTH};
 use crate::primitives::rans::{LANES, Source, Words};
 use crate::simd::word::Word;
 
@@ -13,20 +14,12 @@ pub fn magnitude<N: Word>(code: N) -> u64 {
 }
 
 /// The class of a group in a tile of which so many low bits of each code stand apart.
-pub fn class_of<N: Word>(codes: &[N], low: u32) -> usize {
-    let (mut sum, mut nonzeros, mut most, mut any) = (0, 0, N::ZERO, N::ZERO);
-    for c in codes {
-        let code = *c >> low;
-        sum += magnitude(code).min(MOST_MAGNITUDE) as u32;
-        nonzeros += u32::from(code != N::ZERO);
-        most = most.max(code);
-        any = any | *c;
-    }
-    if any == N::ZERO {
+pub fn class_of<N: Word>(codes: &[N], low: u32, sum: &Sum) -> usize {
+    if !sum.any {
         return 0;
     }
-    let [first, second, wide] = sort(sum.max(1), nonzeros);
-    let fits = |class: usize| token((most >> shift_of(class, 0)).to_u64()).0 <= last_token(table_of(class));
+    let [first, second, wide] = sort(sum.magnitudes.max(1), sum.nonzeros);
+    let fits = |class: usize| token(sum.most >> shift_of(class, 0)).0 <= last_token(table_of(class));
     match (fits(first), fits(second)) {
         (true, true) if cost(codes, second, low) < cost(codes, first, low) => second,
         (true, _) => first,
@@ -43,17 +36,22 @@ pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
 }
 
 /// Low bits of a tile's codes that stand apart: those that no group misses, unless too many codes are 0. A group's mean
-/// tells; of elements' bits, which few great codes make too much of, its mean width.
-pub fn low_of<N: Word>(codes: &[N], bits: bool) -> u32 {
+/// tells; of elements' bits, which few great codes make too much of, its mean width. By the sums of all groups.
+pub fn low_of<N: Word>(codes: &[N], bits: bool, sums: &Sums) -> u32 {
+    // A mean width w has a mean magnitude of 2^(w − 2) or more.
+    let few = (GROUP as u32) << (KEPT_BITS + FEWEST_LOW - u32::from(bits));
+    if sums[..codes.len() / GROUP].iter().any(|sum| sum.any && sum.magnitudes < few) {
+        return 0;
+    }
     let (mut least, mut zeros, mut count) = (u32::MAX, 0, 0);
-    for group in codes.chunks_exact(GROUP).filter(|group| group.iter().any(|c| *c != N::ZERO)) {
+    for (group, sum) in codes.chunks_exact(GROUP).zip(sums).filter(|(_, sum)| sum.any) {
         let octave = if bits {
             (group.iter().map(|c| c.width()).sum::<u32>() / GROUP as u32).saturating_sub(1)
         } else {
             (group.iter().map(|c| magnitude(*c) / GROUP as u64).sum::<u64>() | 1).ilog2()
         };
         least = least.min(octave);
-        zeros += group.iter().filter(|c| **c == N::ZERO).count() as u64;
+        zeros += u64::from(GROUP as u32 - sum.nonzeros);
         count += GROUP as u64;
     }
     if least == u32::MAX {

@@ -5,13 +5,16 @@ use super::low;
 use super::own::Own;
 use super::sparse;
 use super::states::{self, STATE_ROOM};
+use super::sums::{Sum, SumUp, Sums};
 use super::tables::{OWN, TOKEN_SYMBOLS, shift_of, table_of};
+use super::vectors;
 use crate::codec::interp::entropy::own_table::SYMBOLS;
 use crate::codec::interp::entropy::states::State;
 use crate::codec::interp::format::*;
 use crate::error::Result;
-use crate::host::memory::{filled, reserve};
+use crate::host::memory::{boxed, filled, reserve};
 use crate::primitives::rans::{LANES, RAW_BITS, Symbol, Words};
+use crate::simd::Level;
 use crate::simd::word::Word;
 
 /// What an encoder keeps from tile to tile.
@@ -20,6 +23,9 @@ pub struct Room {
     own: Own,
     low: low::LowWriter,
     sparse: sparse::Room,
+    sums: Box<Sums>,
+    /// Codes without low bits, in whole groups.
+    places: Vec<u32>,
 }
 
 impl Room {
@@ -28,27 +34,126 @@ impl Room {
         let mut low = low::LowWriter::default();
         reserve(&mut low.bytes, n * number_bits as usize / 8 + 16)?;
         let stream = filled(n * (number_bits as usize + 10) / 16 + 4 * LANES + 16, 0)?;
-        Ok(Room { stream, own: Own::new()?, low, sparse: sparse::Room::new()? })
+        let places = filled(n.next_multiple_of(GROUP), 0)?;
+        Ok(Room { stream, own: Own::new()?, low, sparse: sparse::Room::new()?, sums: boxed(Sum::default())?, places })
+    }
+}
+
+/// The codes of a tile, taken apart.
+struct Codes<'a, N> {
+    codes: &'a [N],
+    low: u32,
+    sums: &'a Sums,
+    /// The same without low bits, in whole groups, as far as vectors code them.
+    places: Option<&'a [u32]>,
+}
+
+impl<'a, N: Word> Codes<'a, N> {
+    /// Sums them up, and puts them to their places, without as many low bits as the sums with these say.
+    fn new(
+        p: impl Level,
+        codes: &'a [N],
+        low_of: impl Fn(&Sums) -> u32,
+        sums: &'a mut Sums,
+        places: &'a mut [u32],
+    ) -> Codes<'a, N> {
+        p.run(SumUp { codes, low: 0, sums: &mut *sums });
+        let low = low_of(sums);
+        if low > 0 {
+            p.run(SumUp { codes, low, sums: &mut *sums });
+        }
+        if p.has_vectors() {
+            p.run(vectors::Place { codes, low, places: &mut *places });
+        }
+        let places = &places[..codes.len().next_multiple_of(GROUP)];
+        Codes { codes, low, sums, places: p.has_vectors().then_some(places) }
+    }
+
+    /// Gives groups their classes.
+    fn classify(&self, p: impl Level, classes: &mut [u8]) {
+        if let Some(places) = self.places {
+            let (n, sums, classes) = (self.codes.len(), &self.sums[..], &mut *classes);
+            p.by_vectors(vectors::Classify { places, n, sums, classes });
+        }
+        for (g, (codes, class)) in self.codes.chunks(GROUP).zip(classes).enumerate().filter(|(g, _)| self.is_left(*g)) {
+            *class = class_of(codes, self.low, &self.sums[g]) as u8;
+        }
+    }
+
+    /// Whether a group is coded lane by lane.
+    fn is_left(&self, g: usize) -> bool {
+        self.places.is_none() || !vectors::is_for(&self.sums[g])
+    }
+
+    /// Counts the tokens of one group of so many.
+    fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], every: usize) {
+        let (n, sums) = (self.codes.len(), &self.sums[..]);
+        if let Some(places) = self.places {
+            let Own { counts, costs, .. } = &mut *own;
+            p.by_vectors(vectors::Count { places, n, sums, classes, every, counts, costs });
+        }
+        let all = self.codes.chunks(GROUP).zip(classes).enumerate().skip(every / 2).step_by(every);
+        for (_, (codes, class)) in all.filter(|(g, _)| self.is_left(*g)) {
+            own.count(codes, self.low, usize::from(*class));
+        }
+    }
+
+    /// Encodes them by 32 lanes.
+    fn encode<'w>(
+        &self,
+        p: impl Level,
+        classes: &[u8],
+        own: Option<&Own>,
+        direct: bool,
+        stream: &'w mut [u16],
+    ) -> (State, &'w [u16]) {
+        let mut words = Words::new(stream);
+        let Some(places) = self.places else {
+            let state = lanes(self.codes, classes, self.low, own, direct, &mut words);
+            return (state, words.into_all());
+        };
+        let (n, sums) = (self.codes.len(), &self.sums[..]);
+        let other = |g: usize, lanes: &mut [u32; LANES], words: &mut Words| {
+            let codes = &self.codes[g * GROUP..n.min((g + 1) * GROUP)];
+            let class = usize::from(classes[g]);
+            Group::of(codes, shift_of(class, self.low), direct).encode(symbols_of(class, own), lanes, words);
+        };
+        let own = own.map(|own| &own.encoding[0]);
+        let state = p.by_vectors(vectors::Encode { places, n, sums, classes, own, direct, words: &mut words, other });
+        (state.unwrap_or_else(State::new), words.into_all())
+    }
+
+    /// Writes the low bits that groups leave apart.
+    fn write_low(&self, classes: &[u8], low: &mut low::LowWriter) {
+        low.clear();
+        for (codes, class) in self.codes.chunks(GROUP).zip(classes) {
+            low.put_all(codes, shift_of((*class).into(), self.low));
+        }
     }
 }
 
 /// Writes the codes of a tile behind `front`, what stands between head and table; completes the head. The bytes of the
 /// body; `None` if `out` is too small.
-pub fn write<N: Word>(head: &mut Head, front: &[u8], codes: &[N], room: &mut Room, out: &mut [u8]) -> Option<usize> {
-    let Room { stream, own, low, sparse } = room;
-    head.low = low_of(codes, head.numbers == Numbers::Bits);
-    let mut all = [0u8; GROUPS];
-    let classes = &mut all[..groups(codes.len())];
-    codes.chunks(GROUP).zip(&mut *classes).for_each(|(codes, class)| *class = class_of(codes, head.low) as u8);
-    head.has_table = false;
+pub fn write<N: Word>(
+    p: impl Level,
+    head: &mut Head,
+    front: &[u8],
+    codes: &[N],
+    room: &mut Room,
+    out: &mut [u8],
+) -> Option<usize> {
+    let Room { stream, own, low, sparse, sums, places } = room;
+    let low_of = |sums: &Sums| low_of(codes, head.numbers == Numbers::Bits, sums);
+    let all = Codes::new(p, codes, low_of, sums, places);
+    head.low = all.low;
+    let mut classes = [0u8; GROUPS];
+    let classes = &mut classes[..groups(codes.len())];
+    all.classify(p, classes);
     let sparse = if head.low == 0 { sparse.encode(codes, classes) } else { None };
-    if sparse.is_none() {
-        head.has_table = own.choose(codes, head.low, classes);
-    }
+    head.has_table = sparse.is_none() && own.choose(classes, |own, classes, every| all.count(p, own, classes, every));
     let is_worse = |lanes: usize| sparse.is_some_and(|sparse| sparse.len() <= lanes);
-    low.clear();
-    let table = head.has_table.then_some(&*own);
-    let (state, words) = lanes(codes, classes, head.low, table, false, stream, low);
+    let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), false, stream);
+    all.write_low(classes, low);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
     let table = if head.has_table { &own.bytes[..] } else { &[] };
@@ -72,6 +177,7 @@ pub fn write_nothing(head: &mut Head, front: &[u8], out: &mut [u8]) -> Option<us
 
 /// The same of codes that are numbers, of which `low` bits stand apart, and the others occur so often.
 pub fn write_symbols<N: Word>(
+    p: impl Level,
     head: &mut Head,
     front: &[u8],
     codes: &[N],
@@ -79,14 +185,14 @@ pub fn write_symbols<N: Word>(
     room: &mut Room,
     out: &mut [u8],
 ) -> Option<usize> {
-    let Room { stream, own, low, .. } = room;
+    let Room { stream, own, low, sums, places, .. } = room;
     own.of_symbols(counts);
-    let mut all = [0u8; GROUPS];
-    let classes = &mut all[..groups(codes.len())];
-    let class = |codes: &[N]| if codes.iter().all(|c| *c == N::ZERO) { 0 } else { OWN as u8 };
-    codes.chunks(GROUP).zip(&mut *classes).for_each(|(codes, place)| *place = class(codes));
-    low.clear();
-    let (state, words) = lanes(codes, classes, head.low, Some(own), true, stream, low);
+    let all = Codes::new(p, codes, |_| head.low, sums, places);
+    let mut classes = [0u8; GROUPS];
+    let classes = &mut classes[..groups(codes.len())];
+    classes.iter_mut().zip(all.sums).for_each(|(class, sum)| *class = if sum.any { OWN as u8 } else { 0 });
+    let (state, words) = all.encode(p, classes, Some(own), true, stream);
+    all.write_low(classes, low);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
     (head.switch, head.longest, head.has_table, head.is_sparse) = (state.switch, longest, true, false);
@@ -113,35 +219,26 @@ fn assemble(head: &Head, parts: &[&[u8]], words: &[u16], low: &[u8], out: &mut [
 
 /// Encodes codes by 32 lanes. States begin at 1 and grow; where a word would be needed they are made as large as they
 /// have to be from there on.
-fn lanes<'a, N: Word>(
-    codes: &[N],
-    classes: &[u8],
-    low: u32,
-    own: Option<&Own>,
-    direct: bool,
-    stream: &'a mut [u16],
-    plain: &mut low::LowWriter,
-) -> (State, &'a [u16]) {
-    let mut words = Words::new(stream);
+fn lanes<N: Word>(codes: &[N], classes: &[u8], low: u32, own: Option<&Own>, direct: bool, words: &mut Words) -> State {
     let mut state = State::new();
     for (g, (codes, class)) in codes.chunks(GROUP).zip(classes).enumerate().rev() {
         let class = usize::from(*class);
         if class == 0 {
             continue;
         }
-        let symbols: &[Symbol] = match own {
-            Some(own) if class == OWN => &own.symbols[..],
-            _ => &TOKEN_SYMBOLS[table_of(class)],
-        };
         let group = Group::of(codes, shift_of(class, low), direct);
-        state.step(&mut words, g + 1, |lanes, words| group.encode(symbols, lanes, words));
+        state.step(words, g + 1, |lanes, words| group.encode(symbols_of(class, own), lanes, words));
     }
-    state.step(&mut words, 0, |lanes, words| classes::encode(classes, lanes, words));
-    for (codes, class) in codes.chunks(GROUP).zip(classes) {
-        let shift = shift_of((*class).into(), low);
-        codes.iter().filter(|_| shift > 0).for_each(|c| plain.put(c.to_u64(), shift));
+    state.step(words, 0, |lanes, words| classes::encode(classes, lanes, words));
+    state
+}
+
+/// What encodes the tokens of a class.
+fn symbols_of(class: usize, own: Option<&Own>) -> &[Symbol] {
+    match own {
+        Some(own) if class == OWN => &own.symbols[..],
+        _ => &TOKEN_SYMBOLS[table_of(class)],
     }
-    (state, words.into_all())
 }
 
 /// A group taken apart: tokens, raw bits, and how many there are.

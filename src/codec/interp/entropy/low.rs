@@ -32,6 +32,28 @@ impl LowWriter {
         }
     }
 
+    /// Adds the lowest `count` < 64 bits of each.
+    pub fn put_all<N: Word>(&mut self, codes: &[N], count: u32) {
+        if count == 0 || count > 32 {
+            return codes.iter().filter(|_| count > 0).for_each(|c| self.put(c.to_u64(), count));
+        }
+        // Fewer than 32 bits wait, as in `put` fewer than 64.
+        if self.bits >= 32 {
+            self.bytes.extend((self.next as u32).to_le_bytes());
+            (self.next, self.bits) = (self.next >> 32, self.bits - 32);
+        }
+        let (mut next, mut bits, mask) = (self.next as u64, self.bits, u64::MAX >> (64 - count));
+        for c in codes {
+            next |= (c.to_u64() & mask) << bits;
+            bits += count;
+            if bits >= 32 {
+                self.bytes.extend((next as u32).to_le_bytes());
+                (next, bits) = (next >> 32, bits - 32);
+            }
+        }
+        (self.next, self.bits) = (next.into(), bits);
+    }
+
     /// All bytes, up to a multiple of 4.
     pub fn end(&mut self) -> &[u8] {
         let bytes = self.bits.div_ceil(32) as usize * 4;

@@ -10,5 +10,7 @@ pub mod own;
 pub mod own_table;
 pub mod sparse;
 pub mod states;
+pub mod sums;
 pub mod symbol_costs;
 pub mod tables;
+mod vectors;

@@ -1,9 +1,10 @@
 //! Whether a tile's own table codes it in fewer bits, and which classes it is for.
 
 use super::tables::{CLASSES, OWN, TOKEN_COSTS, TOKENS, WIDE, shift_of, table_of};
+use super::vectors::Encoding;
 use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
 use crate::codec::interp::entropy::symbol_costs::COST_OF;
-use crate::codec::interp::format::{GROUP, code, token};
+use crate::codec::interp::format::{code, token};
 use crate::codec::interp::rules::{BIT, COUNTED_EVERY, MANY_GROUPS, SYMBOL_COST, TABLE_WORTH};
 use crate::error::Result;
 use crate::host::memory::{boxed, reserve};
@@ -13,12 +14,14 @@ use crate::simd::word::Word;
 /// What is counted of the groups of a tile, by class, and the table that follows.
 pub struct Own {
     /// How often tokens occur, without the bits that the tile leaves apart.
-    counts: Box<[[u32; TOKENS]; CLASSES]>,
+    pub counts: Box<[[u32; TOKENS]; CLASSES]>,
     /// What tokens and low bits cost without a table.
-    costs: [u64; CLASSES],
+    pub costs: [u64; CLASSES],
     table: Box<[Table; 1]>,
     /// Its symbols.
     pub symbols: Box<[Symbol; SYMBOLS]>,
+    /// The same for vectors.
+    pub encoding: Box<[Encoding; 1]>,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
@@ -29,20 +32,23 @@ impl Own {
         let mut bytes = Vec::new();
         reserve(&mut bytes, 2 * SYMBOLS + 2)?;
         let (counts, table, symbols) = (boxed([0; TOKENS])?, boxed(Table::EMPTY)?, boxed(Symbol::new(0, 0))?);
-        Ok(Own { counts, costs: [0; CLASSES], table, symbols, bytes })
+        Ok(Own { counts, costs: [0; CLASSES], table, symbols, encoding: boxed(Encoding::NONE)?, bytes })
     }
 
-    /// Gives groups for which a table of their own is better the class of that; whether there are any.
-    pub fn choose<N: Word>(&mut self, codes: &[N], low: u32, classes: &mut [u8]) -> bool {
+    /// Gives groups for which a table of their own is better the class of that; whether there are any. `count` counts
+    /// the tokens of one group of so many.
+    pub fn choose(&mut self, classes: &mut [u8], mut count: impl FnMut(&mut Own, &[u8], usize)) -> bool {
         let every = if classes.len() > MANY_GROUPS { COUNTED_EVERY } else { 1 };
         if every > 1 {
-            self.count(codes, low, classes, every);
+            self.clear();
+            count(self, classes, every);
             let (before, after, _) = self.fit_best(every as u64);
             if after + before / TABLE_WORTH >= before {
                 return false;
             }
         }
-        self.count(codes, low, classes, 1);
+        self.clear();
+        count(self, classes, 1);
         let (before, after, chosen) = self.fit_best(1);
         if after >= before {
             return false;
@@ -66,27 +72,28 @@ impl Own {
 
     fn finish(&mut self) {
         self.table[0].symbols(&mut self.symbols);
+        self.encoding[0].fill(self.table[0].frequencies());
         self.bytes.clear();
         self.table[0].write(&mut self.bytes);
     }
 
-    /// Counts one group of so many.
-    fn count<N: Word>(&mut self, codes: &[N], low: u32, classes: &[u8], every: usize) {
+    fn clear(&mut self) {
         self.counts.fill([0; TOKENS]);
         self.costs.fill(0);
-        for (group, class) in codes.chunks(GROUP).zip(classes).skip(every / 2).step_by(every) {
-            let class = usize::from(*class);
-            if class == 0 {
-                continue;
-            }
-            let (counts, costs, more) = (&mut self.counts[class], &TOKEN_COSTS[table_of(class)], shift_of(class, 0));
-            let mut cost = u64::from(more) * 256 * group.len() as u64;
-            for c in group {
-                counts[token((*c >> low).to_u64()).0 as usize] += 1;
-                cost += u64::from(costs[token((*c >> low >> more).to_u64()).0 as usize]);
-            }
-            self.costs[class] += cost;
+    }
+
+    /// Counts a group of a class, of codes without their low bits.
+    pub fn count<N: Word>(&mut self, group: &[N], low: u32, class: usize) {
+        if class == 0 {
+            return;
         }
+        let (counts, costs, more) = (&mut self.counts[class], &TOKEN_COSTS[table_of(class)], shift_of(class, 0));
+        let mut cost = u64::from(more) * 256 * group.len() as u64;
+        for c in group {
+            counts[token((*c >> low).to_u64()).0 as usize] += 1;
+            cost += u64::from(costs[token((*c >> low >> more).to_u64()).0 as usize]);
+        }
+        self.costs[class] += cost;
     }
 
     /// What counted codes cost without a table and with the best one, whose bytes count one part in `share`, and the

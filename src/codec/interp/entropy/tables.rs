@@ -100,14 +100,17 @@ of_each! {
 }
 of_each! {
     /// What tokens and their raw bits cost in each table, in parts of a bit; very much where it does not have one.
-    TOKEN_COSTS: [[u32; TOKENS]; TABLES] = |t| costs(FREQUENCIES[t])
+    TOKEN_COSTS: [[u32; PLACES]; TABLES] = |t| costs(FREQUENCIES[t])
 }
+
+/// Places of tables that vectors look tokens up in.
+pub const PLACES: usize = 256;
 
 /// More than any tile costs.
 pub const NEVER_TAKEN: u32 = 1 << 20;
 
-const fn costs(frequencies: &[u16]) -> [u32; TOKENS] {
-    let mut all = [NEVER_TAKEN; TOKENS];
+const fn costs(frequencies: &[u16]) -> [u32; PLACES] {
+    let mut all = [NEVER_TAKEN; PLACES];
     let mut s = 0;
     while s < frequencies.len() {
         all[s] = COST_OF[frequencies[s] as usize] as u32 + 256 * code(s as u32).0;

@@ -1,19 +1,28 @@
 //! Numbers to codes, by a rule or along axes, whichever costs less; `rules.rs` tells how.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+use std::marker::PhantomData;
+
+use crate::codec::interp::body::patches::Patch;
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
 use crate::codec::interp::entropy::own_table::Table;
+use crate::codec::interp::entropy::sums::{SumUp, Sums as GroupSums};
 use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::*;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
-use crate::codec::interp::predict::sample::{SETS, Sums, best_set, origin};
+use crate::codec::interp::predict::interpolation::finest;
+use crate::codec::interp::predict::sample::{Numbers, SETS, Sums, best_set, origin};
 use crate::codec::interp::predict::widths::{Widths, cost_of_bits};
-use crate::codec::interp::quantize::lattice::Multiple;
+use crate::codec::interp::quantize::lattice::{Lattice, Multiple};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
 use crate::codec::interp::rules::*;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::Level;
+use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 use crate::codec::interp::encoder::{Encoder, Tile};
 
@@ -31,32 +40,135 @@ pub struct Case<'a> {
 
 impl Case<'_> {
     /// What axes cost, and which.
-    pub fn axes(&self) -> (u8, u64) {
-        let number = |i| self.bin(i);
-        let of_bits = || best_set::<Widths, _>(self.lens, None, number);
-        let (set, cost) = if self.bits { of_bits() } else { best_set::<Sums, _>(self.lens, None, number) };
+    pub fn axes(&self, p: impl Level) -> (u8, u64) {
+        let bins = self.bins();
+        let of_bits = || best_set::<Widths, _>(p, self.lens, None, bins);
+        let (set, cost) = if self.bits { of_bits() } else { best_set::<Sums, _>(p, self.lens, None, bins) };
         (set, with_states(cost, false))
     }
 
     /// What axes cost in truth; `codes` is room for it.
-    fn truth(&self, set: u8, codes: &mut [u32]) -> u64 {
+    fn truth(&self, p: impl Level, set: u8, codes: &mut [u32], sums: &mut GroupSums) -> u64 {
         let codes = &mut codes[..self.numbers.len()];
-        let first = self.bin(0);
-        codes.iter_mut().enumerate().for_each(|(i, code)| *code = self.bin(i).wrapping_sub(first));
+        let bins = self.bins();
+        let first = bins.at(0);
+        p.run(Bin { bins, to: &mut *codes });
+        codes.iter_mut().for_each(|code| *code = code.wrapping_sub(first));
         lorenzo::forward(set, self.lens, codes);
         codes.iter_mut().for_each(|code| *code = code.zigzag());
-        self.cost(codes)
+        self.cost(p, codes, sums)
     }
 
     /// What codes cost.
-    fn cost(&self, codes: &[u32]) -> u64 {
-        if self.bits { cost_of_bits(codes) } else { cost_of_codes(codes) }
+    fn cost(&self, p: impl Level, codes: &[u32], sums: &mut GroupSums) -> u64 {
+        if self.bits { cost_of_bits(codes) } else { cost_of_codes(p, codes, sums) }
     }
 
-    /// The nearest bin of a number: half a step more, rounded down.
-    fn bin(&self, i: usize) -> u32 {
+    fn bins(&self) -> BinsOf<'_> {
         let step = if self.steps { LATTICE_STEP as i32 } else { 1 };
-        (self.numbers[i] as i32).wrapping_add(self.base + step / 2).div_euclid(step) as u32
+        BinsOf { numbers: self.numbers, more: self.base.wrapping_add(step / 2), step }
+    }
+}
+
+/// What codes cost; `sums` becomes what their groups add up to.
+pub fn cost_of_codes(p: impl Level, codes: &[u32], sums: &mut GroupSums) -> u64 {
+    p.run(SumUp { codes, low: 0, sums: &mut *sums });
+    cost_of_sums(&sums[..groups(codes.len())], codes.len())
+}
+
+/// The nearest bins of numbers: so much more, rounded down.
+#[derive(Clone, Copy)]
+struct BinsOf<'a> {
+    numbers: &'a [u32],
+    more: i32,
+    step: i32,
+}
+
+impl Numbers for BinsOf<'_> {
+    type N = u32;
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> u32 {
+        (self.numbers[i] as i32).wrapping_add(self.more).div_euclid(self.step) as u32
+    }
+
+    #[inline(always)]
+    fn some(&self, at: usize, to: &mut [u32]) {
+        let numbers = &self.numbers[at..at + to.len()];
+        // Numbers are far from the ends: an even multiple more has none below 0.
+        let (more, less) = if self.step == 1 { (0, 0) } else { (LATTICE_STEP << 27, 1 << 27) };
+        for i in 0..to.len() {
+            let number = numbers[i].wrapping_add(self.more as u32).wrapping_add(more);
+            to[i] = if self.step == 1 { number } else { (number / LATTICE_STEP).wrapping_sub(less) };
+        }
+    }
+}
+
+/// All of them.
+struct Bin<'a> {
+    bins: BinsOf<'a>,
+    to: &'a mut [u32],
+}
+
+impl Task for Bin<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        self.bins.some(0, self.to);
+    }
+}
+
+/// The nearest bins of elements that have multiples.
+struct BinsOfElements<'a, E> {
+    lattice: &'a Lattice,
+    data: &'a [u8],
+    element: PhantomData<E>,
+}
+
+impl<E> Clone for BinsOfElements<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for BinsOfElements<'_, E> {}
+
+impl<E: Multiple> BinsOfElements<'_, E> {
+    #[inline(always)]
+    fn block<const S: usize>(&self, at: usize) -> [u32; S] {
+        let (size, mut bits) = (size_of::<E::Word>(), [E::Word::ZERO; S]);
+        let bytes = &self.data[at * size..(at + S) * size];
+        for i in 0..S {
+            bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+        }
+        let all = E::bins(self.lattice, &bits).0;
+        let mut bins = [0; S];
+        for i in 0..S {
+            bins[i] = all[i].to_u64() as u32;
+        }
+        bins
+    }
+}
+
+impl<E: Multiple> Numbers for BinsOfElements<'_, E> {
+    type N = u32;
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> u32 {
+        self.block::<1>(i)[0]
+    }
+
+    #[inline(always)]
+    fn some(&self, at: usize, to: &mut [u32]) {
+        let (whole, rest) = to.as_chunks_mut::<16>();
+        let behind = at + 16 * whole.len();
+        for (k, to) in whole.iter_mut().enumerate() {
+            *to = self.block(at + 16 * k);
+        }
+        for (k, to) in rest.iter_mut().enumerate() {
+            *to = self.at(behind + k);
+        }
     }
 }
 
@@ -144,11 +256,11 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let of_part = std::mem::take(&mut self.part);
         let bits = plan.bins.is_none();
         let case = Case { lens, numbers: &of_part[..n], base, steps, bits, is_masked };
-        let (set, sampled) = case.axes();
+        let (set, sampled) = case.axes(p);
         let off_bins = CORRECTION_COST * off_bins;
-        let axes = case.truth(set, &mut self.short) + off_bins;
+        let axes = case.truth(p, set, &mut self.short, &mut self.sums) + off_bins;
         let mut trial = Trial { steps, rules: [NEVER; RULES], axes, sampled: sampled + off_bins };
-        let Encoder { levels, codes, restored, marks, .. } = self;
+        let Encoder { levels, codes, restored, marks, sums, .. } = self;
         p.run(interpolation::Load { lens, numbers: &codes[..n], is_masked, buffers: levels });
         for rough in [false, true] {
             let rule = Rule { rough, coarse: steps, set: 0 };
@@ -157,8 +269,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             }
             p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
             let corrections = (0..n).filter(|i| marks[*i] && case.numbers[*i] != restored[*i]).count();
-            let cost = case.cost(&codes[..n]) + CORRECTION_COST * corrections as u64;
-            let of_sets = costs_of_sets(lens, &codes[..n]);
+            let cost = case.cost(p, &codes[..n], sums) + CORRECTION_COST * corrections as u64;
+            let of_sets = p.run(CostsOfSets { lens, codes: &codes[..n], room: &mut restored[..n] });
             for (set, of_set) in of_sets.into_iter().enumerate() {
                 if set as u8 & !plan.grid.set() == 0 {
                     let changed = (cost + of_set).saturating_sub(of_sets[0]).max(cost / 4);
@@ -176,9 +288,9 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let (numbers, bits) = (&self.numbers[..n], plan.bins.is_none());
         let zero = bits.then_some(N::ZERO.sub(self.base));
         let (set, cost) = if bits {
-            best_set::<Widths, _>(lens, zero, |i| numbers[i])
+            best_set::<Widths, _>(p, lens, zero, numbers)
         } else {
-            best_set::<Sums, _>(lens, zero, |i| numbers[i])
+            best_set::<Sums, _>(p, lens, zero, numbers)
         };
         self.cost = with_states(cost, false);
         if let Some(Limited { rule, limit }) = limited.filter(|_| n >= FEWEST && interpolation::is_for(plan.grid.sides))
@@ -191,7 +303,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             self.short = short;
             if is_taken(of_rule, self.cost, if bits { LIMIT_OF_BITS } else { limit }) {
                 self.cost = of_rule;
-                self.widen(n);
+                self.are_short = true;
                 return Head::interpolated(rule);
             }
         }
@@ -202,6 +314,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// The numbers' differences along axes as codes. Without any they are distances: of elements' bits `zero` is told.
     pub fn differ(&mut self, set: u8, lens: [usize; AXES], zero: Option<N>) {
         let n: usize = lens.iter().product();
+        self.are_short = false;
         let Encoder { numbers, all, middle, .. } = self;
         let (numbers, all) = (&numbers[..n], &mut all[..n]);
         all.copy_from_slice(numbers);
@@ -212,6 +325,68 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         lorenzo::forward(set, lens, all);
         all.iter_mut().for_each(|d| *d = d.zigzag());
+    }
+
+    /// Encodes a tile with whole rows from its elements, by the rule of the array or the second one: by which, and the
+    /// base of its multiples. Nothing if it is not for that, or axes may cost less.
+    pub fn rows_from_elements(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        choice: &Choice,
+        tile: Tile,
+    ) -> Option<(Rule, i32)> {
+        let (lattice, Limited { rule, limit }) = (plan.lattice()?, choice.steps?);
+        let is_plain = plan.layout.shape.missing.is_empty() && self.nexts.is_empty() && tile.missing.is_empty();
+        if tile.lens[0] != finest::ROW || plan.big_endian || !is_plain {
+            return None;
+        }
+        let n = tile.lens.iter().product::<usize>() as u64;
+        let (mut cost, mut encoded) = self.rule_from_elements(p, lattice, rule, tile)?;
+        let mut taken = rule;
+        if cost < LITTLE * n
+            && cost > least_cost(n as usize)
+            && let Some(second) = choice.second
+        {
+            match self.rule_from_elements(p, lattice, second, tile) {
+                Some(other) if other.0 < cost => ((cost, encoded), taken) = (other, second),
+                _ => (cost, encoded) = self.rule_from_elements(p, lattice, rule, tile)?,
+            }
+        }
+        let bins = BinsOfElements { lattice, data: tile.data, element: PhantomData::<E> };
+        let axes = || with_states(best_set::<Sums, _>(p, tile.lens, None, bins).1, false);
+        if cost > FREE && !is_taken(cost, axes() + CORRECTION_COST * encoded.off_bins, limit) {
+            return None;
+        }
+        self.patches.extend(self.corrections.iter().map(|(i, by)| (*i, Patch::Correction(*by))));
+        Some((taken, encoded.base))
+    }
+
+    /// What the codes of a rule cost that it makes of elements.
+    fn rule_from_elements(
+        &mut self,
+        p: impl Level,
+        lattice: &Lattice,
+        rule: Rule,
+        tile: Tile,
+    ) -> Option<(u64, finest::Encoded)> {
+        let Tile { lens, data, .. } = tile;
+        let Encoder { levels: buffers, finest: room, codes, corrections, sums, .. } = self;
+        let (element, n) = (PhantomData::<E>, lens.iter().product());
+        let corrected = &mut *corrections;
+        let encoded = p.by_vectors(finest::FromElements {
+            lattice,
+            data,
+            lens,
+            rule,
+            buffers,
+            room,
+            codes: &mut *codes,
+            corrections: corrected,
+            element,
+        })??;
+        let cost = cost_of_codes(p, &codes[..n], sums);
+        Some((cost + CORRECTION_COST * corrections.len() as u64, encoded))
     }
 
     /// Chooses for multiples how they are predicted; their codes are there then.
@@ -225,6 +400,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let Some(mut cost) = self.run(p, rule, case) else { return Way::Exact };
         let mut taken = rule;
         if cost < LITTLE * n as u64
+            && cost > least_cost(n)
             && let Some(second) = choice.second
         {
             match self.run(p, second, case) {
@@ -232,7 +408,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 _ => _ = self.run(p, rule, case),
             }
         }
-        if cost > FREE && !is_taken(cost, case.axes().1 + self.cost_of_bins(survey, case), limit) {
+        if cost > FREE && !is_taken(cost, case.axes(p).1 + self.cost_of_bins(survey, case), limit) {
             return Way::Axes;
         }
         Way::Interpolated(taken)
@@ -243,13 +419,27 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         self.load(p, case);
         let rule = |rough, coarse| Some(Rule { rough, coarse, set: choice.set_of(rough) });
         let ways = [rule(false, true), rule(true, true), None, rule(false, false), rule(true, false)];
-        let costs = ways.map(|rule| match rule {
-            Some(rule) => self.run(p, rule, case).unwrap_or(NEVER),
-            None => case.axes().1 + self.cost_of_bins(survey, case),
-        });
-        let best = (0..ways.len()).min_by_key(|k| costs[*k]).and_then(|k| ways[k]);
+        let (mut best, mut least, mut last) = (None, u64::MAX, None);
+        for way in ways {
+            let cost = match way {
+                Some(rule) => {
+                    last = way;
+                    self.run(p, rule, case).unwrap_or(NEVER)
+                }
+                None => case.axes(p).1 + self.cost_of_bins(survey, case),
+            };
+            if cost < least {
+                (best, least) = (way, cost);
+            }
+            // Nothing costs less than codes that are all 0.
+            if cost <= least_cost(case.numbers.len()) {
+                break;
+            }
+        }
         let Some(rule) = best else { return Way::Axes };
-        self.run(p, rule, case);
+        if best != last {
+            self.run(p, rule, case);
+        }
         Way::Interpolated(rule)
     }
 
@@ -272,11 +462,11 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Encodes by a rule; what it costs with corrections, `None` if it cannot be.
     pub fn run(&mut self, p: impl Level, rule: Rule, case: &Case) -> Option<u64> {
         let n = case.numbers.len();
-        let Encoder { levels, codes, restored, multiples, .. } = self;
+        let Encoder { levels, codes, restored, multiples, sums, .. } = self;
         if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && rule.coarse {
             return None;
         }
-        let cost = case.cost(&codes[..n]);
+        let cost = case.cost(p, &codes[..n], sums);
         if !case.steps || !rule.coarse {
             return Some(cost);
         }
@@ -321,6 +511,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         (self.low, self.middle) = (low, least);
         std::mem::swap(&mut self.all, &mut self.other);
+        self.are_short = false;
         true
     }
 
@@ -334,48 +525,79 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         beyond == 0
     }
-
-    /// The codes of interpolation as all codes.
-    pub fn widen(&mut self, n: usize) {
-        self.all.iter_mut().zip(&self.codes[..n]).for_each(|(all, code)| *all = N::from_u64((*code).into()));
-    }
 }
 
-/// What the classes cost whose codes may be differences along axes, by each set of these.
-fn costs_of_sets(lens: [usize; AXES], codes: &[u32]) -> [u64; SETS] {
-    let mut costs = [0; SETS];
-    for lens in interpolation::with_differences(lens) {
-        for (class, begin, lens) in interpolation::single_classes(lens) {
-            let count: usize = lens.iter().product();
-            let codes = &codes[begin..begin + count];
-            for (set, cost) in costs.iter_mut().enumerate() {
-                let sum = sum_of_differences(codes, set as u8 & !class, lens);
-                *cost += cost_of_sum(sum, count as u64);
+/// What the classes cost whose codes may be differences along axes, by each set of these; `room` is as long as codes.
+struct CostsOfSets<'a> {
+    lens: [usize; AXES],
+    codes: &'a [u32],
+    room: &'a mut [u32],
+}
+
+impl Task for CostsOfSets<'_> {
+    type Done = [u64; SETS];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> [u64; SETS] {
+        let mut costs = [0; SETS];
+        for lens in interpolation::with_differences(self.lens) {
+            for (class, begin, lens) in interpolation::single_classes(lens) {
+                let count: usize = lens.iter().product();
+                let (signed, row) = self.room.split_at_mut(count);
+                for i in 0..count {
+                    let code = self.codes[begin + i];
+                    signed[i] = code >> 1 ^ 0u32.wrapping_sub(code & 1);
+                }
+                for set in 0..SETS {
+                    if set as u8 & class == 0 {
+                        let cost = cost_of_sum(sum_of_differences(signed, set as u8, lens, row), count as u64);
+                        costs[set] += cost;
+                        costs[set | usize::from(class)] += cost;
+                    }
+                }
             }
         }
+        costs
     }
-    costs
 }
 
-/// The magnitudes of differences of codes along axes within their class.
-fn sum_of_differences(codes: &[u32], set: u8, [nx, ny, nz]: [usize; AXES]) -> u64 {
-    let signed = |i: usize| (codes[i] >> 1) as i32 ^ -((codes[i] & 1) as i32);
-    let mut sum = 0;
+/// The magnitudes of differences of signed codes along axes within their class; `row` has room for a row.
+#[inline(always)]
+fn sum_of_differences(codes: &[u32], set: u8, [nx, ny, nz]: [usize; AXES], row: &mut [u32]) -> u64 {
+    let (mut sum, row) = (0, &mut row[..nx]);
     for z in 0..nz {
         for y in 0..ny {
-            let within = set & (u8::from(y > 0) << 1 | u8::from(z > 0) << 2 | 1);
-            for x in 0..nx {
-                let within = if x == 0 { within & 6 } else { within };
-                let at = (z * ny + y) * nx + x;
-                let mut d = signed(at);
-                for corner in (1..8u8).filter(|corner| corner & !within == 0) {
-                    let is_in = |a: u8| usize::from(corner >> a & 1);
-                    let before = signed(at - is_in(0) - is_in(1) * nx - is_in(2) * nx * ny);
-                    d = if corner.count_ones() % 2 == 1 { d.wrapping_sub(before) } else { d.wrapping_add(before) };
+            let at = (z * ny + y) * nx;
+            let (along_y, along_z) = (set & 2 != 0 && y > 0, set & 4 != 0 && z > 0);
+            row.copy_from_slice(&codes[at..at + nx]);
+            if along_y {
+                take_row(row, &codes[at - nx..at]);
+            }
+            if along_z {
+                take_row(row, &codes[at - nx * ny..at - nx * ny + nx]);
+            }
+            if along_y && along_z {
+                let other = &codes[at - nx * ny - nx..at - nx * ny];
+                for i in 0..nx {
+                    row[i] = row[i].wrapping_add(other[i]);
                 }
-                sum += u64::from(d.unsigned_abs());
+            }
+            let along_x = set & 1 != 0;
+            sum += u64::from((row[0] as i32).unsigned_abs());
+            for i in 1..nx {
+                let d = if along_x { row[i].wrapping_sub(row[i - 1]) } else { row[i] };
+                sum += u64::from((d as i32).unsigned_abs());
             }
         }
     }
     sum
+}
+
+/// Takes a row from another.
+#[inline(always)]
+fn take_row(row: &mut [u32], other: &[u32]) {
+    let other = &other[..row.len()];
+    for i in 0..row.len() {
+        row[i] = row[i].wrapping_sub(other[i]);
+    }
 }

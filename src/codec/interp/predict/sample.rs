@@ -1,10 +1,17 @@
 //! What differences along sets of axes cost, by some pieces of a tile's rows.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
+use std::marker::PhantomData;
+
 use crate::codec::interp::format::GROUP;
 use crate::codec::interp::predict::widths::Widths;
 use crate::codec::interp::rules::{LITTLE, PIECE, cost_of_sum, sample_every};
 use crate::primitives::lorenzo::AXES;
+use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 /// Sets of axes.
 pub const SETS: usize = 1 << AXES;
@@ -17,6 +24,13 @@ pub trait Magnitudes: Copy {
     const NONE: Self;
     /// Adds one to the group.
     fn add(&mut self, magnitude: u64);
+    /// Adds those of numbers.
+    #[inline(always)]
+    fn add_all<N: Word>(&mut self, numbers: &[N]) {
+        for number in numbers {
+            self.add(number.magnitude().to_u64());
+        }
+    }
     /// Ends a group of so many.
     fn end(&mut self, count: u64);
     /// What all cost.
@@ -38,6 +52,7 @@ impl Magnitudes for Sums {
         self.sum += magnitude.min(MOST);
     }
 
+    #[inline(always)]
     fn end(&mut self, count: u64) {
         self.cost += cost_of_sum(self.sum, count);
         self.sum = 0;
@@ -56,6 +71,11 @@ impl Magnitudes for Widths {
         Widths::add(self, magnitude);
     }
 
+    #[inline(always)]
+    fn add_all<N: Word>(&mut self, numbers: &[N]) {
+        Widths::add_all(self, numbers);
+    }
+
     fn end(&mut self, _: u64) {}
 
     fn cost(&self) -> u64 {
@@ -63,43 +83,81 @@ impl Magnitudes for Widths {
     }
 }
 
+/// Numbers of a tile.
+pub trait Numbers: Copy {
+    type N: Word;
+    /// One of them.
+    fn at(&self, i: usize) -> Self::N;
+    /// Some one behind the other.
+    fn some(&self, at: usize, to: &mut [Self::N]);
+}
+
+impl<N: Word> Numbers for &[N] {
+    type N = N;
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> N {
+        self[i]
+    }
+
+    #[inline(always)]
+    fn some(&self, at: usize, to: &mut [N]) {
+        to.copy_from_slice(&self[at..at + to.len()]);
+    }
+}
+
 /// The best set of axes, of those that have more than one element, and what its differences cost in all. Of a tile that
 /// looks cheap all pieces are asked: few say little of it. Without axes numbers are distances: from the tile's first
 /// one, from the middle of those that are sampled, or from `zero`, where that is told.
-pub fn best_set<M: Magnitudes, N: Word>(
+pub fn best_set<M: Magnitudes, S: Numbers>(
+    p: impl Level,
     lens: [usize; AXES],
-    zero: Option<N>,
-    number: impl Fn(usize) -> N,
+    zero: Option<S::N>,
+    numbers: S,
 ) -> (u8, u64) {
     let every = sample_every(lens, axis_of(lens));
-    let best = best_of::<M, N>(lens, every, zero, &number);
+    let of = |every| p.run(Sample { lens, every, zero, numbers, of: PhantomData::<M> });
+    let best = of(every);
     let is_cheap = best.1 < LITTLE * lens.iter().product::<usize>() as u64;
-    if is_cheap && every > 1 { best_of::<M, N>(lens, 1, zero, &number) } else { best }
+    if is_cheap && every > 1 { of(1) } else { best }
 }
 
 /// The same by one piece of so many.
-fn best_of<M: Magnitudes, N: Word>(
+struct Sample<M, S: Numbers> {
     lens: [usize; AXES],
     every: usize,
-    zero: Option<N>,
-    number: &impl Fn(usize) -> N,
-) -> (u8, u64) {
-    let mut seen = Seen::<M> { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN) };
-    each_piece(lens, every, |piece| seen.add(piece, number));
-    let (least, most) = seen.ends;
-    let middle = N::from_u64(least.wrapping_add((most.wrapping_sub(least) as u64 / 2) as i64) as u64);
-    let mut costs = seen.sets.map(|of_set| of_set.cost());
-    for from in [Some(middle), zero].into_iter().flatten() {
-        let mut distances = M::NONE;
-        each_piece(lens, every, |Stretch { at, stride, count, .. }| {
-            (0..count).for_each(|k| distances.add(number(at + k * stride).sub(from).magnitude().to_u64()));
-            distances.end(count as u64);
-        });
-        costs[0] = costs[0].min(distances.cost());
+    zero: Option<S::N>,
+    numbers: S,
+    of: PhantomData<M>,
+}
+
+impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
+    type Done = (u8, u64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> (u8, u64) {
+        let Sample { lens, every, zero, numbers, .. } = self;
+        let (rows, other) = ([[S::N::ZERO; PIECE + 1]; 4], [S::N::ZERO; PIECE]);
+        let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows, other };
+        each_piece(lens, every, &mut seen);
+        let (least, most) = seen.ends;
+        let middle = S::N::from_u64(least.wrapping_add((most.wrapping_sub(least) as u64 / 2) as i64) as u64);
+        let mut costs = [0; SETS];
+        for set in 0..SETS {
+            costs[set] = seen.sets[set].cost();
+        }
+        for from in [middle, zero.unwrap_or(middle)] {
+            let mut distances = Distances { of: M::NONE, from, numbers, all: other };
+            each_piece(lens, every, &mut distances);
+            costs[0] = costs[0].min(distances.of.cost());
+            if zero.is_none() {
+                break;
+            }
+        }
+        let allowed = |set: &usize| (0..AXES).all(|a| set >> a & 1 == 0 || lens[a] > 1);
+        let set = (0..SETS).filter(allowed).min_by_key(|set| costs[*set]).unwrap_or(0);
+        (set as u8, costs[set] * lens.iter().product::<usize>() as u64 / seen.count.max(1))
     }
-    let allowed = |set: &usize| (0..AXES).all(|a| set >> a & 1 == 0 || lens[a] > 1);
-    let set = (0..SETS).filter(allowed).min_by_key(|set| costs[*set]).unwrap_or(0);
-    (set as u8, costs[set] * lens.iter().product::<usize>() as u64 / seen.count.max(1))
 }
 
 /// Whether numbers cost less without axes if they are distances from the middle of all, or from `zero`, than from the
@@ -138,14 +196,23 @@ struct Stretch {
     is_first: bool,
 }
 
+/// What pieces are shown to.
+trait Show {
+    fn show(&mut self, piece: Stretch);
+}
+
 /// Shows the pieces that are sampled: along rows one of so many by y + 3·z + 5·p, along columns by the other axes.
-fn each_piece(lens: [usize; AXES], every: usize, mut show: impl FnMut(Stretch)) {
+#[inline(always)]
+fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl Show) {
     let (axis, strides) = (axis_of(lens), [1, lens[0], lens[0] * lens[1]]);
     let others = [[1, 2], [0, 2], [0, 1]][axis];
     let second = |k: usize, a: usize| if a == 0 { k } else { k.max(1).min(lens[a] - 1) };
     for far in 0..lens[others[1]] {
         for near in 0..lens[others[0]] {
-            for p in (0..lens[axis].div_ceil(PIECE)).filter(|p| (near + 3 * far + 5 * p) % every == every / 2) {
+            for p in 0..lens[axis].div_ceil(PIECE) {
+                if (near + 3 * far + 5 * p) % every != every / 2 {
+                    continue;
+                }
                 let mut at = [0; AXES];
                 at[others[0]] = second(near, others[0]);
                 at[others[1]] = second(far, others[1]);
@@ -153,54 +220,139 @@ fn each_piece(lens: [usize; AXES], every: usize, mut show: impl FnMut(Stretch)) 
                 let count = lens[axis].min((p + 1) * PIECE) - at[axis];
                 let before = [0, 1, 2].map(|a| if at[a] > 0 { strides[a] } else { 0 });
                 let place = (0..AXES).map(|a| at[a] * strides[a]).sum();
-                show(Stretch { at: place, stride: strides[axis], count, before, is_first: at[0] == 0 });
+                to.show(Stretch { at: place, stride: strides[axis], count, before, is_first: at[0] == 0 });
             }
         }
     }
 }
 
 /// What pieces say.
-struct Seen<M> {
+struct Seen<M, S: Numbers> {
     /// The differences along each set.
     sets: [M; SETS],
     count: u64,
     /// The least number and the greatest one.
     ends: (i64, i64),
+    numbers: S,
+    /// Room for a piece, its neighbours, and differences.
+    rows: [[S::N; PIECE + 1]; 4],
+    other: [S::N; PIECE],
 }
 
-impl<M: Magnitudes> Seen<M> {
-    fn add<N: Word>(&mut self, piece: Stretch, number: &impl Fn(usize) -> N) {
-        let Stretch { at, stride, count, before: [x, y, z], is_first } = piece;
-        let first = number(0);
+impl<M: Magnitudes, S: Numbers> Show for Seen<M, S> {
+    #[inline(always)]
+    fn show(&mut self, piece: Stretch) {
+        if piece.stride == 1 {
+            self.row(&piece);
+        } else {
+            self.column(&piece);
+        }
+        for of_set in &mut self.sets {
+            of_set.end(piece.count as u64);
+        }
+        self.count += piece.count as u64;
+    }
+}
+
+impl<M: Magnitudes, S: Numbers> Seen<M, S> {
+    /// A piece of a row, all of which have a number before them.
+    #[inline(always)]
+    fn row(&mut self, piece: &Stretch) {
+        let Stretch { at, count, before: [x, y, z], .. } = *piece;
+        let (first, at, len) = (self.numbers.at(0), at - x, count + x);
+        let Seen { rows, other, .. } = self;
+        for (row, from) in rows.iter_mut().zip([at, at - y, at - z, at - y - z]) {
+            self.numbers.some(from, &mut row[..len]);
+        }
+        let [own, of_y, of_z, both] = &mut *rows;
+        for i in x..len {
+            let signed = own[i].extend() as i64;
+            self.ends = (self.ends.0.min(signed), self.ends.1.max(signed));
+        }
+        for i in 0..len {
+            both[i] = own[i].sub(of_z[i]).sub(of_y[i].sub(both[i]));
+            of_y[i] = own[i].sub(of_y[i]);
+            of_z[i] = own[i].sub(of_z[i]);
+        }
+        for set in 0..SETS / 2 {
+            let row = &rows[set];
+            for i in 0..count {
+                other[i] = row[i + x].sub(row[i]);
+            }
+            self.sets[2 * set + 1].add_all(&other[..count]);
+            for i in 0..count {
+                other[i] = if set == 0 { row[i + x].sub(first) } else { row[i + x] };
+            }
+            self.sets[2 * set].add_all(&other[..count]);
+        }
+    }
+
+    /// A piece of a column.
+    #[inline(always)]
+    fn column(&mut self, piece: &Stretch) {
+        let Stretch { at, stride, count, before: [x, y, z], is_first } = *piece;
+        let first = self.numbers.at(0);
         for i in (at..at + count * stride).step_by(stride) {
-            let own = [i, i - x].map(number);
-            let of_y = [0, x].map(|x| number(i - x).sub(number(i - x - y)));
-            let of_z = [0, x].map(|x| number(i - x).sub(number(i - x - z)));
-            let both = [0, 1].map(|k| of_z[k].sub(number(i - k * x - y).sub(number(i - k * x - y - z))));
-            for (set, [here, before]) in [own, of_y, of_z, both].into_iter().enumerate() {
+            // Less what is so far before: the number itself, and by one along y, along z and along both.
+            let of = |i: usize| {
+                let number = |before: usize| self.numbers.at(i - before);
+                let own = number(0);
+                let along_z = own.sub(number(z));
+                [own, own.sub(number(y)), along_z, along_z.sub(number(y).sub(number(y + z)))]
+            };
+            let (all, before) = (of(i), of(i - x));
+            for set in 0..SETS / 2 {
+                let here = all[set];
                 let alone = if set == 0 { here.sub(first) } else { here };
                 self.sets[2 * set].add(alone.magnitude().to_u64());
                 // The first of a row has no neighbour along x, and along x alone those along y and z.
                 let along_x = if !is_first {
-                    here.sub(before)
+                    here.sub(before[set])
                 } else if set == 0 {
-                    both[0]
+                    all[3]
                 } else {
                     here
                 };
                 self.sets[2 * set + 1].add(along_x.magnitude().to_u64());
             }
-            let signed = own[0].extend() as i64;
+            let signed = all[0].extend() as i64;
             self.ends = (self.ends.0.min(signed), self.ends.1.max(signed));
         }
-        self.sets.iter_mut().for_each(|of_set| of_set.end(count as u64));
-        self.count += count as u64;
+    }
+}
+
+/// Distances from a number.
+struct Distances<M, S: Numbers> {
+    of: M,
+    from: S::N,
+    numbers: S,
+    all: [S::N; PIECE],
+}
+
+impl<M: Magnitudes, S: Numbers> Show for Distances<M, S> {
+    #[inline(always)]
+    fn show(&mut self, piece: Stretch) {
+        let Stretch { at, stride, count, .. } = piece;
+        let all = &mut self.all[..count];
+        if stride == 1 {
+            self.numbers.some(at, all);
+        } else {
+            for (k, number) in all.iter_mut().enumerate() {
+                *number = self.numbers.at(at + k * stride);
+            }
+        }
+        for number in &mut *all {
+            *number = number.sub(self.from);
+        }
+        self.of.add_all(all);
+        self.of.end(count as u64);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Scalar;
 
     #[test]
     fn numbers_without_axes_are_from_where_they_cost_least() {
@@ -209,8 +361,8 @@ mod tests {
         let numbers: Vec<u64> = words.iter().map(|w| w.wrapping_sub(words[0])).collect();
         let zero = 0u64.wrapping_sub(words[0]);
         assert_eq!(origin::<Widths, _>(&numbers, Some(zero)), zero);
-        let without = best_set::<Widths, _>([512, 1, 1], None, |i| numbers[i]).1;
-        assert!(best_set::<Widths, _>([512, 1, 1], Some(zero), |i| numbers[i]).1 < without);
+        let without = best_set::<Widths, _>(Scalar, [512, 1, 1], None, &numbers[..]).1;
+        assert!(best_set::<Widths, _>(Scalar, [512, 1, 1], Some(zero), &numbers[..]).1 < without);
         // Numbers that are spread evenly are nearest to their middle.
         let spread: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(0x9e37_79b1) >> 8).collect();
         assert!(origin::<Sums, _>(&spread, None).abs_diff(1 << 23) < 1 << 16);
@@ -223,10 +375,14 @@ mod tests {
         let noise = |i: usize| (i.wrapping_mul(2_654_435_761) >> 7 & 1) as u32;
         let along = |axis: usize| move |i: usize| (place(i)[axis] * 100 * place(i)[axis]) as u32 + noise(i);
         // What changes along one axis alone is the same along the others.
-        assert_eq!(best_set::<Sums, _>(lens, None, along(0)).0 & 1, 0b0);
+        let best = |lens: [usize; AXES], number: &dyn Fn(usize) -> u32| {
+            let numbers: Vec<u32> = (0..lens.iter().product()).map(number).collect();
+            best_set::<Sums, _>(Scalar, lens, None, &numbers[..])
+        };
+        assert_eq!(best(lens, &along(0)).0 & 1, 0b0);
         let mixed = |i: usize| ((i * i) as u32).wrapping_mul(0x9e37_79b1) >> 20;
-        assert_eq!(best_set::<Sums, _>(lens, None, mixed).0, 0);
-        assert_eq!(best_set::<Sums, _>([1, 1, 1], None, |_| 5u32), (0, 64));
-        assert_eq!(best_set::<Sums, _>([500, 1, 1], None, |i| 7u64 * i as u64).0, 1);
+        assert_eq!(best(lens, &mixed).0, 0);
+        assert_eq!(best([1, 1, 1], &|_| 5), (0, 64));
+        assert_eq!(best([500, 1, 1], &|i| 7 * i as u32).0, 1);
     }
 }

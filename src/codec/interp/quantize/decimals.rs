@@ -1,6 +1,9 @@
 //! Floats that are integers over a power of ten, as measurements and text files have them: the integers are the words.
 //! Elements that are not come back from a list.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use crate::codec::interp::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
@@ -14,6 +17,8 @@ pub const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
 const LIMIT: f64 = (1u64 << 51) as f64;
 /// What is added and taken away to round to an integer.
 pub const ROUND: f64 = (3u64 << 51) as f64;
+/// Elements that are taken at once.
+const BLOCK: usize = 64;
 /// Elements that are looked at first, and how many of them may not be decimals.
 const SAMPLE: usize = 32;
 pub const ODD: usize = 3;
@@ -42,9 +47,9 @@ pub fn value<E: Element>(bits: E::Word) -> f64 {
 fn integer<E: Element>(bits: E::Word, power: f64) -> (E::Word, bool) {
     let k = (value::<E>(bits) * power + ROUND) - ROUND;
     let most = LIMIT.min(f64::from(E::Word::BITS - 1).exp2());
-    let k = if k.abs() < most { k as i64 } else { return (E::Word::ZERO, false) };
-    let k = E::Word::from_u64(k as u64);
-    (k, element::<E>(k, power) == bits)
+    let is_near = k.abs() < most;
+    let k = E::Word::from_u64(if is_near { k as i64 as u64 } else { 0 });
+    (k, is_near & (element::<E>(k, power) == bits))
 }
 
 /// How many digits the elements may have.
@@ -82,16 +87,32 @@ impl<E: Element> Task for Integers<'_, E> {
         let power = POWERS[usize::from(digits)];
         let mut before = E::Word::ZERO;
         odd.clear();
-        for (i, (bits, word)) in elements.iter().zip(words).enumerate() {
-            let (k, is_it) = integer::<E>(*bits, power);
-            if is_it {
-                before = k;
-            } else if odd.len() < most_odd(elements.len()) {
-                odd.push((i as u16, *bits));
-            } else {
-                return false;
+        let n = elements.len();
+        for at in (0..n).step_by(BLOCK) {
+            let (mut block, mut integers) = ([E::Word::ZERO; BLOCK], [E::Word::ZERO; BLOCK]);
+            let (mut are_odd, there) = ([0u8; BLOCK], BLOCK.min(n - at));
+            block[..there].copy_from_slice(&elements[at..at + there]);
+            let mut any_odd = 0;
+            for i in 0..BLOCK {
+                let (k, is_it) = integer::<E>(block[i], power);
+                (integers[i], are_odd[i]) = (k, u8::from(!is_it));
+                any_odd |= are_odd[i];
             }
-            *word = before;
+            if any_odd != 0 {
+                for i in 0..there {
+                    if are_odd[i] == 0 {
+                        before = integers[i];
+                        continue;
+                    }
+                    if odd.len() == most_odd(n) {
+                        return false;
+                    }
+                    odd.push(((at + i) as u16, block[i]));
+                    integers[i] = before;
+                }
+            }
+            words[at..at + there].copy_from_slice(&integers[..there]);
+            before = integers[there - 1];
         }
         true
     }

@@ -168,7 +168,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let mut form = self.plain(plan, n);
         let Encoder { elements, numbers, other, base, digits, odd, words, list, .. } = self;
         let elements = &elements[..n];
-        let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(lens, Some(N::ZERO.sub(base)), |i| numbers[i]).1;
+        let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(base)), numbers).1;
         let mut cost = of_set(*base, numbers);
         let mut consider = |new: Form, first: N, other: &mut Vec<N>, side: u64| {
             let new_cost = of_set(first, other) + BIT * side;

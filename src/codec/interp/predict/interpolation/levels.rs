@@ -384,6 +384,12 @@ impl LevelLayout {
     #[inline(always)]
     pub fn split<L: Lanes>(&self, l: L, rows: &[u32], numbers: &mut [u32]) {
         self.levels[0].split(l, rows, numbers);
+        self.split_coarse(l, numbers);
+    }
+
+    /// The same of the coarse nodes of the finest level, which are in their places.
+    #[inline(always)]
+    pub fn split_coarse<L: Lanes>(&self, l: L, numbers: &mut [u32]) {
         for pair in self.levels.windows(2) {
             let (classes, rows) = numbers.split_at_mut(pair[0].row(COARSE, 0, 0));
             pair[1].split(l, rows, classes);

@@ -5,6 +5,7 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+pub mod finest;
 pub mod levels;
 pub mod pass;
 pub mod weights;

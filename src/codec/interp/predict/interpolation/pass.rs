@@ -87,7 +87,13 @@ impl<L: Lanes> Pass<'_, L> {
     /// Goes through all levels.
     #[inline(always)]
     pub fn run(&mut self, layout: &LevelLayout) {
-        for l in (0..layout.levels.len()).rev() {
+        self.run_to(layout, 0);
+    }
+
+    /// Goes through all levels down to this one.
+    #[inline(always)]
+    pub fn run_to(&mut self, layout: &LevelLayout, finest: usize) {
+        for l in (finest..layout.levels.len()).rev() {
             let (level, ends) = (&layout.levels[l], &layout.ends[..]);
             if l + 1 == layout.levels.len() {
                 self.anchors(level);

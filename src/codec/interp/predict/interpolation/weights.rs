@@ -73,6 +73,12 @@ impl Nodes {
         }
     }
 
+    /// Where coarse node `i` is.
+    #[inline(always)]
+    pub fn place(&self, i: usize) -> usize {
+        if i + 1 == self.coarse { self.len - 1 } else { 2 * i }
+    }
+
     /// How many are new, or coarse.
     #[inline(always)]
     pub fn count(&self, is_new: bool) -> usize {
@@ -158,6 +164,12 @@ pub enum WeightKind {
 }
 
 impl WeightKind {
+    /// That of all but those at the ends.
+    #[inline(always)]
+    pub fn regular(rough: bool) -> WeightKind {
+        if rough { WeightKind::Mean } else { WeightKind::Even }
+    }
+
     #[inline(always)]
     /// That of weights.
     pub fn of(weights: Weights) -> WeightKind {
