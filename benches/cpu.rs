@@ -1,0 +1,184 @@
+//! What a core takes to compress and decompress with profile small: this library beside another build, by turns.
+//!
+//! `cargo bench --bench cpu -- [--old LIBRARY] [--rounds N] [--bounds 1e-1,1e-3,0] FIELD...`
+//! times each bound (a part of the range; 0 is lossless) in nanoseconds a value of processor time, the least of the
+//! rounds. `--compress` leaves decompression out. With `--hash` it prints a checksum of each stream instead: so builds
+//! and levels (`SLEEK_SIMD`) are compared that are to give the same bytes. A field's name ends like `_48x256x256.f32`.
+
+use std::ffi::CString;
+use std::path::Path;
+
+use sleek::{Bound, DType, Device, Dims, Params, Profile};
+
+/// Processor time of this process.
+fn seconds() -> f64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every POSIX system, and `t` is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
+    t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = seconds();
+    let done = work();
+    (seconds() - start, done)
+}
+
+/// The fields of `sleek_params` that are set here, and room for those behind them.
+#[repr(C)]
+struct CParams {
+    struct_size: usize,
+    dtype: i32,
+    mode: i32,
+    codec: i32,
+    profile: i32,
+    bound: f64,
+    range: f64,
+    fill_value: f64,
+    has_fill_value: i32,
+    big_endian: i32,
+    device: i32,
+    threads: i32,
+    dims: *const u64,
+    rank: i32,
+    others: [u32; 61],
+}
+
+type Init = unsafe extern "C" fn(*mut CParams) -> i32;
+type Compress = unsafe extern "C" fn(
+    *const CParams,
+    *const libc::c_void,
+    usize,
+    *mut libc::c_void,
+    usize,
+    *mut usize,
+    *mut libc::c_void,
+) -> i32;
+
+/// Profile small of another build.
+struct Old {
+    init: Init,
+    compress: Compress,
+}
+
+impl Old {
+    fn open(path: &str) -> Old {
+        let path = CString::new(path).unwrap();
+        // SAFETY: the caller names a build of this library, whose functions have these types.
+        unsafe {
+            let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+            assert!(!library.is_null(), "{path:?} cannot be loaded");
+            let of = |name: &std::ffi::CStr| libc::dlsym(library, name.as_ptr());
+            Old {
+                init: std::mem::transmute::<*mut libc::c_void, Init>(of(c"sleek_params_init")),
+                compress: std::mem::transmute::<*mut libc::c_void, Compress>(of(c"sleek_compress")),
+            }
+        }
+    }
+
+    fn compress(&self, field: &Field, bound: f64, to: &mut [u8]) -> usize {
+        let mut size = 0;
+        // SAFETY: all pointers are to what is ours, of the sizes that are told.
+        unsafe {
+            let mut params: CParams = std::mem::zeroed();
+            (self.init)(&mut params);
+            let Field { dims, bytes, .. } = field;
+            let code = DType::ALL.iter().position(|dtype| *dtype == field.dtype).unwrap_or(0);
+            (params.dtype, params.profile, params.device, params.threads) = (code as i32 + 1, 2, 1, 1);
+            (params.mode, params.bound) = if bound > 0.0 { (2, bound) } else { (0, 0.0) };
+            (params.dims, params.rank) = (dims.as_ptr(), dims.len() as i32);
+            let count = bytes.len() / field.dtype.size();
+            let out = to.as_mut_ptr().cast();
+            let none = std::ptr::null_mut();
+            let status = (self.compress)(&params, bytes.as_ptr().cast(), count, out, to.len(), &mut size, none);
+            assert_eq!(status, 0, "{}", field.name);
+        }
+        size
+    }
+}
+
+struct Field {
+    name: String,
+    dtype: DType,
+    dims: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl Field {
+    fn read(path: &str) -> Field {
+        let name = Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
+        let (stem, end) = name.rsplit_once('.').unwrap();
+        let dtype = DType::from_name(end).unwrap();
+        let bytes = std::fs::read(path).unwrap();
+        let lens = stem.rsplit('_').next().unwrap_or_default().split('x');
+        let dims: Vec<u64> = lens.map_while(|n| n.parse().ok()).collect();
+        let count = (bytes.len() / dtype.size()) as u64;
+        let dims = if dims.iter().product::<u64>() == count { dims } else { vec![count] };
+        Field { name, dtype, dims, bytes }
+    }
+
+    fn params(&self, bound: f64) -> Params {
+        let bound = if bound > 0.0 { Bound::noa(bound) } else { Bound::Lossless };
+        let dims = Dims::new(&self.dims).unwrap();
+        let params = Params::new(self.dtype).with_bound(bound);
+        Params { dims, profile: Profile::Small, device: Device::Cpu, threads: 1, ..params }
+    }
+}
+
+fn main() {
+    let (mut rounds, mut bounds, mut old, mut hash, mut fields) = (5, vec![1e-1, 1e-3, 0.0], None, false, Vec::new());
+    let mut decodes = true;
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut next = || args.next().unwrap_or_default();
+        match arg.as_str() {
+            "--old" => old = Some(Old::open(&next())),
+            "--rounds" => rounds = next().parse().unwrap(),
+            "--bounds" => bounds = next().split(',').map(|b| b.parse().unwrap()).collect(),
+            "--hash" => hash = true,
+            "--compress" => decodes = false,
+            "--bench" => {}
+            path => fields.push(Field::read(path)),
+        }
+    }
+    for field in &fields {
+        for bound in &bounds {
+            let params = field.params(*bound);
+            let count = field.bytes.len() / field.dtype.size();
+            if hash {
+                let stream = sleek::compress(&params, &field.bytes).unwrap();
+                let sum = stream
+                    .iter()
+                    .fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+                println!("{} {bound:e} {} {sum:016x}", field.name, stream.len());
+                continue;
+            }
+            let (mut least, mut sizes) = ([f64::INFINITY; 3], [0; 2]);
+            let mut room = vec![0; field.bytes.len() + field.bytes.len() / 1000 + 65536];
+            let mut back = vec![0; field.bytes.len()];
+            for _ in 0..rounds {
+                let (time, size) = timed(|| sleek::compress_into(&params, &field.bytes, &mut room).unwrap());
+                (least[0], sizes[0]) = (least[0].min(time), size);
+                if decodes {
+                    let (time, ()) = timed(|| _ = sleek::decompress_into(&room[..size], &mut back).unwrap());
+                    least[2] = least[2].min(time);
+                }
+                if let Some(old) = &old {
+                    let (time, size) = timed(|| old.compress(field, *bound, &mut room));
+                    (least[1], sizes[1]) = (least[1].min(time), size);
+                }
+            }
+            let of = |seconds: f64| seconds * 1e9 / count as f64;
+            print!("{:40} {bound:6.0e} compress {:6.2} ns", field.name, of(least[0]));
+            if old.is_some() {
+                print!(
+                    ", old {:6.2} ({:4.2} ×, bytes {:5.3})",
+                    of(least[1]),
+                    least[1] / least[0],
+                    sizes[0] as f64 / sizes[1] as f64
+                );
+            }
+            println!("; decompress {:6.2} ns; ratio {:.1}", of(least[2]), field.bytes.len() as f64 / sizes[0] as f64);
+        }
+    }
+}
