@@ -7,8 +7,6 @@ mod of_words;
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
-use super::word::Word;
-use super::words;
 use crate::exec::Avx2;
 use crate::host::memory::Integer;
 
@@ -134,21 +132,9 @@ impl Simd<REGISTERS> for Avx2 {
         fn xor(a: __m256i, b: __m256i) -> __m256i { _mm256_xor_si256(a, b) }
         fn max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
         fn min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
-        fn magnitude(v: __m256i) -> __m256i { _mm256_abs_epi32(v) }
         fn nearest(v: __m256i, factor: f32) -> __m256i {
             _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(v), _mm256_set1_ps(factor)))
         }
-        fn direct_costs(bytes: __m256i, table: &[u8; 64]) -> __m256i {{
-            // A look-up of 16 gives 0 where the top bit of a place is set: places of other quarters get it.
-            let mut costs = _mm256_setzero_si256();
-            for quarter in 0..4 {
-                let part = _mm256_broadcastsi128_si256(_mm_loadu_si128(table[16 * quarter..].as_ptr().cast()));
-                let place = _mm256_sub_epi8(bytes, _mm256_set1_epi8(16 * quarter as i8));
-                let other = _mm256_cmpgt_epi8(place, _mm256_set1_epi8(15));
-                costs = _mm256_or_si256(costs, _mm256_shuffle_epi8(part, _mm256_or_si256(place, other)));
-            }
-            _mm256_madd_epi16(_mm256_maddubs_epi16(costs, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
-        }}
         fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
         fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
         fn octave(v: __m256i) -> __m256i {{
@@ -197,10 +183,6 @@ impl Simd<REGISTERS> for Avx2 {
         fn two_ahead(v: __m256i, behind: __m256i) -> __m256i {
             _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x21>(v, behind), v)
         }
-        fn sums_of_halves(bytes: __m256i) -> __m256i {{
-            let halves = _mm256_avg_epu8(bytes, _mm256_setzero_si256());
-            _mm256_madd_epi16(_mm256_maddubs_epi16(halves, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
-        }}
     }
 
     #[inline(always)]
@@ -253,23 +235,6 @@ impl Simd<REGISTERS> for Avx2 {
         unsafe {
             let bytes = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
             _mm256_permutevar8x32_epi32(bytes, constants(&TURNED_BACK))
-        }
-    }
-
-    #[inline(always)]
-    fn unpack_bytes(self, bytes: __m256i, to: &mut [u32]) {
-        // SAFETY: the processor has the level, as the token says.
-        let numbers = unsafe {
-            let (low, high) = (_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes));
-            [
-                _mm256_cvtepi8_epi32(low),
-                _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(low)),
-                _mm256_cvtepi8_epi32(high),
-                _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(high)),
-            ]
-        };
-        for i in 0..4 {
-            self.store(numbers[i], &mut to[8 * i..]);
         }
     }
 
@@ -371,27 +336,6 @@ impl Simd<REGISTERS> for Avx2 {
             // Bit 3 of the index as the sign.
             let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
             _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), is_high))
-        }
-    }
-
-    #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut __m256i) {
-        // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
-        unsafe {
-            if W::BITS == 32 {
-                for i in 0..2 {
-                    let at = words.as_mut_ptr().add(8 * i);
-                    let sums = words::WordVectors::<u32>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
-                    _mm256_storeu_si256(at.cast(), sums);
-                }
-                return;
-            }
-            assert!(W::BITS == 64);
-            for i in 0..4 {
-                let at = words.as_mut_ptr().add(4 * i);
-                let sums = words::WordVectors::<u64>::running_sums(self, _mm256_loadu_si256(at.cast()), carry);
-                _mm256_storeu_si256(at.cast(), sums);
-            }
         }
     }
 }

@@ -7,8 +7,6 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::vec::Simd;
-use super::word::Word;
-use super::words;
 use crate::exec::Avx512;
 use crate::host::memory::Integer;
 
@@ -159,7 +157,6 @@ impl Simd<REGISTERS> for Avx512 {
         fn xor(a: __m512i, b: __m512i) -> __m512i { _mm512_xor_si512(a, b) }
         fn max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
         fn min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
-        fn magnitude(v: __m512i) -> __m512i { _mm512_abs_epi32(v) }
         fn nearest(v: __m512i, factor: f32) -> __m512i {
             _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), _mm512_set1_ps(factor)))
         }
@@ -185,14 +182,6 @@ impl Simd<REGISTERS> for Avx512 {
         fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
         fn ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<1>(behind, v) }
         fn two_ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<2>(behind, v) }
-        fn direct_costs(bytes: __m512i, table: &[u8; 64]) -> __m512i {{
-            let costs = _mm512_permutexvar_epi8(bytes, _mm512_loadu_si512(table.as_ptr().cast()));
-            _mm512_dpbusd_epi32(_mm512_setzero_si512(), costs, _mm512_set1_epi8(1))
-        }}
-        fn sums_of_halves(bytes: __m512i) -> __m512i {{
-            let halves = _mm512_avg_epu8(bytes, _mm512_setzero_si512());
-            _mm512_dpbusd_epi32(_mm512_setzero_si512(), halves, _mm512_set1_epi8(1))
-        }}
     }
 
     #[inline(always)]
@@ -259,22 +248,6 @@ impl Simd<REGISTERS> for Avx512 {
         unsafe {
             let bytes = _mm512_packus_epi16(_mm512_packus_epi32(v[0], v[1]), _mm512_packus_epi32(v[2], v[3]));
             _mm512_permutexvar_epi32(constants(&TURNED), bytes)
-        }
-    }
-
-    #[inline(always)]
-    fn unpack_bytes(self, bytes: __m512i, to: &mut [u32]) {
-        // SAFETY: the processor has the level, as the token says.
-        let numbers = unsafe {
-            [
-                _mm512_cvtepi8_epi32(_mm512_castsi512_si128(bytes)),
-                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<1>(bytes)),
-                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<2>(bytes)),
-                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<3>(bytes)),
-            ]
-        };
-        for i in 0..4 {
-            self.store(numbers[i], &mut to[16 * i..]);
         }
     }
 
@@ -448,24 +421,5 @@ impl Simd<REGISTERS> for Avx512 {
             _mm512_storeu_si512(behind.cast(), second);
         }
         true
-    }
-
-    #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut __m512i) {
-        // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
-        unsafe {
-            if W::BITS == 32 {
-                let v = _mm512_loadu_si512(words.as_ptr().cast());
-                let sums = words::WordVectors::<u32>::running_sums(self, v, carry);
-                _mm512_storeu_si512(words.as_mut_ptr().cast(), sums);
-                return;
-            }
-            assert!(W::BITS == 64);
-            for i in 0..2 {
-                let at = words.as_mut_ptr().add(8 * i);
-                let sums = words::WordVectors::<u64>::running_sums(self, _mm512_loadu_si512(at.cast()), carry);
-                _mm512_storeu_si512(at.cast(), sums);
-            }
-        }
     }
 }

@@ -6,8 +6,6 @@ mod of_words;
 use std::arch::aarch64::*;
 
 use super::vec::Simd;
-use super::word::Word;
-use super::words;
 use crate::exec::Neon;
 
 /// Registers that have the numbers of all lanes.
@@ -80,14 +78,9 @@ impl Simd<REGISTERS> for Neon {
         fn xor(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { veorq_u32(a, b) }
         fn max(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmaxq_u32(a, b) }
         fn min(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vminq_u32(a, b) }
-        fn magnitude(v: uint32x4_t) -> uint32x4_t { vreinterpretq_u32_s32(vabsq_s32(vreinterpretq_s32_u32(v))) }
         fn nearest(v: uint32x4_t, factor: f32) -> uint32x4_t {{
             let numbers = vcvtq_f32_s32(vreinterpretq_s32_u32(v));
             vreinterpretq_u32_s32(vcvtnq_s32_f32(vmulq_f32(numbers, vdupq_n_f32(factor))))
-        }}
-        fn direct_costs(bytes: uint32x4_t, table: &[u8; 64]) -> uint32x4_t {{
-            let costs = vqtbl4q_u8(vld1q_u8_x4(table.as_ptr()), vreinterpretq_u8_u32(bytes));
-            vpaddlq_u16(vpaddlq_u8(costs))
         }}
         fn left_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vreinterpretq_s32_u32(bits)) }
         fn right_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t {
@@ -109,10 +102,6 @@ impl Simd<REGISTERS> for Neon {
         fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
         fn ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<1>(v, behind) }
         fn two_ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<2>(v, behind) }
-        fn sums_of_halves(bytes: uint32x4_t) -> uint32x4_t {{
-            let halves = vrhaddq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(0));
-            vpaddlq_u16(vpaddlq_u8(halves))
-        }}
     }
 
     #[inline(always)]
@@ -172,20 +161,6 @@ impl Simd<REGISTERS> for Neon {
             let [a, b, c, d] = v.map(|v| vreinterpretq_u16_u32(v));
             let (low, high) = (vreinterpretq_u8_u16(vuzp1q_u16(a, b)), vreinterpretq_u8_u16(vuzp1q_u16(c, d)));
             vreinterpretq_u32_u8(vuzp1q_u8(low, high))
-        }
-    }
-
-    #[inline(always)]
-    fn unpack_bytes(self, bytes: uint32x4_t, to: &mut [u32]) {
-        // SAFETY: every processor of this architecture has NEON.
-        let numbers = unsafe {
-            let bytes = vreinterpretq_s8_u32(bytes);
-            let (low, high) = (vmovl_s8(vget_low_s8(bytes)), vmovl_high_s8(bytes));
-            [vmovl_s16(vget_low_s16(low)), vmovl_high_s16(low), vmovl_s16(vget_low_s16(high)), vmovl_high_s16(high)]
-                .map(|v| vreinterpretq_u32_s32(v))
-        };
-        for i in 0..4 {
-            self.store(numbers[i], &mut to[4 * i..]);
         }
     }
 
@@ -266,26 +241,5 @@ impl Simd<REGISTERS> for Neon {
     #[inline(always)]
     fn look_up_few<const L: usize>(self, table: &[u32; L], index: uint32x4_t) -> uint32x4_t {
         self.look_up(table, index)
-    }
-
-    #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut uint32x4_t) {
-        // SAFETY: every processor of this architecture has NEON; loads and stores are of the 16 words.
-        unsafe {
-            if W::BITS == 32 {
-                for i in 0..4 {
-                    let at: *mut u32 = words.as_mut_ptr().cast::<u32>().add(4 * i);
-                    vst1q_u32(at, words::WordVectors::<u32>::running_sums(self, vld1q_u32(at), carry));
-                }
-                return;
-            }
-            assert!(W::BITS == 64);
-            let mut wide = vreinterpretq_u64_u32(*carry);
-            for i in 0..8 {
-                let at: *mut u64 = words.as_mut_ptr().cast::<u64>().add(2 * i);
-                vst1q_u64(at, words::WordVectors::<u64>::running_sums(self, vld1q_u64(at), &mut wide));
-            }
-            *carry = vreinterpretq_u32_u64(wide);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Vectors of 32-bit numbers, as each SIMD level has them.
 
 use super::arithmetic::Arithmetic;
-use super::word::Word;
 
 /// Numbers side by side, in as many registers as have room for them.
 pub const LANES: usize = 32;
@@ -38,8 +37,6 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// The smaller one.
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Distance from 0 as signed numbers.
-    fn magnitude(self, v: Self::V) -> Self::V;
     /// Shifted to the left.
     fn left<const N: u32>(self, v: Self::V) -> Self::V;
     /// Shifted to the right.
@@ -77,8 +74,6 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
 
     /// Four times as many numbers below 2^8 as bytes, four neighbours to each number of a vector.
     fn pack_bytes(self, from: &[u32]) -> Self::V;
-    /// Signed bytes as four times as many numbers.
-    fn unpack_bytes(self, bytes: Self::V, to: &mut [u32]);
     /// How many bytes are equal to this one.
     fn occurrences(self, bytes: Self::V, byte: u8) -> u32;
     /// Adds to the counts of 64 tokens, from 64 · `range` on, those of a group, four bytes for each lane; `false` if
@@ -101,10 +96,6 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn load_short(self, from: &[u16]) -> Self::V;
     /// Signed bytes as four times as many numbers of 16 bits.
     fn unpack_short(self, bytes: Self::V, to: &mut [u16]);
-    /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
-    fn sums_of_halves(self, bytes: Self::V) -> Self::V;
-    /// What bytes below 64 cost by a table, summed up by fours.
-    fn direct_costs(self, bytes: Self::V, table: &[u8; 64]) -> Self::V;
     /// Four times as many numbers: of each four neighbours the first ones, the second ones and so on.
     fn load_quads(self, from: &[u32]) -> [Self::V; 4];
     /// The inverse of `load_quads`.
@@ -122,8 +113,4 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn look_up_direct<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V {
         self.look_up(table, index)
     }
-
-    /// For each of 16 words the sum of those up to it, and of all that were given with this carry before, which begins
-    /// as 0. Of words of 32 and 64 bits.
-    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut Self::V);
 }
