@@ -1,4 +1,4 @@
-// Twin: src/codec/interp/quantize/encode.rs, src/codec/interp/map/decimals.rs, src/codec/interp/map/ranks.rs
+// Twin: src/codec/interp/quantize/encode.rs, src/codec/interp/quantize/decimals.rs, src/codec/interp/quantize/ranks.rs
 // What elements' bits are as numbers: in their order, integers over a power of ten, or places in a list.
 #pragma once
 #include "beside.cuh"
