@@ -107,7 +107,10 @@ template <bool ROUGH, class Codes> struct CoarseLevels {
     Codes codes;
     const FourWeights* weights;
     bool in_steps;
+    i32 base;    // which numbers get
+    u32 far;     // all bits of numbers, and so much
 
+    enum : u32 { TOO_FAR = 1u << 19 };
     template <u32 L> DEV static constexpr u32 fresh(u32 axis) { return (axis == 2 ? 8 : 16) >> L; }
     template <u32 L> DEV static constexpr u32 coarse(u32 axis) { return axis == 2 && L == 4 ? 2 : fresh<L>(axis) + 1; }
     template <u32 L, u32 CLS> DEV static constexpr u32 along(u32 axis) {
@@ -173,6 +176,7 @@ template <bool ROUGH, class Codes> struct CoarseLevels {
         const i32 p = (sum + 8) >> 4, step = in_steps ? L == 1 ? 13 : 11 : 1,
                   v = p + (i32)codes(first<L, CLS>() + i) * step;
         *here = v;
+        far |= (u32)v + TOO_FAR;
         if constexpr (CLS == 2 || CLS == 4 || CLS == 6) errors[errors_of<L, CLS>() + i] = v - p;
         if constexpr (CLS == 5) errors[errors_of<L, CLS>() + i] = v - ((main + 8) >> 4);
     }
@@ -201,16 +205,17 @@ template <bool ROUGH, class Codes> struct CoarseLevels {
         nodes<L, 7, THREADS>();
         meet();
     }
-    // For a whole block; barriers before and behind.
-    DEV void go() {
+    // Whether all numbers are small, as sums with weights have 32 bits. For a whole block; barriers before and behind.
+    DEV bool go() {
         if (threadIdx.x < 32) {
             if (threadIdx.x < 8) {
                 // Anchors: each is the sum of the differences of those before it.
                 i32 sum = 0;
                 for (u32 i = 0; i < 8; i++)
                     if (!(i & ~threadIdx.x)) sum += (i32)codes(i);
-                a[(threadIdx.x >> 2) * 8 * PLANE + (threadIdx.x >> 1 & 1) * 16 * ROW + (threadIdx.x & 1) * 16] =
-                    sum * (in_steps ? 11 : 1);
+                const i32 v = sum * (in_steps ? 11 : 1) + base;
+                far |= (u32)v + TOO_FAR;
+                a[(threadIdx.x >> 2) * 8 * PLANE + (threadIdx.x >> 1 & 1) * 16 * ROW + (threadIdx.x & 1) * 16] = v;
             }
             __syncwarp();
             level<4, 32>();
@@ -219,6 +224,7 @@ template <bool ROUGH, class Codes> struct CoarseLevels {
         __syncthreads();
         level<2, WHOLE_THREADS>();
         level<1, WHOLE_THREADS>();
+        return !__syncthreads_or(far >= 2 * TOO_FAR);
     }
 };
 
@@ -240,20 +246,15 @@ template <class T, bool ROUGH, bool BY16> struct Whole {
     u8* dst;               // of the tile's first element
     u32 y_step, z_step;    // bytes from one row to the next, and from one plane to the next
     bool is_aligned;       // all rows begin at a multiple of 16 bytes
-    bool of_bins;
-    i32 base;
+    i32 base;              // of F64; numbers of F32 have it
     typename T::Float fine;
 
-    // The element of a number, or where these are of bins that itself.
-    DEV u32 element(i32 number, F32) const {
-        const u32 bits = bits_of((float)(number + base) * fine);
-        return of_bins ? (u32)number : bits;
-    }
+    // The element of a number.
+    DEV u32 element(i32 number, F32) const { return bits_of((float)number * fine); }
     DEV u64 element(i32 number, F64) const {
         // As a double without a conversion, which is slow: 2^52 + 2^31 + a number of 32 bits is exact.
         const double of = float_of((u64)0x43300000 << 32 | ((u32)(number + base) ^ 0x80000000u)) - 4503601774854144.0;
-        const u64 bits = bits_of(of * fine);
-        return of_bins ? (u64)(i64)number : bits;
+        return bits_of(of * fine);
     }
     // Stores four neighbours.
     DEV void put(u32 at, Pair even, Pair odd) const {

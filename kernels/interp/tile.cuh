@@ -68,8 +68,8 @@ template <class Show> DEV bool each_patch(const u8* body, const Patches& patches
 #pragma unroll 1
     for (u32 first = 0; uniform(first < patches.count); first += 32) {
         const bool has = first + lane < patches.count;
-        const u32 entry = has ? read16(body + patches.at + 2 * (first + lane)) : 0, kind = entry & ((1u << KIND_BITS) - 1),
-                  gap = entry >> KIND_BITS;
+        const u32 entry = has ? read16(body + patches.at + 2 * (first + lane)) : 0,
+                  kind = entry & ((1u << KIND_BITS) - 1), gap = entry >> KIND_BITS;
         const u32 behind = next + warp_running_sum(has ? gap + 1 : 0);
         const u32 exception = __ballot_sync(FULL, has && kind == 0);
         if (uniform(__any_sync(FULL, has && behind > n))) return false;
@@ -310,6 +310,8 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& 
             for (u32 i = g * GROUP; i < end; i++) {
                 const u32 e = load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1)));
                 x = (e >> 22) * (x >> TABLE_BITS) + (e & ((1u << TABLE_BITS) - 1));
+                // Most codes are 0, and take no word.
+                if ((top_of(e) | raw_of(e) | shift) == 0 && x >= LOW) continue;
                 refill();
                 const u32 raw = raw_of(e) + shift;
                 Word code = shifted(top_of(e), raw, (Word)0);

@@ -182,20 +182,14 @@ enum Fate : u32 { DONE, DAMAGED, LEFT, TO_HALVES };
 // The elements of an interpolated tile whose codes are there. For a whole block.
 template <class T, bool ROUGH, bool BY16>
 DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& room, const WholeWeights& weights) {
-    enum : u32 { SIZE = T::BITS / 8, TOO_FAR = 1u << 19 };
     const u32 set = own.head.set();
     const bool in_steps = own.head.numbers() == IN_STEPS;
     if (set && __syncthreads_or(!sum_levels<BY16>(room.codes, set))) return BY16 ? LEFT : TO_HALVES;
-    CoarseLevels<ROUGH, ShortCodes<BY16>> coarse = {room.a, room.errors, {room.codes}, weights.of[ROUGH], in_steps};
-    coarse.go();
-    // Sums with weights have 32 bits.
-    u32 far = 0;
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < 9 * 17 * 17; i += WHOLE_THREADS) {
-        const u32 line = i / 17, x = i - line * 17;
-        far |= (u32)room.a[line / 17 * PLANE + line % 17 * ROW + x] + TOO_FAR;
-    }
-    if (__syncthreads_or(far >= 2 * TOO_FAR)) return LEFT;
+    const bool of_bins = own.head.numbers() == OF_BINS;
+    const i32 base = (i32)own.base, early = T::BITS == 32 ? base : 0;
+    CoarseLevels<ROUGH, ShortCodes<BY16>> coarse = {
+        room.a, room.errors, {room.codes}, weights.of[ROUGH], in_steps, early, 0};
+    if (!coarse.go()) return LEFT;
     const Units<T> units(own.t, own.to);
     Whole<T, ROUGH, BY16> w;
     w.a = room.a;
@@ -208,17 +202,17 @@ DEV Fate interpolate_whole(const Stream<T>& s, const Own<T>& own, Room<BY16>& ro
     w.y_step = (u32)units.y_step;
     w.z_step = (u32)units.z_step;
     w.is_aligned = units.is_aligned();
-    w.of_bins = own.head.numbers() == OF_BINS;
-    w.base = (i32)own.base;
-    w.fine = s.meaning.lattice.fine;
+    w.base = base;
+    w.fine = of_bins ? 1 : s.meaning.lattice.fine;
     if (!ROUGH) w.make_face();
     w.go();
-    if (!w.of_bins) return DONE;
+    if (!of_bins) return DONE;
+    // Where bins stand as floats.
     const Meaning<T> meaning = s.meaning;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < 1u << TILE_LOG2; i += WHOLE_THREADS) {
         typename T::Word* const at = (typename T::Word*)units.of_element(i);
-        *at = meaning.bin(*at + own.base);
+        *at = meaning.bin((typename T::Word)(i64)float_of(*at));
     }
     return DONE;
 }
