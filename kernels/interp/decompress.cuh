@@ -23,7 +23,7 @@
 //   barrier 2   the stream is known
 //   barrier 3   everyone is done with the tiles before; then: thread 0 takes the next ones
 //   barrier 4   these are known
-//   barrier 5   the tables are there
+//   barrier 5   the tables are there, where a body is to be read
 //   barrier 6   codes are there
 //   barrier 7   everyone is done with a tile
 //   barrier 8   all warps have left the array; then: thread 0 hands in what the block did
@@ -83,17 +83,19 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
         __syncthreads();
         const u64 begin = a.begin, place = begin + warp;
         if (begin >= chunks || !any) break;
-        make_tables(v);
-        __syncthreads();
+        const bool there = warp < together && place < chunks;
+        const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
+        if (__syncthreads_or(there && !(entry & DECODED))) {
+            make_tables(v);
+            __syncthreads();
+        }
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
-            const bool there = uniform(place < chunks);
-            const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
             const u64 chunk = listed ? entry & ~(ADDED | DECODED) : place;
             if (uniform(entry & DECODED))
                 for (u32 i = lane; i < sizeof(Own<T>) / 16; i += 32)
                     ((uint4*)&a.own[warp])[i] = ((const uint4*)(tiles.own + chunk))[i];
-            else if (there && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+            else if (uniform(there) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
                 good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), entry & ADDED,
                                   disagreement);
         }

@@ -353,10 +353,11 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
                     Keep& keep) {
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const bool symbols = head.predictor() == BY_SYMBOLS;
+    const u32 change = uniform(head.change());
     Coder c;
     if (!uniform(__all_sync(FULL, read_states(body, bytes, at, head.longest(), c.x)))) return false;
     __syncwarp();    // the table is there
-    c.threshold = head.change() == NEVER ? 0 : LOW;
+    c.threshold = change == NEVER ? 0 : LOW;
     c.begin(body + at, last, places.ring, lane);
     const u32 classes = c.read_classes(groups, lane);
     keep.learn(classes);
@@ -368,16 +369,17 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
     if (low_bits % 32) good &= *(const u32*)(body + bytes - 4) >> low_bits % 32 == 0;
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
-        if (uniform(i == head.change())) good &= c.change();
+        if (uniform(i == change)) good &= c.change();
         const u32 s = i % CLASSES_OF_LANE, of = i / CLASSES_OF_LANE;
         const u32 cls = uniform(__shfl_sync(FULL, classes, of) >> (8 * s) & 255);
-        const u32 has = codes_there(n, i, lane);
+        const bool whole = (i + 1) * GROUP <= n;
+        const u32 has = whole ? 15 : codes_there(n, i, lane);
         Word code[QUAD] = {0, 0, 0, 0};
         if (cls) {
             const u32 table = table_of(places.slots, places.own, head.has_table(), cls);
             if (uniform(symbols))
                 decode_symbols(c, table, cls == OWN, has, lane, code);
-            else if (uniform((i + 1) * GROUP <= n))
+            else if (uniform(whole))
                 decode_group<Word, true>(c, table, 15, lane, code);
             else
                 decode_group<Word, false>(c, table, has, lane, code);
@@ -392,7 +394,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
         }
         keep.put(i, lane, code);
     }
-    if (uniform(head.change() == groups)) good &= c.change();
+    if (uniform(change == groups)) good &= c.change();
     wait_for_copies();
     __syncwarp();
     return __all_sync(FULL, good) && c.ended_well(body + low_at);
