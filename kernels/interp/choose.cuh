@@ -365,7 +365,7 @@ template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Tria
     const Part p(d.head.grid.chunks, d.box);
     const u32 n = p.box.count(), whole = (n + 31) / 32 * 32;
     u32* const numbers = (u32*)d.other();
-    u32* const on = d.spare_mask();
+    u32* const on = d.value_mask(0);    // no plane is written of a tile that is tried
     const i32 base = steps ? d.survey.base : 0;
     const bool masked = steps && d.survey.masked;
     u32 off = 0;
