@@ -10,7 +10,6 @@
 namespace interp::encoder {
 
 enum : u32 {
-    SETS = 8,                     // of axes
     WIDTHS = 65,                  // of magnitudes
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,

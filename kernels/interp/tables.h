@@ -66,6 +66,7 @@ enum : u32 {
     SAMPLE_ALIKE = 64,
     LEAST_MULTIPLIER = 67,
     MOST_MULTIPLIER = 135,
+    SETS = 8,
     SYMBOLS = 256,
     MOST_SYMBOLS = 256,
     MOST_RANKS = 256,

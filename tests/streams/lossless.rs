@@ -157,7 +157,7 @@ fn lossless_is_never_much_worse() {
                 let adaptive_may = if dtype.is_float() { fast / 7 } else { data.len() / 256 + 32 * dtype.size() };
                 for (profile, more) in [
                     (Profile::Adaptive, adaptive_may),
-                    (Profile::Small, if wraps { data.len() } else { fast / 40 + 160 }),
+                    (Profile::Small, if wraps { data.len() + 160 } else { fast / 40 + 160 }),
                 ] {
                     let own = bytes(&params, profile, &data);
                     let case = format!("{dtype:?} {kind} {n} {profile:?}: {own} bytes");

@@ -19,8 +19,8 @@ fn element(kind: usize, dtype: DType, dims: &[u64], i: u64, random: u64) -> u64 
     let smooth = (x / 7.0).sin() + (y / 9.0).cos() * (z / 5.0 + 1.0).sin();
     match kind {
         0 => dtype.nearest(smooth + noise * 0.01),
-        1 => dtype.nearest(if (i / 4000) % 5 == 0 { smooth * 100.0 } else { 0.0 }),
-        2 => dtype.nearest((smooth * 50.0).round() / 8.0 + if random % 300 == 0 { noise } else { 0.0 }),
+        1 => dtype.nearest(if (i / 4000).is_multiple_of(5) { smooth * 100.0 } else { 0.0 }),
+        2 => dtype.nearest((smooth * 50.0).round() / 8.0 + if random.is_multiple_of(300) { noise } else { 0.0 }),
         _ => random,
     }
 }

@@ -104,6 +104,7 @@ pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
     numbers.extend([
         ("LEAST_MULTIPLIER", (*lattice::MULTIPLIERS.start()).into()),
         ("MOST_MULTIPLIER", (*lattice::MULTIPLIERS.end()).into()),
+        ("SETS", predict::sample::SETS as u64),
         ("SYMBOLS", SYMBOLS as u64),
         ("MOST_SYMBOLS", SYMBOLS as u64),
         ("MOST_RANKS", ranks::MOST as u64),

@@ -21,7 +21,7 @@ use crate::simd::word::Word;
 /// Layouts that are kept: of whole tiles, and of cut ones.
 const LAYOUTS: usize = 4;
 /// Coarse planes of the finest level that are kept, and the place of a new one behind them.
-const RING: usize = 4;
+const PLANES_HELD: usize = 4;
 /// Vectors of a row of new nodes which are told apart: the first one, the last one, and the one before that.
 const ENDS: usize = 3;
 
@@ -63,8 +63,8 @@ impl Level {
     #[inline(always)]
     fn place(&self, new: bool, z: usize) -> usize {
         match (self.is_ring, new) {
-            (true, false) => z % RING,
-            (true, true) => RING,
+            (true, false) => z % PLANES_HELD,
+            (true, true) => PLANES_HELD,
             (false, false) => z,
             (false, true) => self.nodes[2].coarse + z,
         }
@@ -117,7 +117,7 @@ impl Layout {
         for (l, here) in all_levels(lens).chain([anchors]).enumerate() {
             let nodes: [Nodes; AXES] = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
             let half = here[0].div_ceil(2).next_multiple_of(lanes);
-            let (row, is_ring) = (2 * half, l == 0 && here[2] > RING + 1);
+            let (row, is_ring) = (2 * half, l == 0 && here[2] > PLANES_HELD + 1);
             let level = Level {
                 codes: [[0; 3]; 1 << AXES],
                 step: steps[l.min(count - 1).min(steps.len() - 1)],
@@ -139,7 +139,7 @@ impl Layout {
                     self.ends.push([false, true].map(|rough| End::new(&level.nodes[0], rough, v, lanes)));
                 }
             }
-            self.rows += if is_ring { RING + 1 } else { here[2] } * level.plane;
+            self.rows += if is_ring { PLANES_HELD + 1 } else { here[2] } * level.plane;
             if level.nodes[1].new + level.nodes[2].new > 0 {
                 self.errors = self.errors.max((level.nodes[1].coarse + 1) * row);
             }

@@ -23,9 +23,9 @@ use crate::simd::vec::{LANES, Simd};
 use crate::simd::word::Word;
 
 /// Elements of a row.
-pub const ROW: usize = LANES;
+pub const ROW_LEN: usize = LANES;
 /// Those of a half, and new nodes, the first of which is the last one of the row.
-const HALF: usize = ROW / 2;
+const HALF: usize = ROW_LEN / 2;
 /// Coarse nodes of a row.
 const NODES: usize = HALF + 1;
 
@@ -42,10 +42,10 @@ pub struct Room {
 impl Room {
     /// For tiles of a grid with these sides.
     pub fn new(sides: [usize; AXES]) -> Result<Room> {
-        let n = if sides[0] == ROW { sides.iter().product() } else { 0 };
+        let n = if sides[0] == ROW_LEN { sides.iter().product() } else { 0 };
         let mut on = Vec::new();
         reserve(&mut on, n)?;
-        Ok(Room { rows: Aligned::zeros(n)?, errors: Aligned::zeros(if n > 0 { sides[1] * ROW } else { 0 })?, on })
+        Ok(Room { rows: Aligned::zeros(n)?, errors: Aligned::zeros(if n > 0 { sides[1] * ROW_LEN } else { 0 })?, on })
     }
 }
 
@@ -143,7 +143,7 @@ impl<E: Multiple> ByLevel for FromElements<'_, E> {
         let mut off_bins = 0;
         corrections.clear();
         for (i, number) in room.on.iter() {
-            let x = usize::from(*i) % ROW;
+            let x = usize::from(*i) % ROW_LEN;
             let at = usize::from(*i) - x + if x.is_multiple_of(2) { x / 2 } else { HALF + (x / 2 + 1) % HALF };
             off_bins += u64::from((*number as i32).wrapping_add(base) % LATTICE_STEP as i32 != 0);
             if room.rows[at] != *number {
@@ -158,7 +158,7 @@ impl<E: Multiple> ByLevel for FromElements<'_, E> {
 /// Where a row begins, by its places along z and y.
 #[inline(always)]
 fn place(level: &NodeLevel, z: usize, y: usize) -> usize {
-    (z * level.nodes[1].len + y) * ROW
+    (z * level.nodes[1].len + y) * ROW_LEN
 }
 
 /// Elements on their way to numbers.
@@ -179,14 +179,14 @@ impl<E: Multiple, P: Simd<M>, const M: usize> Read<'_, E, P, M> {
     #[inline(always)]
     fn row(&mut self, at: usize) -> [P::V; M] {
         let (p, size, n) = (self.p, size_of::<E::Word>(), lanes::<M>());
-        let bytes = &self.data[at * size..(at + ROW) * size];
-        let mut bits = [E::Word::ZERO; ROW];
-        for i in 0..ROW {
+        let bytes = &self.data[at * size..(at + ROW_LEN) * size];
+        let mut bits = [E::Word::ZERO; ROW_LEN];
+        for i in 0..ROW_LEN {
             bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
         }
         let block = E::block(self.lattice, &bits);
-        let (mut numbers, mut any_on) = ([0u32; ROW], 0);
-        for i in 0..ROW {
+        let (mut numbers, mut any_on) = ([0u32; ROW_LEN], 0);
+        for i in 0..ROW_LEN {
             numbers[i] = block.numbers[i].wrapping_sub(self.base) as u32;
             any_on |= block.on[i];
             self.is_wide |= block.wide[i];
@@ -211,8 +211,8 @@ impl<E: Multiple, P: Simd<M>, const M: usize> Read<'_, E, P, M> {
 
     #[cold]
     #[inline(never)]
-    fn note(&mut self, at: usize, numbers: &[u32; ROW], on: &[u32; ROW]) {
-        let ons = (0..ROW).filter(|i| on[*i] != 0);
+    fn note(&mut self, at: usize, numbers: &[u32; ROW_LEN], on: &[u32; ROW_LEN]) {
+        let ons = (0..ROW_LEN).filter(|i| on[*i] != 0);
         self.on.extend(ons.map(|i| ((at + i) as u16, numbers[i])));
     }
 }
@@ -246,12 +246,12 @@ impl<P: Simd<M>, const M: usize> Finest<'_, P, M> {
         let [_, y, z] = &level.nodes;
         let plane = place(level, z.place(a), 0);
         for b in 0..y.coarse {
-            self.x_row(plane + y.place(b) * ROW, (a * y.coarse + b) * NODES, level.code(0b001, b, a));
+            self.x_row(plane + y.place(b) * ROW_LEN, (a * y.coarse + b) * NODES, level.code(0b001, b, a));
         }
         for j in 0..y.new {
-            let at = plane + (2 * j + 1) * ROW;
+            let at = plane + (2 * j + 1) * ROW_LEN;
             let numbers = read.row(at);
-            let from_y = self.across(y, j, self.rows, plane, ROW);
+            let from_y = self.across(y, j, self.rows, plane, ROW_LEN);
             let codes = [level.code(0b010, j, a), level.code(0b011, j, a)];
             self.pair::<false>(at, &numbers, &from_y, [&from_y; 2], (codes, self.is_raw(0b010)));
         }
@@ -264,7 +264,7 @@ impl<P: Simd<M>, const M: usize> Finest<'_, P, M> {
         let [_, y, z] = &level.nodes;
         let (plane, stride) = (place(level, 2 * k + 1, 0), place(level, 1, 0));
         for b in 0..y.coarse {
-            let row = y.place(b) * ROW;
+            let row = y.place(b) * ROW_LEN;
             let numbers = read.row(plane + row);
             let from_z = self.across(z, k, self.rows, row, stride);
             let codes = [level.code(0b100, b, k), level.code(0b101, b, k)];
@@ -274,11 +274,11 @@ impl<P: Simd<M>, const M: usize> Finest<'_, P, M> {
             }
         }
         for j in 0..y.new {
-            let row = (2 * j + 1) * ROW;
+            let row = (2 * j + 1) * ROW_LEN;
             let numbers = read.row(plane + row);
             let from_z = self.across(z, k, self.rows, row, stride);
-            let of_errors = self.across(y, j, self.errors, 0, ROW);
-            let from_y = if self.rule.rough { self.across(y, j, self.rows, plane, ROW) } else { from_z };
+            let of_errors = self.across(y, j, self.errors, 0, ROW_LEN);
+            let from_y = if self.rule.rough { self.across(y, j, self.rows, plane, ROW_LEN) } else { from_z };
             let codes = [level.code(0b110, j, k), level.code(0b111, j, k)];
             self.pair::<true>(plane + row, &numbers, &from_z, [&from_y, &of_errors], (codes, false));
         }
