@@ -36,13 +36,13 @@ DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& p
         u32 at;
         if (!read_front(s, own, places, at)) return false;
         InUnits<T> keep = {Units<T>(own.t, own.to), uniform(own.t.count()), 0, 0, 0};
-        bool good = read_rest(s, own, places, at, keep);
-        if (good && keep.by16 == 0 && uniform(!keep.has_kept() && keep.may_keep())) {
+        // Once more with 16 bits where 8 turn out not to be enough.
+        for (;;) {
+            if (!read_rest(s, own, places, at, keep)) return false;
+            if (uniform(keep.by16 || keep.has_kept() || !keep.may_keep())) break;
             keep.by16 = 1;
             keep.any_long = keep.any = 0;
-            good = read_rest(s, own, places, at, keep);
         }
-        if (!good) return false;
         if (!uniform(keep.has_kept())) return true;
         state = keep.by16 ? HALVES : BYTES;
     }
