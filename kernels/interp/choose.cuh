@@ -28,6 +28,7 @@ struct Case {
     const u32* absent;    // a bit for each that does not count; null where all do
     i32 base;
     u32 steps, bits;    // multiples in steps; elements' bits
+    u32 small;          // all are near enough for small.cuh
 
     // The nearest bin of a number.
     DEV u32 bin(u32 i) const {
@@ -57,14 +58,23 @@ template <class T> DEV u64 cost_of(Desk<T>& d, const Case& c, const u32* codes) 
 template <class T> SELDOM bool code_by(Desk<T>& d, Shelf shelf, const Case& c, Rule rule) {
     copy_words(shelf.v, c.numbers, c.box.count());
     __syncthreads();
-    Encoding encoding = {c.absent, d.short_codes(), d.differences(), d.part, 0};
     const Places& box = c.box;
+    if (uniform(c.small)) {
+        const u32 e = INTERP_NUMBER_BYTES / 4;
+        u32 any = rule.rough ? encode_small<true>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+                                                  d.short_codes(), d.differences())
+                             : encode_small<false>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
+                                                   d.short_codes(), d.differences());
+        any = block_or(any, d.part) & ~(1u << 31);
+        return !rule.coarse || any < 1u << 20;
+    }
+    Encoding encoding = {c.absent, d.short_codes(), d.differences(), d.part, 0};
     if (rule.rough)
-        interpolate<true, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
-                                nullptr, &encoding);
+        interpolate<true, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set,
+                                d.levels, nullptr, &encoding);
     else
-        interpolate<false, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
-                                 nullptr, &encoding);
+        interpolate<false, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set,
+                                 d.levels, nullptr, &encoding);
     const u32 any = block_or(encoding.any, d.part);
     return !rule.coarse || any < 1u << 20;
 }
@@ -244,7 +254,7 @@ template <bool BITS, class T> SELDOM void code_exactly(Desk<T>& d, Shelf shelf, 
     const Limited& by = d.choice.exact;
     Slip& slip = d.own();
     if (may_be_interpolated && by.there && d.n >= FEWEST && d.head.grid.is_smooth() && shorten(d)) {
-        const Case c = {d.box, d.multiples(), nullptr, 0, 0, BITS};
+        const Case c = {d.box, d.multiples(), nullptr, 0, 0, BITS, 0};
         const u64 of_rule = run(d, shelf, c, by.rule, nullptr);
         if (is_taken(of_rule, cost, BITS ? (u32)LIMIT_OF_BITS : by.limit)) {
             if (threadIdx.x == 0) {
@@ -384,7 +394,7 @@ template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Tria
         put_bit(d.part_absent(), i, there && masked && has_bit(d.absent(), from));
     }
     const u64 off_bins = (u64)CORRECTION_COST * block_sum(off, d.part);
-    const Case c = {p.box, numbers, masked ? d.part_absent() : nullptr, base, steps, d.head.step_w == 0};
+    const Case c = {p.box, numbers, masked ? d.part_absent() : nullptr, base, steps, d.head.step_w == 0, steps && d.survey.small};
     u64 sampled;
     const u32 set = axes_of(d, c, sampled);
     // What axes cost in truth.

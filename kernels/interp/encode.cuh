@@ -37,6 +37,7 @@ SELDOM void close_codes(Desk<T>& d, u32 numbers, u32 form, u64 base, const typen
     if (s.wide)
         for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) any |= ((u64*)d.short_codes())[i] != 0;
     else
+#pragma unroll 8
         for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) any |= d.short_codes()[i];
     any = block_or(any, d.part);
     if (threadIdx.x < 32) {
@@ -87,7 +88,7 @@ template <class T> SELDOM bool collides(Desk<T>& d, const u32* restored) {
 template <class T> SELDOM bool code_multiples(Desk<T>& d, Shelf shelf, bool& exactly) {
     survey(d);
     if (!d.survey.steps) return false;
-    const Case c = {d.box, d.multiples(), d.survey.masked ? d.absent() : nullptr, d.survey.base, 1, 0};
+    const Case c = {d.box, d.multiples(), d.survey.masked ? d.absent() : nullptr, d.survey.base, 1, 0, d.survey.small};
     const Way way = way_of_multiples(d, shelf, c);
     exactly = way.exactly;
     if (!way.interpolated || collides(d, shelf.v)) return false;

@@ -1,7 +1,7 @@
 // Twin: src/codec/interp/quantize/encode.rs
 // The elements of a tile, and what they are as multiples of the fine lattice, or as bins.
 #pragma once
-#include "desk.cuh"
+#include "small.cuh"
 
 namespace interp::encoder {
 
@@ -104,35 +104,57 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     const Float border = d.border, near = border - (Float)BORDER_WIDTH, far = border + (Float)BORDER_WIDTH;
     const Word* const elements = d.elements();
     u32* const numbers = d.multiples();
-    u32 first = ~0u, on = 0, beyond = 0;
+    // The base is the first one that counts, most often that of the first element.
+    const auto quotient_of = [&](Word bits) { return Quantizer<T>::number_of_element(bits) * lattice.inverse; };
+    const Float of_first = quotient_of(elements[0]);
+    const bool known = Quantizer<T>::magnitude_of(of_first) < near && !(d.masked && has_bit(d.missing(), 0));
+    i32 base = known ? Lattice<T>::rounded(of_first) : 0;
+    u32 first = ~0u, on = 0, beyond = 0, any = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-        const Float v = Quantizer<T>::number_of_element(i < n ? elements[i] : 0);
-        const Float quotient = v * lattice.inverse, magnitude = Quantizer<T>::magnitude_of(quotient);
-        const bool within = magnitude < near, counted = i < n && !(d.masked && has_bit(d.missing(), i));
-        const i32 number = within ? Lattice<T>::rounded(quotient) : 0;
-        const bool is_on = counted && within && (Float)number * lattice.fine == v;
-        if (i < n) numbers[i] = (u32)number;
-        put_bit(d.on(), i, is_on);
-        put_bit(d.wide(), i, counted && !within);
-        put_bit(d.near_border(), i, counted && !within && magnitude < far);
-        put_bit(d.absent(), i, i < n && !(counted && within));
-        on += is_on;
-        beyond += counted && !within;
-        if (counted && within && first == ~0u) first = i;
+    for (u32 begin = threadIdx.x; begin < whole; begin += 4 * blockDim.x) {
+        Word bits[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            const u32 i = begin + k * blockDim.x;
+            bits[k] = i < n ? elements[i] : 0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            const u32 i = begin + k * blockDim.x;
+            if (i >= whole) break;
+            const Float v = Quantizer<T>::number_of_element(bits[k]);
+            const Float quotient = v * lattice.inverse, magnitude = Quantizer<T>::magnitude_of(quotient);
+            const bool within = magnitude < near, counted = i < n && !(d.masked && has_bit(d.missing(), i));
+            const i32 number = within ? Lattice<T>::rounded(quotient) : 0;
+            const bool is_on = counted && within && (Float)number * lattice.fine == v;
+            const u32 from_base = (u32)number - (u32)base;
+            if (i < n) numbers[i] = from_base;
+            put_bit(d.on(), i, is_on);
+            put_bit(d.wide(), i, counted && !within);
+            put_bit(d.near_border(), i, counted && !within && magnitude < far);
+            put_bit(d.absent(), i, i < n && !(counted && within));
+            on += is_on;
+            beyond += counted && !within;
+            if (counted && within) {
+                any |= from_base ^ (u32)((i32)from_base >> 31);
+                if (first == ~0u) first = i;
+            }
+        }
     }
-    first = block_min(first, d.part);
     on = block_sum(on, d.part);
     beyond = block_sum(beyond, d.part);
-    const u32 base = first == ~0u ? 0 : numbers[first];
     const bool few = beyond <= n / ONE_EXCEPTION_OF;
-    __syncthreads();    // all have the base
-    u32 any = 0;
+    if (!known) {
+        first = block_min(first, d.part);
+        base = first == ~0u ? 0 : (i32)numbers[first];
+        any = 0;
+        __syncthreads();    // all have the base
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const u32 number = numbers[i] - base;
-        numbers[i] = number;
-        if (!has_bit(d.absent(), i)) any |= number ^ (u32)((i32)number >> 31);
+        for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+            const u32 number = numbers[i] - (u32)base;
+            numbers[i] = number;
+            if (!has_bit(d.absent(), i)) any |= number ^ (u32)((i32)number >> 31);
+        }
     }
     any = block_or(any, d.part);
     if (!few)
@@ -173,8 +195,9 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     }
     if (threadIdx.x == 0) {
         d.patches = exceptions;
-        d.survey = {(i32)base, on - off, exceptions, d.masked || exceptions,
-                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth()};
+        const bool masked = d.masked || exceptions;
+        d.survey = {base, on - off, exceptions, masked,
+                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth(), any < SMALL_NUMBER && !masked};
     }
     __syncthreads();
 }
