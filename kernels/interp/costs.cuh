@@ -138,19 +138,24 @@ SELDOM u32 best_of(Desk<T>& d, const Places& box, u32 every, Origin<Word> zero, 
     i64 least = (i64)(~0ull >> 1), most = -least - 1;
     // Shows a piece's elements: where it begins, how far these are from each other, how many they are.
     const auto each = [&](auto show) {
+        // Each lane asks for a piece of its own whether it is one of those that are looked at.
 #pragma unroll 1
-        for (u32 k = warp; uniform(k < p.count); k += warps) {
-            const u32 row = k / p.along, q = k - row * p.along, far = row / p.len[p.near],
-                      near = row - far * p.len[p.near];
-            if (!uniform((near + 3 * far + 5 * q) % every == every / 2)) continue;
-            const auto second = [&](u32 at, u32 a) { return a == 0 ? at : min_of(at ? at : 1, p.len[a] - 1); };
-            u32 at[3];
-            at[p.near] = second(near, p.near);
-            at[p.far] = second(far, p.far);
-            at[p.axis] = min_of(q ? q * PIECE : 1u, p.len[p.axis] - 1);
-            const u32 end = min_of(p.len[p.axis], (q + 1) * PIECE);
-            show(at[0] + at[1] * p.stride[1] + at[2] * p.stride[2], p.stride[p.axis], end - at[p.axis], at[0] ? 1u : 0u,
-                 at[1] ? p.stride[1] : 0u, at[2] ? p.stride[2] : 0u, at[0] == 0);
+        for (u32 k = 32 * warp; uniform(k < p.count); k += 32 * warps) {
+            const u32 own = k + lane, row = own / p.along, far = row / p.len[p.near], near = row - far * p.len[p.near],
+                      q = own - row * p.along;
+            u32 left = __ballot_sync(FULL, own < p.count && (near + 3 * far + 5 * q) % every == every / 2);
+#pragma unroll 1
+            for (; uniform(left); left &= left - 1) {
+                const u32 of = __ffs((i32)left) - 1, in_row = __shfl_sync(FULL, q, of);
+                const auto second = [&](u32 at, u32 a) { return a == 0 ? at : min_of(at ? at : 1, p.len[a] - 1); };
+                u32 at[3];
+                at[p.near] = second(__shfl_sync(FULL, near, of), p.near);
+                at[p.far] = second(__shfl_sync(FULL, far, of), p.far);
+                at[p.axis] = min_of(in_row ? in_row * PIECE : 1u, p.len[p.axis] - 1);
+                const u32 end = min_of(p.len[p.axis], (in_row + 1) * PIECE);
+                show(at[0] + at[1] * p.stride[1] + at[2] * p.stride[2], p.stride[p.axis], end - at[p.axis],
+                     at[0] ? 1u : 0u, at[1] ? p.stride[1] : 0u, at[2] ? p.stride[2] : 0u, at[0] == 0);
+            }
         }
     };
     each([&](u32 place, u32 stride, u32 count, u32 x, u32 y, u32 z, bool is_first) {
