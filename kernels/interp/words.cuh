@@ -346,9 +346,13 @@ template <class Code> struct Coding {
         return one ? first : other ? second : cell >> 10;
     }
     DEV void find_classes() {
+        Quad<Code> next = quad(0);
 #pragma unroll 1
         for (u32 g = 0; uniform(g < groups); g++) {
-            const u32 cls = class_of(quad(g), g);
+            // The group behind it comes meanwhile.
+            const Quad<Code> own = next;
+            next = quad(g + 1);
+            const u32 cls = class_of(own, g);
             if (lane == 0) b.classes[g] = (u8)cls;
         }
         __syncwarp();
@@ -514,13 +518,15 @@ template <class Code> struct Coding {
     }
     // Encodes all groups and their classes; false if words would pass half `limit`.
     DEV bool encode_all(Writer& w, bool direct, u32 limit) const {
+        Quad<Code> next = quad(groups - 1);
 #pragma unroll 1
         for (u32 g = groups; uniform(g > 0);) {
             const u32 cls = b.classes[--g];
+            const Quad<Code> q = next;
+            next = quad(g ? g - 1 : groups);
             if (!uniform(cls)) continue;
             if (uniform(w.at < limit)) return false;
             const uint4* const symbols = b.has_own && cls == OWN ? b.own : t.tokens + FIRSTS[table_of_class(cls)];
-            const Quad<Code> q = quad(g);
             w.step(g + 1, [&] { encode(w, q, apart_of(cls, low), symbols, direct); });
         }
         w.step(0, [&] {
