@@ -100,7 +100,7 @@ DEV u32 bit_before(const u32* mask, u32 i) {
     return bits ? 32 * word + top_bit(bits) : ~0u;
 }
 
-// Parts of a bit of log2 x, as src/codec/interp/code/token_costs.rs has it.
+// Parts of a bit of log2 x, as src/codec/interp/entropy/symbol_costs.rs has it.
 DEV u32 log2_of(u32 x) {
     const u32 octave = top_bit(x);
     u64 mantissa = (u64)x << (31 - octave);
