@@ -67,8 +67,10 @@ pub fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &
     match whole(src, s) {
         Some(data) => (0..S).for_each(|i| words[i] = W::load(&data[i * size..(i + 1) * size])),
         None => {
-            let last = src.len() / size - 1;
-            (0..S).for_each(|i| words[i] = W::load(&src[(s * S + i).min(last) * size..]));
+            let rest = &src[src.len().min(s * SUBCHUNK_BYTES)..];
+            let (own, behind) = words.split_at_mut(rest.len() / size);
+            own.iter_mut().zip(rest.chunks_exact(size)).for_each(|(word, element)| *word = W::load(element));
+            behind.fill(W::load(&src[src.len() - size..]));
         }
     }
     if plan.big_endian {
