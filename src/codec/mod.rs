@@ -153,40 +153,34 @@ pub fn uses_dims(params: &Params) -> bool {
 
 /// The layout of the stream of `count` elements that `params` ask for.
 pub fn layout(params: &Params, count: u64) -> Result<Layout> {
-    layout_with(params, params.missing.of_type(params.dtype)?, count)
+    layout_with(chosen(params)?, params, params.missing.of_type(params.dtype)?, count)
 }
 
-/// The same with these missing values.
-fn layout_with(params: &Params, missing: Missing, count: u64) -> Result<Layout> {
+/// The same of the codec that was chosen, with these missing values.
+fn layout_with(codec: &dyn Codec, params: &Params, missing: Missing, count: u64) -> Result<Layout> {
     let dims = params.dims.of_count(count)?;
-    let shape = chosen(params)?.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
+    let shape = codec.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
     Layout::with(params.dtype, shape)
 }
 
 /// The same with as many missing values as may be found.
 fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
     match sentinel::is_wanted(params)? {
-        true => layout_with(params, Missing::most(), count),
+        true => layout_with(chosen(params)?, params, Missing::most(), count),
         false => layout(params, count),
     }
 }
 
-fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
-    if !src.len().is_multiple_of(params.dtype.size()) {
-        return fail!(
-            InvalidArgument,
-            "{} bytes are not a whole number of {} elements",
-            src.len(),
-            params.dtype.name()
-        );
-    }
-    layout(params, (src.len() / params.dtype.size()) as u64)
-}
-
-/// The same where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays either.
+/// The layout of the stream of `src`. Takes nothing of the caller's stack; never inlined, so that nothing of the way
+/// there stays either.
 #[inline(never)]
-fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
-    Heap::new(layout_of(params, src)?)
+fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
+    let size = params.dtype.size();
+    if !src.len().is_multiple_of(size) {
+        let (bytes, name) = (src.len(), params.dtype.name());
+        return fail!(InvalidArgument, "{bytes} bytes are not a whole number of {name} elements");
+    }
+    Heap::new(layout_with(codec, params, params.missing.of_type(params.dtype)?, (src.len() / size) as u64)?)
 }
 
 /// See [`crate::compress_bound`].
@@ -196,11 +190,34 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let all = |params: &Params, layout: &Layout| match dst.len() < layout.bodies_at() {
+        true => no_room(params, layout, dst.len()),
+        false => Ok(dst),
+    };
+    Ok(compressed(params, src, options, all)?.1)
+}
+
+/// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes.
+pub fn compress_to<B: AsMut<[u8]>>(
+    params: &Params,
+    src: &[u8],
+    options: ExecOptions,
+    allocate: impl FnOnce(usize) -> Result<B>,
+) -> Result<(B, usize)> {
+    compressed(params, src, options, |_, layout| allocate(layout.max_stream_bytes()?))
+}
+
+fn compressed<B: AsMut<[u8]>>(
+    params: &Params,
+    src: &[u8],
+    options: ExecOptions,
+    place: impl FnOnce(&Params, &Layout) -> Result<B>,
+) -> Result<(B, usize)> {
     exec::check_environment()?;
-    if sentinel::is_wanted(params)? {
-        return encode(&*declared(params, src)?, src, dst, options);
+    match sentinel::is_wanted(params)? {
+        true => encode(&*declared(params, src)?, src, options, place),
+        false => encode(params, src, options, place),
     }
-    encode(params, src, dst, options)
 }
 
 /// The request with what the search finds. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
@@ -210,26 +227,30 @@ fn declared(params: &Params, src: &[u8]) -> Result<Heap<Params>> {
     Heap::new(sentinel::declared(params.clone(), src)?)
 }
 
-fn encode(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let layout = &*layout_on_heap(params, src)?;
-    if dst.len() < layout.bodies_at() {
-        return no_room(params, layout, dst.len());
-    }
-    chosen(params)?.cpu().compress(params, layout, src, dst, options)
+fn encode<B: AsMut<[u8]>>(
+    params: &Params,
+    src: &[u8],
+    options: ExecOptions,
+    place: impl FnOnce(&Params, &Layout) -> Result<B>,
+) -> Result<(B, usize)> {
+    let codec = chosen(params)?;
+    let layout = &*layout_of(codec, params, src)?;
+    let mut dst = place(params, layout)?;
+    let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
+    Ok((dst, n))
 }
 
 #[cold]
 #[inline(never)]
-fn no_room(params: &Params, layout: &Layout, have: usize) -> Result<usize> {
+fn no_room<T>(params: &Params, layout: &Layout, have: usize) -> Result<T> {
     let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
     fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
 /// See [`crate::compress`].
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    let count = layout_of(params, src)?.count as usize;
-    let mut dst = filled(compress_bound(params, count)?, 0u8)?;
-    let n = compress_into(params, src, &mut dst, ExecOptions::threads(params.threads))?;
+    let options = ExecOptions::threads(params.threads);
+    let (mut dst, n) = compress_to(params, src, options, |bytes| filled(bytes, 0u8))?;
     dst.truncate(n);
     dst.shrink_to_fit();
     Ok(dst)

@@ -279,10 +279,7 @@ fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap
 fn encode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
     let params = &*asked(words, src, options)?;
-    let most = codec::compress_bound(params, src.len() / params.dtype.size())?;
-    let mut out = Buffer::new(most.max(room))?;
-    let len = codec::compress_into(params, src, &mut out.bytes()[..most], options)?;
-    Ok((out, len))
+    codec::compress_to(params, src, options, |bytes| Buffer::new(bytes.max(room)))
 }
 
 /// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks
@@ -355,6 +352,12 @@ impl Buffer {
 
     fn release(self) -> *mut c_void {
         std::mem::ManuallyDrop::new(self).start.as_ptr()
+    }
+}
+
+impl AsMut<[u8]> for Buffer {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self.bytes()
     }
 }
 
