@@ -16,7 +16,7 @@ use besides::Besides;
 pub use chunk::raw;
 pub use codec::{ChunkCodec, Data};
 use job::Job;
-pub use scan::{of_pieces, range_without, value_range};
+pub use scan::{extremes, of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};
 
 use crate::container::{Header, Index, IndexMut, Wanted};

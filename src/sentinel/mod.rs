@@ -1,10 +1,12 @@
 //! Undeclared fill values, such as -9999 among values from 0 to 1: one pass over an array before it is encoded
 //! (docs/reference/format.md §5.1). What is found is declared like any other missing value.
 //!
-//! The pass takes the smallest and the largest value, then as many others as clear both ends. Only where some end is
-//! not cleared does it count how often the ends stand there.
+//! The pass takes the smallest and the largest value, and some between them, which clear both ends in nearly every
+//! array without any. Only where an end is not cleared is a closer look taken, as far as it takes to clear it.
 
 pub mod rule;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bound::sub_down;
 use crate::container::MissingValue;
@@ -12,8 +14,8 @@ use crate::container::missing::MAX_MISSING;
 use crate::error::Result;
 use crate::host::fpu;
 use crate::params::{Mode, Params};
-use crate::primitives::range;
-use crate::runtime::cpu::{of_pieces, value_range};
+use crate::primitives::range::{self, Extremes};
+use crate::runtime::cpu::{extremes, of_pieces};
 use rule::{Found, MOST_KNOWN, Others};
 
 /// Whether a call is to search: it is asked to, elements may change, and there is room for what may be found. Under a
@@ -28,69 +30,84 @@ pub fn is_wanted(params: &Params) -> Result<bool> {
 /// The request with what is found in an array, whose bytes are `src`, if the call is to search; with the range of all
 /// other values where that is to be measured.
 pub fn declared(params: Params, src: &[u8]) -> Result<Params> {
-    let (mut params, range) = declared_with_range(params, src)?;
+    match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
+        true => with_range(search(&params, src)?, params),
+        false => Ok(params),
+    }
+}
+
+/// The request with these values and the range of all others, as of [`declared`].
+pub fn with_range(found: Found, params: Params) -> Result<Params> {
+    let mut params = with(&found, params)?;
     if params.bound.measures() {
-        let range = range.map(|(low, high)| sub_down(high, low));
+        let range = found.range.map(|(low, high)| sub_down(high, low));
         params.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
     }
     Ok(params)
 }
 
 /// The same, and the smallest and the largest of all other values, if they are known then.
-pub fn declared_with_range(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
     if !is_wanted(&params)? || !src.len().is_multiple_of(params.dtype.size()) {
         return Ok((params, None));
     }
     let found = search(&params, src)?;
+    Ok((with(&found, params)?, found.range))
+}
+
+fn with(found: &Found, mut params: Params) -> Result<Params> {
     params.find_fill = Some(false);
     params.exact = found.few;
     for value in found.values() {
         params.missing.push_found(MissingValue::Bits(params.dtype.nearest(*value)))?;
     }
-    Ok((params, found.range))
+    Ok(params)
+}
+
+/// The numbers that are declared, in `buffer`.
+pub fn known<'a>(params: &Params, buffer: &'a mut [f64; MAX_MISSING]) -> Result<&'a [f64]> {
+    let missing = params.missing.of_type(params.dtype)?;
+    buffer.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
+    Ok(&buffer[..missing.len()])
 }
 
 /// The undeclared fill values of an array.
 pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
     let _fpu = fpu::Guard::standard();
-    let missing = params.missing.of_type(params.dtype)?;
-    let mut known = [0.0; MAX_MISSING];
-    known.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
-    let known = &known[..missing.len()];
-    let Some(ends) = value_range(params, known, src) else { return Ok(Found::default()) };
-    Ok(rule::search(params.dtype, known, ends, |fills| others(params, fills, src)))
+    let mut buffer = [0.0; MAX_MISSING];
+    let known = known(params, &mut buffer)?;
+    let Some(Extremes { ends, between }) = extremes(params, known, src) else { return Ok(Found::default()) };
+    if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
+        return Ok(Found::nothing(ends));
+    }
+    rule::search(params.dtype, known, ends, |fills, ends| Ok(others(params, fills, ends, src)))
 }
 
-/// What an array has beside `fills`, of which the last two are the ends: no more than it takes to clear them.
-fn others(params: &Params, fills: &[f64], src: &[u8]) -> Others {
+/// What an array has beside `fills`, of which two are the ends: no more than it takes to clear them.
+fn others(params: &Params, fills: &[f64], ends: [f64; 2], src: &[u8]) -> Others {
+    const PIECE: usize = 4 << 10;
     let (dtype, big_endian) = (params.dtype, params.big_endian);
-    let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
-    let some = cleared_by(params, fills, ends, src);
-    if some.is_some() {
-        return Others { range: some, repeats: [true; 2] };
-    }
-    let count = |piece: &[u8]| ends.map(|end| rule::count(dtype, big_endian, end, piece));
-    let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|end| a[end] += b[end]);
+    let are_cleared = AtomicBool::new(false);
+    let see = |own: &mut Option<_>, part: &[u8]| {
+        for piece in part.chunks(PIECE).take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
+            *own = range::join(*own, range::value_range(dtype, big_endian, fills, piece));
+            if own.is_some_and(|range| rule::are_cleared(dtype, ends, range)) {
+                are_cleared.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    let range = of_pieces(params.threads, src, None, see, |whole, own| *whole = range::join(*whole, *own));
+    let repeats = if are_cleared.into_inner() { [true; 2] } else { repeats(params, ends, src) };
+    Others { range, repeats }
+}
+
+/// Whether each of two values is there more than once.
+pub fn repeats(params: &Params, values: [f64; 2], src: &[u8]) -> [bool; 2] {
+    let count = |piece: &[u8]| values.map(|value| rule::count(params.dtype, params.big_endian, value, piece));
+    let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|k| a[k] += b[k]);
     let counts =
         of_pieces(params.threads, src, [0; 2], |own, piece| sum(own, count(piece)), |whole, own| sum(whole, *own));
-    Others { range: value_range(params, fills, src), repeats: counts.map(|count| count > 1) }
-}
-
-/// The range of some values that clear both ends, if a few pieces from all over the array have such.
-fn cleared_by(params: &Params, fills: &[f64], ends: [f64; 2], src: &[u8]) -> Option<(f64, f64)> {
-    const PIECE: usize = 2 << 10;
-    const PIECES: usize = 128;
-    let clears = |range: (f64, f64)| rule::are_cleared(params.dtype, ends, range);
-    let stride = (src.len() / PIECES).next_multiple_of(PIECE).max(4 * PIECE);
-    let pieces = src.chunks(stride).map(|part| &part[..part.len().min(PIECE)]);
-    let mut some = None;
-    for piece in pieces {
-        some = range::join(some, range::value_range(params.dtype, params.big_endian, fills, piece));
-        if some.is_some_and(clears) {
-            return some;
-        }
-    }
-    None
+    counts.map(|count| count > 1)
 }
 
 #[cfg(test)]
@@ -116,13 +133,12 @@ mod tests {
         let numbers: Vec<_> = known.iter().map(|number| MissingValue::Number(*number)).collect();
         let params = Params { big_endian, missing: MissingValues::of(&numbers).unwrap(), ..Params::new(dtype) };
         let found = search(&params, &bytes).unwrap();
-        let all = |fills: &[f64]| {
-            let ends = [fills[fills.len() - 2], fills[fills.len() - 1]];
+        let all = |fills: &[f64], ends: [f64; 2]| {
             let repeats = ends.map(|end| values.iter().filter(|v| dtype.number(dtype.nearest(**v)) == end).count() > 1);
-            Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats }
+            Ok(Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats })
         };
         let ends = range::value_range(dtype, big_endian, known, &bytes);
-        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all));
+        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all).unwrap());
         assert_eq!((found.values(), found.few, found.range), (expected.values(), expected.few, expected.range));
         (found.values().to_vec(), found.few)
     }

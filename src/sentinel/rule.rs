@@ -1,6 +1,7 @@
 //! What tells an undeclared fill value from data (docs/reference/format.md §5.1). The one place that has the rule.
 
 use crate::dtype::DType;
+use crate::error::Result;
 use crate::exec::Isa;
 use crate::simd::by;
 
@@ -18,6 +19,12 @@ const GAP: f64 = 64.0;
 /// too far apart. More of them change nothing, since they only come nearer and spread further.
 pub fn are_cleared(dtype: DType, ends: [f64; 2], (least, most): (f64, f64)) -> bool {
     least < most && are_fills(dtype, ends, (least, most), [true; 2]) == [false; 2]
+}
+
+/// Whether it is all the same for the ends, in an array whose other values go from `range.0` to `range.1`, how often
+/// they are there.
+pub fn never_count(dtype: DType, ends: [f64; 2], range: (f64, f64)) -> bool {
+    are_fills(dtype, ends, range, [true; 2]) == are_fills(dtype, ends, range, [false; 2])
 }
 
 /// What an array has beside the values that are declared and the two at its ends.
@@ -76,6 +83,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// Nothing, in an array from `range.0` to `range.1` with others between.
+    pub fn nothing(range: (f64, f64)) -> Found {
+        Found { range: Some(range), ..Found::default() }
+    }
+
     /// They, as numbers.
     pub fn values(&self) -> &[f64] {
         &self.values[..self.count]
@@ -108,12 +120,17 @@ fn near_usual(dtype: DType, least: f64, most: f64) -> impl Iterator<Item = f64> 
 }
 
 /// Searches an array with elements from `low` to `high` beside those that are `known`. `others` tells what there is
-/// beside some values, of which the last two are the ends.
-pub fn search(dtype: DType, known: &[f64], (low, high): (f64, f64), others: impl Fn(&[f64]) -> Others) -> Found {
-    let mut found = Found { range: Some((low, high)), ..Found::default() };
+/// beside some values, among which are the two ends that it gets too.
+pub fn search(
+    dtype: DType,
+    known: &[f64],
+    (low, high): (f64, f64),
+    others: impl Fn(&[f64], [f64; 2]) -> Result<Others>,
+) -> Result<Found> {
+    let mut found = Found::nothing((low, high));
     let (mut ends, mut fills, mut n) = ([low, high], [0.0; MOST_KNOWN + MOST_FOUND], known.len());
     if n > MOST_KNOWN {
-        return found;
+        return Ok(found);
     }
     fills[..n].copy_from_slice(known);
     for _ in 0..ROUNDS {
@@ -121,7 +138,7 @@ pub fn search(dtype: DType, known: &[f64], (low, high): (f64, f64), others: impl
             break;
         }
         fills[n..n + 2].copy_from_slice(&ends);
-        let Others { range, repeats } = others(&fills[..n + 2]);
+        let Others { range, repeats } = others(&fills[..n + 2], ends)?;
         let Some(range) = range else {
             found.few = true;
             break;
@@ -139,7 +156,7 @@ pub fn search(dtype: DType, known: &[f64], (low, high): (f64, f64), others: impl
     }
     found.few |= ends[0] == ends[1];
     found.range = Some(ends.into());
-    found
+    Ok(found)
 }
 
 /// Whether the smallest and the largest value are fill values, where there are others between them, and the ends are

@@ -12,7 +12,7 @@ pub mod exponent_map;
 pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
-mod gpu;
+pub mod gpu;
 mod integers;
 mod level;
 mod pack;
