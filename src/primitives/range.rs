@@ -89,6 +89,7 @@ fn ordered<const N: usize, W: Word, F: Float>(
     let mut seen = match (big_endian, fills.len()) {
         (false, 0) => scan::<N, F>(bytes, low, |b| float(W::load(b)), []),
         (false, 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
+        (false, 2) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0), fill(1)]),
         _ => scan::<N, F>(bytes, low, |b| float(word(b)), [0, 1, 2, 3].map(fill)),
     }?;
     if seen.0[0] <= low || seen.0[1] >= high {

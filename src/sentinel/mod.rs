@@ -80,23 +80,30 @@ pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
     if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
         return Ok(Found::nothing(ends));
     }
-    rule::search(params.dtype, known, ends, |fills, ends| Ok(others(params, fills, ends, src)))
+    rule::search(params.dtype, known, ends, |fills, of| {
+        let some = between.filter(|_| of == <[f64; 2]>::from(ends));
+        Ok(others(params, fills, of, some, src))
+    })
 }
 
-/// What an array has beside `fills`, of which two are the ends: no more than it takes to clear them.
-fn others(params: &Params, fills: &[f64], ends: [f64; 2], src: &[u8]) -> Others {
+/// What an array has beside `fills`, of which two are the ends: no more than it takes to clear them. The range of some
+/// of it may be known.
+fn others(params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64)>, src: &[u8]) -> Others {
     const PIECE: usize = 4 << 10;
+    const STRIDE: usize = 16;
     let (dtype, big_endian) = (params.dtype, params.big_endian);
     let are_cleared = AtomicBool::new(false);
     let see = |own: &mut Option<_>, part: &[u8]| {
-        for piece in part.chunks(PIECE).take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
+        // Values far from each other are likelier to differ.
+        let pieces = (0..STRIDE).flat_map(|first| part.chunks(PIECE).skip(first).step_by(STRIDE));
+        for piece in pieces.take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
             *own = range::join(*own, range::value_range(dtype, big_endian, fills, piece));
             if own.is_some_and(|range| rule::are_cleared(dtype, ends, range)) {
                 are_cleared.store(true, Ordering::Relaxed);
             }
         }
     };
-    let range = of_pieces(params.threads, src, None, see, |whole, own| *whole = range::join(*whole, *own));
+    let range = of_pieces(params.threads, src, some, see, |whole, own| *whole = range::join(*whole, *own));
     let repeats = if are_cleared.into_inner() { [true; 2] } else { repeats(params, ends, src) };
     Others { range, repeats }
 }
