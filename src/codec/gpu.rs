@@ -162,8 +162,8 @@ pub fn refuse_search(params: &Params) -> Result<()> {
     match sentinel::is_wanted(params)? {
         true => fail!(
             InvalidArgument,
-            "find_fill in an asynchronous call or a batch; the host would have to wait for what is found: a synchronous \
-            call of one array does"
+            "find_fill in an asynchronous call or a batch; the host would have to wait for what is found: a \
+            synchronous call of one array does"
         ),
         false => Ok(()),
     }
