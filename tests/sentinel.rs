@@ -202,12 +202,76 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
         let (expected, _) = vectors::sentinel::found(dtype, 0, &counted);
         let stream = sleek::compress(&params, &src).unwrap();
         let missing = sleek::inspect(&stream).unwrap().missing;
-        let mut found: Vec<f64> = missing.bits().iter().map(|bits| dtype.number(*bits) + 0.0).collect();
+        let (mut found, mut specials) = (Vec::new(), Vec::new());
+        for bits in missing.bits() {
+            match dtype.number(*bits) {
+                number if number.is_finite() => found.push(number + 0.0),
+                _ => specials.push(*bits),
+            }
+        }
+        // All of NaN and infinities that there is room for, the lowest first.
+        let mut all = specials_of(dtype, &values);
+        all.truncate(4 - found.len());
         found.dedup();
         assert_eq!(found, expected, "round {round}: {params:?}, {n} values from {from}");
-        *if found.is_empty() { &mut without } else { &mut with } += 1;
+        assert_eq!(specials, all, "round {round}: {params:?}, {n} values from {from}");
+        *if missing.is_empty() { &mut without } else { &mut with } += 1;
     }
     assert!(with > 50 && without > 50, "{with} with, {without} without");
+}
+
+/// The bits of NaN and infinities, each once.
+fn specials_of(dtype: DType, values: &[f64]) -> Vec<u64> {
+    let bits = values.iter().map(|v| dtype.nearest(*v));
+    let mut all: Vec<u64> = bits.filter(|bits| !dtype.number(*bits).is_finite()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// NaN, of either sign and whatever its other bits are, and infinities cost what a number far from all others costs in
+/// the same cells, whether they are found or named.
+#[test]
+fn what_is_no_number_costs_what_a_mark_costs() {
+    let (rows, columns) = (300, 400);
+    let dims = Dims::new(&[rows, columns]).unwrap();
+    let island = |i: u64| {
+        let (y, x) = ((i / columns % 150) as f64 - 75.0, (i % columns % 200) as f64 - 100.0);
+        y.hypot(x) < 40.0
+    };
+    let value = |i: u64| {
+        let (y, x) = ((i / columns) as f64, (i % columns) as f64);
+        280.0 + 10.0 * (x / 50.0).sin() + 8.0 * (y / 70.0).cos() + 0.05 * (x * y * 0.37).sin()
+    };
+    for dtype in [DType::F32, DType::F64] {
+        let sign = 1u64 << (8 * dtype.size() - 1);
+        let nan = dtype.nearest(f64::NAN);
+        for (profile, bound) in Profile::ALL.into_iter().flat_map(|p| [(p, Bound::Abs(0.01)), (p, Bound::Rel(1e-4))]) {
+            let length = |mark: u64, named: Option<sleek::MissingValue>| {
+                let bits: Vec<u64> =
+                    (0..rows * columns).map(|i| if island(i) { mark } else { dtype.nearest(value(i)) }).collect();
+                let src = vectors::to_bytes(dtype, &bits, false);
+                let missing = sleek::MissingValues::of(named.as_slice()).unwrap();
+                let find_fill = Some(named.is_none());
+                let params = Params { profile, dims, missing, find_fill, ..Params::new(dtype).with_bound(bound) };
+                let stream = sleek::compress(&params, &src).unwrap();
+                let back = words(dtype, false, &sleek::decompress(&stream).unwrap());
+                assert!(bits.iter().zip(back).all(|(v, r)| *v != mark || r == mark), "{params:?} {mark:x}");
+                stream.len()
+            };
+            let number = length(dtype.nearest(-999.9), None);
+            for mark in
+                [nan, nan | sign, nan | sign | 5, dtype.nearest(f64::INFINITY), dtype.nearest(f64::NEG_INFINITY)]
+            {
+                assert!(20 * length(mark, None) <= 21 * number, "{dtype:?} {profile:?} {bound:?} {mark:x}");
+            }
+            // The number NaN stands for the usual ones of both signs.
+            for mark in [nan, nan | sign] {
+                let named = Some(sleek::MissingValue::Number(f64::NAN));
+                assert!(20 * length(mark, named) <= 21 * number, "{dtype:?} {profile:?} {bound:?} {mark:x}: named");
+            }
+        }
+    }
 }
 
 /// With and without the search a field without marks makes the same bytes.

@@ -8,3 +8,4 @@ pub mod quantize;
 pub mod range;
 pub mod rans;
 pub mod round;
+pub mod specials;

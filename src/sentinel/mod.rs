@@ -3,6 +3,7 @@
 //!
 //! The pass takes the smallest and the largest value, and some between them, which clear both ends in nearly every
 //! array without any. Only where an end is not cleared is a closer look taken, as far as it takes to clear it.
+//! NaN and infinities are found besides, by their bits.
 
 pub mod rule;
 
@@ -15,6 +16,7 @@ use crate::error::Result;
 use crate::host::fpu;
 use crate::params::{Mode, Params};
 use crate::primitives::range::{self, Extremes};
+use crate::primitives::specials::Specials;
 use crate::runtime::cpu::{extremes, of_pieces};
 use rule::{Found, MOST_KNOWN, Others};
 
@@ -31,7 +33,7 @@ pub fn is_wanted(params: &Params) -> Result<bool> {
 /// other values where that is to be measured.
 pub fn declared(params: Params, src: &[u8]) -> Result<Params> {
     match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
-        true => with_range(search(&params, src)?, params),
+        true => with_specials(with_range(search(&params, src)?, params)?, src),
         false => Ok(params),
     }
 }
@@ -52,7 +54,7 @@ pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option
         return Ok((params, None));
     }
     let found = search(&params, src)?;
-    Ok((with(&found, params)?, found.range))
+    Ok((with_specials(with(&found, params)?, src)?, found.range))
 }
 
 fn with(found: &Found, mut params: Params) -> Result<Params> {
@@ -69,6 +71,23 @@ pub fn known<'a>(params: &Params, buffer: &'a mut [f64; MAX_MISSING]) -> Result<
     let missing = params.missing.of_type(params.dtype)?;
     buffer.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
     Ok(&buffer[..missing.len()])
+}
+
+/// The request with the NaN and infinities of an array, as far as there is room for them.
+fn with_specials(mut params: Params, src: &[u8]) -> Result<Params> {
+    let known = params.missing.of_type(params.dtype)?;
+    let specials = specials(&params, src);
+    let others = specials.bits().iter().filter(|bits| !known.bits().contains(bits));
+    for bits in others.take(MAX_MISSING - known.len()) {
+        params.missing.push_found(MissingValue::Bits(*bits))?;
+    }
+    Ok(params)
+}
+
+/// The NaN and infinities of an array, which are no data wherever they stand.
+fn specials(params: &Params, src: &[u8]) -> Specials {
+    let add = |own: &mut Specials, piece: &[u8]| own.add(params.dtype, params.big_endian, piece);
+    of_pieces(params.threads, src, Specials::default(), add, Specials::join)
 }
 
 /// The undeclared fill values of an array.

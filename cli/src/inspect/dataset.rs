@@ -99,14 +99,29 @@ fn dtype(field: &Field) -> String {
 /// The missing values that nobody named and that the filter found.
 fn found(field: &Field, info: Option<&Info>) -> Vec<f64> {
     let bits = info.map_or(&[][..], |info| &info.missing.bits()[info.missing.told().len()..]);
-    bits.iter().map(|bits| field.stored.dtype.number(*bits)).collect()
+    each_once(bits.iter().map(|bits| field.stored.dtype.number(*bits)))
+}
+
+/// Numbers that are written alike once, as the NaN of both signs are.
+fn each_once(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    numbers.fold(Vec::new(), |mut all, number| {
+        if !has(&all, number) {
+            all.push(number);
+        }
+        all
+    })
+}
+
+/// Whether a number is there, or a NaN.
+pub fn has(numbers: &[f64], number: f64) -> bool {
+    numbers.iter().any(|known| known.to_bits() == number.to_bits() || known.is_nan() && number.is_nan())
 }
 
 /// The missing values that the streams know, else those that the dataset declares.
 fn missing(field: &Field, info: Option<&Info>) -> Vec<f64> {
     let dtype = field.stored.dtype;
     if let Some(info) = info.filter(|info| !info.missing.is_empty()) {
-        return info.missing.bits().iter().map(|bits| dtype.number(*bits)).collect();
+        return each_once(info.missing.bits().iter().map(|bits| dtype.number(*bits)));
     }
     if !dtype.is_float() {
         return Vec::new();

@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use sleek::printable::printable;
 
 use super::Args;
-use super::dataset::{Coded, Dataset};
+use super::dataset::{Coded, Dataset, has};
 use super::stream::{codec_name, counts, details, has_details, kinds};
 use crate::Outcome;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, ObjectKind, Target};
-use crate::hdf5::{Hdf5, Id, expect_hdf5};
+use crate::hdf5::filters::{filter_name, filters};
+use crate::hdf5::object::{Contents, Object, ObjectKind, Target, open_object};
+use crate::hdf5::{Hdf5, Id, expect_hdf5, h5_id};
 use crate::io::{say, say_json};
 use crate::progress::{bytes, ratio};
 use crate::sentinel::text;
@@ -59,11 +60,19 @@ fn look(file: &Id, contents: &Contents) -> Result<Vec<Seen>, String> {
             ObjectKind::NamedType => Seen::NamedType,
             ObjectKind::Dataset => match Field::open(file, object)? {
                 Ok(field) => Seen::Field(Box::new(Dataset::of(&field).map_err(|e| format!("{}: {e}", object.name()))?)),
-                Err(why) => Seen::Other(why),
+                Err(why) => Seen::Other(with_filters(file, object, why)?),
             },
         })
     });
     each.collect()
+}
+
+/// Why a dataset is no array of numbers, and its filters.
+fn with_filters(file: &Id, object: &Object, why: String) -> Result<String, String> {
+    let dataset = open_object(file, &object.path)?;
+    let ids = filters(&h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?)?;
+    let names: Vec<String> = ids.into_iter().map(filter_name).collect();
+    Ok(if names.is_empty() { why } else { format!("{why}; {}", names.join(", ")) })
 }
 
 /// What is printed.
@@ -134,7 +143,7 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
     if let Some(info) = &dataset.coded.info {
         how += &format!("; codec {}, profile {}", codec_name(info.codec), info.profile.name());
     }
-    let told = |v: &f64| if dataset.found.contains(v) { " (found)" } else { "" };
+    let told = |v: &f64| if has(&dataset.found, *v) { " (found)" } else { "" };
     let missing: Vec<String> =
         dataset.missing.iter().map(|v| format!("{}{}", text(dataset.element, *v), told(v))).collect();
     if !missing.is_empty() {

@@ -26,9 +26,10 @@ pub struct Rule<'a> {
 
 impl<'a> Rule<'a> {
     pub fn new(dtype: DType, big_endian: bool, mode: Mode, missing: &'a [u64]) -> Rule<'a> {
-        let values: Vec<f64> = missing.iter().map(|bits| dtype.number(*bits)).collect();
+        let values: Vec<f64> =
+            missing.iter().map(|bits| dtype.number(*bits)).filter(|number| number.is_finite()).collect();
         let zeros = values.iter().filter(|v| **v == 0.0).count();
-        let are_plain = dtype.is_float() && zeros != 1 && values.iter().all(|v| v.is_finite());
+        let are_plain = dtype.is_float() && zeros != 1;
         let missing_values = (are_plain || missing.is_empty()).then_some(values);
         Rule { dtype, big_endian, mode, missing, missing_values, has_relative: mode == Mode::Rel }
     }
@@ -38,8 +39,9 @@ impl<'a> Rule<'a> {
         Rule { has_relative: true, ..self }
     }
 
+    /// NaN and infinities are told apart from other missing values: they come back whether they are named or not.
     fn is_missing(&self, bits: u64) -> bool {
-        self.missing.contains(&bits)
+        self.missing.contains(&bits) && self.dtype.number(bits).is_finite()
     }
 
     /// The values of both sides; what does not count is NaN on both.
@@ -564,7 +566,7 @@ mod tests {
         let bytes = |x: &[f64], big: bool| -> Vec<u8> {
             x.iter().flat_map(|v| if big { v.to_be_bytes() } else { v.to_le_bytes() }).collect()
         };
-        let marks = [(-9999.0f64).to_bits()];
+        let marks = [(-9999.0f64).to_bits(), f64::NAN.to_bits(), f64::INFINITY.to_bits()];
         for (n, mode) in [Mode::Abs, Mode::Rel, Mode::Noa, Mode::Lossless, Mode::Rate].into_iter().enumerate() {
             for (worst, big_endian, missing) in
                 [(0, false, &marks[..]), (1, true, &marks[..]), (2, false, &[][..]), (0, true, &[][..])]
