@@ -99,7 +99,7 @@ pub use codec::{Detail, Info};
 pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Bound, Device, MissingValues, Mode, Params, Profile};
+pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -216,6 +216,25 @@ fn no_precision<T>(bits: f64) -> Result<T> {
     fail!(InvalidBound, "precision {bits}; whole bits, 1 to {MAX_BITS}")
 }
 
+/// Where values are valid, ends included: infinite where there is no end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The smallest valid value.
+    pub low: f64,
+    /// The largest one.
+    pub high: f64,
+}
+
+impl Limits {
+    /// An error unless there is something between them; `None` where there is no end.
+    pub fn new(low: f64, high: f64) -> Result<Option<Limits>> {
+        if low.is_nan() || high.is_nan() || low > high || low == f64::INFINITY || high == f64::NEG_INFINITY {
+            return fail!(InvalidArgument, "limits {low:e} and {high:e}; the smallest value comes first");
+        }
+        Ok(Some(Limits { low, high }).filter(|_| low.is_finite() || high.is_finite()))
+    }
+}
+
 /// Everything `compress` needs to know besides the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -225,6 +244,8 @@ pub struct Params {
     pub bound: Bound,
     /// Speed or ratio.
     pub profile: Profile,
+    /// What is inside of these limits comes back inside, under modes abs, noa and rel.
+    pub limits: Option<Limits>,
     /// Elements that are no data: each comes back bit for bit, nothing else comes back equal to one, and none counts
     /// for the range of `Noa`. NaN and infinities never count.
     pub missing: MissingValues,
@@ -255,6 +276,7 @@ impl Params {
         Params {
             dtype,
             bound: Bound::Lossless,
+            limits: None,
             profile: Profile::Adaptive,
             missing: MissingValues::default(),
             codec: 0,
@@ -280,6 +302,7 @@ impl Params {
     pub fn with_bound(mut self, bound: Bound) -> Params {
         self.bound = bound;
         self.integers &= matches!(bound, Bound::Rate(_) | Bound::Precision(_));
+        self.limits = self.limits.filter(|_| bound.mode().has_bound());
         self
     }
 

@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::host::environment;
 use crate::host::memory::reserve;
-use crate::params::{Bound, Mode, Params, Profile};
+use crate::params::{Bound, Limits, Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
 pub fn parse(text: &str) -> Result<Params> {
@@ -45,6 +45,7 @@ pub fn parse(text: &str) -> Result<Params> {
         }
         match key {
             "range" => range = Some(number(item, value)?),
+            "limits" => params.limits = limits(item, value)?,
             "fill" => params.missing.push(missing(item, value)?)?,
             "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
@@ -53,8 +54,8 @@ pub fn parse(text: &str) -> Result<Params> {
             _ => {
                 return fail!(
                     InvalidArgument,
-                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, \
-                    no-fill, profile=, codec=, integers are defined"
+                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, limits=, \
+                    fill=, no-fill, profile=, codec=, integers are defined"
                 );
             }
         }
@@ -68,6 +69,9 @@ pub fn parse(text: &str) -> Result<Params> {
     params.bound = params.bound.of_range(range);
     if range.is_some() && params.bound.mode() != Mode::Noa {
         return fail!(InvalidArgument, "'range' in '{text}' goes with noa only");
+    }
+    if params.limits.is_some() && !params.bound.mode().has_bound() {
+        return fail!(InvalidArgument, "'limits' in '{text}' go with abs, noa and rel only");
     }
     params.check()?;
     Ok(params)
@@ -92,6 +96,10 @@ pub fn format(params: &Params) -> String {
     };
     if let Some(range) = params.bound.range() {
         text += &format!(",range={range:e}");
+    }
+    if let Some(limits) = params.limits {
+        let said = |limit: f64| if limit.is_finite() { format!("{limit:e}") } else { String::new() };
+        text += &format!(",limits={}:{}", said(limits.low), said(limits.high));
     }
     for value in params.missing.iter() {
         text += &match value {
@@ -118,6 +126,17 @@ fn number(item: &str, value: Option<&str>) -> Result<f64> {
     value
         .and_then(|v| v.parse().ok())
         .ok_or_else(|| Error::new(Kind::InvalidArgument, format!("'{item}' needs a number, as in 'abs=1e-3'")))
+}
+
+/// The smallest and the largest valid value, of which one may be left out.
+fn limits(item: &str, value: Option<&str>) -> Result<Option<Limits>> {
+    let needed =
+        || Error::new(Kind::InvalidArgument, format!("'{item}' needs two numbers, as in 'limits=0:1' or 'limits=0:'"));
+    let (low, high) = value.and_then(|value| value.split_once(':')).ok_or_else(needed)?;
+    let of = |text: &str, none: f64| {
+        if text.trim().is_empty() { Ok(none) } else { text.trim().parse().map_err(|_| needed()) }
+    };
+    Limits::new(of(low, f64::NEG_INFINITY)?, of(high, f64::INFINITY)?)
 }
 
 /// A missing value: a number, or an element's bits as 0x…. `item` is all that was said, for messages.
@@ -161,6 +180,9 @@ mod tests {
             "precision=1.6e1,codec=zfp",
             "rate=8e0,codec=zfp,integers",
             "abs=1e0,no-fill",
+            "abs=1e-3,limits=0e0:1e0",
+            "noa=1e-3,range=5e0,limits=-2.5e0:,fill=1e20",
+            "rel=1e-3,limits=:1e2,no-fill",
             "noa=1e-1,fill=1e36,no-fill,profile=fast",
         ] {
             assert_eq!(format(&parse(text).unwrap()), text);

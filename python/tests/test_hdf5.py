@@ -276,3 +276,62 @@ def test_every_hdf5_of_the_process(tmp_path):
         [sys.executable, "-c", f"import netCDF4; {read}"], env=environment, stderr=subprocess.PIPE, text=True, check=False
     )
     assert without.returncode != 0 and "Filter error" in without.stderr, without.stderr
+
+
+class Variable:
+    """What xarray, netCDF4 and h5py have in common."""
+
+    def __init__(self, dtype="f4", **attrs):
+        self.dtype, self.attrs, self.encoding = np.dtype(dtype), attrs, {}
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [{"valid_range": [0.0, 1.0]}, {"valid_min": np.float32(0), "valid_max": 1.0}, {"valid_max": 1, "_FillValue": np.float32(-999)}],
+)
+@pytest.mark.parametrize("profile", ["adaptive", "fast", "small"])
+def test_values_stay_in_the_valid_range(tmp_path, attrs, profile):
+    y, x = np.mgrid[:300, :400]
+    cover = np.clip(0.5 + 0.7 * np.sin(0.02 * x) * np.cos(0.03 * y), 0, 1).astype("f4")
+    variable = Variable(**attrs)
+    cover[:5, :7] = attrs.get("_FillValue", cover[:5, :7])
+    valid = (cover >= 0) & (cover <= 1)
+
+    def restored(**more):
+        with h5py.File(tmp_path / "f.h5", "w") as f:
+            f.create_dataset("t", data=cover, chunks=(100, 100), **sleek.h5(abs=2e-4, profile=profile, **more))
+        with h5py.File(tmp_path / "f.h5") as f:
+            return f["t"][:]
+
+    back = restored(variable=variable)
+    assert worst(cover, back) <= 2e-4 and back[valid].max() <= 1
+    assert "_FillValue" in attrs or back[valid].min() >= 0
+    assert np.array_equal(back[~valid], cover[~valid])
+    assert profile != "adaptive" or restored()[valid].max() > 1
+
+
+def test_limits_in_words():
+    assert sleek.h5("abs=1e-3,limits=0:1")["compression_opts"][0] == 2
+    # What is no float has no bound, and a variable without limits asks for none.
+    assert sleek.h5(abs=1e-3, variable=Variable("i2", valid_max=5)) == sleek.h5(abs=1e-3) == sleek.h5(abs=1e-3, variable=Variable())
+    assert sleek.h5(lossless=True, variable=Variable(valid_max=5)) == sleek.h5(lossless=True)
+    for wrong in ["limits=1:0", "limits=1", "limits=a:b", "limits=nan:1"]:
+        with pytest.raises(sleek.SleekError, match="limits="):
+            sleek.h5(f"abs=1e-3,{wrong}")
+    with pytest.raises(sleek.SleekError, match="HDF5"):
+        sleek.compress(np.zeros(5, "f4"), "abs=1e-3,limits=0:1")
+
+
+@pytest.mark.parametrize("mark", [np.nan, -np.nan, np.inf])
+def test_what_is_no_number_costs_what_a_mark_costs(tmp_path, field, mark):
+    gaps = np.hypot(*np.mgrid[-75:75, -100:100]) < 40
+    gaps = np.tile(gaps, (2, 2))
+
+    def size(value, **more):
+        with h5py.File(tmp_path / "f.h5", "w") as f:
+            d = f.create_dataset("t", data=np.where(gaps, np.float32(value), field), chunks=(150, 400), **sleek.h5(abs=1e-2, **more))
+            return d.id.get_storage_size()
+
+    assert size(mark) <= 1.05 * size(-999.9)
+    assert size(mark, variable=Variable(missing_value=mark)) <= 1.05 * size(-999.9)
+    assert sleek.h5("abs=1e-2", variable=Variable(missing_value=mark)) != sleek.h5("abs=1e-2")

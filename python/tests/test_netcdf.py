@@ -186,3 +186,41 @@ with netCDF4.Dataset(f"file://{sys.argv[2]}#mode=zarr,file") as f:
     metadata.write_text(metadata.read_text().replace('"noa=', '"no=').replace('"noa"', '"no"'))
     done = run(program, tmp_path / "z")
     assert done.returncode != 0 and "'no" in done.stderr, done.stderr
+
+
+def test_filters_that_would_come_first_are_refused(tmp_path):
+    done = run(
+        """
+for more in ({"zlib": True}, {"fletcher32": True}, {"compression": "zlib"}):
+    with netCDF4.Dataset(sys.argv[2], "w") as file:
+        file.createDimension("x", 1000)
+        for dtype, refused in (("f4", True), ("i4", False)):
+            v = file.createVariable("a" + dtype, dtype, ("x",), chunksizes=(100,), **more)
+            try:
+                sleek.nc_def_var_filter(v, abs=1e-3)
+            except sleek.SleekError as e:
+                assert refused and ("zlib" in str(e) or "fletcher32" in str(e)), e
+            else:
+                assert not refused, more
+""",
+        tmp_path / "a.nc",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_values_stay_in_the_valid_range(tmp_path):
+    done = run(
+        """
+x = np.clip(0.5 + 0.7 * np.sin(np.arange(50000) / 900), 0, 1).astype("f4")
+with netCDF4.Dataset(sys.argv[2], "w") as file:
+    file.createDimension("x", len(x))
+    v = file.createVariable("a", "f4", ("x",), chunksizes=(10000,))
+    v.valid_max = np.float32(1)
+    sleek.nc_def_var_filter(v, abs=2e-4)
+    v[:] = x
+with netCDF4.Dataset(sys.argv[2]) as file:
+    assert not np.ma.is_masked(file["a"][:]) and abs(file["a"][:] - x).max() <= 2.01e-4
+""",
+        tmp_path / "a.nc",
+    )
+    assert done.returncode == 0, done.stderr

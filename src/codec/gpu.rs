@@ -62,7 +62,8 @@ impl Worker {
 
 /// Who compresses an array of `layout`.
 fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
-    Ok(Worker::of(super::chosen(params)?, |gpu| gpu.refuses(params, layout)))
+    let inside = params.limits.map(|_| "values that are to stay inside of limits are looked at by the CPU".into());
+    Ok(Worker::of(super::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
 }
 
 /// Who restores `part` of a stream.

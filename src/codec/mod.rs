@@ -6,6 +6,7 @@
 pub mod gpu;
 #[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod interp;
+mod limits;
 mod promise;
 pub mod rewritten;
 pub mod sleek;
@@ -165,7 +166,7 @@ fn layout_with(codec: &dyn Codec, params: &Params, missing: Missing, count: u64)
 
 /// The same with as many missing values as may be found.
 fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
-    match sentinel::is_wanted(params)? {
+    match sentinel::is_wanted(params)? || params.limits.is_some() {
         true => layout_with(chosen(params)?, params, Missing::most(), count),
         false => layout(params, count),
     }
@@ -234,10 +235,28 @@ fn encode<B: AsMut<[u8]>>(
     place: impl FnOnce(&Params, &Layout) -> Result<B>,
 ) -> Result<(B, usize)> {
     let codec = chosen(params)?;
-    let layout = &*layout_of(codec, params, src)?;
-    let mut dst = place(params, layout)?;
-    let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
+    let Some(limits) = params.limits else {
+        let layout = &*layout_of(codec, params, src)?;
+        let mut dst = place(params, layout)?;
+        let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
+        return Ok((dst, n));
+    };
+    let count = (src.len() / params.dtype.size()) as u64;
+    let mut dst = place(params, &*Heap::new(layout_with(codec, params, Missing::most(), count)?)?)?;
+    let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_in(params, src, dst, options);
+    let restore = |stream: &[u8], dst: &mut [u8]| Stream::open(stream)?.decompress_into(dst, options).map(|_| ());
+    let n = limits::compress_into(params, limits, src, dst.as_mut(), encode, restore)?;
     Ok((dst, n))
+}
+
+/// The same in `dst`, whatever the limits.
+fn encode_in(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let codec = chosen(params)?;
+    let layout = &*layout_of(codec, params, src)?;
+    if dst.len() < layout.bodies_at() {
+        return no_room(params, layout, dst.len());
+    }
+    codec.cpu().compress(params, layout, src, dst, options)
 }
 
 #[cold]

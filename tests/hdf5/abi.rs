@@ -23,6 +23,7 @@ fn types_and_constants_are_hdf5s() {
     let _: u64 = 0 as h5::hsize_t;
     assert_eq!(abi::CLASS_VERSION as u32, h5z::H5Z_CLASS_T_VERS);
     assert_eq!(abi::FLAG_REVERSE, h5z::H5Z_FLAG_REVERSE);
+    assert_eq!(abi::FLAG_OPTIONAL, h5z::H5Z_FLAG_OPTIONAL);
     assert_eq!(abi::PLUGIN_TYPE_FILTER, h5pl::H5PL_type_t::H5PL_TYPE_FILTER as i32);
     assert_eq!(abi::FILL_UNDEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_UNDEFINED as i32);
     assert_eq!(abi::FILL_USER_DEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_USER_DEFINED as i32);

@@ -18,6 +18,7 @@ mod corruption;
 mod differential;
 mod golden;
 mod interp_page;
+mod limits;
 mod lossless;
 mod missing;
 mod small;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 
 use sleek::container::missing::MAX_MISSING;
-use sleek::{DType, MissingValue, MissingValues};
+use sleek::{DType, Limits, MissingValue, MissingValues};
 
 use super::abi::{self, DEFAULT};
 use super::dataset::{Field, size_of_type};
@@ -16,20 +16,33 @@ pub struct Declared {
     pub missing: MissingValues,
     /// The smallest and the largest valid value; infinite where nothing is said.
     pub valid: (f64, f64),
+    /// The same as it is said.
+    pub limits: Option<Limits>,
 }
 
 /// The missing values of a dataset, each with who named it, before it is known whether there is room for all of them.
 struct Named {
     dtype: DType,
     values: Vec<(f64, &'static str)>,
+    /// NaN and infinities, which come back exactly whether they are named or not.
+    specials: Vec<MissingValue>,
 }
 
 impl Named {
-    /// One more, as the element nearest to it. NaN and infinities come back exactly whether they are named or not.
+    /// One more, as the element nearest to it.
     fn add(&mut self, value: f64, by: &'static str) {
+        if !value.is_finite() {
+            return self.add_special(MissingValue::Number(value));
+        }
         let element = self.dtype.number(self.dtype.nearest(value));
         if element.is_finite() && !self.values.iter().any(|(known, _)| *known == element) {
             self.values.push((element, by));
+        }
+    }
+
+    fn add_special(&mut self, value: MissingValue) {
+        if !self.specials.contains(&value) {
+            self.specials.push(value);
         }
     }
 }
@@ -55,14 +68,26 @@ impl Field<'_> {
             let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.of_type(dtype));
             room.map_err(|e| self.too_many(&named, &e.message))?;
         }
-        Ok(Declared { missing, valid: self.valid()? })
+        for value in named.specials {
+            let mut more = missing;
+            if more.push(value).and_then(|()| more.of_type(dtype)).is_ok() {
+                missing = more;
+            }
+        }
+        let (low, high) = self.said_valid()?;
+        let in_type = |v: f64| if v.is_finite() { dtype.number(dtype.nearest(v)) } else { v };
+        Ok(Declared { missing, valid: (in_type(low), in_type(high)), limits: Limits::new(low, high).unwrap_or(None) })
     }
 
     fn named(&self, besides: &MissingValues) -> Result<Named, String> {
         let dtype = self.stored.dtype;
-        let mut named = Named { dtype, values: Vec::new() };
-        for value in besides.numbers(dtype).map_err(|e| format!("{}: --fill: {}", self.name, e.message))? {
-            named.add(value, "--fill");
+        let mut named = Named { dtype, values: Vec::new(), specials: Vec::new() };
+        for value in besides.iter() {
+            let bits = value.bits(dtype).map_err(|e| format!("{}: --fill: {}", self.name, e.message))?;
+            match (value, dtype.number(bits)) {
+                (MissingValue::Bits(_), number) if !number.is_finite() => named.add_special(value),
+                (MissingValue::Bits(_), number) | (MissingValue::Number(number), _) => named.add(number, "--fill"),
+            }
         }
         for value in self.numbers_of(c"_FillValue")? {
             named.add(value, "_FillValue");
@@ -127,18 +152,15 @@ impl Field<'_> {
         bytes
     }
 
-    /// The valid range: `valid_range`, else `valid_min` and `valid_max`, in the dataset's precision.
-    fn valid(&self) -> Result<(f64, f64), String> {
-        let in_type = |v: f64| self.stored.dtype.number(self.stored.dtype.nearest(v));
+    /// The valid range: `valid_range`, else `valid_min` and `valid_max`; infinite where nothing is said.
+    fn said_valid(&self) -> Result<(f64, f64), String> {
         if let [low, high] = self.numbers_of(c"valid_range")?[..]
             && low <= high
         {
-            return Ok((in_type(low), in_type(high)));
+            return Ok((low, high));
         }
         let one = |name| Ok::<_, String>(self.numbers_of(name)?.first().copied().filter(|v| !v.is_nan()));
-        let low = one(c"valid_min")?.map_or(f64::NEG_INFINITY, in_type);
-        let high = one(c"valid_max")?.map_or(f64::INFINITY, in_type);
-        Ok((low, high))
+        Ok((one(c"valid_min")?.unwrap_or(f64::NEG_INFINITY), one(c"valid_max")?.unwrap_or(f64::INFINITY)))
     }
 
     /// The numbers that an attribute holds, whatever their type; a text counts if it is a number.
@@ -208,10 +230,12 @@ mod tests {
 
     #[test]
     fn the_same_value_in_two_types_is_one() {
-        let mut named = Named { dtype: DType::F32, values: Vec::new() };
+        let mut named = Named { dtype: DType::F32, values: Vec::new(), specials: Vec::new() };
         for (value, by) in [(1e20, "a"), (f64::from(1e20f32), "b"), (-999.9, "c"), (f64::NAN, "d"), (1e300, "e")] {
             named.add(value, by);
         }
         assert_eq!(named.values, [(f64::from(1e20f32), "a"), (f64::from(-999.9f32), "c")]);
+        named.add(f64::NAN, "f");
+        assert_eq!(named.specials, [MissingValue::Number(f64::NAN)]);
     }
 }

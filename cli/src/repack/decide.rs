@@ -28,13 +28,18 @@ pub enum Decision {
 /// What becomes of a dataset where our filter is undone; whether it is one of those that are to be looked at.
 pub fn restored(field: &Field, is_wanted: bool) -> Result<Decision, String> {
     if !is_wanted {
-        return Ok(Decision::Keep("not named, or excluded".into()));
+        return Ok(not_wanted());
     }
     if !filters(&field.properties)?.contains(&(FILTER_ID as c_int)) {
         return Ok(Decision::Keep("not compressed by SLEEK".into()));
     }
     let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
     Ok(Decision::Compress(Params { big_endian, ..Params::new(dtype) }))
+}
+
+/// What becomes of a dataset that is not to be looked at.
+pub fn not_wanted() -> Decision {
+    Decision::Keep("not named, or excluded".into())
 }
 
 /// What becomes of it, and what there is to say of that.
@@ -98,6 +103,9 @@ fn decide(
     let declared = field.declared(&besides)?;
     params.missing = declared.missing;
     params.find_fill = Some(!all.no_fill);
+    if params.limits.is_none() && params.bound.mode().has_bound() {
+        params.limits = declared.limits;
+    }
     if !can_be_said(&params) {
         let params = Params { missing: MissingValues::default(), ..params.with_bound(Bound::Lossless) };
         return Ok((

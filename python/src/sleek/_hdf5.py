@@ -10,8 +10,8 @@ import warnings
 from typing import Any
 
 from ._attributes import with_declared
-from ._library import lib
-from ._params import F32, in_words, no_fill, params, refuse_if_wrong
+from ._library import SleekError, lib
+from ._params import F32, INVALID_ARGUMENT, in_words, no_fill, params, refuse_if_wrong
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
@@ -42,7 +42,8 @@ def h5(
     a rate or a precision is for integers too where a request in words says so: ``sleek.h5("rate=8,codec=zfp,integers")``.
 
     `variable` is one of xarray (or h5py, or netCDF4) that the arguments are for: what its ``_FillValue`` and ``missing_value`` name are
-    missing values, unless `fill` names some, or is False: then no value is a missing one, whatever it looks like.
+    missing values, unless `fill` names some, or is False: then no value is a missing one, whatever it looks like. And what is inside of
+    its ``valid_range``, or of ``valid_min`` and ``valid_max``, stays inside, as with ``sleek.h5("abs=1e-3,limits=0:1")``.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)
@@ -53,11 +54,13 @@ def h5(
     request = in_words(request, rate, precision)
     given: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel, "lossless": lossless, "range": range, "fill": fill, "profile": profile}
     if variable is not None:
-        request, given = with_declared(variable, request, given)
+        request, given = with_declared(variable, request, given, with_limits=True)
     request, given["fill"] = no_fill(request, given["fill"])
-    p = params(F32, request, **given)
+    # The library's parameters are for one array, and have no limits.
+    plain = ",".join(item for item in request.split(",") if not is_limits(item)) if isinstance(request, str) else request
+    p = params(F32, plain, **given)
     refuse_if_wrong(p)
-    if p.missing_count:
+    if p.missing_count or plain != request:
         text = (request or "").encode()
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
     flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.find_fill < 0 else 0) | p.codec << 16
@@ -69,6 +72,22 @@ def h5(
     if p.has_fill_value:
         words += _words(p.fill_value)
     return {"compression": FILTER_ID, "compression_opts": words}
+
+
+def is_limits(item: str) -> bool:
+    """Whether an item of a request is one of valid limits; raises what is wrong with it."""
+    key, _, value = item.partition("=")
+    if key.strip() != "limits":
+        return False
+    ends = value.split(":")
+    try:
+        low, high = (float(end) if end.strip() else default for end, default in zip(ends, (float("-inf"), float("inf")), strict=True))
+        right = low <= high
+    except ValueError:
+        right = False
+    if not right:
+        raise SleekError(f"'{item}' needs two numbers, the smaller one first, as in 'limits=0:1' or 'limits=0:'", INVALID_ARGUMENT)
+    return True
 
 
 def _words(value: float) -> tuple[int, ...]:

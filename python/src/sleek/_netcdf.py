@@ -8,8 +8,11 @@ from typing import Any
 
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import SleekError
+from ._params import INVALID_ARGUMENT
 
 _HDF5_ERROR = 13
+# Filters of netCDF4 that come before ours once they are there; shuffle is taken out.
+_OTHERS = ("zlib", "szip", "zstd", "bzip2", "blosc", "fletcher32")
 
 
 def nc_def_var_filter(
@@ -31,7 +34,8 @@ def nc_def_var_filter(
 
     It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which sleek must be imported
     before netCDF4, or HDF5_PLUGIN_PATH name ``sleek.PLUGIN_PATH``. What the attributes ``_FillValue`` and ``missing_value`` of the variable name by
-    now are missing values, unless `fill` names some, or is False for none.
+    now are missing values, unless `fill` names some, or is False for none. Values inside of its ``valid_range``, or of ``valid_min`` and
+    ``valid_max``, stay inside.
 
     >>> import netCDF4, numpy as np, sleek
     >>> with netCDF4.Dataset("a.nc", "w", diskless=True) as file:
@@ -50,6 +54,14 @@ def nc_def_var_filter(
         request, abs=abs, noa=noa, rel=rel, rate=rate, precision=precision, lossless=lossless, range=range, fill=fill, profile=profile,
         variable=variable,
     )["compression_opts"]
+    others = [name for name, on in (variable.filters() or {}).items() if on and name in _OTHERS]
+    is_float = getattr(variable.dtype, "kind", "") == "f"
+    if others and is_float and "lossless" not in (request or "") and not lossless:
+        raise SleekError(
+            f"{variable.name!r} was made with {', '.join(others)}, which would come first and break the bound: create it without"
+            " (zlib=False, compression=None, fletcher32=False)",
+            INVALID_ARGUMENT,
+        )
     register()
     # What netCDF4 is linked to, of which there may be several in a process.
     netcdf = ctypes.PyDLL(import_module("netCDF4._netCDF4").__file__)

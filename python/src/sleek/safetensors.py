@@ -24,6 +24,7 @@ import numpy as np
 
 from ._array import compress, decompress
 from ._library import SleekError
+from ._params import UNSUPPORTED_TYPE
 
 MAGIC = b"\x89SLTNS\x01\x00" + bytes(8)
 CORRUPT = 9
@@ -151,7 +152,10 @@ def _array(raw: bytes, entry: dict[str, Any]) -> np.ndarray[Any, Any]:
 
 def _dtype(name: str) -> np.dtype[Any]:
     if name.startswith(("bfloat", "float8")):
-        import ml_dtypes
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise SleekError(f"tensors of {name} need the package ml_dtypes (pip install ml_dtypes)", UNSUPPORTED_TYPE) from None
 
         found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found

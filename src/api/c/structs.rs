@@ -79,6 +79,9 @@ impl sleek_params {
 
     /// Sets the fields that a request in words is about.
     pub fn request(&mut self, request: &Params) -> Result<()> {
+        if request.limits.is_some() {
+            return fail!(InvalidArgument, "limits= in words is for datasets of HDF5 and netCDF, not for calls");
+        }
         self.mode = request.bound.mode() as i32;
         self.profile = request.profile as i32;
         self.bound = request.bound.number();
@@ -141,6 +144,7 @@ impl sleek_params {
         let mode = Mode::from_code(code("mode", self.mode)?)?;
         Ok(Params {
             codec,
+            limits: None,
             missing: self.missing()?,
             dims: self.dims()?,
             dtype: DType::from_code(code("dtype", self.dtype)?)?,

@@ -14,6 +14,8 @@ pub type Herr = c_int;
 pub const CLASS_VERSION: c_int = 1;
 /// `H5PL_TYPE_FILTER`.
 pub const PLUGIN_TYPE_FILTER: c_int = 0;
+/// `H5Z_FLAG_OPTIONAL`: a chunk that the filter refuses is stored without it.
+pub const FLAG_OPTIONAL: c_uint = 0x0001;
 /// `H5Z_FLAG_REVERSE`: the chunk is being read.
 pub const FLAG_REVERSE: c_uint = 0x0100;
 

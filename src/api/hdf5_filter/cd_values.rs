@@ -12,7 +12,7 @@ use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Bound, MissingValues, Mode, Params, Profile};
+use crate::params::{Bound, Limits, MissingValues, Mode, Params, Profile};
 use crate::text;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
@@ -40,7 +40,9 @@ const NAMED_SHIFT: u32 = 24;
 const FILLS_SHIFT: u32 = 27;
 const LONG_HAS_RANGE: u32 = 1 << 30;
 const LOSSLESS: u32 = 1 << 31;
-const DTYPE_MASK: u32 = 0x7f;
+const DTYPE_MASK: u32 = 0x1f;
+const HAS_LOW: u32 = 1 << 5;
+const HAS_HIGH: u32 = 1 << 6;
 const LONG_NO_FILL: u32 = 1 << 7;
 const BIG_ENDIAN: u32 = 1 << 8;
 const RANK_SHIFT: u32 = 9;
@@ -97,6 +99,11 @@ impl CdValues {
         values.request.check()?;
         codec::refuse_retired(&values.request)?;
         Ok(values)
+    }
+
+    /// Whether the words are a request that names its bound by two of them.
+    pub fn is_short(words: &[u32]) -> bool {
+        words.len() > 1 && words[0] == SHORT
     }
 
     /// The words: a request without, the long form with an element.
@@ -158,13 +165,13 @@ pub fn lossless(params: Params) -> Params {
 }
 
 /// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, codec, range and missing values of
-/// `params`, as a text where it has more than one missing value or names it by bits. The element type and byte order
+/// `params`, as a text where it has limits, more than one missing value or names it by bits. The element type and byte order
 /// are not in it; the filter takes them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let missing: Vec<MissingValue> = params.missing.iter().collect();
     let fill = match missing[..] {
-        [] => None,
-        [MissingValue::Number(fill)] => Some(fill),
+        [] if params.limits.is_none() => None,
+        [MissingValue::Number(fill)] if params.limits.is_none() => Some(fill),
         _ => return text_words(&text::format(params)),
     };
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
@@ -208,12 +215,17 @@ fn long(request: &Params, element: &StoredElement) -> Vec<u32> {
         words.extend(words_of(bound.number().to_bits()));
     }
     words.extend(range.map(f32::to_bits));
+    let limits = request.limits.map_or([f64::NAN; 2], |limits| [limits.low, limits.high]);
+    let limits = limits.map(|limit| limit.is_finite().then_some(limit));
+    limits.iter().flatten().for_each(|limit| words.extend(words_of(limit.to_bits())));
     for bits in named.iter().chain(&element.fills) {
         words.extend(&words_of(*bits)[..if dtype == DType::F64 { 2 } else { 1 }]);
     }
     let chunk = folded(&element.chunk, LONG_WORDS.saturating_sub(words.len()));
     words[1] = element.dtype as u32
         | if request.find_fill == Some(false) { LONG_NO_FILL } else { 0 }
+        | if limits[0].is_some() { HAS_LOW } else { 0 }
+        | if limits[1].is_some() { HAS_HIGH } else { 0 }
         | if element.big_endian { BIG_ENDIAN } else { 0 }
         | (chunk.len() as u32) << RANK_SHIFT;
     if element.bytes <= MAX_ELEMENT_BYTES {
@@ -341,12 +353,16 @@ impl Reader<'_> {
         if first & LONG_HAS_RANGE != 0 {
             request.bound = request.bound.of_range(Some(f32::from_bits(self.word()).into()));
         }
+        let mut limit = |bit: u32, none: f64| if second & bit != 0 { self.f64() } else { none };
+        let (low, high) = (limit(HAS_LOW, f64::NEG_INFINITY), limit(HAS_HIGH, f64::INFINITY));
+        request.limits = Limits::new(low, high)?;
         let of = value_type(dtype);
         for _ in 0..named {
             let bits = self.element(of);
             let number = of.number(bits);
-            // A number is the same for datasets of other types. The bits of a NaN are what a user may have meant.
-            let value = if number.is_nan() { MissingValue::Bits(bits) } else { MissingValue::Number(number) };
+            // A number is the same for datasets of other types. The bits of an unusual NaN are what a user meant.
+            let is_number = !number.is_nan() || bits == of.nearest(f64::NAN);
+            let value = if is_number { MissingValue::Number(number) } else { MissingValue::Bits(bits) };
             request.missing.push(value)?;
         }
         let fills = (0..fills).map(|_| self.element(of)).collect();

@@ -7,7 +7,7 @@ use crate::codec::{self, Held};
 use crate::container::Dims;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::Params;
+use crate::params::{Params, Profile};
 
 /// A chunk's length in words.
 pub fn told(right: &RangeInclusive<u64>) -> String {
@@ -53,6 +53,15 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
     }
     let params = match values.params()? {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,
+        // Most are addresses and lengths of what lies elsewhere, which repeat.
+        None => {
+            return Ok(lossless(Params {
+                dtype: DType::U8,
+                codec: 0,
+                profile: Profile::Small,
+                ..values.request.clone()
+            }));
+        }
         _ => return Ok(lossless(Params { dtype: DType::U8, ..values.request.clone() })),
     };
     let dims = if codec::chosen(&params)?.capabilities().rank > 1 {

@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
-use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
+use super::abi::{FLAG_OPTIONAL, FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, FILTER_ID, StoredElement};
 use super::datatype::Stored;
 use super::pipeline::{Other, Pipeline, pipeline};
@@ -128,6 +128,7 @@ pub struct Place {
 /// values.
 pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fills: Vec<u64>) -> Result<Vec<u32>> {
     let asked = CdValues::decode(words)?.request;
+    refuse_half_a_number(words, &asked)?;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
     let mut request = if words.is_empty() || asked.bound != Bound::Lossless {
         text::of_environment()?.unwrap_or(asked)
@@ -169,6 +170,22 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     // A codec that cannot do what is asked for would fail on every chunk.
     values.params()?.map_or(Ok(()), |params| codec::chosen(&params).map(|_| ()))?;
     Ok(values.encode())
+}
+
+/// Refuses a bound that came as one word where two make a number, or as an integer: nothing could be as near as that,
+/// and every bit would be kept without a word.
+fn refuse_half_a_number(words: &[u32], asked: &Params) -> Result<()> {
+    let number = asked.bound.number();
+    let is_bound = asked.bound.mode().has_bound();
+    if !(CdValues::is_short(words) && is_bound && number < f64::MIN_POSITIVE) {
+        return Ok(());
+    }
+    fail!(
+        InvalidBound,
+        "the bound of mode {} in cd_values is {number:e}; a number takes two words, low one first: for nccopy write \
+        0.001d, not 0.001, and to keep every bit no words at all",
+        asked.bound.mode().name()
+    )
 }
 
 /// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay
@@ -223,7 +240,7 @@ pub unsafe extern "C" fn filter(
         let (out, len) = match prepared(src) {
             _ if flags & FLAG_REVERSE != 0 => decode(words, src, room)?,
             Some(stream) => Buffer::of(&stream, room)?,
-            None => encode(words, src, room)?,
+            None => encode(flags, words, src, room, caller)?,
         };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
@@ -274,9 +291,29 @@ fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap
     memory::Heap::new(measured(words, src, options.threads)?)
 }
 
+/// Refuses a bound that must be and cannot: the HDF5 that calls hides its functions, so that `set_local` learned no
+/// element type. (Where it hides none, HDF5 did not call that, since elements of variable length have no bound.)
+fn refuse_unmet(flags: c_uint, words: &[u32], caller: *const c_void) -> Result<()> {
+    let values = CdValues::decode(words)?;
+    let is_optional = flags & FLAG_OPTIONAL != 0;
+    if is_optional || values.element.is_some() || values.request.bound == Bound::Lossless {
+        return Ok(());
+    }
+    match Hdf5::<Functions>::of_caller(caller)? {
+        Some(_) => Ok(()),
+        None => fail!(
+            InvalidArgument,
+            "mode {} is mandatory, and the calling HDF5 hides its functions, and with them the element type: give the \
+            long form of cd_values (sleek h5args --type …), or make the filter optional, which is lossless",
+            values.request.bound.mode().name()
+        ),
+    }
+}
+
 /// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length.
 #[inline(never)]
-fn encode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
+fn encode(flags: c_uint, words: &[u32], src: &[u8], room: usize, caller: *const c_void) -> Result<(Buffer, usize)> {
+    refuse_unmet(flags, words, caller)?;
     let options = options(src.len(), BYTES_FOR_THREADS.0);
     let params = &*asked(words, src, options)?;
     codec::compress_to(params, src, options, |bytes| Buffer::new(bytes.max(room)))
@@ -487,11 +524,35 @@ mod tests {
     fn the_short_form_alone_is_lossless() {
         let raw = [values(), vec![1, 2, 3]].concat();
         let abs = cd_values_of(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)));
-        for (len, words) in [(4096, &abs[..]), (4099, &abs), (100, &[100])] {
+        for (len, words) in [(4096, &abs[..]), (4099, &abs)] {
             let mut chunk = Chunk::new(&raw[..len]);
-            assert!(chunk.run(0, words) > 0);
+            // Here no HDF5 calls, as where one hides its functions.
+            assert_eq!(chunk.run(0, words), 0);
+            // SAFETY: a C string of this thread.
+            let said = unsafe { std::ffi::CStr::from_ptr(crate::host::guard::last_error()) }.to_string_lossy();
+            assert!(said.contains("is mandatory"), "{said}");
+            assert!(chunk.run(FLAG_OPTIONAL, words) > 0);
             assert_eq!(crate::inspect(chunk.bytes()).unwrap().mode, Mode::Lossless);
             assert_eq!((chunk.run(FLAG_REVERSE, words), chunk.bytes()), (len, &raw[..len]));
+        }
+    }
+
+    /// nccopy hands `0.001` on as the word 0, and `1e-3` as the word 1.
+    #[test]
+    fn half_a_number_is_no_bound() {
+        let stored = crate::api::hdf5_filter::datatype::parse(&[
+            3, 0, 0x11, 0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0,
+        ]);
+        let (stored, at) = (stored.unwrap(), Place { preceded: false, resized: false });
+        let of = |words: &[u32]| completed(words, &stored, at, vec![10], vec![]);
+        for words in [&[1, 1, 0][..], &[1, 1, 1], &[1, 2, 0, 0, 0], &[1, 3, 7, 0, 2], &[1, 1, 0, 1]] {
+            let error = of(words).unwrap_err().to_string();
+            assert!(error.contains("write 0.001d"), "{words:?}: {error}");
+        }
+        for words in
+            [&[][..], &[7], &[0, 0], &[1, 0], &cd_values_of(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)))]
+        {
+            of(words).unwrap();
         }
     }
 

@@ -49,7 +49,11 @@ pub fn write(request: &Params) -> String {
     };
     let off = request.find_fill == Some(false);
     let mode = request.bound.mode();
-    if request.codec != 0 || off && fill.is_some() || !(mode.has_bound() || mode == Mode::Lossless) {
+    if request.codec != 0
+        || request.limits.is_some()
+        || off && fill.is_some()
+        || !(mode.has_bound() || mode == Mode::Lossless)
+    {
         return in_words(request);
     }
     let mut json = String::from(r#"{"id": "sleek""#);

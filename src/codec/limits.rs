@@ -1,0 +1,119 @@
+//! Values that stay inside limits, such as those of a valid range. A bound alone lets a fraction of 1 come back as
+//! 1.0001. What was inside and would leave is put at the limit, which is no farther from it than what came back; the
+//! limit is a missing value then, and so comes back exactly. Where nothing leaves, nothing changes.
+
+use crate::container::Header;
+use crate::container::missing::{MAX_MISSING, MissingValue, next_above};
+use crate::dtype::{DType, element_bits};
+use crate::error::Result;
+use crate::exec::Isa;
+use crate::host::memory::filled;
+use crate::params::{Bound, Limits, Params};
+use crate::primitives::range;
+
+/// Other values take their neighbours' places in the prediction when one is put at a limit, so that others may leave.
+const ROUNDS: usize = 8;
+
+/// Elements nearest to limits, inside of them.
+struct Ends {
+    dtype: DType,
+    big_endian: bool,
+    bits: [Option<u64>; 2],
+    numbers: [f64; 2],
+}
+
+impl Ends {
+    fn of(params: &Params, limits: Limits) -> Ends {
+        let dtype = params.dtype;
+        let sign = 1u64 << (8 * dtype.size() - 1);
+        let above = |limit: f64| match dtype.nearest(limit) {
+            bits if dtype.number(bits) < limit => next_above(dtype, bits),
+            bits => Some(bits),
+        };
+        let ends = [above(limits.low), above(-limits.high).map(|bits| bits ^ sign)];
+        let bits = ends.map(|end| end.filter(|bits| dtype.number(*bits).is_finite()));
+        let number = |end: usize, none: f64| bits[end].map_or(none, |bits| dtype.number(bits));
+        let numbers = [number(0, f64::NEG_INFINITY), number(1, f64::INFINITY)];
+        Ends { dtype, big_endian: params.big_endian, bits, numbers }
+    }
+
+    /// Whether an element is so near to an end that it may come back beyond it.
+    fn are_near(&self, bound: Bound, absolute: f64, src: &[u8]) -> bool {
+        let margin = |end: f64| match bound {
+            Bound::Rel(share) if share < 0.5 => 2.0 * share * end.abs(),
+            Bound::Rel(_) => f64::INFINITY,
+            _ => absolute,
+        };
+        self.numbers.into_iter().filter(|end| end.is_finite()).any(|end| {
+            let near = ((end - margin(end)).next_down(), (end + margin(end)).next_up());
+            range::reaches(Isa::best(), self.dtype, self.big_endian, near, src)
+        })
+    }
+
+    /// Puts what is inside in `src`, but not in `back`, at its end in `dst`; which ends those are.
+    fn put(&self, src: &[u8], back: &[u8], dst: &mut [u8]) -> [bool; 2] {
+        let (size, mut put) = (self.dtype.size(), [false; 2]);
+        let is_inside = |v: f64| self.numbers[0] <= v && v <= self.numbers[1];
+        let elements = src.chunks_exact(size).zip(back.chunks_exact(size)).zip(dst.chunks_exact_mut(size));
+        for ((v, r), element) in elements.filter(|((v, r), _)| v != r) {
+            let number = |element| self.dtype.number(element_bits(element, self.big_endian));
+            let r = number(r);
+            if is_inside(r) || !is_inside(number(v)) {
+                continue;
+            }
+            let end = usize::from(r > self.numbers[1]);
+            put[end] = true;
+            let bits = self.bits[end].unwrap_or_default().to_le_bytes();
+            element.copy_from_slice(&bits[..size]);
+            if self.big_endian {
+                element.reverse();
+            }
+        }
+        put
+    }
+}
+
+/// Compresses an array for which all else is decided: `encode` does it without a thought of limits, and `restore` is its
+/// inverse.
+#[inline(never)]
+pub fn compress_into(
+    params: &Params,
+    limits: Limits,
+    src: &[u8],
+    dst: &mut [u8],
+    encode: impl Fn(&Params, &[u8], &mut [u8]) -> Result<usize>,
+    restore: impl Fn(&[u8], &mut [u8]) -> Result<()>,
+) -> Result<usize> {
+    let mut n = encode(params, src, dst)?;
+    let ends = Ends::of(params, limits);
+    let header = Header::read(&dst[..n])?;
+    if !params.bound.mode().has_bound() || !ends.are_near(params.bound, header.abs_bound, src) {
+        return Ok(n);
+    }
+    let (mut back, mut inside) = (filled(src.len(), 0u8)?, filled(src.len(), 0u8)?);
+    inside.copy_from_slice(src);
+    let mut params = params.clone();
+    if params.bound.measures() {
+        // A range without its ends would be another one.
+        params.bound = params.bound.of_range(Some(header.range).filter(|range| *range > 0.0));
+    }
+    for _ in 0..ROUNDS {
+        restore(&dst[..n], &mut back)?;
+        let put = ends.put(src, &back, &mut inside);
+        if put == [false; 2] {
+            return Ok(n);
+        }
+        let known = params.missing.of_type(params.dtype)?;
+        let left = (0..2).filter(|end| put[*end]).filter_map(|end| ends.bits[end]);
+        let new: Vec<u64> = left.filter(|bits| !known.bits().contains(bits)).collect();
+        // A zero is one of two.
+        let zeros = new.iter().filter(|bits| params.dtype.number(**bits) == 0.0).count();
+        if known.len() + new.len() + zeros > MAX_MISSING {
+            break;
+        }
+        new.into_iter().try_for_each(|bits| params.missing.push_found(MissingValue::Bits(bits)))?;
+        n = encode(&params, &inside, dst)?;
+    }
+    // There is no room for the limits, or always another one that leaves.
+    encode(&params.with_bound(Bound::Lossless), src, dst)
+}

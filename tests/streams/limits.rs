@@ -1,0 +1,177 @@
+//! What is inside of limits comes back inside, whatever else is asked for; and which profiles keep signs and order by
+//! themselves.
+
+use crate::vectors;
+
+use sleek::{Bound, DType, Dims, Params, Profile};
+use vectors::Random;
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const ZFP: u8 = 3;
+const DIMS: [u64; 2] = [150, 170];
+
+/// Numbers of elements.
+fn numbers(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<f64> {
+    let word = |element: &[u8]| match big_endian {
+        true => element.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        false => element.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    bytes.chunks_exact(dtype.size()).map(|element| dtype.number(word(element))).collect()
+}
+
+fn bytes(params: &Params, values: &[f64]) -> Vec<u8> {
+    let bits: Vec<u64> = values.iter().map(|v| params.dtype.nearest(*v)).collect();
+    vectors::to_bytes(params.dtype, &bits, params.big_endian)
+}
+
+/// A cloud fraction: many cells of 0 and 1, and all between; some cells are outside, and some are missing.
+fn fraction(r: &mut Random) -> Vec<f64> {
+    let cell = |i: u64, r: &mut Random| {
+        let (y, x) = ((i / DIMS[1]) as f64, (i % DIMS[1]) as f64);
+        let wave = 0.5 + 0.7 * (x / 23.0).sin() * (y / 31.0).cos() + 0.02 * (r.below(1000) as f64 / 1000.0 - 0.5);
+        match r.below(900) {
+            0 => -999.0,
+            1 => 1.25,
+            2 => f64::NAN,
+            _ => wave.clamp(0.0, 1.0),
+        }
+    };
+    (0..DIMS[0] * DIMS[1]).map(|i| cell(i, r)).collect()
+}
+
+fn requests(dtype: DType) -> Vec<Params> {
+    let mut all = Vec::new();
+    for bound in [Bound::Abs(3e-3), Bound::noa(1e-3), Bound::Rel(2e-2), Bound::Abs(0.7)] {
+        for profile in Profile::ALL {
+            let big_endian = profile == Profile::Fast;
+            for find_fill in [None, Some(true)] {
+                let dims = Dims::new(&DIMS).unwrap();
+                all.push(Params { profile, big_endian, find_fill, dims, ..Params::new(dtype).with_bound(bound) });
+            }
+        }
+    }
+    if matches!(dtype, DType::F32 | DType::F64) {
+        all.push(Params {
+            codec: ZFP,
+            dims: Dims::new(&DIMS).unwrap(),
+            ..Params::new(dtype).with_bound(Bound::Abs(3e-3))
+        });
+    }
+    all
+}
+
+/// How many values leave the limits, of those that were inside; whatever the bound is must hold.
+fn leave(params: &Params, values: &[f64], (low, high): (f64, f64)) -> usize {
+    let src = bytes(params, values);
+    let mut room = vec![0; sleek::compress_bound(params, values.len()).unwrap()];
+    let n = sleek::compress_into(params, &src, &mut room).unwrap();
+    let back = sleek::decompress(&room[..n]).unwrap();
+    let (before, after) =
+        (numbers(params.dtype, params.big_endian, &src), numbers(params.dtype, params.big_endian, &back));
+    let info = sleek::inspect(&room[..n]).unwrap();
+    let is_inside = |v: f64| low <= v && v <= high;
+    let mut left = 0;
+    for (v, r) in before.into_iter().zip(after) {
+        let allowed = if let Bound::Rel(share) = params.bound { share * v.abs() } else { info.abs_bound };
+        assert!(v.to_bits() == r.to_bits() || v == r || (v - r).abs() <= allowed, "{params:?}: {v} {r}");
+        left += usize::from(is_inside(v) && !is_inside(r));
+    }
+    left
+}
+
+#[test]
+fn what_is_inside_stays_inside() {
+    let r = &mut Random(69);
+    let mut left_without = 0;
+    for dtype in FLOATS {
+        for params in requests(dtype) {
+            // A limit that elements do not have, one end alone, a far one, and none that binds.
+            for text in ["0:1", "0:", ":1", "0.1:0.9", "-5:0.333333333", "-1e300:2"] {
+                let asked = sleek::text::parse(&format!("abs=1,limits={text}")).unwrap().limits;
+                let limits = asked.unwrap();
+                let values = fraction(r);
+                left_without += leave(&params, &values, (limits.low, limits.high));
+                let with = Params { limits: asked, ..params.clone() };
+                assert_eq!(leave(&with, &values, (limits.low, limits.high)), 0, "{with:?}");
+            }
+        }
+    }
+    assert!(left_without > 1000, "{left_without}");
+}
+
+/// Limits that do not bind change no byte, and written again and again nothing drifts.
+#[test]
+fn limits_cost_nothing_where_they_do_not_bind_and_nothing_drifts() {
+    let r = &mut Random(70);
+    for params in requests(DType::F32).into_iter().filter(|params| params.codec != ZFP) {
+        let values = fraction(r);
+        let far = sleek::text::parse("abs=1,limits=-2000:20").unwrap().limits;
+        let src = bytes(&params, &values);
+        let of = |params: &Params| sleek::compress(params, &src).unwrap();
+        assert!(of(&params) == of(&Params { limits: far, ..params.clone() }), "{params:?}");
+        // Of codec interp what comes back may change when it is written again, limits or not.
+        if matches!(params.bound, Bound::Noa { .. }) || params.profile == Profile::Small {
+            continue;
+        }
+        let near = Params { limits: sleek::text::parse("abs=1,limits=0:1").unwrap().limits, ..params.clone() };
+        let once = sleek::decompress(&of(&near)).unwrap();
+        let again = sleek::decompress(&sleek::compress(&near, &once).unwrap()).unwrap();
+        assert!(once == again, "{near:?}");
+    }
+}
+
+#[test]
+fn nonsense_is_refused() {
+    for text in [
+        "abs=1,limits=1",
+        "abs=1,limits=1:0",
+        "abs=1,limits=nan:1",
+        "abs=1,limits=a:b",
+        "lossless,limits=0:1",
+        "abs=1,limits",
+    ] {
+        let error = sleek::text::parse(text).unwrap_err();
+        assert!(error.to_string().contains("limits"), "{text}: {error}");
+    }
+}
+
+/// Profiles fast and adaptive keep signs, so that no fraction becomes negative; of f32 and f64 they keep order too, so
+/// that no sorted time goes back.
+#[test]
+fn fast_and_adaptive_keep_order_and_signs() {
+    let r = &mut Random(71);
+    for dtype in FLOATS {
+        for round in 0..40 {
+            let mut value = [0.0, -3.0, 250.0][round % 3];
+            let step = [1e-4, 1e-2, 3.0][round / 3 % 3];
+            let values: Vec<f64> = (0..40_000)
+                .map(|_| {
+                    value += [0.0, step, step * 7.3][r.below(3) as usize] * (r.below(1000) as f64 / 1000.0);
+                    value
+                })
+                .collect();
+            // In any place: what keeps order there has it when it is sorted.
+            let mut mixed: Vec<usize> = (0..values.len()).collect();
+            (0..mixed.len()).for_each(|i| mixed.swap(i, r.below(values.len() as u64) as usize));
+            let order = if round % 2 == 0 { (0..values.len()).collect() } else { mixed };
+            for bound in [Bound::Abs(0.05), Bound::noa(1e-3), Bound::Rel(1e-2)] {
+                for profile in [Profile::Fast, Profile::Adaptive] {
+                    let params = Params { profile, ..Params::new(dtype).with_bound(bound) };
+                    let src = bytes(&params, &order.iter().map(|i| values[*i]).collect::<Vec<f64>>());
+                    let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
+                    let mut pairs: Vec<(f64, f64)> =
+                        numbers(dtype, false, &src).into_iter().zip(numbers(dtype, false, &back)).collect();
+                    assert!(
+                        pairs.iter().all(|(v, r)| (*v < 0.0 || *r >= 0.0) && (*v > 0.0 || *r <= 0.0)),
+                        "{params:?}"
+                    );
+                    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    assert!(
+                        dtype.size() < 4 || pairs.windows(2).all(|p| p[0].1 <= p[1].1),
+                        "{params:?}: sorted values out of order"
+                    );
+                }
+            }
+        }
+    }
+}
