@@ -6,6 +6,10 @@ use sleek::hdf5::FILTER_ID;
 
 use super::{Hdf5, Id, h5};
 
+/// HDF5's own filters by number.
+pub const DEFLATE: c_int = 1;
+pub const SHUFFLE: c_int = 2;
+
 /// Words of a filter that are read; SLEEK has fewer.
 const WORDS: usize = 256;
 
@@ -17,6 +21,10 @@ pub struct Filter {
 }
 
 impl Filter {
+    pub fn new(id: c_int, words: Vec<c_uint>) -> Filter {
+        Filter { id, words }
+    }
+
     /// Whether it is ours.
     pub fn is_sleek(&self) -> bool {
         self.id == FILTER_ID as c_int
@@ -58,30 +66,53 @@ pub fn filter_name(id: c_int) -> String {
     if id == FILTER_ID as c_int {
         return "SLEEK".into();
     }
-    let known = [
-        (1, "deflate"),
-        (2, "shuffle"),
-        (3, "fletcher32"),
-        (4, "szip"),
-        (5, "nbit"),
-        (6, "scaleoffset"),
-        (32000, "LZF"),
-        (32001, "Blosc"),
-        (32004, "LZ4"),
-        (32008, "bitshuffle"),
-        (32013, "ZFP"),
-        (32015, "Zstandard"),
-        (32017, "SZ"),
-        (32018, "FCIDECOMP"),
-        (32019, "JPEG"),
-        (32022, "BitGroom"),
-        (32023, "BitRound"),
-        (32024, "SZ3"),
-        (32026, "Blosc2"),
-        (32028, "SPERR"),
-    ];
-    known.iter().find(|(k, _)| *k == id).map_or_else(|| format!("filter {id}"), |(_, name)| (*name).into())
+    KNOWN.iter().find(|(k, _)| *k == id).map_or_else(|| format!("filter {id}"), |(_, name)| (*name).into())
 }
+
+/// Filters in words that `from_words` reads, such as `shuffle=4, deflate=6`.
+pub fn in_words(filters: &[Filter]) -> String {
+    let each = filters.iter().map(|filter| {
+        let name =
+            KNOWN.iter().find(|(id, _)| *id == filter.id).map_or(filter.id.to_string(), |(_, name)| (*name).into());
+        let words: Vec<String> = filter.words.iter().map(c_uint::to_string).collect();
+        if words.is_empty() { name } else { format!("{name}={}", words.join(":")) }
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The filters; `None` if the text is none of `in_words`.
+pub fn from_words(text: &str) -> Option<Vec<Filter>> {
+    let of = |item: &str| {
+        let (name, words) = item.trim().split_once('=').unwrap_or((item.trim(), ""));
+        let known = KNOWN.iter().find(|(_, known)| *known == name).map(|(id, _)| *id);
+        let words = words.split(':').filter(|word| !word.is_empty()).map(|word| word.parse().ok());
+        Some(Filter { id: known.or_else(|| name.parse().ok())?, words: words.collect::<Option<_>>()? })
+    };
+    text.split(',').map(of).collect()
+}
+
+const KNOWN: [(c_int, &str); 20] = [
+    (DEFLATE, "deflate"),
+    (SHUFFLE, "shuffle"),
+    (3, "fletcher32"),
+    (4, "szip"),
+    (5, "nbit"),
+    (6, "scaleoffset"),
+    (32000, "LZF"),
+    (32001, "Blosc"),
+    (32004, "LZ4"),
+    (32008, "bitshuffle"),
+    (32013, "ZFP"),
+    (32015, "Zstandard"),
+    (32017, "SZ"),
+    (32018, "FCIDECOMP"),
+    (32019, "JPEG"),
+    (32022, "BitGroom"),
+    (32023, "BitRound"),
+    (32024, "SZ3"),
+    (32026, "Blosc2"),
+    (32028, "SPERR"),
+];
 
 /// Whether a filter may have changed numbers: those that only do so. (Of SLEEK's the request tells.) Of integers
 /// scaleoffset loses nothing.
@@ -90,5 +121,21 @@ pub fn is_lossy(id: c_int, are_floats: bool) -> bool {
         6 => are_floats,
         32013 | 32017 | 32018 | 32019 | 32022 | 32023 | 32024 | 32028 => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_in_words() {
+        let all =
+            [Filter::new(2, vec![4]), Filter::new(1, vec![6]), Filter::new(3, vec![]), Filter::new(4711, vec![7, 0])];
+        let text = in_words(&all);
+        assert_eq!(text, "shuffle=4, deflate=6, fletcher32, 4711=7:0");
+        let back = from_words(&text).unwrap();
+        assert!(back.iter().zip(&all).all(|(a, b)| (a.id, &a.words) == (b.id, &b.words)) && back.len() == 4);
+        assert!(from_words("shuffle, what=1").is_none() && from_words("deflate=x").is_none());
     }
 }

@@ -56,8 +56,9 @@ pub struct Args {
     /// Convert datasets also where that makes them no smaller; without this they stay as they are
     #[arg(long)]
     pub(super) even_if_larger: bool,
-    /// The filter that the datasets get
-    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    /// The filter that the datasets get: sleek; none, which undoes ours and puts back what repack found there; deflate
+    /// or deflate=N, which undoes ours and puts shuffle and deflate there
+    #[arg(long, value_parser = Filter::parse, default_value = "sleek", value_name = "NAME")]
     pub(super) filter: Filter,
     /// Give compressed datasets chunks of another shape where that makes them smaller: whole tiles of the codec, up to
     /// 1 MiB
@@ -135,7 +136,7 @@ fn report_name(name: &str) -> Result<PathBuf, String> {
 impl Args {
     /// What is asked for all datasets that are not named.
     pub fn general(&self) -> Result<Option<Wish>, String> {
-        if self.filter == Filter::None {
+        if self.filter.restores() {
             if self.quality.is_given() || !self.dataset.is_empty() || self.rules.is_some() || self.rechunk {
                 return Err(
                     "--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into()

@@ -9,15 +9,16 @@ use crate::hdf5::dataset::size_of_type;
 use crate::hdf5::object::{ObjectKind, attribute_names, open_object};
 use crate::hdf5::{Id, h5, h5_id};
 
-/// Gives every object of the new file what the old one's has: attributes, comment, and data with references.
-pub fn copy_all(copy: &Copy) -> Result<(), String> {
-    for object in &copy.contents.objects {
+/// Gives every object of the new file what the old one's has: attributes, comment, data with references, and those of
+/// datasets that have `no_data` yet.
+pub fn copy_all(copy: &Copy, no_data: impl Fn(usize) -> bool) -> Result<(), String> {
+    for (place, object) in copy.contents.objects.iter().enumerate() {
         let old = open_object(copy.from, &object.path)?;
         let new = open_object(&copy.to, &object.path)?;
         let blame = |e: String| format!("{}: {e}", object.name());
         comment(&old, &new).map_err(blame)?;
         if object.kind == ObjectKind::Dataset {
-            data(copy, &old, &new).map_err(blame)?;
+            data(copy, &old, &new, no_data(place)).map_err(blame)?;
         }
         for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
             attribute(copy, &old, &new, &name)
@@ -68,11 +69,12 @@ fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String>
     h5!(hdf5, H5Awrite(to.id, values.memory_type.id, values.start())).map(drop)
 }
 
-/// Writes the data of a dataset anew where HDF5's copy will not do.
-fn data(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
+/// Writes the data of a dataset anew where HDF5's copy will not do, or there was none.
+fn data(copy: &Copy, old: &Id, new: &Id, has_none: bool) -> Result<(), String> {
     let hdf5 = copy.hdf5;
     let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-    if h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)? {
+    let is_copied = h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)?;
+    if is_copied && !has_none {
         return Ok(());
     }
     let space = h5_id!(hdf5, H5Dget_space(old.id))?;

@@ -56,8 +56,10 @@ pub fn compare(
     for (object, item) in contents.objects.iter().zip(items) {
         let Some(Item { field: Some(field), decision, .. }) = item else {
             let kept = item.as_ref().map(|item| &item.decision);
-            if let Some(Decision::Keep(why)) = kept {
-                compare_kept(old, &new, object, why, &mut checked)?;
+            match kept {
+                Some(Decision::Keep(why)) => compare_kept(old, &new, object, why, &mut checked)?,
+                Some(Decision::Compress(_)) => compare_kept(old, &new, object, "restored", &mut checked)?,
+                None => {}
             }
             continue;
         };

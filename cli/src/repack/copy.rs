@@ -14,10 +14,13 @@ use super::decide::Decision;
 use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
 use super::new_file::{Copy, unused_name};
 use super::plan::Item;
+use super::provenance::FILTERS;
+use super::request::Filter;
 use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};
+use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::{Block, Field, set_chunk};
-use crate::hdf5::filters::{Filter, pipeline};
+use crate::hdf5::filters::{self, DEFLATE, SHUFFLE, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -34,6 +37,8 @@ pub struct How<'a> {
     /// The command as it was given, where this process was not.
     pub typed: Option<&'a str>,
     pub quiet: bool,
+    /// The filter that datasets get.
+    pub filter: Filter,
 }
 
 /// Writes the new file over the empty one at `path`.
@@ -53,7 +58,7 @@ pub fn file(
     let mut made = vec![false; contents.objects.len()];
     made[0] = true;
     let (waiting_types, elsewhere) = (unused_name(contents)?, Elsewhere::new(input, path));
-    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, elsewhere };
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, elsewhere, filter: how.filter };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
     let mut progress = Progress::new("writing", Some(total), how.quiet);
@@ -65,7 +70,7 @@ pub fn file(
             })?;
         }
     }
-    attributes::copy_all(&copy)?;
+    attributes::copy_all(&copy, |place| items[place].as_ref().is_some_and(Item::is_restored_by_values))?;
     if how.say_what_was_done {
         provenance::tell(&copy, items, how.typed)?;
     }
@@ -194,6 +199,13 @@ impl<'a> Copy<'a> {
                 item.new_bytes = self.convert(field, params, &place, progress)?;
                 Ok(())
             }
+            (ObjectKind::Dataset, Some(item)) if item.is_restored_by_values() => {
+                progress.add(item.raw_bytes);
+                let old = open_object(self.from, &object.path)?;
+                let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+                let creation = restored_properties(&old, self.filter)?;
+                self.empty(&old, &kind, &creation, &Destination { at, link, properties })
+            }
             (ObjectKind::Dataset, item) => {
                 progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
                 self.keep(object, at, link, properties)
@@ -241,7 +253,10 @@ impl<'a> Copy<'a> {
         progress: &mut Progress,
     ) -> Result<u64, String> {
         let hdf5 = self.hdf5;
-        let creation = converted_properties(field, params)?;
+        let creation = match params {
+            Some(params) => converted_properties(field, params)?,
+            None => restored_properties(&field.dataset, self.filter)?,
+        };
         let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
         let kind = self.type_for(&field.file_type)?;
         let Destination { at, link, properties } = place;
@@ -271,7 +286,7 @@ struct Destination<'a> {
 fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
     let creation = h5_id!(new.hdf5, H5Dget_create_plist(new.id))?;
     // With what the filter has added to them.
-    let filter = pipeline(&creation)?.into_iter().find(Filter::is_sleek).ok_or("the filter is not there")?;
+    let filter = pipeline(&creation)?.into_iter().find(filters::Filter::is_sleek).ok_or("the filter is not there")?;
     let (rim, chunks) = (Rim::of(field), field.blocks_in_chunks()?);
     let threads = u32::from(Field::threads(chunks.len()) > 1);
     let work = |block: &Block, bytes: Vec<u8>| {
@@ -296,14 +311,31 @@ fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
     Ok(())
 }
 
-/// The old dataset's properties with our filter in the place of all others, or without it.
-fn converted_properties<'a>(field: &Field<'a>, params: Option<&Params>) -> Result<Id<'a>, String> {
+/// The old dataset's properties without our filter, and with those that it had before or that are asked for.
+fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<Id<'a>, String> {
+    let hdf5 = old.hdf5;
+    let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
+    h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
+    let filters = match filter {
+        Filter::Deflate(level) => {
+            vec![filters::Filter::new(SHUFFLE, vec![]), filters::Filter::new(DEFLATE, vec![level])]
+        }
+        _ => text_of(old, FILTERS)?.and_then(|text| filters::from_words(&text)).unwrap_or_default(),
+    };
+    let optional = 1;
+    for filter in filters {
+        if h5!(hdf5, H5Zfilter_avail(filter.id))? > 0 {
+            let (count, words) = (filter.words.len(), filter.words.as_ptr());
+            h5!(hdf5, H5Pset_filter(creation.id, filter.id, optional, count, words))?;
+        }
+    }
+    Ok(creation)
+}
+
+/// The old dataset's properties with our filter in the place of all others.
+fn converted_properties<'a>(field: &Field<'a>, params: &Params) -> Result<Id<'a>, String> {
     let hdf5 = field.dataset.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
-    let Some(params) = params else {
-        h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
-        return Ok(creation);
-    };
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
         h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     }

@@ -34,7 +34,6 @@ use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 pub use args::Args;
 use args::BROKEN;
-use request::Filter;
 use rules::Rules;
 
 /// Runs the subcommand.
@@ -111,7 +110,7 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     if !args.verbosity.quiet && args.only.is_empty() {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
-        if after > before && args.filter != Filter::None {
+        if after > before && !args.filter.restores() {
             let words = |n| if bytes(after) == bytes(before) { format!("{n} bytes") } else { bytes(n) };
             tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", words(after), words(before)));
         }

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 
 use super::elsewhere::Elsewhere;
+use super::request::Filter;
 use crate::hdf5::abi::DEFAULT;
 use crate::hdf5::object::{Contents, ObjectKind, open_object};
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -19,6 +20,8 @@ pub struct Copy<'a> {
     pub waiting_types: CString,
     /// What becomes of names of other files.
     pub elsewhere: Elsewhere,
+    /// The filter that datasets get.
+    pub filter: Filter,
 }
 
 /// A name that the root has not.

@@ -3,17 +3,17 @@
 use std::ffi::c_int;
 
 use sleek::hdf5::FILTER_ID;
-use sleek::{Mode, Params, Profile};
+use sleek::{DType, Mode, Params, Profile};
 
-use super::decide::{Decision, chosen, restored};
+use super::decide::{Decision, chosen, not_wanted, restored};
 use super::measure::Chunks;
 use super::rechunk::rechunk;
-use super::request::{Filter, Request};
+use super::request::Request;
 use super::requests::{By, Requests};
-use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::{filter_name, filters, is_lossy};
+use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::filters::{filter_name, filters, is_lossy, missing_filter};
 use crate::hdf5::object::{Contents, Object, open_object};
-use crate::hdf5::{Id, h5_id};
+use crate::hdf5::{Id, h5, h5_id};
 
 /// Bytes of the index of chunks that a dataset without chunks gets along with them.
 const INDEX_BYTES: u64 = 2048;
@@ -60,10 +60,13 @@ impl<'a> FirstDecision<'a> {
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
         let (mut is_restored, mut is_spared) = (false, false);
         let (field, decision, remark) = match opened {
-            Err(why) if requests.filter == Filter::None && is_ours(file, object)? => {
-                return Err(format!("{name}: cannot be restored: {why}"));
+            Err(_) if requests.filter.restores() && is_ours(file, object)? => {
+                is_restored = true;
+                let params = Params::new(DType::U8);
+                let is_wanted = matches!(request, Some(Request::Compress(_)));
+                (None, if is_wanted { Decision::Compress(params) } else { not_wanted() }, None)
             }
-            Ok(field) if requests.filter == Filter::None => {
+            Ok(field) if requests.filter.restores() => {
                 is_restored = true;
                 let decision = restored(&field, matches!(request, Some(Request::Compress(_))))?;
                 (Some(field), decision, None)
@@ -97,7 +100,11 @@ impl<'a> Item<'a> {
         let name = object.name();
         let FirstDecision { field, decision, is_restored, remark, is_spared, asked, for_target } =
             FirstDecision::of(file, contents, place, requests)?;
-        let raw_bytes = field.as_ref().map_or(0, Field::bytes);
+        let raw_bytes = match &field {
+            Some(field) => field.bytes(),
+            None if is_restored => bytes_of_any(file, object)?,
+            None => 0,
+        };
         let stored_bytes = match &field {
             Some(field) => field.stored_bytes(),
             // SAFETY: the id is alive.
@@ -140,6 +147,11 @@ impl<'a> Item<'a> {
         let (Some(field), Decision::Compress(params)) = (&self.field, &self.decision) else { return Ok(None) };
         let data = Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, self.stored_bytes)?;
         Ok(Some(if field.is_chunked || asked { data } else { data + INDEX_BYTES }))
+    }
+
+    /// Whether our filter is undone of what is no array of numbers: then all values go through HDF5.
+    pub fn is_restored_by_values(&self) -> bool {
+        self.is_restored && self.field.is_none() && matches!(self.decision, Decision::Compress(_))
     }
 
     /// Leaves it as it is, since that is as small.
@@ -191,9 +203,23 @@ fn how(params: &Params) -> String {
     profile.unwrap_or_default() + &codec.unwrap_or_default()
 }
 
-/// Whether an object is a dataset that has our filter.
+/// Whether an object is a dataset that has our filter; an error if another one of it cannot be undone.
 fn is_ours(file: &Id, object: &Object) -> Result<bool, String> {
     let dataset = open_object(file, &object.path)?;
     let properties = h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?;
-    Ok(filters(&properties)?.contains(&(FILTER_ID as c_int)))
+    let is_ours = filters(&properties)?.contains(&(FILTER_ID as c_int));
+    match missing_filter(file.hdf5, &properties)? {
+        Some(id) if is_ours => {
+            Err(format!("{}: cannot be restored: needs filter {id}, which HDF5 does not find", object.name()))
+        }
+        _ => Ok(is_ours),
+    }
+}
+
+/// Bytes of the elements of a dataset of any type, without what of them lies elsewhere.
+fn bytes_of_any(file: &Id, object: &Object) -> Result<u64, String> {
+    let dataset = open_object(file, &object.path)?;
+    let (kind, space) = (h5_id!(file.hdf5, H5Dget_type(dataset.id))?, h5_id!(file.hdf5, H5Dget_space(dataset.id))?);
+    let count = h5!(file.hdf5, H5Sget_simple_extent_npoints(space.id))?;
+    Ok((count as u64).saturating_mul(size_of_type(&kind)? as u64))
 }

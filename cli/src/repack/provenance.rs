@@ -14,6 +14,7 @@ use super::plan::Item;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::Field;
+use crate::hdf5::filters::{Filter, in_words, pipeline};
 use crate::hdf5::object::{Object, open_object};
 use crate::hdf5::{Id, c_string, h5, h5_id};
 use crate::progress::Progress;
@@ -22,6 +23,8 @@ use crate::verify::promise::Promise;
 
 /// Attributes of a dataset, each of which takes the place of one of an earlier time.
 const ABS_BOUND: &CStr = c"sleek_abs_bound";
+/// The filters of a dataset before it got ours, which undoing puts back.
+pub const FILTERS: &CStr = c"sleek_filters";
 const VERSION: &CStr = c"sleek_version";
 /// netCDF's attribute of a file.
 const HISTORY: &CStr = c"history";
@@ -34,8 +37,11 @@ const OWN: [(&str, usize); 4] = [("--child", 1), ("--less", 1), ("--only", 2), (
 pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<(), String> {
     let mut any = false;
     for (object, item) in copy.contents.objects.iter().zip(items) {
-        let Some(Item { field: Some(field), decision: Decision::Compress(params), .. }) = item else { continue };
+        let Some(Item { field: Some(field), decision: Decision::Compress(params), is_restored, .. }) = item else {
+            continue;
+        };
         any = true;
+        filters(field, *is_restored, &open_object(&copy.to, &object.path)?)?;
         if params.bound != Bound::Lossless {
             let new = open_object(&copy.to, &object.path)?;
             dataset(field, params, &new, &copy.to, object).map_err(|e| format!("{}: {e}", object.name()))?;
@@ -43,6 +49,16 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
     }
     let root = open_object(&copy.to, c"/")?;
     if any && is_netcdf(&root)? { history(&root, typed) } else { Ok(()) }
+}
+
+/// Tells the filters that ours took the place of; of a dataset that is restored nothing.
+fn filters(old: &Field, is_restored: bool, new: &Id) -> Result<(), String> {
+    let before = pipeline(&old.properties)?;
+    match before.iter().any(Filter::is_sleek) {
+        true if !is_restored => Ok(()), // told already
+        false if !before.is_empty() => put_text(new, FILTERS, &in_words(&before)),
+        _ => remove(new, FILTERS),
+    }
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -> Result<(), String> {

@@ -31,13 +31,37 @@ pub enum Others {
 }
 
 /// The filter that new datasets get.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Filter {
-    /// Ours, 47474
+    /// Ours, 47474.
     #[default]
     Sleek,
-    /// None: what ours has compressed is restored, all else stays as it is
+    /// None: what ours has compressed is restored, with the filters that it had before; all else stays as it is.
     None,
+    /// The same, with shuffle and deflate of this level in place of those filters.
+    Deflate(u32),
+}
+
+impl Filter {
+    /// Reads `sleek`, `none`, `deflate` or `deflate=N`.
+    pub fn parse(text: &str) -> Result<Filter, String> {
+        let unknown = || format!("'{text}' is none of sleek, none, deflate, deflate=1 … deflate=9");
+        match text.split_once('=') {
+            None if text == "sleek" => Ok(Filter::Sleek),
+            None if text == "none" => Ok(Filter::None),
+            None if text == "deflate" => Ok(Filter::Deflate(4)),
+            Some(("deflate", level)) => match level.parse() {
+                Ok(level @ 1..=9) => Ok(Filter::Deflate(level)),
+                _ => Err(unknown()),
+            },
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Whether ours is undone.
+    pub fn restores(self) -> bool {
+        self != Filter::Sleek
+    }
 }
 
 /// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
@@ -70,10 +94,17 @@ impl Share {
 
 /// Reads `PATH=REQUEST`.
 pub fn named(argument: &str) -> Result<(String, Request), String> {
-    let Some((path, request)) = argument.split_once('=') else {
-        return Err("a path and a request are needed, such as /t=abs=1e-3".into());
-    };
-    Ok((format!("/{}", path.trim_start_matches('/')), parse(request)?))
+    // A path may have such signs too: the request begins behind the first that leaves one.
+    let parts = argument.match_indices('=').map(|(at, _)| (&argument[..at], parse(&argument[at + 1..])));
+    let mut wrong = Err("a path and a request are needed, such as /t=abs=1e-3".into());
+    for (path, request) in parts {
+        match request {
+            Ok(request) => return Ok((format!("/{}", path.trim_start_matches('/')), request)),
+            Err(why) if wrong.is_err() && path == argument.split('=').next().unwrap_or_default() => wrong = Err(why),
+            Err(_) => {}
+        }
+    }
+    wrong
 }
 
 /// Reads a request: `keep`, a text of the filter, or one with a target such as `ratio=` in the place of the bound.
@@ -107,6 +138,25 @@ pub fn parse(request: &str) -> Result<Request, String> {
 mod tests {
     use super::*;
     use sleek::Profile;
+
+    #[test]
+    fn names_with_signs_of_equality() {
+        let (path, request) = named("a=b/c==abs=1e-3,profile=small").unwrap();
+        assert_eq!(path, "/a=b/c=");
+        assert!(matches!(request, Request::Compress(wish) if wish.params.bound == Bound::Abs(1e-3)));
+        assert_eq!(named("/t=keep"), Ok(("/t".into(), Request::Keep)));
+        assert!(named("/t=abs=x").unwrap_err().contains("abs=x"));
+        assert!(named("/t").unwrap_err().contains("a path and a request"));
+    }
+
+    #[test]
+    fn filters() {
+        let all = ["sleek", "none", "deflate", "deflate=9"].map(|text| Filter::parse(text).unwrap());
+        assert_eq!(all, [Filter::Sleek, Filter::None, Filter::Deflate(4), Filter::Deflate(9)]);
+        for wrong in ["gzip", "deflate=0", "deflate=10", "deflate=", "none=1"] {
+            assert!(Filter::parse(wrong).unwrap_err().contains("deflate=9"), "{wrong}");
+        }
+    }
 
     #[test]
     fn requests_in_words() {

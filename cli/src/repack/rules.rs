@@ -112,6 +112,13 @@ impl Rules {
             .map(Rules)
     }
 
+    /// The rules that match none of these datasets, by number and pattern.
+    pub fn without_match(&self, datasets: &[(String, DType)]) -> Vec<String> {
+        let has_none = |rule: &Rule| !datasets.iter().any(|(path, dtype)| rule.holds(path, *dtype));
+        let rules = self.0.iter().enumerate().filter(|(_, rule)| has_none(rule));
+        rules.map(|(i, rule)| format!("rule {} ('{}')", i + 1, rule.dataset.text)).collect()
+    }
+
     /// What is to become of a dataset, and whether a rule has its very name.
     pub fn of(&self, path: &str, dtype: DType) -> Option<(Request, bool)> {
         let rule = self.0.iter().find(|rule| rule.holds(path, dtype))?;

@@ -38,6 +38,14 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
+    // Of many files each need not have all.
+    if args.only.is_empty() {
+        let fields =
+            items.iter().flatten().filter_map(|item| Some((item.name.clone(), item.field.as_ref()?.stored.dtype)));
+        for rule in rules.without_match(&fields.collect::<Vec<_>>()) {
+            tell(&format!("sleek: warning: {rule} matches no dataset of {}", args.input.display()));
+        }
+    }
     match &args.output {
         Some(output) if !args.dry_run => {
             let checked = write(args, output, new, &file, &contents, &mut items)?;
@@ -96,7 +104,8 @@ fn write(
     items: &mut [Option<Item>],
 ) -> Result<Option<Checked>, String> {
     let quiet = args.verbosity.quiet;
-    let how = copy::How { say_what_was_done: !args.no_attributes, typed: args.typed.as_deref(), quiet };
+    let how =
+        copy::How { say_what_was_done: !args.no_attributes, typed: args.typed.as_deref(), quiet, filter: args.filter };
     copy::file(file, &args.input, new, contents, items, how)
         .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
     if !args.verify {

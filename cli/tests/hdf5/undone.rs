@@ -160,3 +160,115 @@ fn coordinates_and_integers_lose_nothing_and_get_smaller() {
     assert!((392_000..=400_000).contains(&size("sized.h5")), "{} {sized}", size("sized.h5"));
     sleek_fails(&place, &["repack", "--filter", "none", "--others", "keep", "new.h5", "x.h5"], "--others");
 }
+
+/// Whatever the type: what HDF5 can read is restored, and the rest of the file goes on.
+#[test]
+fn the_filter_is_undone_of_every_type() {
+    let Some(place) = Place::with(&["h5dump", &venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let common = "import h5py, numpy as np\n\
+        def same(a, b):\n\
+        \x20   assert a.shape == b.shape and a.dtype == b.dtype, (a.name, a.dtype, b.dtype)\n\
+        \x20   x, y = a[()].ravel(), b[()].ravel()\n\
+        \x20   if h5py.check_ref_dtype(a.dtype):\n\
+        \x20       return all(a.file[p].name == b.file[q].name for p, q in zip(x, y))\n\
+        \x20   return all(np.array_equal(p, q) for p, q in zip(x, y))\n";
+    let make = "with h5py.File('old.h5', 'w') as f:\n\
+        \x20   packed = dict(chunks=(50,), compression=47474)\n\
+        \x20   f.create_dataset('numbers', data=np.arange(500.0), **packed)\n\
+        \x20   f.create_dataset('texts', data=[f'cell {i} é' for i in range(500)], dtype=h5py.string_dtype(), **packed)\n\
+        \x20   f.create_dataset('fixed', data=np.array([b'abc', b'de'] * 250), **packed)\n\
+        \x20   ragged = f.create_dataset('ragged', (500,), h5py.vlen_dtype('i4'), **packed)\n\
+        \x20   ragged[:] = np.array([np.arange(i % 7, dtype='i4') for i in range(500)], dtype=object)\n\
+        \x20   refs = f.create_dataset('refs', (500,), h5py.ref_dtype, **packed)\n\
+        \x20   refs[:] = [f['texts'].ref if i % 3 else f['numbers'].ref for i in range(500)]\n\
+        \x20   kind = np.dtype([('a', 'f8'), ('name', h5py.string_dtype()), ('b', 'i2')])\n\
+        \x20   f.create_dataset('parts', data=np.array([(i / 7, f'n{i}', i) for i in range(500)], dtype=kind), **packed)\n\
+        \x20   f.create_dataset('nothing', (500,), h5py.string_dtype(), **packed)\n\
+        \x20   f['texts'].attrs['who'] = 'nobody'\n";
+    place.run(&python, &["-c", &[common, make].concat()]);
+    let tree = sleek_ok(&place, &["inspect", "old.h5"]);
+    for name in ["texts", "ragged", "refs", "parts"] {
+        let line = tree.lines().find(|line| line.contains(&format!("─ {name}  "))).unwrap();
+        assert!(line.ends_with("; SLEEK"), "{name}: {tree}");
+    }
+    sleek_ok(&place, &["decompress", "-q", "old.h5", "new.h5"]);
+    let table = sleek_ok(&place, &["repack", "--filter", "none", "--verify", "old.h5", "again.h5"]);
+    assert!(line_of(&table, "/texts").contains("restored, without SLEEK") && table.contains("verified"), "{table}");
+    for file in ["new.h5", "again.h5"] {
+        let mut dump = place.command("h5dump");
+        let dump = common::run(dump.env_remove("HDF5_PLUGIN_PATH").args(["-pH", file]));
+        assert!(!dump.contains("47474"), "{dump}");
+        let check = format!(
+            "a, b = h5py.File('old.h5'), h5py.File('{file}')\n\
+             assert sorted(a) == sorted(b) and all(same(a[n], b[n]) for n in a), [n for n in a if not same(a[n], b[n])]\n\
+             assert b['texts'].attrs['who'] == 'nobody'\n"
+        );
+        place.run(&python, &["-c", &[common, &check].concat()]);
+    }
+}
+
+/// The filters that were there before come back, or others that are asked for.
+#[test]
+fn the_filters_of_before_come_back() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np\n\
+        y, x = np.mgrid[0:300, 0:400]\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   f.create_dataset('t', data=np.round(np.sin(x / 90) + y / 60, 2).astype('f4'), chunks=(100, 400), \
+                                  compression='gzip', compression_opts=6, shuffle=True, fletcher32=True)\n\
+        \x20   f.create_dataset('n', data=(x + y).astype('i4'), chunks=(100, 400), compression='lzf')\n\
+        \x20   f.create_dataset('plain', data=np.cos(x / 90).astype('f4'), chunks=(100, 400))\n";
+    place.run(&python, &["-c", make]);
+    sleek_ok(&place, &["repack", "--abs", "1e-2", "old.h5", "packed.h5"]);
+    sleek_ok(&place, &["repack", "--abs", "1e-1", "packed.h5", "twice.h5"]);
+    for packed in ["packed.h5", "twice.h5"] {
+        sleek_ok(&place, &["decompress", "-q", "--force", packed, "new.h5"]);
+        let check = "import h5py; a, b = h5py.File('old.h5'), h5py.File('new.h5')\n\
+            said = lambda d: [d.id.get_create_plist().get_filter(i)[:3:2] for i in range(d.id.get_create_plist().get_nfilters())]\n\
+            assert all(said(a[n]) == said(b[n]) for n in a), [(said(a[n]), said(b[n])) for n in a]\n\
+            assert 'sleek_filters' not in b['t'].attrs";
+        place.run(&python, &["-c", check]);
+    }
+    sleek_ok(&place, &["repack", "--filter", "deflate=9", "packed.h5", "deflated.h5"]);
+    let check = "import h5py; d = h5py.File('deflated.h5')['t']; \
+                 assert d.compression == 'gzip' and d.compression_opts == 9 and d.shuffle";
+    place.run(&python, &["-c", check]);
+    sleek_ok(&place, &["repack", "--abs", "1e-2", "--no-attributes", "old.h5", "silent.h5"]);
+    sleek_ok(&place, &["decompress", "-q", "--force", "silent.h5", "new.h5"]);
+    place.run(&python, &["-c", "import h5py; assert h5py.File('new.h5')['t'].compression is None"]);
+    sleek_fails(&place, &["repack", "--filter", "gzip", "packed.h5", "x.h5"], "deflate=9");
+}
+
+/// No value leaves the valid range that was inside.
+#[test]
+fn valid_values_stay_valid() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np\n\
+        y, x = np.mgrid[0:400, 0:500]\n\
+        a = np.clip(0.5 + 0.7 * np.sin(x / 40) * np.cos(y / 50), 0, 1).astype('f4')\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   for name, attrs in [('cld', {'valid_max': np.float32(1)}), ('both', {'valid_range': np.array([0, 1], 'f4')}),\n\
+        \x20                       ('ends', {'valid_min': 0.0, 'valid_max': 1.0}), ('free', {})]:\n\
+        \x20       d = f.create_dataset(name, data=a, chunks=(100, 500))\n\
+        \x20       d.attrs.update(attrs)\n";
+    place.run(&python, &["-c", make]);
+    let count = |file: &str, name: &str| {
+        let script = format!(
+            "import h5py; a = h5py.File('{file}')['{name}'][()].astype('f8'); b = h5py.File('old.h5')['{name}'][()]; \
+             assert abs(a - b).max() <= 2.01e-4; print(int((a > 1).sum()))"
+        );
+        place.run(&python, &["-c", &script]).trim().parse::<u64>().unwrap()
+    };
+    for profile in ["adaptive", "fast", "small"] {
+        let options = ["repack", "--force", "--verify", "--noa", "2e-4", "--profile", profile, "old.h5", "new.h5"];
+        assert!(sleek_ok(&place, &options).contains("verified"));
+        for name in ["cld", "both", "ends"] {
+            assert_eq!(count("new.h5", name), 0, "{profile} {name}");
+        }
+    }
+    sleek_ok(&place, &["repack", "--force", "--noa", "2e-4", "old.h5", "new.h5"]);
+    assert!(count("new.h5", "free") > 0, "the case is none");
+}
