@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Outcome {
         let findings = test(path, args)?;
         is_whole &= findings.damage.is_empty();
         is_tested &= findings.untested.is_none();
-        tell(path, &findings, args.verbosity.quiet);
+        tell(path, &findings, args);
     }
     if files.is_empty() {
         return Err("no compressed or HDF5 file is there".into());
@@ -82,17 +82,25 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Prints what was found in a file.
-fn tell(path: &Path, findings: &Findings, quiet: bool) {
+fn tell(path: &Path, findings: &Findings, args: &Args) {
     let path = path.display().to_string();
     let name = sleek::printable::printable(&path);
     findings.damage.iter().for_each(|damage| say!("{name}: DAMAGED: {damage}"));
     findings.untested.iter().for_each(|why| say!("{name}: not tested: {why}"));
-    if quiet {
+    if args.verbosity.quiet {
         return;
     }
-    findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
+    // Of many files it is enough how many there are.
+    let others = match (args.recursive, findings.others.len()) {
+        (_, 0) => String::new(),
+        (true, n) => format!(", {n} not, or not wholly"),
+        (false, _) => {
+            findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
+            String::new()
+        }
+    };
     if findings.damage.is_empty() && findings.untested.is_none() {
-        say!("{name}: whole, {} tested", findings.whole);
+        say!("{name}: whole, {} tested{others}", findings.whole);
     }
 }
 

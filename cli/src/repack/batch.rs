@@ -31,6 +31,13 @@ pub fn run(args: &Args) -> Outcome {
     };
     let paths: Vec<PathBuf> = std::iter::once(&args.input).chain(&args.output).chain(&args.more).cloned().collect();
     let jobs = jobs::jobs(&paths, args.recursive, &to)?;
+    let passed_over = jobs::passed_over(&paths, &to)?;
+    if let Some(first) = passed_over.first() {
+        let (n, first) = (passed_over.len(), first.display());
+        tell(&format!(
+            "sleek: warning: {n} files with the name of an HDF5 file are none, and were passed over: {first} …"
+        ));
+    }
     if jobs.is_empty() {
         return Err(format!("{}: holds no HDF5 file", paths[0].display()));
     }

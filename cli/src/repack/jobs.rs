@@ -71,6 +71,20 @@ pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path) -> Result<Vec<Job>, S
     Ok(jobs)
 }
 
+/// Files in folders that are named like HDF5 files and are none: empty ones, or what a server sent in their place.
+pub fn passed_over(paths: &[PathBuf], to: &Path) -> Result<Vec<PathBuf>, String> {
+    const NAMES: [&str; 7] = ["h5", "hdf5", "he5", "hdf", "nc", "nc4", "cdf"];
+    let mut all = Vec::new();
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        let below = files_below(folder)?.into_iter().map(|below| folder.join(below));
+        all.extend(below.filter(|path| {
+            let is_named = path.extension().is_some_and(|end| NAMES.iter().any(|name| end.eq_ignore_ascii_case(name)));
+            is_named && !path.starts_with(to) && matches!(kind_of(path), Ok(FileKind::Other))
+        }));
+    }
+    Ok(all)
+}
+
 /// Whether a file in a folder is to be read. Hidden files are those that are being written.
 fn is_field(folder: &Path, below: &Path) -> bool {
     let is_hidden = below.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));

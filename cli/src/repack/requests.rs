@@ -156,9 +156,10 @@ impl Requests {
         let is_exact = |why: String| Ok(Some(Unfit::Bound(why)));
         if !field.stored.dtype.is_float() && params.bound != Bound::Lossless {
             let (name, what) = (&field.name, &field.stored.what);
-            return match by == By::Name {
+            let by_name = if by == By::Rule { "--rules" } else { "--dataset" };
+            return match by != By::All {
                 true => Err(format!(
-                    "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
+                    "{by_name}: {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
                 )),
                 false => is_exact(format!("{what}: bounds are for floats")),
             };

@@ -522,3 +522,32 @@ fn parts_work_side_by_side() {
     let none = sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--part", "8/8", "--to", "out", "in"]);
     assert_eq!(none, "no file is in this part\n");
 }
+
+/// Files that only have the name are counted; rules and names that lead nowhere are told.
+#[test]
+fn what_leads_nowhere_is_told() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let make = "import h5py, numpy as np, os\n\
+        os.mkdir('in')\n\
+        with h5py.File('in/a.nc', 'w') as f:\n\
+        \x20   f['x=1'] = np.sin(np.arange(20000) / 50).astype('f4')\n\
+        \x20   f['packed'] = np.arange(20000, dtype='i2')\n\
+        open('in/b.nc', 'w').close()\n\
+        open('in/c.h5', 'w').write('<html>')\n";
+    place.run(&venv_python(PYTHON), &["-c", make]);
+    let out = sleek(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "in"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success() && said.contains("2 files with the name of an HDF5 file are none"), "{said}");
+    sleek_ok(&place, &["repack", "--dataset", "x=1=abs=1e-3", "in/a.nc", "one.nc"]);
+    fs::write(place.path("r.toml"), "[[rule]]\ndataset = \"tmep*\"\nabs = 1\n[[rule]]\nabs = 0.01\n").unwrap();
+    let out = sleek(&place, &["repack", "--rules", "r.toml", "in/a.nc", "two.nc"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(
+        out.status.success() && said.contains("rule 1 ('tmep*') matches no dataset") && !said.contains("rule 2"),
+        "{said}"
+    );
+    fs::write(place.path("r.toml"), "[[rule]]\ndataset = \"packed\"\nabs = 1\n").unwrap();
+    let out = sleek(&place, &["repack", "--rules", "r.toml", "in/a.nc", "three.nc"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("bounds are for floats"), "{said}");
+}
