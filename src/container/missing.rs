@@ -69,8 +69,7 @@ impl Missing {
     /// None.
     pub const NONE: Missing = Missing { count: 0, found: 0, next: false, bits: [0; MAX_MISSING] };
 
-    /// Those that a caller names, each once. A zero stands for both zeros as far as there is room: they are equal. So does
-    /// the number NaN for the usual ones of both signs: 0/0 of x86 has the other one than NumPy's.
+    /// Those that a caller names, each once. A zero stands for both zeros as far as there is room: they are equal.
     pub fn named(dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
         Missing::NONE.and(dtype, values)
     }
@@ -82,23 +81,21 @@ impl Missing {
     }
 
     fn and(self, dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
-        let (mut missing, mut has_nan) = (self, false);
+        let mut missing = self;
         for value in values {
             let bits = value.bits(dtype)?;
-            has_nan |= matches!(value, MissingValue::Number(x) if x.is_nan());
             if !missing.bits().contains(&bits) && !missing.push(bits) {
                 return fail!(InvalidArgument, "more than {MAX_MISSING} missing values");
             }
         }
-        if !dtype.is_float() {
-            return Ok(missing);
-        }
         let sign = 1u64 << (8 * dtype.size() - 1);
-        let nan = Some(dtype.nearest(f64::NAN) | sign).filter(|_| has_nan);
-        let has = |bits| missing.bits().contains(&bits);
-        let zero = [(0, sign), (sign, 0)].into_iter().find(|(zero, other)| has(*zero) && !has(*other));
-        let others = [zero.map(|(_, other)| other), nan.filter(|nan| !has(*nan))];
-        others.into_iter().flatten().for_each(|bits| _ = missing.push(bits));
+        if dtype.is_float() {
+            for (zero, other) in [(0, sign), (sign, 0)] {
+                if missing.bits().contains(&zero) && !missing.bits().contains(&other) {
+                    missing.push(other);
+                }
+            }
+        }
         Ok(missing)
     }
 

@@ -102,7 +102,7 @@ fn found(field: &Field, info: Option<&Info>) -> Vec<f64> {
     each_once(bits.iter().map(|bits| field.stored.dtype.number(*bits)))
 }
 
-/// Numbers that are written alike once, as the NaN of both signs are.
+/// Numbers that are written alike once, as all NaN are.
 fn each_once(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     numbers.fold(Vec::new(), |mut all, number| {
         if !has(&all, number) {

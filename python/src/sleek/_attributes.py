@@ -60,7 +60,6 @@ def declared(variable: Any) -> list[Any]:
         raise SleekError(
             f"{', '.join(_NAMES)} name {[float(v) for v in found]}; a variable can have up to {_MOST} missing values", INVALID_ARGUMENT
         )
-    # The first one is told as a number, which of NaN stands for both signs.
     return specials[: _MOST - len(found)] + found
 
 
