@@ -1,7 +1,7 @@
 // Twin: src/runtime/cpu/parallel.rs
 // Array → stream. Blocks take tiles by ticket, some that follow each other at once: of each all threads find the codes,
 // then a warp makes words of each. Sizes of bodies are published as soon as they are known, and the bodies go to their
-// places when the sizes of all before them are. Tickets are in the order of the bodies, so that a block waits for such
+// places when the sizes of all before them are. Until then they are staged, and the block goes on. Tickets are in the order of the bodies, so that a block waits for such
 // alone as have begun before it.
 //
 // A block shares INTERP_NUMBER_BYTES and 4 · INTERP_ERRORS bytes, as long as the host says:
@@ -219,43 +219,44 @@ template <class T> DEV u32 word_of(const Desk<T>& d, u32 k, u32 i) {
     }
 }
 
-// Brings a body to its place in the stream, as soon as the sizes of all before it are known. `known`: where one before
-// it is, which the first warp knows. For a whole block; a barrier before and behind.
-template <class T> DEV void place(Desk<T>& d, u32 k, Mark& known) {
+// Brings the body that has waited longest to its place in the stream and enters it there, if the sizes of all before it
+// are known; WAIT: as soon as they are. `known`: where one before it is, which the first warp knows. For a whole block;
+// a barrier before and behind.
+template <bool WAIT, class T> DEV bool place(Desk<T>& d, Mark& known) {
     const Job<T> job = {d.head, d.item.dst};
     const u32 lane = threadIdx.x & 31;
-    const Slip& s = d.slips[k];
-    const u32 units = s.plane_units + s.units;
+    const Waiting body = d.waiting[d.first % WAITING];
     if (threadIdx.x < 32) {
-        count_up_to<true>(job, known, s.chunk, lane);
-        if (lane == 0) d.found = known.units;
-    }
-    __syncthreads();
-    const u64 before = d.found;
-    __syncthreads();    // all have seen it
-    known = {s.chunk + 1, before + units};
-    const u64 at = d.head.bodies_at + before * UNIT, end = at + (u64)units * UNIT;
-    Control& control = *d.control;
-    const u32 of_group = (u32)(s.chunk % GROUP_CHUNKS);
-    u64* const record = job.record(s.chunk / GROUP_CHUNKS);
-    if (threadIdx.x == 0 && of_group == 0) store_relaxed(&record[0], at);
-    const bool fits = end <= d.item.bytes;
-    u64 sum = 0;
-    if (fits) {
-        u32* const to = (u32*)(d.item.dst + at);
-#pragma unroll 4
-        for (u32 i = threadIdx.x; i < units; i += blockDim.x) {
-            const u32 word = word_of(d, k, i);
-            to[i] = word;
-            sum += (u64)word * key_of(i);
+        const bool there = count_up_to<WAIT>(job, known, body.chunk, lane);
+        if (lane == 0) {
+            d.flag = there;
+            d.found = known.units;
         }
     }
-    sum = block_sum(sum, d.part);
+    __syncthreads();
+    const bool there = d.flag;
+    const u64 before = d.found;
+    __syncthreads();    // all have seen it
+    if (!there) return false;
+    known = {body.chunk + 1, before + body.units};
+    const u64 at = d.head.bodies_at + before * UNIT, end = at + (u64)body.units * UNIT;
+    Control& control = *d.control;
+    const u32 k = (u32)(body.chunk % GROUP_CHUNKS);
+    u64* const record = job.record(body.chunk / GROUP_CHUNKS);
+    if (threadIdx.x == 0 && k == 0) store_relaxed(&record[0], at);
+    const bool fits = end <= d.item.bytes;
+    if (fits) {
+        u32* const to = (u32*)(d.item.dst + at);
+        const u32* const from = d.staging() + body.at;
+#pragma unroll 8
+        for (u32 i = threadIdx.x; i < body.units; i += blockDim.x) to[i] = from[i];
+    }
     if (threadIdx.x == 0) {
         if (!fits) fail(&control, STATUS_BUFFER_TOO_SMALL);
-        add_relaxed(&record[1], body_checksum(sum, of_group));
-        if (s.chunk + 1 == d.head.grid.chunks) control.end = end;
+        add_relaxed(&record[1], body_checksum(body.sum, k));
+        if (body.chunk + 1 == d.head.grid.chunks) control.end = end;
         d.flag = count_in(&control.closed, 1) + 1 == (u32)d.head.grid.chunks;
+        d.first++;
     }
     __syncthreads();
     if (d.flag) {
@@ -269,6 +270,47 @@ template <class T> DEV void place(Desk<T>& d, u32 k, Mark& known) {
                          load_relaxed(&control.status), load_relaxed(&control.disagreement) != 0, d.outcome);
     }
     __syncthreads();
+    return true;
+}
+
+// Where a body of so many words may be staged, or ~0 as long as others are in the way. Bodies stand one behind the
+// other in a ring, each in one piece.
+template <class T> DEV u32 room_for(const Desk<T>& d, u32 units) {
+    if (d.first == d.behind) return 0;
+    if (d.behind - d.first == WAITING) return ~0u;
+    const u32 oldest = d.waiting[d.first % WAITING].at, next = d.staged_to;
+    if (next > oldest) {
+        if (Desk<T>::STAGING - next >= units) return next;
+        return oldest > units ? 0 : ~0u;
+    }
+    return oldest - next > units ? next : ~0u;
+}
+
+// Stages a body, whose size is told; then those go to their places that can. For a whole block; a barrier before and
+// behind.
+template <class T> DEV void stage(Desk<T>& d, u32 k, Mark& known) {
+    const u32 units = d.slips[k].plane_units + d.slips[k].units;
+    u32 at = room_for(d, units);
+    while (at == ~0u) {
+        place<true>(d, known);
+        at = room_for(d, units);
+    }
+    u32* const to = d.staging() + at;
+    u64 sum = 0;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < units; i += blockDim.x) {
+        const u32 word = word_of(d, k, i);
+        to[i] = word;
+        sum += (u64)word * key_of(i);
+    }
+    sum = block_sum(sum, d.part);
+    if (threadIdx.x == 0) {
+        d.waiting[d.behind % WAITING] = {d.slips[k].chunk, sum, units, at};
+        d.staged_to = at + units;
+        d.behind++;
+    }
+    __syncthreads();
+    while (d.first != d.behind && place<false>(d, known)) {}
 }
 
 // Takes a tile over: its elements, and nothing is known of it. For a whole block, with barriers before and behind.
@@ -298,6 +340,7 @@ template <class T> DEV void begin_desk(Desk<T>& d, Shelf shelf, const InterpComp
     if (threadIdx.x == 0) {
         d.at = a.scratch + (u64)blockIdx.x * (INTERP_DESK_WORDS * Desk<T>::WORD_BYTES + INTERP_DESK_BYTES);
         d.levels.len[0] = 0;
+        d.first = d.behind = d.staged_to = 0;
         // Behind what ranks are found by, while there are no errors.
         d.widths = (u32 (*)[WIDTHS])(shelf.e + sizeof(RankRoom<typename T::Word>) / 4);
     }
@@ -410,8 +453,9 @@ template <class T> DEV void compress(const InterpCompressArgs& a) {
             }
             __syncthreads();
 #pragma unroll 1
-            for (u32 k = 0; uniform(k < count); k++) place(d, k, known);
+            for (u32 k = 0; uniform(k < count); k++) stage(d, k, known);
         }
+        while (d.first != d.behind) place<true>(d, known);
     }
 }
 

@@ -354,7 +354,7 @@ launch_structs! {
 /// Bytes before the numbers of the tiles on a list.
 pub const INTERP_LIST_BYTES: usize = 32;
 /// What a block that compresses keeps of its tiles: so many times their words, and other things of so many bytes.
-pub const INTERP_DESK_WORDS: usize = 11;
+pub const INTERP_DESK_WORDS: usize = 15;
 /// See there.
 pub const INTERP_DESK_BYTES: usize = 320 << 10;
 /// What the trials of an array cost, in bytes.
