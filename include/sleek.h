@@ -223,8 +223,8 @@ typedef struct sleek_params {
     uint64_t missing[4];
     // 1: where there is a bound, one more pass over the array finds undeclared fill values, such as -9999 among values
     // from 0 to 1, which are kept as if they were in missing. 0 (default), and -1, which "no-fill" in words sets: no
-    // value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what is
-    // found.
+    // value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what
+    // is found.
     int32_t find_fill;
     // Zero.
     uint32_t reserved[3];

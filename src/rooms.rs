@@ -107,7 +107,7 @@ fn no_files_use_each_other() {
     assert!(circles.is_empty(), "files that use each other: {circles:#?}");
 }
 
-/// What codes become words by, and how numbers are interpolated, stands alone: neither knows another stage of the codec.
+/// What makes words of codes, and how numbers are interpolated, stands alone: neither knows another stage of the codec.
 #[test]
 fn stages_know_nothing_of_each_other() {
     const STAGES: [&[&str]; 2] = [&["entropy"], &["predict", "interpolation"]];

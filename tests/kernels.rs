@@ -190,7 +190,7 @@ fn interp_tables_h() -> String {
     let mut list = |about: &str, name: &str, numbers: Vec<u64>| {
         let ty = if numbers.iter().any(|n| *n >= 1 << 16) { "u32" } else { "u16" };
         writeln!(h, "\n// {about}\nCONSTANT {ty} {name}[{}] = {{", numbers.len()).unwrap();
-        for line in numbers.chunks(18) {
+        for line in numbers.chunks(14) {
             let line: Vec<String> = line.iter().map(u64::to_string).collect();
             writeln!(h, "    {},", line.join(", ")).unwrap();
         }

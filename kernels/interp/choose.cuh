@@ -394,7 +394,8 @@ template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Tria
         put_bit(d.part_absent(), i, there && masked && has_bit(d.absent(), from));
     }
     const u64 off_bins = (u64)CORRECTION_COST * block_sum(off, d.part);
-    const Case c = {p.box, numbers, masked ? d.part_absent() : nullptr, base, steps, d.head.step_w == 0, steps && d.survey.small};
+    const u32* absent = masked ? d.part_absent() : nullptr;
+    const Case c = {p.box, numbers, absent, base, steps, d.head.step_w == 0, steps && d.survey.small};
     u64 sampled;
     const u32 set = axes_of(d, c, sampled);
     // What axes cost in truth.

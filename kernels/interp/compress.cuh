@@ -1,8 +1,8 @@
 // Twin: src/runtime/cpu/parallel.rs
 // Array → stream. Blocks take tiles by ticket, some that follow each other at once: of each all threads find the codes,
 // then a warp makes words of each. Sizes of bodies are published as soon as they are known, and the bodies go to their
-// places when the sizes of all before them are. Until then they are staged, and the block goes on. Tickets are in the order of the bodies, so that a block waits for such
-// alone as have begun before it.
+// places when the sizes of all before them are. Until then they are staged, and the block goes on. Tickets are in the
+// order of the bodies, so that a block waits for such alone as have begun before it.
 //
 // A block shares INTERP_NUMBER_BYTES and 4 · INTERP_ERRORS bytes, as long as the host says:
 //

@@ -73,7 +73,7 @@ impl Ends {
     }
 }
 
-/// Compresses an array for which all else is decided: `encode` does it without a thought of limits, and `restore` is its
+/// Compresses an array for which all else is decided: `encode` does it without a thought of limits, `restore` is its
 /// inverse.
 #[inline(never)]
 pub fn compress_into(

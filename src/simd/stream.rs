@@ -22,7 +22,7 @@ pub fn copy_row(src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// The same past the caches, if the row is whole lines of its place: of a line in parts memory would be read first. Call
+/// The same past the caches, if the row is whole lines of its place: memory of a line in parts is read first. Call
 /// [`fence`] before others read it.
 #[inline(always)]
 pub fn copy_row_past(src: &[u8], dst: &mut [u8]) {

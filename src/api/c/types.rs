@@ -186,8 +186,8 @@ pub struct sleek_params {
     pub missing: [u64; 4],
     /// 1: where there is a bound, one more pass over the array finds undeclared fill values, such as -9999 among values
     /// from 0 to 1, which are kept as if they were in missing. 0 (default), and -1, which "no-fill" in words sets: no
-    /// value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what is
-    /// found.
+    /// value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what
+    /// is found.
     pub find_fill: i32,
     /// Zero.
     pub reserved: [u32; 3],

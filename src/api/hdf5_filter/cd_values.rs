@@ -165,8 +165,8 @@ pub fn lossless(params: Params) -> Params {
 }
 
 /// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, codec, range and missing values of
-/// `params`, as a text where it has limits, more than one missing value or names it by bits. The element type and byte order
-/// are not in it; the filter takes them from the dataset.
+/// `params`, as a text where it has limits, more than one missing value or names it by bits. The element type and byte
+/// order are not in it; the filter takes them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let missing: Vec<MissingValue> = params.missing.iter().collect();
     let fill = match missing[..] {

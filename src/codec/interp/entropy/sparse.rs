@@ -10,8 +10,8 @@ use crate::host::memory::{filled, reserve};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
 use crate::simd::word::Word;
 
-/// Bits of the head: one less than how many groups are coded, the state has four bytes instead of two, and the number of
-/// words is odd.
+/// Bits of the head: one less than how many groups are coded, the state has four bytes instead of two, and the number
+/// of words is odd.
 const COUNT: u16 = GROUPS as u16 - 1;
 const IS_LONG: u16 = 1 << 7;
 const IS_ODD: u16 = 1 << 8;

@@ -1,4 +1,4 @@
-//! Codes to numbers by interpolation (docs/reference/codecs/interp.md §6): level by level, and on each plane by plane, so
+//! Codes to numbers by interpolation (docs/reference/codecs/interp.md §6): level by level, on each plane by plane, so
 //! that what is read again is in the first cache. A row lies as its nodes with even x, then those with odd ones. The
 //! last node of a row of even length, which is coarse, is one of these.
 
@@ -674,7 +674,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// 16 times what the first tap makes; what nodes would be but for the axis x; what errors along y make, and numbers.
+    /// 16 times what the first tap makes; nodes but for the axis x; what errors along y make, and numbers.
     #[inline(always)]
     fn alone<L: Lanes, const ROUGH: bool>(&self, l: L, rows: &[u32], errors: &[u32], at: usize) -> [L::V; 4] {
         let first = across::<L, ROUGH>(l, rows, self.first, self.in_plane + at);

@@ -1,5 +1,5 @@
 //! Whole rows of 32 elements within a bound, from the elements to codes: the rows that coarser levels need are read
-//! first, and the finest level, seven of eight nodes, goes through the tile once, plane by plane, two classes at a time.
+//! first. The finest level, seven of eight nodes, goes through the tile once, plane by plane, two classes at a time.
 //!
 //! A row is its even nodes and its odd ones, those one place further: the last node, which is coarse, comes first.
 
