@@ -39,7 +39,7 @@ DEV void lay_out(Header& head, const InterpCompressArgs& a, u64 count) {
     head.layout();
 }
 
-// The multiplier of the lattice for a bound and the quantizer's step within it: src/codec/interp/quantize/lattice.rs.
+// The multiplier of the lattice for a bound and the quantizer's step within it: src/codec/interp/lattice.rs.
 DEV u32 multiplier_of(const Plan& plan, u32 dtype) {
     const bool exact = dtype == DTYPE_F32 ? plan.step_j >= -100 : dtype == DTYPE_F64 && plan.step_j >= -960;
     if (!plan.step_w || !exact) return 0;

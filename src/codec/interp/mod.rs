@@ -9,14 +9,15 @@ pub mod format;
 #[allow(unsafe_code)] // launches of kernels
 #[cfg(feature = "cuda")]
 mod gpu;
-#[cfg(test)]
-mod levels_test;
+pub(super) mod lattice;
 pub(super) mod plan;
 pub(super) mod predict;
 pub(super) mod quantize;
 pub(super) mod reader;
 pub(super) mod rules;
 mod scratch;
+#[cfg(test)]
+mod tests;
 pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};
@@ -33,11 +34,11 @@ use crate::primitives::rans;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::StreamingStores;
 use body::decode::Body;
-use choose::{Choice, Trial};
+use choose::Choice;
 use encoder::Tile;
 use format::CODEC_INTERP;
 use plan::Plan;
-use scratch::{Decoder, Encoder};
+use scratch::{Decoder, Encoder, Tiles};
 
 #[doc(hidden)]
 pub use entropy::tables;
@@ -85,7 +86,7 @@ pub fn gpu_numbers() -> Vec<(&'static str, u64)> {
     use body::patches;
     use entropy::own_table::SYMBOLS;
     use predict::interpolation;
-    use quantize::{decimals, lattice, ranks};
+    use quantize::{decimals, ranks};
     macro_rules! own {
         ($($module:ident: $($name:ident)+;)+) => { vec![$($((stringify!($name), $module::$name as u64)),+),+] };
     }
@@ -175,39 +176,6 @@ fn compress_by(
     tiles.choice = chosen(tiles, header, src)?;
     cpu::compress(&tiles, header, &[], options, src, dst)
 }
-
-/// The coder of the tiles of one stream.
-#[derive(Clone, Copy)]
-struct Tiles<'a> {
-    plan: &'a Plan,
-    /// The same for tiles whose elements may be restored as a missing value.
-    beside: &'a Plan,
-    choice: Choice,
-    /// Tiles are tried, not encoded.
-    trials: Option<&'a Mutex<Vec<Trial>>>,
-    isa: Isa,
-}
-
-/// Evaluates an expression for the token of a level.
-macro_rules! by_level {
-    ($isa:expr, $p:ident => $body:expr) => {{
-        #[cfg(target_arch = "x86_64")]
-        if let Some($p) = Avx512::of($isa) {
-            return $body;
-        }
-        #[cfg(target_arch = "x86_64")]
-        if let Some($p) = Avx2::of($isa) {
-            return $body;
-        }
-        #[cfg(target_arch = "aarch64")]
-        if let Some($p) = Neon::of($isa) {
-            return $body;
-        }
-        let $p = Scalar;
-        $body
-    }};
-}
-use by_level;
 
 impl ChunkCodec for Tiles<'_> {
     type Encoder = Encoder;

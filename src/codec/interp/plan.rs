@@ -1,6 +1,6 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
-use super::quantize::lattice::{Bins, Lattice, MULTIPLIERS};
+use super::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
 use crate::codec::interp::format::{CODEC_INTERP, Grid};
 use crate::codec::promise::{self, Promise};

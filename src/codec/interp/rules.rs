@@ -23,6 +23,7 @@
 //! or their exponent: a sum says what its greatest magnitude is. So their differences, and their rule's codes, cost
 //! what widths make of all that are looked at (`predict/widths.rs`); the rule's limit is [`LIMIT_OF_BITS`].
 
+pub use super::entropy::sums::MOST_MAGNITUDE;
 use super::entropy::sums::Sum;
 use super::format::GROUP;
 use crate::primitives::lorenzo::AXES;
@@ -52,8 +53,6 @@ pub const LIMIT_OF_BITS: u64 = 256;
 pub const FREE: u64 = 48 * 8 * BIT;
 /// See above.
 pub const LITTLE: u64 = BIT / 4;
-/// Magnitudes count no more than this for a class.
-pub const MOST_MAGNITUDE: u64 = 1 << 23;
 /// Arrays of fewer tiles are tried in parts of tiles.
 pub const WHOLE_TRIALS: usize = 256;
 /// Trials, at most.

@@ -2,15 +2,17 @@
 //! than to encode.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 
 use super::body::decode::{self, Body};
+use super::choose::{Choice, Trial};
 use super::encoder::{self, Tile};
+use super::lattice::Multiple;
 use super::plan::Plan;
-use super::quantize::lattice::Multiple;
-use super::{Tiles, Trial, by_level};
 use crate::container::Kind;
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::exec::Isa;
 #[cfg(target_arch = "aarch64")]
 use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +23,38 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::simd::Scalar;
 use crate::simd::word::Word;
+
+/// The coder of the tiles of one stream.
+#[derive(Clone, Copy)]
+pub struct Tiles<'a> {
+    pub plan: &'a Plan,
+    /// The same for tiles whose elements may be restored as a missing value.
+    pub beside: &'a Plan,
+    pub choice: Choice,
+    /// Tiles are tried, not encoded.
+    pub trials: Option<&'a Mutex<Vec<Trial>>>,
+    pub isa: Isa,
+}
+
+/// Evaluates an expression for the token of a level.
+macro_rules! by_level {
+    ($isa:expr, $p:ident => $body:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx512::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx2::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "aarch64")]
+        if let Some($p) = Neon::of($isa) {
+            return $body;
+        }
+        let $p = Scalar;
+        $body
+    }};
+}
 
 /// An encoder of tiles of one type.
 pub trait EncodeTile {

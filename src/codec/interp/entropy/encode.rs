@@ -63,7 +63,7 @@ impl<'a, N: Word> Codes<'a, N> {
             p.run(SumUp { codes, low, sums: &mut *sums });
         }
         if p.has_vectors() {
-            p.run(vectors::Place { codes, low, places: &mut *places });
+            p.run(vectors::Places { codes, low, places: &mut *places });
         }
         let places = &places[..codes.len().next_multiple_of(GROUP)];
         Codes { codes, low, sums, places: p.has_vectors().then_some(places) }

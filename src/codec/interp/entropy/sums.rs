@@ -4,10 +4,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::codec::interp::format::{GROUP, GROUPS};
-use crate::codec::interp::rules::MOST_MAGNITUDE;
 use crate::simd::Task;
 use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;
+
+/// Magnitudes count no more than this for a class.
+pub const MOST_MAGNITUDE: u64 = 1 << 23;
 
 /// A group's codes without their low bits.
 #[derive(Clone, Copy, Debug, Default)]

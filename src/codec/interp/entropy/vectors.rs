@@ -91,13 +91,13 @@ const fn encoding(start: u32, frequency: u32) -> (u32, u32) {
 }
 
 /// Puts codes without their low bits to their places; zeros up to the end of the last group.
-pub struct Place<'a, W> {
+pub struct Places<'a, W> {
     pub codes: &'a [W],
     pub low: u32,
     pub places: &'a mut [u32],
 }
 
-impl<W: Word> Task for Place<'_, W> {
+impl<W: Word> Task for Places<'_, W> {
     type Done = ();
 
     #[inline(always)]

@@ -85,7 +85,7 @@ impl Level {
 }
 
 /// The levels of a tile, the finest one first.
-struct Layout {
+struct PlaneLayout {
     lens: [usize; AXES],
     levels: Vec<Level>,
     /// Smooth and rough.
@@ -96,10 +96,10 @@ struct Layout {
     errors: usize,
 }
 
-impl Layout {
+impl PlaneLayout {
     /// Of no tile.
-    const EMPTY: Layout =
-        Layout { lens: [0; AXES], levels: Vec::new(), taps: Vec::new(), ends: Vec::new(), rows: 0, errors: 0 };
+    const EMPTY: PlaneLayout =
+        PlaneLayout { lens: [0; AXES], levels: Vec::new(), taps: Vec::new(), ends: Vec::new(), rows: 0, errors: 0 };
 
     /// Becomes that of a tile with these lengths, for vectors of so many lanes.
     fn lay_out(&mut self, lens: [usize; AXES], lanes: usize) -> Result<()> {
@@ -172,7 +172,7 @@ impl Layout {
 
 /// Where tiles are restored.
 pub struct Buffers {
-    layouts: [Layout; LAYOUTS],
+    layouts: [PlaneLayout; LAYOUTS],
     /// The one that gives way to the next one.
     next: usize,
     rows: Aligned<u32>,
@@ -185,7 +185,7 @@ pub struct Buffers {
 impl Buffers {
     /// For tiles of a grid with these sides, or for none.
     pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
-        let mut layouts = [Layout::EMPTY; LAYOUTS];
+        let mut layouts = [PlaneLayout::EMPTY; LAYOUTS];
         layouts[0].lay_out(sides, LONGEST)?;
         layouts[0].lens = [0; AXES];
         Ok(Buffers {
@@ -303,7 +303,7 @@ impl Task for Decode<'_> {
 
 /// Replaces codes that are differences along axes of a set by what they lead to; whether all fit.
 #[inline(always)]
-fn sum_up<W: Word>(layout: &Layout, set: u8, codes: &mut [W]) -> bool {
+fn sum_up<W: Word>(layout: &PlaneLayout, set: u8, codes: &mut [W]) -> bool {
     let mut beyond = W::ZERO;
     let anchors = layout.levels.len() - 1;
     for level in &layout.levels[..anchors.min(DIFFERENCE_LEVELS)] {
@@ -359,7 +359,7 @@ fn add<W: Word>(a: W, b: W, beyond: &mut W) -> W {
 /// What goes through a tile.
 struct March<'a, L, C: ?Sized> {
     l: L,
-    layout: &'a Layout,
+    layout: &'a PlaneLayout,
     /// Codes stand for steps.
     coarse: bool,
     codes: &'a C,
@@ -372,7 +372,7 @@ struct March<'a, L, C: ?Sized> {
 impl<L: Lanes, C: Codes + ?Sized> March<'_, L, C> {
     #[inline(always)]
     fn run<const ROUGH: bool>(&mut self) {
-        let Layout { rows, errors, levels, lens, .. } = self.layout;
+        let PlaneLayout { rows, errors, levels, lens, .. } = self.layout;
         // All that a level reads and writes is there: places come from the tile's lengths alone.
         assert!(*rows <= self.rows.len() && *errors <= self.errors.len());
         assert!(lens[0] * lens[1] + 2 * L::N <= self.plane.len());

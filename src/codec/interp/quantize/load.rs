@@ -1,6 +1,6 @@
 //! Elements as words, and these as bins.
 
-use super::lattice::{Bins, Multiple};
+use crate::codec::interp::lattice::{Bins, Multiple};
 use crate::simd::Task;
 use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;

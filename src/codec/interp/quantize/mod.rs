@@ -2,7 +2,6 @@
 
 pub mod decimals;
 pub mod encode;
-pub mod lattice;
 pub mod load;
 pub mod multiples;
 pub mod ordered_bits;

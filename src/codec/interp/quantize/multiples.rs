@@ -3,8 +3,8 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::lattice::{Lattice, Multiple};
 use crate::codec::interp::format::TILE_LOG2;
+use crate::codec::interp::lattice::{Lattice, Multiple};
 use crate::codec::interp::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
 use crate::codec::interp::tile_shape::MARGIN;
 use crate::error::Result;

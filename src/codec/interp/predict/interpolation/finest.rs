@@ -13,7 +13,7 @@ use super::pass::{Pass, difference, even, half_boolean, weighted};
 use super::weights::{Nodes, WeightKind};
 use super::{Buffers, MOST};
 use crate::codec::interp::format::{LATTICE_STEP, Rule};
-use crate::codec::interp::quantize::lattice::{Lattice, Multiple};
+use crate::codec::interp::lattice::{Lattice, Multiple};
 use crate::codec::interp::rules::{MANY_MULTIPLES, MOST_NUMBER};
 use crate::error::Result;
 use crate::host::memory::{Aligned, reserve};
