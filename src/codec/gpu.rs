@@ -10,10 +10,8 @@ pub use super::traits::gpu::{GpuCodec, Part};
 
 use std::ffi::c_void;
 
-use super::sleek::gpu::value_range;
 use super::traits::Codec;
 use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
-use crate::container::missing::MAX_MISSING;
 use crate::container::{Header, Layout, Region};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, WORKSPACE_BYTES};
@@ -24,7 +22,6 @@ use crate::runtime::cuda::driver::{DeviceScratch, Session};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
 use crate::sentinel;
-use crate::sentinel::rule::{self, Found, Others};
 
 /// Who does what a call in GPU memory asks for.
 enum Worker {
@@ -113,8 +110,7 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
     named_side(params)?.prepare(&Session::enter(ordinal, stream)?, params)
 }
 
-/// The request with the undeclared fill values of an array, if the call is to search. Kernels measure; the host counts
-/// in a copy where it matters how often an end is there.
+/// The request with the undeclared fill values of an array, if the call is to search: the host looks at a copy.
 ///
 /// # Safety
 /// Those of [`compress`].
@@ -130,32 +126,9 @@ unsafe fn declared(
     }
     super::chosen(params)?;
     let session = Session::enter(ordinal, stream)?;
-    let bytes = count.saturating_mul(params.dtype.size());
-    // SAFETY: the contract of this function; a copy lives until the waits of all kernels are over.
-    let from = unsafe { Operand::input(&session, src, bytes, 1)? };
-    // SAFETY: there are `count` elements, and no more are asked for.
-    let range = |fills: &[f64], count| unsafe { value_range(&session, params, fills, from.pointer, count) };
-    let others = |fills: &[f64], ends: [f64; 2]| {
-        // A part clears most ends that can be cleared.
-        let part = range(fills, count.div_ceil(16))?;
-        if part.is_some_and(|range| rule::are_cleared(params.dtype, ends, range)) {
-            return Ok(Others { range: part, repeats: [true; 2] });
-        }
-        let range = range(fills, count)?;
-        if range.is_none_or(|range| rule::never_count(params.dtype, ends, range)) {
-            return Ok(Others { range, repeats: [true; 2] });
-        }
-        // SAFETY: the contract of this function.
-        let copy = unsafe { host_copy(&session, src, bytes)? };
-        Ok(Others { range, repeats: sentinel::repeats(params, ends, &copy) })
-    };
-    let mut buffer = [0.0; MAX_MISSING];
-    let known = sentinel::known(params, &mut buffer)?;
-    let found = match range(known, count)? {
-        Some(ends) => rule::search(params.dtype, known, ends, others)?,
-        None => Found::default(),
-    };
-    Heap::new(sentinel::with_range(found, params.clone())?)
+    // SAFETY: the contract of this function.
+    let array = unsafe { host_copy(&session, src, count.saturating_mul(params.dtype.size()))? };
+    Heap::new(sentinel::declared(params.clone(), &array)?)
 }
 
 /// Refuses a call that cannot wait for what is found.

@@ -462,26 +462,6 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     assert!(found[..3].iter().all(|n| *n > 3), "{found:?}");
 }
 
-/// Nothing of an array in GPU memory is copied to be searched, but where it matters how often an end is there.
-#[test]
-fn arrays_in_gpu_memory_are_searched_where_they_lie() {
-    let (shim, _turn) = Shim::get();
-    let p = Params { find_fill: Some(true), ..Params::new(DType::F32).with_bound(Bound::Abs(0.1)) };
-    let wave: Vec<f32> = (0..50_000).map(|i| (i as f32 * 0.01).sin()).collect();
-    for (mark, is_counted) in [(None, false), (Some(-9999.0), false), (Some(-77.0), true)] {
-        let mut values = wave.clone();
-        mark.into_iter().for_each(|mark| values[40_000..40_002].fill(mark));
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let expected = sleek::compress(&p, &bytes).unwrap();
-        assert_eq!(sleek::inspect(&expected).unwrap().missing.found(), usize::from(mark.is_some()));
-        let (src, dst) = (shim.upload(0, &bytes, 0), shim.allocate(0, 2 * bytes.len()));
-        let before = shim.number("shim_copied");
-        let n = unsafe { route::compress(&p, src.at(0), wave.len(), dst.at(0), 2 * bytes.len(), null_mut()) }.unwrap();
-        let copied = shim.number("shim_copied").wrapping_sub(before) as usize;
-        assert!(dst.read(0, n) == expected && (copied >= bytes.len()) == is_counted, "{mark:?}: {copied} bytes");
-    }
-}
-
 /// Asynchronous calls and batches take what is declared, whatever lies in the arrays, and refuse to search.
 #[test]
 fn asynchronous_calls_and_batches_take_what_is_declared() {

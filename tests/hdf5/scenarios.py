@@ -445,13 +445,13 @@ def exceptions_say_why():
 def bad_requests_are_refused():
     a = field((100, 100))
     half = words(0.5)
-    bad = [(7, 0), (2,), (1, 4), (1, 0, 0, 0, 1 << 10), (1, 0, 0, 0, 1 << 12), (1, ABS, *half, 1 << 10), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
+    bad = [(7, 0), (2,), (1, 4), (1, ABS), (1, 0, 0, 0, 1 << 10), (1, 0, 0, 0, 1 << 12), (1, ABS, *half, 1 << 10), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
     bad += [(1, NOA, *half, 1 << 8, *words(-1.0)), (1, ABS, *half, 0, 99, 0), tuple(range(200))]
     with h5py.File("f.h5", "w") as f:
         for flag in (OPTIONAL, MANDATORY):
             for cd in bad:
                 assert refused(f, "a", a, (50, 50), cd, flag), cd
-        for n, cd in enumerate([(), (1, LOSSLESS), (1, ABS), (1, ABS, *half), (1, ABS, *half, 0), (1, ABS, *half, 0, 0)]):
+        for n, cd in enumerate([(), (1, LOSSLESS), (1, ABS, *half), (1, ABS, *half, 0), (1, ABS, *half, 0, 0)]):
             create(f, f"{n}", a, (50, 50), cd)
             assert worst_error(a, f[f"{n}"][:]) <= Fraction(0.5)
 

@@ -52,9 +52,9 @@ pub fn run(bytes: &[u8]) {
 fn check(params: &Params, values: &[f64], info: &sleek::Info, data: &[u8], back: &[u8]) {
     let number = |bits: &u64| params.dtype.number(*bits);
     let told: Vec<f64> = info.missing.told().iter().map(number).collect();
-    // Of zeros there are two.
+    // Of zeros there are two. NaN and infinities are found besides.
     let mut marks: Vec<f64> = Vec::new();
-    for mark in info.missing.bits()[told.len()..].iter().map(number) {
+    for mark in info.missing.bits()[told.len()..].iter().map(number).filter(|mark| mark.is_finite()) {
         if !marks.contains(&mark) {
             marks.push(mark);
         }

@@ -1,8 +1,5 @@
 //! SLEEK on GPUs: which of `kernels/sleek` does what is asked for, and with which arguments.
 
-use std::mem::offset_of;
-use std::ptr;
-
 use super::Sleek;
 use super::constants::{CODEC_SLEEK, FEW_MISSING};
 use crate::codec::promise::{self, mantissa_bits_to_drop};
@@ -11,11 +8,10 @@ use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::exec::WORKSPACE_BYTES;
 use crate::params::{Params, Profile};
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::{DeviceScratch, Session};
-use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES, Slot};
+use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
 use crate::runtime::cuda::memory::is_aligned;
 use crate::runtime::cuda::module::{Kernel, KernelRow, Loaded, find, need};
 
@@ -124,50 +120,6 @@ fn extension_of(layout: &Layout) -> ([u64; EXTENSION_WORDS], u32) {
     }
     let words = whole.as_chunks::<8>().0;
     (std::array::from_fn(|i| u64::from_le_bytes(words[i])), bytes as u32)
-}
-
-/// Smallest and largest finite element of an array of floats that is none of `fills`, up to four; `None` if there is
-/// none. Waits for the kernel.
-///
-/// # Safety
-/// `src` is memory of the session's GPU with `count` elements.
-pub unsafe fn value_range(
-    session: &Session,
-    params: &Params,
-    fills: &[f64],
-    src: *const u8,
-    count: usize,
-) -> Result<Option<(f64, f64)>> {
-    let (dtype, base) = (params.dtype, Base::load(session, params.dtype)?);
-    let Some(range) = base.range else { return fail!(Internal, "the range of {} was asked for", dtype.name()) };
-    let layout = Layout::new(dtype, count as u64)?;
-    let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
-    let item = Item::new(src, ptr::null_mut(), layout.count, 0);
-    let mut keys = [0u64; 2];
-    // SAFETY: the contract; the slot lies in the workspace, which lives until the wait is over, as the keys do.
-    unsafe {
-        let batch = Arrays::alone(session, &item, workspace.start(), None).tell(base.list, range, |_| 1)?;
-        let at = batch.slots.cast::<u8>().wrapping_add(offset_of!(Slot, control.range));
-        let mut args = promise::arguments(batch, params, &layout);
-        args.values = fills.len() as u32;
-        args.missing = std::array::from_fn(|k| fills.get(k).map_or(0, |fill| dtype.nearest(*fill)));
-        batch.clear_slots(session)?;
-        range.launch(session, range.blocks_each(1, layout.raw_bytes.div_ceil(PIECE_BYTES)), &args)?;
-        session.copy(keys.as_mut_ptr().cast(), at, size_of_val(&keys))?;
-        session.wait()?;
-    }
-    workspace.done();
-    let inverted = if dtype == DType::F64 { !keys[1] } else { u64::from(!keys[1] as u32) };
-    Ok((keys[0] > 0).then(|| (value_of_order(dtype, inverted), value_of_order(dtype, keys[0]))))
-}
-
-/// The number of a key of kernels/common/plan.cuh, whose order is that of the numbers.
-fn value_of_order(dtype: DType, key: u64) -> f64 {
-    let (sign64, sign32) = (1 << 63, 1 << 31);
-    match dtype {
-        DType::F64 => f64::from_bits(if key & sign64 > 0 { key ^ sign64 } else { !key }),
-        _ => f64::from(f32::from_bits(if key as u32 & sign32 > 0 { key as u32 ^ sign32 } else { !(key as u32) })),
-    }
 }
 
 impl GpuCodec for Sleek {

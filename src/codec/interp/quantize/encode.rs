@@ -1,5 +1,6 @@
 //! Elements to numbers: multiples, bins, or bits in an order.
 
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use crate::codec::interp::body::form::{self, Form, Order};
@@ -153,7 +154,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             let number = |i: usize| dtype.number(survey::element_bits::<E::Word>(big_endian, data, i).to_u64());
             for (i, _) in elements.iter().enumerate().filter(|(_, word)| word.to_u64() == *missing) {
                 came = true;
-                is_exact |= number(i) < least;
+                // NaN is within no bound of a number.
+                is_exact |= number(i).partial_cmp(&least).is_none_or(Ordering::is_lt);
             }
         }
         self.came_beside = came && !is_exact;
