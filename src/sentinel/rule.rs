@@ -21,12 +21,6 @@ pub fn are_cleared(dtype: DType, ends: [f64; 2], (least, most): (f64, f64)) -> b
     least < most && are_fills(dtype, ends, (least, most), [true; 2]) == [false; 2]
 }
 
-/// Whether it is all the same for the ends, in an array whose other values go from `range.0` to `range.1`, how often
-/// they are there.
-pub fn never_count(dtype: DType, ends: [f64; 2], range: (f64, f64)) -> bool {
-    are_fills(dtype, ends, range, [true; 2]) == are_fills(dtype, ends, range, [false; 2])
-}
-
 /// What an array has beside the values that are declared and the two at its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Others {
