@@ -18,8 +18,7 @@
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
-// a child after fork(). No function takes more than 16 KiB of its caller's stack. Blocks of four dimensions of codec
-// zfp need 28 KiB; a thread of the library codes them, or the caller's where no thread can be had.
+// a child after fork(). No function takes more than 32 KiB of its caller's stack.
 //
 // This file is written by cbindgen from src/api; do not edit it.
 

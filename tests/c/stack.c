@@ -1,4 +1,4 @@
-/* What calls take of the caller's stack: at most 16 KiB, as sleek.h promises, since threads of 64 KiB and the user-level threads of
+/* What calls take of the caller's stack: at most 32 KiB, as sleek.h promises, since threads of 64 KiB and the user-level threads of
  * Argobots call us too. Each call runs on a thread whose stack was painted before; what it touched shows. For optimized builds, at
  * the level SLEEK_SIMD; with an argument all calls are listed. */
 #define _GNU_SOURCE
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK = 1 << 20, PROMISED = 16 << 10, PAINT = 0xa5, BYTES = 17 << 20 };
+enum { STACK = 1 << 20, PROMISED = 32 << 10, PAINT = 0xa5, BYTES = 17 << 20 };
 
 /* H5Z_class2_t and H5Z_FLAG_REVERSE. */
 struct filter_class {
