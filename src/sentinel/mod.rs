@@ -32,56 +32,32 @@ pub fn is_wanted(params: &Params) -> Result<bool> {
 /// The request with what is found in an array, whose bytes are `src`, if the call is to search; with the range of all
 /// other values where that is to be measured.
 pub fn declared(params: Params, src: &[u8]) -> Result<Params> {
-    match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
-        true => with_specials(with_range(search(&params, src)?, params)?, src),
-        false => Ok(params),
-    }
-}
-
-/// The request with these values and the range of all others, as of [`declared`].
-pub fn with_range(found: Found, params: Params) -> Result<Params> {
-    let mut params = with(&found, params)?;
+    let (mut params, range) = declared_with_range(params, src)?;
     if params.bound.measures() {
-        let range = found.range.map(|(low, high)| sub_down(high, low));
+        let range = range.map(|(low, high)| sub_down(high, low));
         params.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
     }
     Ok(params)
 }
 
 /// The same, and the smallest and the largest of all other values, if they are known then.
-pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+pub fn declared_with_range(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
     if !is_wanted(&params)? || !src.len().is_multiple_of(params.dtype.size()) {
         return Ok((params, None));
     }
     let found = search(&params, src)?;
-    Ok((with_specials(with(&found, params)?, src)?, found.range))
-}
-
-fn with(found: &Found, mut params: Params) -> Result<Params> {
     params.find_fill = Some(false);
     params.exact = found.few;
     for value in found.values() {
         params.missing.push_found(MissingValue::Bits(params.dtype.nearest(*value)))?;
     }
-    Ok(params)
-}
-
-/// The numbers that are declared, in `buffer`.
-pub fn known<'a>(params: &Params, buffer: &'a mut [f64; MAX_MISSING]) -> Result<&'a [f64]> {
-    let missing = params.missing.of_type(params.dtype)?;
-    buffer.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
-    Ok(&buffer[..missing.len()])
-}
-
-/// The request with the NaN and infinities of an array, as far as there is room for them.
-fn with_specials(mut params: Params, src: &[u8]) -> Result<Params> {
     let known = params.missing.of_type(params.dtype)?;
     let specials = specials(&params, src);
     let others = specials.bits().iter().filter(|bits| !known.bits().contains(bits));
     for bits in others.take(MAX_MISSING - known.len()) {
         params.missing.push_found(MissingValue::Bits(*bits))?;
     }
-    Ok(params)
+    Ok((params, found.range))
 }
 
 /// The NaN and infinities of an array, which are no data wherever they stand.
@@ -93,16 +69,18 @@ fn specials(params: &Params, src: &[u8]) -> Specials {
 /// The undeclared fill values of an array.
 pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
     let _fpu = fpu::Guard::standard();
-    let mut buffer = [0.0; MAX_MISSING];
-    let known = known(params, &mut buffer)?;
+    let missing = params.missing.of_type(params.dtype)?;
+    let mut known = [0.0; MAX_MISSING];
+    known.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
+    let known = &known[..missing.len()];
     let Some(Extremes { ends, between }) = extremes(params, known, src) else { return Ok(Found::default()) };
     if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
         return Ok(Found::nothing(ends));
     }
-    rule::search(params.dtype, known, ends, |fills, of| {
+    Ok(rule::search(params.dtype, known, ends, |fills, of| {
         let some = between.filter(|_| of == <[f64; 2]>::from(ends));
-        Ok(others(params, fills, of, some, src))
-    })
+        others(params, fills, of, some, src)
+    }))
 }
 
 /// What an array has beside `fills`, of which two are the ends: no more than it takes to clear them. The range of some
@@ -128,7 +106,7 @@ fn others(params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64
 }
 
 /// Whether each of two values is there more than once.
-pub fn repeats(params: &Params, values: [f64; 2], src: &[u8]) -> [bool; 2] {
+fn repeats(params: &Params, values: [f64; 2], src: &[u8]) -> [bool; 2] {
     let count = |piece: &[u8]| values.map(|value| rule::count(params.dtype, params.big_endian, value, piece));
     let sum = |a: &mut [usize; 2], b: [usize; 2]| (0..2).for_each(|k| a[k] += b[k]);
     let counts =
@@ -161,10 +139,10 @@ mod tests {
         let found = search(&params, &bytes).unwrap();
         let all = |fills: &[f64], ends: [f64; 2]| {
             let repeats = ends.map(|end| values.iter().filter(|v| dtype.number(dtype.nearest(**v)) == end).count() > 1);
-            Ok(Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats })
+            Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats }
         };
         let ends = range::value_range(dtype, big_endian, known, &bytes);
-        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all).unwrap());
+        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all));
         assert_eq!((found.values(), found.few, found.range), (expected.values(), expected.few, expected.range));
         (found.values().to_vec(), found.few)
     }

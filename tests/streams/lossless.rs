@@ -1,5 +1,5 @@
 //! Forms of lossless tiles of codec interp: each is chosen where it should be, comes back bit for bit, and is read
-//! alike by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
+//! alike by the page's decoder. Hostile ones do no harm. Golden streams. And what lossless streams promise in bytes.
 
 use crate::{forms, reference, vectors};
 use forms::{COMPARED, KINDS, bell, compared, form_name, forms, params, words};

@@ -172,8 +172,8 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     Ok(values.encode())
 }
 
-/// Refuses a bound that came as one word where two make a number, or as an integer: nothing could be as near as that,
-/// and every bit would be kept without a word.
+/// Refuses a bound that came as one word where two make a number, or as an integer. Nothing could be as near as
+/// that, and every bit would be kept without a word.
 fn refuse_half_a_number(words: &[u32], asked: &Params) -> Result<()> {
     let number = asked.bound.number();
     let is_bound = asked.bound.mode().has_bound();
