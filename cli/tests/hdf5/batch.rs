@@ -166,37 +166,6 @@ fn a_full_disk_leaves_no_half_files() {
     assert_eq!(verified(&place), 4);
 }
 
-#[test]
-fn killed_and_begun_again() {
-    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
-    make(&place, count().max(24));
-    let before = contents(place.path("in"));
-    let request = ["repack", "-q", "-r", "--abs", "1e-3", "-j", "2", "--to", "out", "in"];
-    let finished =
-        || contents(place.path("out")).iter().filter(|(p, _)| p.extension().is_some_and(|e| e == "h5")).count();
-    let mut batch = place.command(env!("CARGO_BIN_EXE_sleek")).args(request).spawn().unwrap();
-    let start = Instant::now();
-    while finished() < 3 {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    batch.kill().unwrap();
-    batch.wait().unwrap();
-    // Those that were at work end with it, and take their files along.
-    let hidden = || contents(place.path("out")).iter().any(|(p, _)| p.to_string_lossy().contains(".sleek-"));
-    while hidden() {
-        assert!(start.elapsed() < Duration::from_secs(60), "half written files are left");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let done = verified(&place);
-    assert!(done >= 3 && done < count().max(24), "{done}");
-    sleek_ok(&place, &[&request[..], &["--report", "report.json"]].concat());
-    assert_eq!(verified(&place), count().max(24));
-    let totals = report(&place, "report.json")["totals"].clone();
-    assert_eq!(totals["skipped"].as_u64().unwrap() as usize, done, "{totals}");
-    assert_eq!(contents(place.path("in")), before);
-}
-
 /// `SLEEK_KILLS` says how many times. Each new file is whole or not there; what is begun again does the rest.
 #[test]
 fn killed_at_any_moment() {
