@@ -10,7 +10,8 @@ use crate::{DType, Dims};
 /// Smooth fields with noise, with few waves in many zeros, with elements that are multiples of something, and words
 /// that are anything.
 const KINDS: usize = 4;
-const SHAPES: [&[u64]; 6] = [&[18, 40, 66], &[19, 33, 32], &[130, 131], &[3, 5000], &[20_000], &[2, 1, 9, 1, 30, 31]];
+const SHAPES: [&[u64]; 7] =
+    [&[18, 40, 66], &[19, 33, 32], &[130, 131], &[75, 160], &[3, 5000], &[20_000], &[2, 1, 9, 1, 30, 31]];
 
 fn element(kind: usize, dtype: DType, dims: &[u64], i: u64, random: u64) -> u64 {
     let last = *dims.last().unwrap();

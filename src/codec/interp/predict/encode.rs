@@ -338,7 +338,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     ) -> Option<(Rule, i32)> {
         let (lattice, Limited { rule, limit }) = (plan.lattice()?, choice.steps?);
         let is_plain = plan.layout.shape.missing.is_empty() && self.nexts.is_empty() && tile.missing.is_empty();
-        if tile.lens[0] != finest::ROW_LEN || plan.big_endian || !is_plain {
+        let has_rows = tile.lens[0] == finest::ROW_LEN && plan.grid.sides[0] == finest::ROW_LEN;
+        if !has_rows || plan.big_endian || !is_plain {
             return None;
         }
         let n = tile.lens.iter().product::<usize>() as u64;
