@@ -129,6 +129,14 @@ static hid_t pick(size_t size, int floats, int big)
     }
 }
 
+static void make_optional(hid_t dcpl)
+{
+    unsigned flags, words[80], config;
+    size_t n = 80;
+    CHECK(H5Pget_filter_by_id2(dcpl, SLEEK_ID, &flags, &n, words, 0, NULL, &config));
+    CHECK(H5Pmodify_filter(dcpl, SLEEK_ID, H5Z_FLAG_OPTIONAL, n, words));
+}
+
 static Case make_case(unsigned i)
 {
     static const unsigned longest[MAX_RANK + 1] = {0, 40000, 150, 40, 14, 9, 6, 5, 4};
@@ -171,6 +179,7 @@ static Case make_case(unsigned i)
     char request[80];
     snprintf(request, sizeof request, "%s,no-fill%s", bounds[mode], i / MAX_RANK % 3 == 1 ? ",profile=small" : "");
     CHECK(H5Pset_sleek(c.dcpl, request));
+    if (i / MAX_RANK % 2 == 1) make_optional(c.dcpl);
     c.fill = (int)below(4);
     const double fill = 99.5;
     if (c.fill == 1 || c.fill == 2) CHECK(H5Pset_fill_value(c.dcpl, H5T_NATIVE_DOUBLE, &fill));
@@ -194,9 +203,11 @@ static unsigned char *make_data(const Case *c)
     return (unsigned char *)v;
 }
 
-static void *chunk_of(hid_t d, const hsize_t *at, hsize_t *bytes)
+static int plain_chunks;
+
+static void *chunk_of(hid_t d, const hsize_t *at, hsize_t *bytes, uint32_t *mask)
 {
-    uint32_t mask = 7;
+    *mask = 0;
     /* It fails for a chunk that was never written. */
     H5E_BEGIN_TRY {
         if (H5Dget_chunk_storage_size(d, at, bytes) < 0) *bytes = 0;
@@ -204,19 +215,21 @@ static void *chunk_of(hid_t d, const hsize_t *at, hsize_t *bytes)
     void *m = malloc(*bytes + 1);
     if (m == NULL) DIE("no memory");
     if (*bytes > 0) {
-        CHECK(H5Dread_chunk(d, H5P_DEFAULT, at, &mask, m));
-        if (mask != 0) DIE("filter mask %u", mask);
+        CHECK(H5Dread_chunk(d, H5P_DEFAULT, at, mask, m));
     }
     return m;
 }
 
-/* Every chunk of both datasets has the same bytes, and those of the selection are there. */
+/* Every chunk of both datasets has the same bytes, or is plain in both, and those of the selection are there. */
 static void same_chunks(const Case *c, hid_t a, hid_t b)
 {
     hsize_t at[MAX_RANK] = {0};
     for (;;) {
         hsize_t na, nb;
-        void *ca = chunk_of(a, at, &na), *cb = chunk_of(b, at, &nb);
+        uint32_t ma, mb;
+        void *ca = chunk_of(a, at, &na, &ma), *cb = chunk_of(b, at, &nb, &mb);
+        if (ma != mb) DIE("filter masks %u, %u", ma, mb);
+        plain_chunks += ma == 1;
         if (na != nb || memcmp(ca, cb, na) != 0) DIE("chunk %llu,...: %llu bytes, %llu of the filter", (unsigned long long)at[0], (unsigned long long)nb, (unsigned long long)na);
         free(ca);
         free(cb);
@@ -295,6 +308,7 @@ static hid_t dataset(hid_t file, const char *name, hid_t type, void (*setup)(hid
 
 static void by_abs(hid_t dcpl) { CHECK(H5Pset_sleek(dcpl, "abs=1e-3,no-fill")); }
 static void lossless(hid_t dcpl) { CHECK(H5Pset_sleek_lossless(dcpl)); }
+static void optional(hid_t dcpl) { lossless(dcpl); make_optional(dcpl); }
 static void before_deflate(hid_t dcpl) { by_abs(dcpl); CHECK(H5Pset_deflate(dcpl, 1)); }
 static void deflate_only(hid_t dcpl) { CHECK(H5Pset_deflate(dcpl, 1)); }
 static void edges_plain(hid_t dcpl) { by_abs(dcpl); CHECK(H5Pset_chunk_opts(dcpl, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS)); }
@@ -446,7 +460,8 @@ static void routes(hid_t file)
     if (get(d, H5T_NATIVE_FLOAT, NULL, NULL, back, sizeof back) != SLEEK_E_CORRUPT) DIE("a short chunk: %s", sleek_last_error());
     hsize_t bytes;
     const hsize_t first[2] = {0, 0};
-    unsigned char *stream = chunk_of(d, first, &bytes);
+    uint32_t mask;
+    unsigned char *stream = chunk_of(d, first, &bytes, &mask);
     CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, bytes, stream));
     stream[bytes / 2] ^= 4;
     CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, first, bytes, stream));
@@ -543,6 +558,18 @@ static void shared_file(const char *path, const char *way)
         release(mine);
     }
     CHECK(H5Dclose(filtered));
+    /* Chunks that do not get smaller are stored plain where they may be, and by all ranks. */
+    hid_t plain = dataset(file, "n", H5T_IEEE_F32LE, optional);
+    unsigned bits = 1;
+    for (int i = 0; i < NY * NX; i++, bits = bits * 1664525u + 1013904223u) ((uint32_t *)other)[i] = bits;
+    mine = place(other[start[0]], count[0] * sizeof other[0]);
+    fresh();
+    OK(H5Dwrite_sleek(plain, H5T_NATIVE_FLOAT, start, count, dxpl, mine, NULL, &info));
+    expect(SLEEK_H5D_ORDINARY, by_gpu ? "do not get smaller" : "MPI ranks share the file");
+    release(mine);
+    OK(H5Dread_sleek(plain, H5T_NATIVE_FLOAT, NULL, NULL, dxpl, back, NULL, NULL));
+    if (memcmp(back, other, sizeof back) != 0) DIE("plain chunks");
+    CHECK(H5Dclose(plain));
     if (ranks == 1) {
         /* Some HDF5s let a single rank write independently, and keep its chunks in their cache. */
         mine = place(field, sizeof field);
@@ -601,6 +628,7 @@ int main(int argc, char **argv)
     CHECK(file);
     const int cases = argc > 3 ? atoi(argv[3]) : 100;
     for (int i = 0; i < cases; i++) one_case(file, (unsigned)i);
+    if (cases >= 64 && plain_chunks == 0) DIE("no chunk of an optional filter was stored plain");
     routes(file);
     CHECK(H5Fclose(file));
     printf("%d cases passed\n", cases);

@@ -48,6 +48,8 @@ macro_rules! h5py {
             bfloat16_elements
             lossy_modes_are_for_floats
             lossless_takes_every_type
+            chunks_that_do_not_shrink
+            bytes_are_coded_as_bytes
             complex_numbers_of_hdf5
             property_list_is_used_again
             edges_and_fill_values

@@ -236,11 +236,11 @@ impl<'a> Dataset<'a> {
         read && f.H5Dget_chunk_storage_size.is_some() && f.H5Dget_chunk_info_by_coord.is_some()
     }
 
-    /// Writes a finished chunk.
-    pub fn write_chunk(&self, offset: &[u64], stream: &[u8]) -> Result<()> {
+    /// Writes a finished chunk, with a bit in `skipped` for each filter that it did not pass.
+    pub fn write_chunk(&self, offset: &[u64], stream: &[u8], skipped: u32) -> Result<()> {
         let Some(write) = self.hdf5.data.H5Dwrite_chunk else { return fail!(Internal, "H5Dwrite_chunk was not found") };
         // SAFETY: ids of this library; the offset has the dataset's rank.
-        if unsafe { write(self.id, self.dxpl, 0, offset.as_ptr(), stream.len(), stream.as_ptr().cast()) } < 0 {
+        if unsafe { write(self.id, self.dxpl, skipped, offset.as_ptr(), stream.len(), stream.as_ptr().cast()) } < 0 {
             return fail!(Hdf5, "H5Dwrite_chunk failed for the chunk at {offset:?}, {} bytes", stream.len());
         }
         Ok(())

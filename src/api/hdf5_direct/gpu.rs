@@ -156,8 +156,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What takes finished chunks: the number of the chunk, and its stream.
-pub type Put<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
+/// What takes finished chunks, by the number of the chunk and its stream: whether it took one.
+pub type Put<'a> = dyn FnMut(usize, &[u8]) -> Result<bool> + 'a;
 
 /// Compresses every chunk of the array at `src`, and hands them to `put` in their order.
 ///
@@ -218,10 +218,10 @@ impl Packed {
     fn give(&self, from: &Pinned, done: &mut Done, put: &mut Put) -> Result<()> {
         let mut at = 0;
         for (i, bytes) in self.members.clone().zip(&self.sizes) {
-            put(i, &from.bytes()[at..at + bytes])?;
+            if put(i, &from.bytes()[at..at + bytes])? {
+                *done = done.with(Done { chunks: 1, stored: *bytes as u64 });
+            }
             at += bytes.next_multiple_of(ALIGN);
-            done.chunks += 1;
-            done.stored += *bytes as u64;
         }
         Ok(())
     }

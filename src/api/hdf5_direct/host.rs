@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
 use super::report::Done;
-use crate::api::hdf5_filter::filter::expected;
-use crate::codec::{self, rewritten};
+use crate::api::hdf5_filter::filter::{expected, stream};
+use crate::codec::rewritten;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
@@ -46,48 +46,48 @@ fn helpers(tasks: usize, threads: u32) -> u32 {
     if tasks < 2 || rayon::current_thread_index().is_some() { threads } else { 1 }
 }
 
-/// Compresses and writes every chunk.
+/// Compresses and writes these chunks.
 ///
 /// # Safety
 /// `src` holds the selection in host memory.
-pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Result<Done> {
+pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: &[usize]) -> Result<Done> {
     let Direct { boxes, swap, pad, .. } = direct;
     let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
-    let (tasks, threads) = shares(boxes.len());
-    let params = Params { device: Device::Cpu, ..direct.params.clone() };
-    let room = codec::compress_bound(&params, bytes / params.dtype.size())?;
+    let (tasks, threads) = shares(chunks.len());
     let array = Array(src.cast_mut());
-    let compress = |i: usize| {
-        let options = ExecOptions { threads: helpers(tasks, threads), read_at_once: true };
-        let mut stream = filled(room, 0u8)?;
-        let len = match boxes.whole(i).filter(|_| *swap == 1) {
-            Some(at) => {
-                // SAFETY: a whole chunk of the array, which nobody writes.
-                let chunk = unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) };
-                compressed(&params, chunk, &mut stream, options)?
-            }
+    let compress = |n: usize| {
+        let (i, threads) = (chunks[n], helpers(tasks, threads));
+        match boxes.whole(i).filter(|_| *swap == 1) {
+            // SAFETY: a whole chunk of the array, which nobody writes.
+            Some(at) => stored(direct, unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) }, threads),
             None => {
                 let mut chunk = filled(bytes, 0u8)?;
                 // SAFETY: the array holds the selection.
                 unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
-                compressed(&params, &chunk, &mut stream, options)?
+                stored(direct, &chunk, threads)
             }
-        };
-        stream.truncate(len);
-        Ok(stream)
+        }
     };
-    in_order(boxes.len(), tasks, &compress, |i, stream| {
+    in_order(chunks.len(), tasks, &compress, |n, (data, skipped)| {
         done.chunks += 1;
-        done.stored += stream.len() as u64;
-        dataset.write_chunk(&boxes.offset(i), &stream)
+        done.stored += data.len() as u64;
+        dataset.write_chunk(&boxes.offset(chunks[n]), &data, skipped)
     })?;
     Ok(done)
 }
 
-/// The stream that the filter would make of a chunk; its bytes.
-fn compressed(params: &Params, chunk: &[u8], stream: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let params = rewritten::measured(Params { threads: options.threads, ..params.clone() }, chunk)?;
-    codec::compress_into(&params, chunk, stream, options)
+/// What the filter would make of a chunk, and 1 if that is the chunk itself.
+fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<(Vec<u8>, u32)> {
+    let params = Params { device: Device::Cpu, threads, ..direct.params.clone() };
+    let params = rewritten::measured(params, chunk)?;
+    let options = ExecOptions { threads, read_at_once: true };
+    Ok(match stream(direct.flags, &params, chunk, options, |bytes| filled(bytes, 0u8))? {
+        Some((mut stream, len)) => {
+            stream.truncate(len);
+            (stream, 0)
+        }
+        None => (chunk.to_vec(), 1),
+    })
 }
 
 /// Reads and restores every chunk.

@@ -73,9 +73,21 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                     MemorySpace::Host => None,
                     MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses_to_write(direct, src)? {
                         None => {
-                            let (id, boxes) = (&dataset, &direct.boxes);
-                            let mut put = |i, chunk: &[u8]| id.write_chunk(&boxes.offset(i), chunk);
-                            let done = gpu::write(direct, src, d, request.stream, &mut put)?;
+                            let (mut left, boxes) = (Vec::new(), &direct.boxes);
+                            let mut put = |i, stream: &[u8]| {
+                                let is_stored = stream.len() <= direct.longest;
+                                match is_stored {
+                                    true => dataset.write_chunk(&boxes.offset(i), stream, 0)?,
+                                    false => left.push(i),
+                                }
+                                Ok(is_stored)
+                            };
+                            let mut done = gpu::write(direct, src, d, request.stream, &mut put)?;
+                            if !left.is_empty()
+                                && let Some(copy) = staged(place, src, plan.bytes, request.stream)?
+                            {
+                                done = done.with(host::write(&dataset, direct, copy.as_ptr(), &left)?);
+                            }
                             return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
                         }
                         why => why,
@@ -85,7 +97,8 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                 let why: Option<String> = None;
                 let why = why.as_deref().unwrap_or("chunks of data in host memory");
                 let copy = staged(place, src, plan.bytes, request.stream)?;
-                let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
+                let all: Vec<usize> = (0..direct.boxes.len()).collect();
+                let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
                 Ok(plan.report(Route::Threads, copy.is_some(), why, done))
             }
         }

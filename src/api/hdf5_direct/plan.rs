@@ -1,10 +1,13 @@
 //! Whether a selection can go as finished chunks, and if not, why.
 
+use std::ffi::c_uint;
+
 use super::boxes::Boxes;
 use super::dataset::Dataset;
 use super::report::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
+use crate::api::hdf5_filter::filter::longest;
 use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::error::{Result, fail};
@@ -56,6 +59,10 @@ pub struct Direct {
     pub params: Params,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,
+    /// Whether the filter is mandatory, or optional.
+    pub flags: c_uint,
+    /// The longest stream that a chunk is stored as.
+    pub longest: usize,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
     pub swap: usize,
     /// An element of the rim of partial chunks, as in the file.
@@ -179,8 +186,8 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     // SAFETY: ids of this library, here and below.
-    let words = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
-        Pipeline { ours: Some(ours), filters: 1, .. } => ours.words,
+    let (words, flags) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
+        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, ours.flags),
         _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {
@@ -213,5 +220,7 @@ unsafe fn direct(
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
-    Ok(Ok(Direct { boxes, params, words, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
+    let longest = longest(flags, &params, boxes.chunk_bytes())?;
+    let pad = fill.unwrap_or(vec![0; element]);
+    Ok(Ok(Direct { boxes, params, words, flags, longest, swap, pad, fills }))
 }

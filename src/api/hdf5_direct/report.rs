@@ -35,3 +35,11 @@ pub struct Done {
     /// Bytes in the file.
     pub stored: u64,
 }
+
+impl Done {
+    /// Both together.
+    #[cfg(feature = "cuda")]
+    pub fn with(self, other: Done) -> Done {
+        Done { chunks: self.chunks + other.chunks, stored: self.stored + other.stored }
+    }
+}

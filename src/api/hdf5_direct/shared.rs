@@ -36,14 +36,21 @@ pub unsafe fn write(
     if let Some(why) = gpu::refuses_to_write(direct, src)?.or_else(|| refuses(direct)) {
         return Ok(Err(why));
     }
-    let prepared = Prepared::new();
+    let (prepared, mut are_stored) = (Prepared::new(), true);
+    let mut put = |_, stream: &[u8]| {
+        are_stored &= stream.len() <= direct.longest;
+        prepared.push(stream).map(|()| true)
+    };
     // SAFETY: the contract.
-    let made = unsafe { gpu::write(direct, src, ordinal, stream, &mut |_, stream| prepared.push(stream)) };
+    let made = unsafe { gpu::write(direct, src, ordinal, stream, &mut put) };
     // The other ranks wait in H5Dwrite, so what fails here must not keep this one from it.
     let (done, blank) = match made.and_then(|done| Ok((done, Blank::of(plan.bytes)?))) {
         Ok(both) => both,
         Err(e) => return Ok(Err(format!("the GPU did not compress the chunks: {}", e.message))),
     };
+    if !are_stored {
+        return Ok(Err("some chunks do not get smaller".into()));
+    }
     for i in 0..direct.boxes.len() {
         let at = direct.boxes.rows(i).next().map_or(0, |row| row.array);
         // SAFETY: the blank array has the bytes of the selection, and `refuses` has seen that its rows hold a mark.

@@ -53,17 +53,13 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
     }
     let params = match values.params()? {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,
-        // Most are addresses and lengths of what lies elsewhere, which repeat.
-        None => {
-            return Ok(lossless(Params {
-                dtype: DType::U8,
-                codec: 0,
-                profile: Profile::Small,
-                ..values.request.clone()
-            }));
-        }
-        _ => return Ok(lossless(Params { dtype: DType::U8, ..values.request.clone() })),
+        _ => lossless(Params { dtype: DType::U8, ..values.request.clone() }),
     };
+    let profile = match params.profile {
+        Profile::Adaptive if params.codec == 0 && are_bytes(values) => Profile::Small,
+        as_asked => as_asked,
+    };
+    let params = Params { profile, ..params };
     let dims = if codec::chosen(&params)?.capabilities().rank > 1 {
         dims(values, bytes / params.dtype.size())
     } else {
@@ -72,9 +68,20 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
     Ok(Params { dims, ..params })
 }
 
-/// The shape of a chunk of `count` elements; of arrays and complex numbers the parts are the fastest dimension.
+/// Whether elements are no numbers. Most are texts, parts of several types, or addresses and lengths of what lies
+/// elsewhere: bytes that repeat, of which the other profile saves none.
+fn are_bytes(values: &CdValues) -> bool {
+    values.element.as_ref().is_none_or(|element| element.dtype == DType::U8 && element.bytes > 1)
+}
+
+/// Bytes of what HDF5 stores for a text or a sequence of any length: its length, and where it lies.
+const VARIABLE_BYTES: usize = 16;
+
+/// The shape of a chunk of `count` elements; of arrays and complex numbers the parts are the fastest dimension, and of
+/// what nobody told the bytes of an element.
 fn dims(values: &CdValues, count: usize) -> Dims {
-    let mut lens = values.element.as_ref().map_or(Vec::new(), |e| e.chunk.clone());
+    let untold = || vec![(count / VARIABLE_BYTES) as u64];
+    let mut lens = values.element.as_ref().map_or_else(untold, |e| e.chunk.clone());
     let of_chunk = lens.iter().fold(1u64, |n, d| n.saturating_mul(*d)).max(1);
     if count as u64 != of_chunk {
         lens.push(count as u64 / of_chunk);
@@ -93,7 +100,7 @@ mod tests {
         let request = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
         let values = CdValues { request, element: None };
         let found = params(&values, 100).unwrap();
-        assert_eq!((found.bound, found.dtype), (Bound::Lossless, DType::U8));
+        assert_eq!((found.bound, found.dtype, found.profile), (Bound::Lossless, DType::U8, Profile::Small));
         let shape = |chunk: &[u64], count| {
             let chunk = chunk.to_vec();
             let element = super::super::cd_values::StoredElement {
@@ -108,5 +115,6 @@ mod tests {
         };
         assert_eq!((shape(&[4, 5], 20), shape(&[4, 5], 60)), (vec![4, 5], vec![4, 5, 3]));
         assert_eq!((shape(&[4, 5], 21), shape(&[], 7)), (vec![], vec![7]));
+        assert_eq!((dims(&values, 48).lens(), dims(&values, 47)), (&[3, 16][..], Dims::NONE));
     }
 }

@@ -237,11 +237,13 @@ pub unsafe extern "C" fn filter(
             unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes), *buf_size) };
         // When HDF5 copies objects it takes our buffer for as large as the one that it gave.
         let room = room.max(nbytes);
-        let (out, len) = match prepared(src) {
-            _ if flags & FLAG_REVERSE != 0 => decode(words, src, room)?,
-            Some(stream) => Buffer::of(&stream, room)?,
+        let made = match prepared(src) {
+            _ if flags & FLAG_REVERSE != 0 => Some(decode(words, src, room)?),
+            Some(stream) => Some(Buffer::of(&stream, room)?),
             None => encode(flags, words, src, room, caller)?,
         };
+        // HDF5 stores the chunk without the filter then, and marks it so.
+        let Some((out, len)) = made else { return Ok(0) };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
@@ -310,19 +312,63 @@ fn refuse_unmet(flags: c_uint, words: &[u32], caller: *const c_void) -> Result<(
     }
 }
 
-/// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length.
+/// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length; `None` as of `stream`.
 #[inline(never)]
-fn encode(flags: c_uint, words: &[u32], src: &[u8], room: usize, caller: *const c_void) -> Result<(Buffer, usize)> {
+fn encode(
+    flags: c_uint,
+    words: &[u32],
+    src: &[u8],
+    room: usize,
+    caller: *const c_void,
+) -> Result<Option<(Buffer, usize)>> {
     refuse_unmet(flags, words, caller)?;
     let options = options(src.len(), BYTES_FOR_THREADS.0);
     let params = &*asked(words, src, options)?;
-    codec::compress_to(params, src, options, |bytes| Buffer::new(bytes.max(room)))
+    stream(flags, params, src, options, |bytes| Buffer::new(bytes.max(room)))
 }
 
-/// What the filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes chunks
-/// itself. 0 `threads` lets the library choose how many.
+/// What the mandatory filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes
+/// chunks itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
-    codec::compress(&measured(words, src, threads)?, src)
+    let (params, options) = (measured(words, src, threads)?, ExecOptions::threads(threads));
+    let made = stream(0, &params, src, options, |bytes| memory::filled(bytes, 0u8))?;
+    let (mut stream, len) = made.unwrap_or_default();
+    stream.truncate(len);
+    stream.shrink_to_fit();
+    Ok(stream)
+}
+
+/// The stream that a chunk is stored as, in what `allocate` gives for so many bytes, and its length; `None` where HDF5
+/// may store the chunk itself, and the stream is no shorter.
+#[inline(never)]
+pub fn stream<B: AsMut<[u8]>>(
+    flags: c_uint,
+    params: &Params,
+    src: &[u8],
+    options: ExecOptions,
+    allocate: impl Fn(usize) -> Result<B>,
+) -> Result<Option<(B, usize)>> {
+    let made = codec::compress_to(params, src, options, &allocate)?;
+    if made.1 <= longest(flags, params, src.len())? {
+        return Ok(Some(made));
+    }
+    let is_mandatory = flags & FLAG_OPTIONAL == 0;
+    is_mandatory.then(|| codec::compress_to(&*plain(params)?, src, options, allocate)).transpose()
+}
+
+/// The longest stream that a chunk of `bytes` is stored as: where HDF5 may store the chunk itself one that is shorter,
+/// else that of plain elements, of which few take less than what codecs say of them.
+pub fn longest(flags: c_uint, params: &Params, bytes: usize) -> Result<usize> {
+    match flags & FLAG_OPTIONAL {
+        0 => codec::compress_bound(&*plain(params)?, bytes / params.dtype.size()),
+        _ => Ok(bytes.saturating_sub(1)),
+    }
+}
+
+/// The request for plain elements.
+fn plain(params: &Params) -> Result<memory::Heap<Params>> {
+    let Params { dtype, big_endian, threads, .. } = *params;
+    memory::Heap::new(Params { big_endian, threads, find_fill: Some(false), ..Params::new(dtype) })
 }
 
 /// What is to be done to the chunk `src`. A program that writes through HDF5 may not know of us, so undeclared fill
@@ -409,7 +455,7 @@ impl Drop for Buffer {
 mod tests {
     use super::*;
     use crate::api::hdf5_filter::{cd_values_of, class};
-    use crate::params::Mode;
+    use crate::params::{Mode, Profile};
 
     /// A chunk as HDF5 holds it: `len` bytes in a buffer of `room`.
     struct Chunk {
@@ -566,6 +612,33 @@ mod tests {
             assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
             assert_eq!(chunk.run(FLAG_REVERSE, &[]), len);
         }
+    }
+
+    /// Of few elements a stream takes more than they do: HDF5 stores them itself where it may, and else the shortest.
+    #[test]
+    fn chunks_that_do_not_shrink() {
+        let noise: Vec<u8> = (0..20_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect();
+        for (len, chunk, shortest) in [(4, vec![1], 112), (12, vec![3, 1], 112), (20_000, vec![50, 100], 20_096)] {
+            for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
+                let element = StoredElement {
+                    dtype: DType::F32,
+                    big_endian: true,
+                    fills: vec![0],
+                    bytes: 4,
+                    lossless: false,
+                    chunk: chunk.clone(),
+                };
+                let request = Params { profile, ..Params::new(DType::F32) };
+                let words = CdValues { request, element: Some(element) }.encode();
+                let mut chunk = Chunk::new(&noise[..len]);
+                assert_eq!(chunk.run(FLAG_OPTIONAL, &words), 0);
+                assert_eq!(chunk.run(0, &words), shortest, "{profile:?} {len}");
+                assert_eq!(stream_of_chunk(&words, &noise[..len], 1).unwrap(), chunk.bytes());
+                assert_eq!((chunk.run(FLAG_REVERSE, &words), chunk.bytes()), (len, &noise[..len]));
+            }
+        }
+        let mut chunk = Chunk::new(&values());
+        assert!(chunk.run(FLAG_OPTIONAL, &long_form(Bound::Lossless)) > 0);
     }
 
     /// HDF5 copies objects through one buffer, which may be longer than the chunk: nothing comes back in less.
