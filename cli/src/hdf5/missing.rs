@@ -75,8 +75,19 @@ impl Field<'_> {
             }
         }
         let (low, high) = self.said_valid()?;
-        let in_type = |v: f64| if v.is_finite() { dtype.number(dtype.nearest(v)) } else { v };
-        Ok(Declared { missing, valid: (in_type(low), in_type(high)), limits: Limits::new(low, high).unwrap_or(None) })
+        let valid = (self.in_type(low), self.in_type(high));
+        Ok(Declared { missing, valid, limits: Limits::new(low, high).unwrap_or(None) })
+    }
+
+    /// The valid range in the dataset's type, as programs take it.
+    pub fn valid_limits(&self) -> Result<Option<Limits>, String> {
+        let (low, high) = self.said_valid()?;
+        Ok(Limits::new(self.in_type(low), self.in_type(high)).unwrap_or(None))
+    }
+
+    fn in_type(&self, value: f64) -> f64 {
+        let dtype = self.stored.dtype;
+        if value.is_finite() { dtype.number(dtype.nearest(value)) } else { value }
     }
 
     fn named(&self, besides: &MissingValues) -> Result<Named, String> {

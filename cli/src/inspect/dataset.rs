@@ -36,6 +36,8 @@ pub struct Dataset {
 #[derive(Default)]
 pub struct Coded {
     pub looked_at: u64,
+    /// Those that SLEEK was asked to compress, and HDF5 stored as they were.
+    pub plain: u64,
     /// Those that are streams of SLEEK, and what all of them together hold.
     pub streams: u64,
     pub info: Option<Info>,
@@ -132,13 +134,14 @@ fn missing(field: &Field, info: Option<&Info>) -> Vec<f64> {
 
 impl Coded {
     /// Looks at the chunks, evenly chosen ones where there are many; `place` is that of the filter in the pipeline.
-    fn of(field: &Field, place: usize, chunks: &[Block]) -> Result<Coded, String> {
+    pub fn of(field: &Field, place: usize, chunks: &[Block]) -> Result<Coded, String> {
         let step = usize::try_from(field.stored_bytes() / SAMPLE_BYTES).unwrap_or(usize::MAX).saturating_add(1);
         let mut coded = Coded::default();
         for chunk in chunks.iter().skip(step / 2).step_by(step) {
             let Some(stored) = field.chunk(chunk)? else { continue };
             coded.looked_at += 1;
             let passed = stored.skipped >> place & 1 == 0;
+            coded.plain += u64::from(!passed);
             // Behind a filter that came after ours there is no stream to be seen.
             let Some(info) = passed.then(|| sleek::inspect(&stored.bytes).ok()).flatten() else { continue };
             coded.streams += 1;

@@ -10,7 +10,7 @@ use super::dataset::{Coded, Dataset, has};
 use super::stream::{codec_name, counts, details, has_details, kinds};
 use crate::Outcome;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::{filter_name, filters};
+use crate::hdf5::filters::{Filter, filter_name, pipeline};
 use crate::hdf5::object::{Contents, Object, ObjectKind, Target, open_object};
 use crate::hdf5::{Hdf5, Id, expect_hdf5, h5_id};
 use crate::io::{say, say_json};
@@ -67,12 +67,20 @@ fn look(file: &Id, contents: &Contents) -> Result<Vec<Seen>, String> {
     each.collect()
 }
 
-/// Why a dataset is no array of numbers, and its filters.
+/// Why a dataset is no array of numbers, its filters, and how many of its chunks are plain.
 fn with_filters(file: &Id, object: &Object, why: String) -> Result<String, String> {
     let dataset = open_object(file, &object.path)?;
-    let ids = filters(&h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?)?;
-    let names: Vec<String> = ids.into_iter().map(filter_name).collect();
-    Ok(if names.is_empty() { why } else { format!("{why}; {}", names.join(", ")) })
+    let filters = pipeline(&h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?)?;
+    let names: Vec<String> = filters.iter().map(|filter| filter_name(filter.id)).collect();
+    let coded = match (Field::of_chunks(file, object)?, filters.iter().position(Filter::is_sleek)) {
+        (Some(field), Some(place)) => Coded::of(&field, place, &field.blocks_in_chunks()?)?,
+        _ => Coded::default(),
+    };
+    let plain = match coded.plain {
+        0 => String::new(),
+        n => format!(", {n} of {} chunks plain", coded.looked_at),
+    };
+    Ok(if names.is_empty() { why } else { format!("{why}; {}{plain}", names.join(", ")) })
 }
 
 /// What is printed.
@@ -150,13 +158,16 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
         how += &format!("{}missing {}", if how.is_empty() { "" } else { "; " }, missing.join(", "));
     }
     lines.extend((!how.is_empty()).then_some(how));
-    if let Some(info) = &dataset.coded.info {
-        let Coded { looked_at, streams, .. } = dataset.coded;
+    let Coded { looked_at, plain, streams, .. } = dataset.coded;
+    if looked_at > 0 {
         let of = if looked_at < dataset.chunks { format!(" of {}", dataset.chunks) } else { String::new() };
-        let other = looked_at - streams;
-        let unpacked = if other > 0 { format!(", {other} of them not by SLEEK") } else { String::new() };
+        let others = [(plain, "of them plain"), (looked_at - plain - streams, "of them not seen")];
+        let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
         let chunks = if dataset.chunks == 1 { "chunk" } else { "chunks" };
-        lines.push(format!("in {looked_at}{of} {chunks}{unpacked}: {}", shares(kinds(info))));
+        let kinds = dataset.coded.info.as_ref().map_or(String::new(), |info| format!(": {}", shares(kinds(info))));
+        lines.push(format!("in {looked_at}{of} {chunks}{}{kinds}", others.collect::<String>()));
+    }
+    if let Some(info) = &dataset.coded.info {
         if has_details(info) {
             let divided = info.details.iter().filter(|detail| detail.counts.len() > 1);
             lines.extend(divided.map(|d| format!("{}: {}", d.name, shares(d.counts.iter().copied()))));
@@ -220,10 +231,13 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
         of.insert("abs_bound".into(), json!(absolute));
         of.insert("profile".into(), json!(request.profile.name()));
     }
+    if dataset.request.is_some() {
+        of.insert("chunks_looked_at".into(), json!(dataset.coded.looked_at));
+        of.insert("plain_chunks".into(), json!(dataset.coded.plain));
+        of.insert("streams".into(), json!(dataset.coded.streams));
+    }
     if let Some(info) = &dataset.coded.info {
         of.insert("codec".into(), json!(codec_name(info.codec)));
-        of.insert("chunks_looked_at".into(), json!(dataset.coded.looked_at));
-        of.insert("streams".into(), json!(dataset.coded.streams));
         of.insert("chunks".into(), counts(kinds(info)));
         of.extend(details(info));
     }

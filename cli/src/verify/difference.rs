@@ -2,7 +2,7 @@
 
 use sleek::advise::elements;
 use sleek::advise::quality::{Squares, psnr};
-use sleek::{DType, Mode};
+use sleek::{DType, Limits, Mode};
 
 use super::exact::holds;
 
@@ -22,6 +22,15 @@ pub struct Rule<'a> {
     missing_values: Option<Vec<f64>>,
     /// Whether errors are also taken as shares of their values.
     has_relative: bool,
+    valid: Option<Valid>,
+}
+
+/// Between which values those lie that programs take for data.
+#[derive(Clone, Copy)]
+pub struct Valid {
+    pub limits: Limits,
+    /// Whether what was inside had to stay there.
+    pub is_promised: bool,
 }
 
 impl<'a> Rule<'a> {
@@ -31,7 +40,24 @@ impl<'a> Rule<'a> {
         let zeros = values.iter().filter(|v| **v == 0.0).count();
         let are_plain = dtype.is_float() && zeros != 1;
         let missing_values = (are_plain || missing.is_empty()).then_some(values);
-        Rule { dtype, big_endian, mode, missing, missing_values, has_relative: mode == Mode::Rel }
+        Rule { dtype, big_endian, mode, missing, missing_values, has_relative: mode == Mode::Rel, valid: None }
+    }
+
+    /// The same for data of which only some values are valid.
+    pub fn with_valid(self, valid: Option<Valid>) -> Rule<'a> {
+        Rule { valid, ..self }
+    }
+
+    /// Elements that were valid, and are not any more.
+    fn left_valid(&self, original: &[u8], restored: &[u8]) -> u64 {
+        let mut left = 0;
+        if let Some(Valid { limits: Limits { low, high }, .. }) = self.valid.filter(|_| original != restored) {
+            let is_valid = |value: f64| low <= value && value <= high;
+            elements::for_each_pair(self.dtype, self.big_endian, original, restored, |v, r| {
+                left += u64::from(is_valid(v.1) && !is_valid(r.1));
+            });
+        }
+        left
     }
 
     /// The same with the largest error as a share of its value, which takes longer.
@@ -102,6 +128,8 @@ pub struct Difference {
     pub missing: u64,
     /// Elements of which one side only is missing.
     pub missing_violations: u64,
+    /// Elements that were valid, and are not any more.
+    pub left_valid: u64,
     /// Elements that are not as promised.
     pub violations: u64,
     pub max_error: f64,
@@ -128,6 +156,7 @@ impl Default for Difference {
             special: 0,
             missing: 0,
             missing_violations: 0,
+            left_valid: 0,
             violations: 0,
             max_error: 0.0,
             max_relative: 0.0,
@@ -173,6 +202,10 @@ impl Difference {
                 Some(tile) => difference.take_tile(rule, limit, &tile, (a, b), (&v, &r), &at),
                 None => difference.take_exactly(rule, limit, a, b, &at),
             }
+            difference.left_valid += rule.left_valid(a, b);
+        }
+        if rule.valid.is_some_and(|valid| valid.is_promised) {
+            difference.violations += difference.left_valid;
         }
         difference
     }
@@ -214,6 +247,7 @@ impl Difference {
         self.special += part.special;
         self.missing += part.missing;
         self.missing_violations += part.missing_violations;
+        self.left_valid += part.left_valid;
         self.max_error = self.max_error.max(part.max_error);
         self.max_relative = self.max_relative.max(part.max_relative);
         self.of_bound = self.of_bound.max(part.of_bound);
@@ -232,7 +266,8 @@ impl Difference {
     pub fn times(mut self, count: u64) -> Difference {
         let numbers = [&mut self.count, &mut self.changed, &mut self.special, &mut self.missing];
         numbers.into_iter().for_each(|n| *n = n.saturating_mul(count));
-        [&mut self.missing_violations, &mut self.violations].into_iter().for_each(|n| *n = n.saturating_mul(count));
+        let violations = [&mut self.missing_violations, &mut self.left_valid, &mut self.violations];
+        violations.into_iter().for_each(|n| *n = n.saturating_mul(count));
         self.sum *= count as f64;
         self.squares = self.squares.times(count);
         self
@@ -593,6 +628,22 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_valid_range_is_counted() {
+        let bytes = |value: f32| (0..2000).flat_map(|_| value.to_le_bytes()).collect::<Vec<u8>>();
+        let limits = Limits::new(0.0, 1.0).unwrap().unwrap();
+        for (is_promised, violations) in [(false, 0), (true, 2000)] {
+            let rule = Rule::new(DType::F32, false, Mode::Abs, &[]).with_valid(Some(Valid { limits, is_promised }));
+            let of = |v: f32, r: f32| Difference::of(&rule, 1e-3, &bytes(v), &bytes(r), &|n| vec![n]);
+            let left = of(1.0, 1.0001);
+            assert_eq!((left.left_valid, left.violations, left.times(3).left_valid), (2000, violations, 6000));
+            assert_eq!(
+                (of(1.0, 0.9999).left_valid, of(1.0005, 1.0).left_valid, of(-0.1, -0.1001).left_valid),
+                (0, 0, 0)
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sleek::container::Header;
 use sleek::{DType, Dims, Mode};
 
-use super::difference::{Difference, Rule};
+use super::difference::{Difference, Rule, Valid};
 use super::promise::Promise;
 use super::stream;
 use crate::frames::{self, FramePiece, FrameReader};
@@ -38,6 +38,7 @@ pub struct Pair<'f> {
     pub promise: String,
     /// The bits of missing values: those of the restored form, and those that one of both declares.
     pub marks: Vec<u64>,
+    valid: Option<Valid>,
     pub original_bytes: u64,
     pub stored_bytes: u64,
     source: Sides<'f>,
@@ -102,6 +103,7 @@ impl<'f> Pair<'f> {
             mode: promise.bound.mode(),
             promise: promise.words(),
             marks,
+            valid: promise.valid(old)?,
             original_bytes: old.bytes(),
             stored_bytes: new.stored_bytes(),
             source: Sides::Datasets { old, new, promise },
@@ -140,6 +142,7 @@ impl<'f> Pair<'f> {
             mode: header.mode,
             promise: stream::promise(&header),
             marks: header.layout.shape.missing.bits().to_vec(),
+            valid: None,
             original_bytes,
             stored_bytes,
             source: Sides::Stream {
@@ -377,7 +380,7 @@ impl<'f> Pair<'f> {
 
     /// What elements are held to.
     pub fn rule(&self) -> Rule<'_> {
-        Rule::new(self.dtype, self.big_endian, self.mode, &self.marks)
+        Rule::new(self.dtype, self.big_endian, self.mode, &self.marks).with_valid(self.valid)
     }
 }
 

@@ -3,8 +3,9 @@
 use sleek::bound::mul_down;
 use sleek::container::{Header, Missing};
 use sleek::hdf5::CdValues;
-use sleek::{Bound, Params};
+use sleek::{Bound, Limits, Params};
 
+use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
 
@@ -12,6 +13,7 @@ use crate::hdf5::filters::{Filter, pipeline};
 pub struct Promise {
     pub bound: Bound,
     missing: Missing,
+    limits: Option<Limits>,
     /// The place of our filter in its pipeline.
     place: usize,
 }
@@ -34,7 +36,7 @@ impl Promise {
     /// By what it was compressed with.
     pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, place: 0 })
+        Ok(Promise { bound: params.bound, missing, limits: params.limits, place: 0 })
     }
 
     /// Whether each chunk has a value range of its own.
@@ -64,6 +66,13 @@ impl Promise {
         marks.sort_unstable();
         marks.dedup();
         Ok(marks)
+    }
+
+    /// The limits that were promised, else those that the first dataset declares.
+    pub fn valid(&self, old: &Field) -> Result<Option<Valid>, String> {
+        let declared = if old.stored.dtype.is_float() { old.valid_limits()? } else { None };
+        let limits = self.limits.or(declared);
+        Ok(limits.map(|limits| Valid { limits, is_promised: self.limits.is_some() }))
     }
 
     /// In words.

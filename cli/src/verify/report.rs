@@ -73,14 +73,17 @@ impl FieldVerdict {
             FieldVerdict::Identical(judged) => {
                 judged.as_ref().map_or(String::new(), |j| j.missing().trim_start_matches("; ").to_owned())
             }
-            FieldVerdict::Within(judged) => format!("{}{}{}", judged.measured(), judged.worst(), judged.missing()),
+            FieldVerdict::Within(judged) => {
+                format!("{}{}{}{}", judged.measured(), judged.worst(), judged.left_valid(), judged.missing())
+            }
             FieldVerdict::Differs(judged) => {
                 let masks = match judged.difference.missing_violations {
                     0 => String::new(),
                     n => format!(", of {n} the missing values do not agree"),
                 };
                 let violations = judged.difference.violations;
-                format!("{}: {violations} elements{masks}{}", judged.measured(), judged.worst())
+                let left = judged.left_valid();
+                format!("{}: {violations} elements{masks}{}{left}", judged.measured(), judged.worst())
             }
             FieldVerdict::Broken(why) => why.clone(),
             FieldVerdict::Extra => "is in the second file only".into(),
@@ -104,6 +107,13 @@ impl Judged {
                 format!(", the worst at {index:?}: {original:e} became {restored:e}")
             }
             None => String::new(),
+        }
+    }
+
+    fn left_valid(&self) -> String {
+        match self.difference.left_valid {
+            0 => String::new(),
+            n => format!("; {n} left the valid range: programs take them for missing"),
         }
     }
 
@@ -219,6 +229,7 @@ fn dataset(name: &str, verdict: &FieldVerdict) -> Value {
         of["violations"] = json!(d.violations);
         of["missing_values"] = json!(d.missing);
         of["missing_violations"] = json!(d.missing_violations);
+        of["left_valid_range"] = json!(d.left_valid);
         of["worst"] = json!(worst);
     }
     if let FieldVerdict::Broken(_) | FieldVerdict::Differs(_) = verdict {

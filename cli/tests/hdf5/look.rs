@@ -67,6 +67,41 @@ fn inspect_shows_what_is_in_a_file() {
     sleek_fails(&place, &["inspect", "cut.h5"], "cut.h5: H5Fopen");
 }
 
+/// Chunks that HDF5 stored without the filter, for their data or because something went wrong, and a missing filter.
+#[test]
+fn what_is_stored_plain_is_counted() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = "import h5py, numpy as np\n\
+        noise = np.random.default_rng(1).integers(-2**31, 2**31, 8000, dtype='i4')\n\
+        noise[:3000] = 7\n\
+        with h5py.File('a.h5', 'w') as f:\n\
+        \x20   for name, data in [('some', noise), ('all', noise[3000:])]:\n\
+        \x20       f.create_dataset(name, data=data, chunks=(1000,), compression=47474)\n\
+        \x20   f.create_dataset('texts', data=['a', 'b'], dtype=h5py.string_dtype(), chunks=(1,), compression=47474)\n\
+        for name in 'other.h5', 'there.h5':\n\
+        \x20   with h5py.File(name, 'w') as f:\n\
+        \x20       d = f.create_dataset('some', data=noise, chunks=(1000,))\n\
+        with h5py.File('gone.h5', 'w') as f:\n\
+        \x20   p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)\n\
+        \x20   p.set_chunk((1000,))\n\
+        \x20   p.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, (3,))\n\
+        \x20   d = h5py.h5d.create(f.id, b'some', h5py.h5t.NATIVE_INT32, h5py.h5s.create_simple((8000,)), p)\n\
+        \x20   d.write(h5py.h5s.ALL, h5py.h5s.ALL, noise)\n";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    let tree = sleek_ok(&place, &["inspect", "a.h5"]);
+    assert!(tree.contains("in 8 chunks, 5 of them plain: constant 100.0 %"), "{tree}");
+    assert!(tree.contains("in 5 chunks, 5 of them plain\n"), "{tree}");
+    assert!(tree.contains("strings of variable length; SLEEK, 2 of 2 chunks plain"), "{tree}");
+    let report = json(&place, &["inspect", "--json", "a.h5"]);
+    assert_eq!(
+        (&dataset(&report, "/all")["plain_chunks"], &dataset(&report, "/all")["streams"]),
+        (&5.into(), &0.into())
+    );
+    let out = sleek(&place, &["verify", "there.h5", "gone.h5"]);
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.code() == Some(1) && said.contains("needs filter 32015 (Zstandard), which HDF5"), "{said}");
+}
+
 #[test]
 fn verify_compares_files_by_their_datasets() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };

@@ -77,7 +77,7 @@ fn odd_names_break_nothing() {
 #[test]
 fn commands_for_odd_names_can_be_typed() {
     let Some(place) = Place::with(&["bash", &venv_python(PYTHON)]) else { return };
-    for name in ["a b", "it's $HOME", "a\nb\\\u{9b}"] {
+    for name in ["a b", "x=1", "it's $HOME", "a\nb\\\u{9b}"] {
         let _ = fs::remove_dir_all(place.path("in"));
         place.run(&venv_python(PYTHON), &["-c", SCRIPT, name]);
         let text = said(&place, &["analyze", &format!("in/{name}.h5:/{name}/{name}")]);
