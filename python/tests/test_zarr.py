@@ -393,3 +393,20 @@ def test_the_specification(tmp_path):
     for wrong in ({"abs": -1}, {"bas": 1}, {}, {"abs": 1, "rel": 1}, {"request": "abs=1", "fill": 2}):
         with pytest.raises((sleek.SleekError, TypeError, ValueError)):
             Sleek.from_dict({"name": "sleek", "configuration": wrong})
+
+
+def test_from_format_2_to_3(tmp_path):
+    """The line of docs/guide/zarr.md."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr", minversion="3")
+    from sleek.numcodecs import Sleek as Compressor
+    from sleek.zarr import Sleek
+
+    data = xarray.Dataset({"t": (("y", "x"), field())})
+    data.to_zarr(tmp_path / "2.zarr", zarr_format=2, encoding={"t": {"compressors": Compressor(abs=1e-3)}}, consolidated=False)
+    encoding = {"t": {"serializer": Sleek(abs=1e-3), "compressors": None}}
+    old = xarray.open_zarr(tmp_path / "2.zarr", consolidated=False)
+    old.drop_encoding().to_zarr(tmp_path / "3.zarr", zarr_format=3, encoding=encoding, consolidated=False)
+    assert '"name": "sleek"' in (tmp_path / "3.zarr/t/zarr.json").read_text()
+    with xarray.open_zarr(tmp_path / "3.zarr", consolidated=False) as new:
+        assert 0 < np.abs(new["t"].values.astype("f8") - field()).max() <= 2e-3

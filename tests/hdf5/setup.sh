@@ -49,7 +49,7 @@ make_venv() {
     fi
 }
 mkdir -p "$venvs"
-venv venv-h5py-1.14 'h5py, hdf5plugin' 'h5py==3.15.*' hdf5plugin   # its wheel brings HDF5 1.14.6
+venv venv-h5py-1.14 'h5py, hdf5plugin, h5netcdf, xarray' 'h5py==3.15.*' hdf5plugin h5netcdf xarray   # its wheel brings HDF5 1.14.6
 venv venv-h5py-2 'h5py, hdf5plugin' 'h5py==3.16.*' hdf5plugin      # HDF5 2.0.0
 venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
 venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
@@ -68,6 +68,6 @@ venv venv-python "h5py, hdf5plugin, netCDF4, tables, xarray, h5netcdf, zarr, das
 [ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
 if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then
-    venv venv-h5py-old h5py 'h5py==3.10.*' 'numpy<2'
+    venv venv-h5py-old 'h5py, h5netcdf, xarray' 'h5py==3.10.*' 'numpy<2' h5netcdf xarray
 fi
 for one in "${made[@]}"; do wait "$one"; done
