@@ -122,6 +122,13 @@ fn nccopy_and_netcdf4() {
     let netcdf = venv_python("venv-netcdf");
     let Some(place) = Place::with(&["nccopy", "ncdump", "h5diff", &netcdf]) else { return };
     place.run(&netcdf, &[&source("netcdf.py"), "make_sample"]);
+    // Without a d it hands half of one over.
+    for number in ["0.001", "1e-3", "0"] {
+        let filter = format!("t,{},1,1,{number}", sleek::hdf5::FILTER_ID);
+        let out = place.attempt("nccopy", &["-4", "-F", &filter, "sample.nc", "refused.nc"]);
+        let log = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && log.contains("for nccopy write 0.001d, not 0.001"), "{number}: {log}");
+    }
     let mut files = vec![(place.path("sample.nc"), "t")];
     files.extend(data_files(&["nc"]).into_iter().map(|f| (f, "air_temperature")));
     for (file, variable) in files {
