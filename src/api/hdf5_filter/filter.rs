@@ -517,6 +517,18 @@ mod tests {
         (0..5000).flat_map(|i| (280.0 + (i as f32 * 0.01).sin()).to_be_bytes()).collect()
     }
 
+    /// Bytes of which nothing can be predicted.
+    fn noise(len: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let next = |_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        };
+        (0..len).map(next).collect()
+    }
+
     fn long_form(bound: Bound) -> Vec<u32> {
         long_form_of(bound, vec![50, 100])
     }
@@ -617,7 +629,7 @@ mod tests {
     /// Of few elements a stream takes more than they do: HDF5 stores them itself where it may, and else the shortest.
     #[test]
     fn chunks_that_do_not_shrink() {
-        let noise: Vec<u8> = (0..20_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect();
+        let noise = noise(20_000);
         for (len, chunk, shortest) in [(4, vec![1], 112), (12, vec![3, 1], 112), (20_000, vec![50, 100], 20_096)] {
             for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
                 let element = StoredElement {
@@ -654,8 +666,7 @@ mod tests {
             }
         }
         // Noise is longer than it came, which HDF5 is told unless elements may refer to others.
-        let noise: Vec<u8> =
-            (0..raw.len() as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 13) as u8 ^ i as u8).collect();
+        let noise = noise(raw.len());
         for (dtype, bytes, is_told) in [(DType::U8, 4, false), (DType::U8, 0, true), (DType::F32, 4, true)] {
             let element =
                 StoredElement { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![50, 100] };
