@@ -284,7 +284,7 @@ fn valid_values_stay_valid() {
         with h5py.File('old.h5') as a, h5py.File('alone.h5', 'w') as b:\n\
         \x20   for name, options in [('cld', 'abs=2e-4'), ('ends', 'abs=2e-4,limits=0:1')]:\n\
         \x20       text = options.encode(); text += bytes(-len(text) % 4)\n\
-        \x20       words = [2] + [int.from_bytes(text[i:i + 4], 'little') for i in range(0, len(text), 4)]\n\
+        \x20       words = (2, *(int.from_bytes(text[i:i + 4], 'little') for i in range(0, len(text), 4)))\n\
         \x20       d = b.create_dataset(name, data=a[name], chunks=(100, 500), compression=47474, \
                                       compression_opts=words)\n\
         \x20       d.attrs.update(a[name].attrs)\n";
