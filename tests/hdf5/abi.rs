@@ -1,6 +1,6 @@
 //! The library's hand-written HDF5 interface against the headers.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::mem::{offset_of, size_of};
 
 use hdf5_sys::{h5, h5d, h5e, h5f, h5fd, h5i, h5p, h5pl, h5s, h5t, h5z};
@@ -39,6 +39,7 @@ fn functions_have_hdf5s_types() {
     type FillTime<T> = unsafe extern "C" fn(Hid, *mut T) -> abi::Herr;
     type GetAuto<T> = unsafe extern "C" fn(Hid, *mut T, *mut *mut c_void) -> abi::Herr;
     type SetAuto<T> = unsafe extern "C" fn(Hid, T, *mut c_void) -> abi::Herr;
+    type CreateMessage<T> = unsafe extern "C" fn(Hid, T, *const c_char) -> Hid;
     type FillValueDefined<T> = unsafe extern "C" fn(Hid, *mut T) -> abi::Herr;
     let fill_value_defined: FillValueDefined<h5d::H5D_fill_value_t> = h5p::H5Pfill_value_defined;
     let functions = Functions {
@@ -57,10 +58,12 @@ fn functions_have_hdf5s_types() {
         H5Pset_filter: Some(h5p::H5Pset_filter),
         H5Ecreate_stack: Some(h5e::H5Ecreate_stack),
         H5Eset_current_stack: Some(h5e::H5Eset_current_stack),
+        H5Eregister_class: Some(h5e::H5Eregister_class),
+        // SAFETY: as above.
+        H5Ecreate_msg: Some(unsafe {
+            std::mem::transmute::<CreateMessage<h5e::H5E_type_t>, CreateMessage<i32>>(h5e::H5Ecreate_msg)
+        }),
         H5Epush2: None,
-        H5E_ERR_CLS_g: None,
-        H5E_PLINE_g: None,
-        H5E_CANTFILTER_g: None,
         H5TSglobal_pool_create: None,
     };
     let _: abi::Push = h5e::H5Epush2;
@@ -108,6 +111,7 @@ fn functions_have_hdf5s_types() {
     };
     assert_eq!(abi::LAYOUT_CHUNKED, h5d::H5D_layout_t::H5D_CHUNKED as i32);
     assert_eq!(abi::FILL_TIME_NEVER, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER as i32);
+    assert_eq!(abi::MESSAGE_KINDS, [h5e::H5E_type_t::H5E_MAJOR as i32, h5e::H5E_type_t::H5E_MINOR as i32]);
     assert_eq!(abi::SELECT_SET, h5s::H5S_seloper_t::H5S_SELECT_SET as i32);
     assert_eq!(abi::Table::version(&dataset), abi::Table::version(&functions));
     let (mut major, mut minor, mut release) = (0, 0, 0);

@@ -50,6 +50,8 @@ unsafe impl Sync for FilterClass {}
 pub const LAYOUT_CHUNKED: c_int = 2;
 /// `H5D_FILL_TIME_NEVER`.
 pub const FILL_TIME_NEVER: c_int = 1;
+/// `H5E_MAJOR` and `H5E_MINOR`.
+pub const MESSAGE_KINDS: [c_int; 2] = [0, 1];
 /// `H5S_SELECT_SET`.
 pub const SELECT_SET: c_int = 0;
 /// `H5FD_FEAT_HAS_MPI`: files of the driver are shared by the ranks of an MPI program.
@@ -171,14 +173,15 @@ table! {
     [optional]
     /// Takes the place of this thread's error stack, and closes the id.
     H5Eset_current_stack: fn(Hid) -> Herr;
+    [optional]
+    /// Names of the class, the library and its version.
+    H5Eregister_class: fn(*const c_char, *const c_char, *const c_char) -> Hid;
+    [optional]
+    /// Class, kind of message, message.
+    H5Ecreate_msg: fn(Hid, c_int, *const c_char) -> Hid;
     [address]
     /// A `Push`.
     H5Epush2;
-    [address]
-    /// The id of HDF5's error class, a `Hid`. Those of its major and minor errors follow.
-    H5E_ERR_CLS_g;
-    [address] H5E_PLINE_g;
-    [address] H5E_CANTFILTER_g;
     [address]
     /// Only looked for: an HDF5 with it calls filters from several threads at once.
     H5TSglobal_pool_create;

@@ -7,6 +7,7 @@ use super::caller::with_return_address;
 use super::cd_values::FILTER_ID;
 use super::filter::{self, logged};
 use super::loaded::Object;
+use super::report;
 use crate::error::{Kind, fail};
 
 static CLASS: abi::FilterClass = abi::FilterClass {
@@ -24,6 +25,7 @@ static CLASS: abi::FilterClass = abi::FilterClass {
 /// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_h5_class() -> *const c_void {
+    report::forget();
     (&raw const CLASS).cast()
 }
 

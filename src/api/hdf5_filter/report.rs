@@ -5,13 +5,19 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
-use super::abi::{Address, Functions, Hid, Push};
+use super::abi::{Functions, Hid, MESSAGE_KINDS, Push};
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
 use crate::host::{environment, fork};
 use crate::printable::printable;
+
+/// The version of the library.
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => c"",
+};
 
 /// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5
 /// may follow in the call-back: most of them empty the stack.
@@ -35,9 +41,8 @@ pub fn push(caller: *const c_void, error: &Error) {
 /// # Safety
 /// `hdf5` is an HDF5 that is running a call-back on this thread.
 unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
-    // SAFETY: a variable with an id. It is -1 in a library whose variables live in the program.
-    let id = |at: Address| Some(unsafe { at.0.cast::<Hid>().read() }).filter(|id| *id > 0);
-    let (class, major, minor) = (id(hdf5.H5E_ERR_CLS_g?)?, id(hdf5.H5E_PLINE_g?)?, id(hdf5.H5E_CANTFILTER_g?)?);
+    // SAFETY: the contract.
+    let [class, major, minor] = unsafe { error_class(hdf5)? };
     // SAFETY: the function of this name has this type (tests/hdf5/abi.rs).
     let push = unsafe { std::mem::transmute::<*mut c_void, Push>(hdf5.H5Epush2?.0.as_ptr()) };
     let (create, set_current) = (hdf5.H5Ecreate_stack?, hdf5.H5Eset_current_stack?);
@@ -50,6 +55,45 @@ unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
         set_current(stack);
     }
     Some(())
+}
+
+/// Ids of our error class and of its messages, major and minor, in the HDF5 whose `H5Epush2` is at an address. HDF5's
+/// own are in variables, which live in the program where that is linked to a shared HDF5.
+type Known = (usize, [Hid; 3]);
+
+/// Those of the libraries that failed since one of them got the filter. A process has few.
+static KNOWN: Mutex<[Option<Known>; 4]> = Mutex::new([None; 4]);
+
+/// What is known of error classes may be of no use from now on: an HDF5 that was closed asks for the filter anew.
+pub fn forget() {
+    if let Ok(mut known) = KNOWN.try_lock() {
+        *known = [None; 4];
+    }
+}
+
+/// Our error class in this HDF5, which is made at its first failure.
+///
+/// # Safety
+/// As for [`push_text`].
+unsafe fn error_class(hdf5: &Functions) -> Option<[Hid; 3]> {
+    let library = hdf5.H5Epush2?.0.as_ptr() as usize;
+    // Taken, it is another HDF5's that fails at the same time, or was when this process was forked.
+    let mut known = KNOWN.try_lock().ok();
+    let found = known.as_ref().and_then(|known| known.iter().flatten().find(|(of, _)| *of == library));
+    if let Some((_, ids)) = found {
+        return Some(*ids);
+    }
+    let (register, create) = (hdf5.H5Eregister_class?, hdf5.H5Ecreate_msg?);
+    // SAFETY: C strings, of which HDF5 makes copies.
+    let class = unsafe { register(c"Sleek".as_ptr(), c"libsleek".as_ptr(), VERSION.as_ptr()) };
+    let texts = [c"Compression", c"Request or data refused"];
+    // SAFETY: the class is new; the rest as above.
+    let [major, minor] = [0, 1].map(|i| unsafe { create(class, MESSAGE_KINDS[i], texts[i].as_ptr()) });
+    let ids = Some([class, major, minor]).filter(|ids| ids.iter().all(|id| *id > 0))?;
+    if let Some(slot) = known.as_mut().and_then(|known| known.iter_mut().find(|slot| slot.is_none())) {
+        *slot = Some((library, ids));
+    }
+    Some(ids)
 }
 
 /// Writes a line to the log, if there is one.
