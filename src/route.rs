@@ -16,7 +16,7 @@ use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
 
 pub use crate::exec::WORKSPACE_BYTES;
-pub use gpu::{batch, compress_async, decompress_async, prepare};
+pub use gpu::{batch, compress_async, decompress_async, gpus, prepare};
 
 /// A decision, and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +78,11 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, stream: *mut c_vo
     }
 }
 
-/// [`route`] for two pointers.
+/// [`route`] for two pointers. Null is an array without elements, which is nowhere: it goes with any stream.
 pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *mut c_void) -> Result<Route> {
     let default = gpu::default_for(asked)?;
-    route(asked, place(src), place(dst), !stream.is_null(), default)
+    let waits = !(stream.is_null() || src.is_null() || dst.is_null());
+    route(asked, place(src), place(dst), waits, default)
 }
 
 /// Compresses `count` elements at `src` into `dst`; returns the bytes of the stream.

@@ -21,7 +21,7 @@ with h5py.File("a.h5", "w") as f:
 with h5py.File("a.h5") as f:
     assert 0 < np.abs(f["u"][:] - field).max() <= 1e-3
 END
-h5repack -f "$(sleek h5args --abs 1e-3 | grep -o 'UD=[0-9,]*')" a.h5 b.h5
+h5repack -f "$(sleek h5args --ud --abs 1e-3)" a.h5 b.h5
 [ "$(h5dump -pH b.h5 | grep -c 'FILTER_ID 47474')" = 2 ] || fail "h5repack did not use the filter"
 h5diff --delta=0.001 a.h5 b.h5 || fail "the bound is broken"
 

@@ -14,7 +14,7 @@ unset SLEEK_PARAMS SLEEK_LOG SLEEK_NUM_THREADS PYTHONPATH VIRTUAL_ENV
 mkdir "$HOME"
 
 step "install, wheel and tarball"
-make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s dist DIST=wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s static >> "$work/log" 2>&1 && make -s dist DIST=wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
 tarball=$(bash packaging/tarball.sh "$work/dist")
 if grep -rIl -e "$repository" "$HOME/sleek"; then
     echo "quickstart: an installed file names the repository" >&2
@@ -30,6 +30,10 @@ if ! { command -v nvidia-smi && [ -d "${CUDA_HOME:-/usr/local/cuda}/include" ]; 
     bash tests/gpu/driver.sh "$CUDA_HOME/lib64"
     cc -shared -fPIC -I"$CUDA_HOME/include" tests/gpu/runtime/runtime.c "$CUDA_HOME/lib64/libcuda.so.1" -o "$CUDA_HOME/lib64/libcudart.so"
 fi
+
+step "the doctor tells of the GPU"
+LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64 "$HOME/sleek/bin/sleek" doctor > "$work/said" || true
+grep -q '^GPU: .*, compute capability [0-9.]*, driver for CUDA [0-9.]*$' "$work/said" || { cat "$work/said" >&2 && exit 1; }
 
 pages=(c cpp fortran netcdf h5repack archive gpu)
 if [ "${SLEEK_KERNELS:-}" = none ]; then

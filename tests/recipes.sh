@@ -54,7 +54,7 @@ wind = numpy.fromfile(sys.argv[1], "<f4").reshape(12, 73, 144)
 months = xarray.Dataset({"uwnd": (("time", "lat", "lon"), wind)}, {"time": numpy.arange(12)})
 months.to_netcdf("wind.nc", engine="netcdf4", encoding={"uwnd": {"chunksizes": (1, 73, 144)}})
 END
-    quiet h5repack -f "uwnd:$(sleek h5args --abs 0.01 | grep -o 'UD=[0-9,]*')" wind.nc small.nc
+    quiet h5repack -f "uwnd:$(sleek h5args --ud --abs 0.01)" wind.nc small.nc
 )
 tool() { # page, command that succeeds if the tool is there
     if "${@:2}" > /dev/null 2>&1; then

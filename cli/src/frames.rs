@@ -10,6 +10,9 @@ use crate::progress::number;
 /// Bytes of data in a frame that `sleek compress` writes, and the most that is restored at once.
 pub const FRAME_BYTES: usize = 64 << 20;
 
+/// What the name of a compressed file ends in, unless it is given one.
+pub const SUFFIX: &str = ".sleek";
+
 /// Offset of the number of elements in a stream's header.
 const COUNT_AT: usize = 16;
 /// Offset of the stream's length in its header.

@@ -25,6 +25,9 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print only what h5repack takes behind -f: UD=...
+    #[arg(long, conflicts_with = "json")]
+    ud: bool,
 }
 
 /// Runs the subcommand.
@@ -38,11 +41,17 @@ pub fn run(args: &Args) -> Outcome {
         return Err(format!("{name}: needs the data; use repack, or compress, which prints the bound it finds"));
     }
     let words = cd_values_of(&params);
-    match args.json {
-        true => say_json(&json!({"filter_id": FILTER_ID, "cd_values": words})),
-        false => print(&params, &words),
+    match (args.json, args.ud) {
+        (true, _) => say_json(&json!({"filter_id": FILTER_ID, "cd_values": words})),
+        (_, true) => say!("{}", user_defined(&words)),
+        _ => print(&params, &words),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The filter as h5repack takes it.
+pub fn user_defined(words: &[u32]) -> String {
+    format!("UD={FILTER_ID},0,{},{}", words.len(), joined(words, ","))
 }
 
 fn print(params: &Params, words: &[u32]) {
@@ -53,12 +62,11 @@ fn print(params: &Params, words: &[u32]) {
     let signed: Vec<i32> = words.iter().map(|w| *w as i32).collect();
     let signed = joined(&signed, ", ");
     say!("# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor");
-    // The letters of the filter stand in the command alone, so that `grep -o 'UD=[0-9,]*'` takes it out.
     section(
         "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l \
         CHUNK=...)",
     );
-    say!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
+    say!("h5repack -f {} in.h5 out.h5", user_defined(words));
     section("nccopy (VAR: a variable of floats; one -F for each of several; not chunked yet: add -c)");
     say!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
     section("Python, with the package sleek");

@@ -66,7 +66,6 @@ enum Command {
     Diff(diff::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
-    #[command(hide = true)]
     Completions(completions::Args),
 }
 

@@ -20,8 +20,10 @@ impl Progress {
     pub fn new(label: &str, total: Option<u64>, quiet: bool) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let template = match total {
-            Some(_) => "{msg} [{wide_bar:.cyan}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left",
-            None => "{msg} {spinner} {bytes} {bytes_per_sec}",
+            Some(_) => {
+                "{msg} [{wide_bar:.cyan}] {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left"
+            }
+            None => "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));

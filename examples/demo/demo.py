@@ -8,7 +8,6 @@ Every number printed is measured in this run. The exit status is 1 if SLEEK brea
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -165,7 +164,7 @@ def main():
         write_original(original, data, missing)
         for label, profile, options, limit in requests(name, data):
             packed = work / f"{name}.{profile if limit > 0 else 'lossless'}.h5"
-            arguments = re.search(r"UD=[0-9,]+", run(sleek, "h5args", *options)[0])[0]
+            arguments = run(sleek, "h5args", "--ud", *options)[0].strip()
             seconds = run("h5repack", "-f", arguments, original, packed)[1]
             back, stored = read_back(packed)
             error = largest_error(data, back, missing)

@@ -32,6 +32,10 @@ pub fn default_for(asked: Device) -> Result<i32> {
     }
 }
 
+pub fn gpus() -> Vec<String> {
+    vec!["this library was built without the feature cuda".into()]
+}
+
 pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
     Ok(format!("cuda device {ordinal}: {reason}"))
 }

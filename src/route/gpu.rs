@@ -37,6 +37,23 @@ pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32) -> Result<Vec
     unsafe { cuda::download(src, bytes, ordinal, std::ptr::null_mut()) }
 }
 
+/// What there is of GPUs: a line for each card, or one that says why there is none; and one if kernels are missing.
+pub fn gpus() -> Vec<String> {
+    let of_cards = cuda::cards().and_then(|(version, count)| {
+        let card = |ordinal| {
+            let (name, major, minor) = cuda::describe(ordinal)?;
+            let (of, digit) = (version / 1000, version % 1000 / 10);
+            Ok(format!("{name}, compute capability {major}.{minor}, driver for CUDA {of}.{digit}"))
+        };
+        (0..count).map(card).collect::<Result<Vec<_>>>()
+    });
+    let mut lines = of_cards.unwrap_or_else(|e| vec![e.message]);
+    if !cuda::module::is_built() {
+        lines.push("no kernels are in this build: make kernels, and build it again".into());
+    }
+    lines
+}
+
 /// A sentence on GPU `ordinal`, which was chosen for a reason.
 pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
     let (name, major, minor) = cuda::describe(ordinal)?;

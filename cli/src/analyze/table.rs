@@ -7,6 +7,7 @@ use sleek::{Bound, DType, MissingValue, Mode, Params};
 
 use super::Analysis;
 use super::ladder::Rung;
+use crate::h5args::user_defined;
 use crate::io::say;
 use crate::plot::short;
 use crate::progress::bytes;
@@ -14,7 +15,9 @@ use crate::quality::{Figure, Figures};
 use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
-const HEAD: &str = "  ratio smallest max error RMS error  PSNR in GB/s out";
+const HEAD: &str = "  ratio    small max error RMS error  PSNR   in   out";
+/// What they are.
+const LEGEND: &str = "small: ratio of profile small; PSNR in dB; in, out: GB/s packed, restored";
 
 /// Prints everything.
 pub fn print(analysis: &Analysis) {
@@ -36,11 +39,12 @@ pub fn print(analysis: &Analysis) {
         say!("  {}", in_lines(&format!("seen: {}", seen.join(", ")), 78).replace('\n', "\n  "));
     }
     if !analysis.brief {
-        say!("\n{:>8}{:>9}{HEAD}", "", "");
+        say!("  {LEGEND}\n\n{:>8}{:>9}{HEAD}", "", "");
         row_line("lossless", "", &ladder.lossless);
     }
     if !ladder.range.is_empty() {
-        say!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
+        say!("\nBounds by the value range (--noa), which are absolute ones (--abs)");
+        say!("{:>8}{:>9}{HEAD}", "noa", "abs");
         let mut digits = ladder.digits.as_ref();
         for row in decades(&ladder.range) {
             if let Some(d) = digits.take_if(|d| d.abs > row.abs) {
@@ -53,7 +57,8 @@ pub fn print(analysis: &Analysis) {
         }
     }
     if !ladder.relative.is_empty() {
-        say!("\n{:>8}{:>9}{HEAD}", "rel", "largest");
+        say!("\nBounds by each value (--rel), and the largest error by its value");
+        say!("{:>8}{:>9}{HEAD}", "rel", "largest");
         for row in decades(&ladder.relative) {
             row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.max_relative), row);
         }
@@ -117,14 +122,18 @@ fn ratio(r: f64) -> String {
     if r < 1000.0 { format!("{r:.2}") } else { format!("{r:.0}") }
 }
 
+/// What to do where no bound is advised.
+const NEXT: &str =
+    "Next: choose one from the table by what the data is for, or by a figure: sleek analyze --dssim 0.9995.";
+
 /// What is advised and why, or that nothing is, in a few sentences.
 pub fn verdict(analysis: &Analysis) -> String {
     match &analysis.ladder.digits {
         Some(row) => format!("* Digits: abs {:e}. {}.", row.abs, digits(analysis)),
         None => {
             let caution = analysis.seen.rounded().or(analysis.seen.caution());
-            let caution = caution.map_or(String::new(), |why| format!(": {why}"));
-            format!("No bound is advised{caution}. Choose one by what the data is for.")
+            let why = caution.unwrap_or("the values have no last digit in common, from which one would follow".into());
+            format!("No bound is advised: {why}. {NEXT}")
         }
     }
 }
@@ -213,9 +222,7 @@ fn quoted(word: &str) -> String {
 
 /// `-f` of `h5repack` with the filter for one dataset.
 fn h5repack(params: &Params, dataset: &str) -> String {
-    let words = cd_values_of(params);
-    let list: String = words.iter().map(|w| format!(",{w}")).collect();
-    format!("{dataset}:UD={FILTER_ID},0,{}{list}", words.len())
+    format!("{dataset}:{}", user_defined(&cd_values_of(params)))
 }
 
 /// Broken at spaces.

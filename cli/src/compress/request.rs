@@ -6,7 +6,7 @@ use sleek::{Bound, DType, Dims, Params};
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
 use crate::auto::Aim;
-use crate::frames::FRAME_BYTES;
+use crate::frames::{FRAME_BYTES, SUFFIX};
 
 const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes \
 one where OUT ends in .npy.\n\n\
@@ -50,9 +50,20 @@ pub struct Args {
     /// The array: plain bytes, or an NPY file; - is standard input
     #[arg(value_name = "IN")]
     pub(super) input: PathBuf,
-    /// The compressed file; - is standard output
+    /// The compressed file; - is standard output [default: IN with .sleek behind it, - of standard input]
     #[arg(value_name = "OUT")]
-    pub(super) output: PathBuf,
+    output: Option<PathBuf>,
+}
+
+impl Args {
+    /// Where the result goes.
+    pub(super) fn output(&self) -> PathBuf {
+        let mut beside = self.input.clone().into_os_string();
+        if beside != "-" {
+            beside.push(SUFFIX);
+        }
+        self.output.clone().unwrap_or(beside.into())
+    }
 }
 
 /// The parameters for elements of `dtype`, which take a bound.
@@ -67,11 +78,11 @@ pub fn params(args: &Args, dtype: DType) -> Result<Params, String> {
 
 /// Refuses to put a result with errors in the place of the original, which nothing would bring back.
 pub fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
-    let [from, to] = [&args.input, &args.output].map(|path| std::fs::canonicalize(path).ok());
+    let [from, to] = [&args.input, &args.output()].map(|path| std::fs::canonicalize(path).ok());
     match from.is_some() && from == to && params.bound != Bound::Lossless {
         true => Err(format!(
             "{}: is the input, which would be lost; give the result another name, or use --lossless",
-            args.output.display()
+            args.output().display()
         )),
         false => Ok(()),
     }

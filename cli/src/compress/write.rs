@@ -18,7 +18,7 @@ const SOME_BYTES: usize = 4 << 20;
 
 /// The place for the result.
 pub fn create(args: &Args, input: &Input) -> Result<Output, String> {
-    Output::create(&args.output, args.force, input.rights.as_ref())
+    Output::create(&args.output(), args.force, input.rights.as_ref())
 }
 
 /// Compresses the input into the place for the result.

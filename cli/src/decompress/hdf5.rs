@@ -52,7 +52,7 @@ impl Variable {
             }
         };
         let head = head(args, &field, &lens)?;
-        let mut output = Output::create(&args.output, args.force, Model::at(&self.file).as_ref())?;
+        let mut output = Output::create(args.output()?, args.force, Model::at(&self.file).as_ref())?;
         output.write(&head)?;
         let total = lens.iter().product::<u64>() * field.size;
         let mut progress = Progress::new("restoring", Some(total), args.verbosity.quiet);
@@ -74,6 +74,7 @@ impl Variable {
         if !args.verbosity.quiet {
             let from = format!("{}:{}", self.file.display(), field.name);
             tell(&summary(Array::Out, &from, &to, field.stored_bytes(), total, time));
+            packing(&field)?.iter().for_each(|line| tell(line));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -89,6 +90,14 @@ impl Variable {
         let object = &contents.objects[place];
         Field::open(file, object)?.map_err(|why| blame(format!("{}: {why}", object.name())))
     }
+}
+
+/// What is to be said of numbers that the conventions of netCDF have packed: they are written as they are stored.
+fn packing(field: &Field) -> Result<Option<String>, String> {
+    let [scale, offset] = [c"scale_factor", c"add_offset"].map(|name| field.numbers_of(name));
+    let (scale, offset) = (scale?.first().copied(), offset?.first().copied());
+    let value = format!("{} times the number, plus {}", scale.unwrap_or(1.0), offset.unwrap_or(0.0));
+    Ok(scale.or(offset).map(|_| format!("{}: its numbers are packed: a value is {value}", field.name)))
 }
 
 /// What stands before the values.
@@ -199,6 +208,6 @@ pub fn whole(args: &Args) -> Outcome {
     if let Some(library) = &args.library.library {
         command.arg("--library").arg(library);
     }
-    command.args([OsStr::new("--"), args.input.as_os_str(), args.output.as_os_str()]);
+    command.args([OsStr::new("--"), args.input.as_os_str(), args.output()?.as_os_str()]);
     Err(format!("{name}: cannot start sleek repack: {}", command.exec()))
 }

@@ -3,14 +3,14 @@
 #[cfg(unix)]
 mod hdf5;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sleek::Dims;
 use sleek::container::{Header, Region};
 
 use crate::args::{self, Slice, Threads, Verbosity};
-use crate::frames::{self, FrameReader};
+use crate::frames::{self, FrameReader, SUFFIX};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, npy, pipeline, tensors};
@@ -46,9 +46,9 @@ pub struct Args {
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; -
-    /// is standard output
+    /// is standard output [default: IN without its .sleek, - of standard input]
     #[arg(value_name = "OUT")]
-    output: PathBuf,
+    output: Option<PathBuf>,
 }
 
 /// Runs the subcommand.
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Outcome {
         return Err(format!("--tensor {name}: {} is not the compressed file of a safetensors file", input.name));
     }
     let mut head = Head::new(args, &input)?;
-    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
+    let mut output = Output::create(args.output()?, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
     let (from, to) = (input.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (0, 0);
@@ -148,7 +148,15 @@ fn foreign(first: &[u8]) -> Option<&'static str> {
 impl Args {
     /// Whether an NPY file is to be written.
     fn is_npy(&self) -> bool {
-        self.npy || self.npy_type.is_some() || npy::is_name(&self.output)
+        self.npy || self.npy_type.is_some() || self.output().is_ok_and(npy::is_name)
+    }
+
+    /// Where the result goes.
+    fn output(&self) -> Result<&Path, String> {
+        let text = self.input.to_str().unwrap_or_default();
+        let is_pipe = (text == "-").then_some("-");
+        let beside = text.strip_suffix(SUFFIX).filter(|name| !name.is_empty()).or(is_pipe).map(Path::new);
+        self.output.as_deref().or(beside).ok_or_else(|| format!("OUT: is needed, as {text} does not end in {SUFFIX}"))
     }
 }
 
@@ -220,7 +228,8 @@ fn tensors(args: &Args, input: Input) -> Outcome {
     if args.slice.is_some() {
         return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));
     }
-    let output = |input: &Input| Output::create(&args.output, args.force, input.rights.as_ref());
+    let to = args.output()?;
+    let output = |input: &Input| Output::create(to, args.force, input.rights.as_ref());
     tensors::decompress(input, args.tensor.as_deref(), args.is_npy(), args.verbosity.quiet, output)?;
     Ok(ExitCode::SUCCESS)
 }

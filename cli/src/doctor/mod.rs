@@ -41,7 +41,6 @@ pub fn run(args: &Args) -> Outcome {
     let mut doctor = Doctor::new();
     doctor.look_at_environment();
     doctor.look_at_libraries(libraries::find(&args.library));
-    doctor.say_joined();
     Ok(doctor.advise())
 }
 
@@ -58,28 +57,40 @@ struct Doctor {
     defaults: BTreeSet<PathBuf>,
     /// Directories that the libraries search by themselves.
     searched: BTreeSet<PathBuf>,
+    /// Folders of plugins that packages of Python bring, by the names of their modules.
+    in_python: Vec<(String, PathBuf)>,
+    /// Whether a library finds the filter where `import sleek` comes first.
+    needs_import: bool,
 }
 
 impl Doctor {
     fn new() -> Doctor {
         let variable = std::env::var_os(sandbox::PATH_VARIABLE).filter(|v| !v.is_empty());
         let variable = variable.map(|v| std::env::split_paths(&v).filter(|p| !p.as_os_str().is_empty()).collect());
+        let in_python = libraries::plugins_in_python();
+        let of_package = in_python.iter().find(|(module, _)| module == "sleek").map(|(_, dir)| dir.join("libsleek.so"));
         Doctor {
             variable,
-            own: own_plugin(),
+            own: own_plugin().or(of_package),
             versions: BTreeMap::new(),
             advice: BTreeSet::new(),
             defaults: BTreeSet::new(),
             searched: BTreeSet::new(),
+            in_python,
+            needs_import: false,
         }
     }
 
     fn look_at_environment(&mut self) {
         say!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::hdf5::FILTER_ID);
         say!("Instructions: {}", sleek::exec::Isa::reason());
+        sleek::route::gpus().iter().for_each(|line| say!("GPU: {line}"));
         match self.own.clone() {
             Some(own) => say!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
-            None => say!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),
+            None => say!(
+                "Plugin of this command: none (libsleek.so is neither beside it, nor in or under ../lib, nor in the \
+                package sleek of python3)"
+            ),
         }
         match self.variable.clone() {
             None => say!("HDF5_PLUGIN_PATH: not set, so each HDF5 library searches its own directory"),
@@ -196,6 +207,12 @@ impl Doctor {
             say(format!("{file}: the filter loads and then fails, see above; please report this"));
             return;
         }
+        let package = self.in_python.iter().find(|(module, _)| module == "sleek" && library.is_in_python());
+        if package.is_some_and(|(_, dir)| sandbox::try_library(&library.file, Some(dir)).works()) {
+            say!("    behind \"import sleek\" it works");
+            self.needs_import = true;
+            return;
+        }
         let Some(dir) = self.own.as_deref().and_then(Path::parent) else {
             say(format!("{file}: install libsleek.so and set HDF5_PLUGIN_PATH to its directory"));
             return;
@@ -220,23 +237,29 @@ impl Doctor {
         if !dirs.iter().any(|dir| !plugins_in(dir).is_empty()) {
             dirs.extend(self.own.as_deref().and_then(Path::parent).map(Path::to_path_buf));
         }
-        dirs.extend(libraries::plugins_in_python());
+        let others = self.in_python.iter().filter(|(module, _)| module != "sleek");
+        dirs.extend(others.map(|(_, dir)| dir.clone()));
         let mut seen = BTreeSet::new();
         dirs.retain(|dir| seen.insert(dir.clone()));
         dirs
     }
 
-    fn say_joined(&self) {
-        if let Ok(joined) = std::env::join_paths(self.joined()).map(|dirs| dirs.display().to_string())
-            && !joined.is_empty()
-        {
-            say!("\nThe line by which all programs find the filter, and go on finding those of others:");
-            say!("  export HDF5_PLUGIN_PATH={joined}");
+    /// The lines by which all programs find the filter, and go on finding those of others.
+    fn say_lines_to_paste(&self) {
+        let joined = std::env::join_paths(self.joined()).map(|dirs| dirs.display().to_string());
+        let export = joined.ok().filter(|dirs| !dirs.is_empty()).map(|dirs| format!("export HDF5_PLUGIN_PATH={dirs}"));
+        if export.is_some() || self.needs_import {
+            say!("\nTo paste");
+        }
+        export.iter().for_each(|line| say!("  {line}"));
+        if self.needs_import {
+            say!("  import sleek    # in Python; the line above does as well");
         }
     }
 
     fn advise(&self) -> ExitCode {
         if self.advice.is_empty() {
+            self.say_lines_to_paste();
             say!("\nAll is well.");
             return ExitCode::SUCCESS;
         }
@@ -246,6 +269,7 @@ impl Doctor {
             say!("  - or, for all users, copy libsleek.so to where the libraries look by themselves:");
             self.defaults.iter().for_each(|dir| say!("      {}", dir.display()));
         }
+        self.say_lines_to_paste();
         ExitCode::from(AILING)
     }
 }
@@ -266,17 +290,24 @@ fn verdict(findings: &Findings) -> String {
     }
 }
 
-/// The `libsleek.so` built or installed with this command. Folders for plugins come first: HDF5 opens every library of
-/// a folder that it is sent to.
+/// The `libsleek.so` built or installed with this command, by make, a package or a wheel. Folders for plugins come
+/// first: HDF5 opens every library of a folder that it is sent to.
 fn own_plugin() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     let dir = exe.parent()?;
     let of_debian = format!("../lib/{}-linux-gnu", std::env::consts::ARCH);
     let folders = ["hdf5/plugin", "hdf5/plugins", "hdf5/serial/plugins", ""];
     let installed = folders.iter().flat_map(|f| ["../lib", "../lib64", &of_debian].map(|lib| dir.join(lib).join(f)));
-    let mut places = std::iter::once(dir.to_path_buf()).chain(installed);
+    let mut places = std::iter::once(dir.to_path_buf()).chain(of_wheels(&dir.join("../lib"))).chain(installed);
     let file = places.find_map(|p| Some(p.join("libsleek.so")).filter(|f| f.is_file()))?;
     std::fs::canonicalize(file).ok()
+}
+
+/// The folders of plugins of our wheel, in each Python whose modules lie under `lib`.
+fn of_wheels(lib: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let pythons = std::fs::read_dir(lib).into_iter().flatten().flatten().map(|e| e.path());
+    let pythons = pythons.filter(|p| name(p).starts_with("python3"));
+    pythons.flat_map(|p| ["site-packages", "dist-packages"].map(|modules| p.join(modules).join("sleek/plugin")))
 }
 
 /// Files that HDF5 would take for our plugin.

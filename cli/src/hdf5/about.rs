@@ -80,6 +80,11 @@ impl Field<'_> {
     }
 }
 
+/// Whether a dataset holds nothing but stands for a dimension without coordinates, as netCDF says in its name.
+pub fn is_bare_dimension(dataset: &Id) -> Result<bool, String> {
+    Ok(text_of(dataset, c"NAME")?.is_some_and(|name| name.starts_with("This is a netCDF dimension")))
+}
+
 /// What the dataset is that a reference leads to, along a dimension of so many indices.
 fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Result<Along, String> {
     let hdf5 = file.hdf5;
@@ -88,9 +93,12 @@ fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Re
     let object = &contents.objects[place];
     let name = object.name().rsplit('/').next().unwrap_or_default().to_owned();
     let Ok(field) = Field::open(file, object)? else { return Ok(Along { name, ..Along::default() }) };
-    // netCDF gives a dimension without coordinates a dataset that holds nothing, and says so in its name.
-    let is_bare = text_of(&field.dataset, c"NAME")?.is_some_and(|n| n.starts_with("This is a netCDF dimension"));
-    if is_bare || field.dims != [len] || len > MANY || !field.stored.scalar || field.stored_bytes() == 0 {
+    if is_bare_dimension(&field.dataset)?
+        || field.dims != [len]
+        || len > MANY
+        || !field.stored.scalar
+        || field.stored_bytes() == 0
+    {
         return Ok(Along { name, values: Vec::new() });
     }
     let bytes = field.bytes_of(&Block { start: vec![0], count: vec![len] })?;

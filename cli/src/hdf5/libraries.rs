@@ -4,12 +4,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// How the source of a library ends that is a Python package's.
+const IN_PYTHON: &str = " in python3";
+
 /// A libhdf5.
 pub struct Library {
     /// Without symbolic links.
     pub file: PathBuf,
     /// Who would use it.
     pub source: String,
+}
+
+impl Library {
+    /// Whether a package of the `python3` on the path brings it.
+    pub fn is_in_python(&self) -> bool {
+        self.source.ends_with(IN_PYTHON)
+    }
 }
 
 /// Every libhdf5 that is named, or found in the usual places; each file once.
@@ -63,19 +73,20 @@ fn in_python() -> Vec<(PathBuf, String)> {
         let beside = Path::new(&dir).with_file_name(format!("{}.libs", module.to_lowercase()));
         for place in [PathBuf::from(&dir), format!("{dir}.libs").into(), beside, format!("{dir}/.dylibs").into()] {
             let files = libraries_in(&place);
-            found.extend(files.into_iter().map(|f| (f, format!("of {module} in python3"))));
+            found.extend(files.into_iter().map(|f| (f, format!("of {module}{IN_PYTHON}"))));
         }
     }
     found
 }
 
-/// The folders of plugins that wheels of the `python3` on the path bring.
-pub fn plugins_in_python() -> Vec<PathBuf> {
+/// The folders of plugins that wheels of the `python3` on the path bring, behind the names of their modules.
+pub fn plugins_in_python() -> Vec<(String, PathBuf)> {
     const SCRIPT: &str = "import importlib.util as u, os\n\
-        for m in 'netCDF4', 'hdf5plugin':\n\
+        for m, d in ('sleek', 'plugin'), ('netCDF4', 'plugins'), ('hdf5plugin', 'plugins'):\n\
         \x20   s = u.find_spec(m)\n\
-        \x20   if s and s.origin: print(m, os.path.join(os.path.dirname(s.origin), 'plugins'))\n";
-    told_by_python(SCRIPT).into_iter().map(|(_, dir)| dir.into()).filter(|dir: &PathBuf| dir.is_dir()).collect()
+        \x20   if s and s.origin: print(m, os.path.join(os.path.dirname(s.origin), d))\n";
+    let told = told_by_python(SCRIPT).into_iter().map(|(module, dir)| (module, PathBuf::from(dir)));
+    told.filter(|(_, dir)| dir.is_dir()).collect()
 }
 
 /// A word and what follows it, of each line that a script of Python prints.

@@ -9,6 +9,7 @@ use super::Args;
 use super::dataset::{Coded, Dataset, has};
 use super::stream::{codec_name, counts, details, has_details, kinds};
 use crate::Outcome;
+use crate::hdf5::about::is_bare_dimension;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::{Filter, filter_name, pipeline};
 use crate::hdf5::object::{Contents, Object, ObjectKind, Target, open_object};
@@ -59,6 +60,9 @@ fn look(file: &Id, contents: &Contents) -> Result<Vec<Seen>, String> {
             ObjectKind::Group => Seen::Group,
             ObjectKind::NamedType => Seen::NamedType,
             ObjectKind::Dataset => match Field::open(file, object)? {
+                Ok(field) if is_bare_dimension(&field.dataset)? => {
+                    Seen::Other(format!("a dimension of {} without a variable", lengths(&field.dims)))
+                }
                 Ok(field) => Seen::Field(Box::new(Dataset::of(&field).map_err(|e| format!("{}: {e}", object.name()))?)),
                 Err(why) => Seen::Other(with_filters(file, object, why)?),
             },

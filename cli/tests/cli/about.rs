@@ -90,6 +90,12 @@ fn h5args_agree_with_each_other() {
             assert!(text.contains(&line), "{line} is missing: {text}");
         }
     }
+    // What h5repack takes, alone.
+    let alone = String::from_utf8(bench.ok("h5args --ud --abs 1e-3")).unwrap();
+    assert_eq!(alone, "UD=47474,0,5,1,1,3539053052,1062232653,0\n");
+    bench.fails("h5args --ud --json --abs 1e-3", "--json");
+    let help = String::from_utf8(bench.ok("--help")).unwrap();
+    assert!(help.contains("\n  completions "), "{help}");
     let help = String::from_utf8(bench.ok("h5args --help")).unwrap();
     assert!(help.contains("each HDF5 chunk") && !help.contains("whole array"), "{help}");
     bench.fails("h5args", "--abs");
@@ -122,8 +128,9 @@ fn doctor_finds_fault_and_cure() {
     // The joined line keeps what is named and adds the command's own folder.
     let (bare, own) = (bench.path("bare"), fs::canonicalize(bench.path("lib")).unwrap());
     let joined = format!("export HDF5_PLUGIN_PATH={}:{}", bare.display(), own.display());
-    assert!(text.contains(&joined), "{text}");
+    assert!(text.ends_with(&format!("\nTo paste\n  {joined}\n")), "{text}");
     let (_, text) = doctor(bench.path("plugins"), &[]);
+    assert!(text.lines().any(|line| line.starts_with("GPU: ")), "{text}");
     assert!(text.contains(&format!("export HDF5_PLUGIN_PATH={}", bench.path("plugins").display())), "{text}");
     assert!(!text.contains(&own.join(":").display().to_string()), "{text}");
     // Wheels that bring plugins of their own, as a Python tells of them.
@@ -134,6 +141,20 @@ fn doctor_finds_fault_and_cure() {
     let with_python = format!("{}:/usr/bin:/bin", bench.path("bin").display());
     let (_, text) = doctor(bench.path("bare"), &[("PATH", &with_python)]);
     assert!(text.contains(&format!("{joined}:{}", bench.path("wheel").display())), "{text}");
+    // Of a library that a package of Python brings, `import sleek` is enough.
+    let linked = text.lines().find(|line| line.ends_with("(linker cache)")).expect("a libhdf5 of the system");
+    let linked = linked.trim().trim_end_matches(" (linker cache)");
+    fs::create_dir(bench.path("h5py.libs")).unwrap();
+    std::os::unix::fs::symlink(linked, bench.path("h5py.libs/libhdf5.so")).unwrap();
+    let (package, h5py) = (bench.path("plugins"), bench.path("h5py"));
+    let (package, h5py) = (package.display(), h5py.display());
+    let tells = format!("#!/bin/sh\ncase \"$*\" in *hdf5plugin*) echo sleek {package};; *) echo h5py {h5py};; esac\n");
+    fs::write(bench.path("bin/python3"), tells).unwrap();
+    let (_, text) = doctor(bench.path("bare"), &[("PATH", &with_python)]);
+    let of_h5py = text.split_once(&format!("{linked} (of h5py in python3)")).expect(&text).1;
+    let of_h5py = of_h5py.split("\n\n").next().unwrap();
+    assert!(of_h5py.contains("NOT FOUND") && of_h5py.contains("behind \"import sleek\" it works"), "{text}");
+    assert!(text.contains("\n  import sleek "), "{text}");
     let (code, text) = doctor(bench.path("missing"), &[]);
     assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
     let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);
@@ -158,7 +179,8 @@ fn doctor_finds_fault_and_cure() {
 #[test]
 fn doctor_finds_its_own_plugin_as_installed() {
     let of_debian = format!("lib/{}-linux-gnu/hdf5/serial/plugins", std::env::consts::ARCH);
-    for place in [&of_debian, "lib64/hdf5/plugins", "lib/hdf5/plugin"] {
+    let of_wheel = "lib/python3.11/site-packages/sleek/plugin";
+    for place in [&of_debian, "lib64/hdf5/plugins", "lib/hdf5/plugin", of_wheel] {
         let bench = Bench::new();
         for dir in ["bin", "lib", place] {
             fs::create_dir_all(bench.path(dir)).unwrap();

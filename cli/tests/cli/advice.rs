@@ -50,9 +50,9 @@ fn fields_without_digits() {
     let bench = Bench::new();
     let mut random = Random(5);
     let noisy = advice(&bench, &field(|i| smooth(i) + 1e-3 * random.normal()), false);
-    none(&noisy, "advised. Choose one by what the data is for.");
+    none(&noisy, "advised: the values have no last digit in common, from which one would follow. Next: choose");
     assert_eq!(noisy["seen"].as_array().unwrap().len(), 0, "{noisy}");
-    none(&advice(&bench, &field(smooth), true), "advised. Choose");
+    none(&advice(&bench, &field(smooth), true), "a figure: sleek analyze --dssim 0.9995.");
 }
 
 /// Coefficients of a series that decays.
@@ -134,7 +134,10 @@ fn the_plot_without_advice() {
     let values: Vec<f64> = (0..8000).map(|_| 360.0 * random.uniform()).collect();
     bench.put("ra.f32", &values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect::<Vec<u8>>());
     let table = String::from_utf8(bench.ok("analyze ra.f32 --dims 80,100 --plot ra.svg")).unwrap();
-    assert!(table.contains("No bound is advised") && table.contains("smallest"), "{table}");
+    assert!(table.contains("No bound is advised: ") && table.contains("small: ratio of profile small"), "{table}");
+    for title in ["Bounds by the value range (--noa), ", "Bounds by each value (--rel), "] {
+        assert!(table.contains(&format!("\n\n{title}")), "{table}");
+    }
     assert!(table.contains("  sleek compress --dtype f32 --lossless ra.f32 ra.f32.sleek"), "{table}");
     let svg = String::from_utf8(bench.get("ra.svg")).unwrap();
     assert!(svg.contains("no bound is advised") && !svg.contains("digits"), "{svg}");

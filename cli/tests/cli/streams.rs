@@ -47,6 +47,32 @@ fn profile_small_takes_the_shape() {
     assert!(same_cube - cube < 100 && cube < line && sheet < line && cube != sheet, "{sizes:?}");
 }
 
+/// As other compressors have it: the compressed file stands beside the array, and loses its ending when it is restored.
+#[test]
+fn names_by_default() {
+    let bench = Bench::new();
+    let input = bytes_of(&wave(5000));
+    bench.put("t.f32", &input);
+    bench.ok("compress --abs 1e-2 t.f32");
+    assert!(bench.get("t.f32.sleek").len() < input.len() / 2);
+    bench.fails("compress --abs 1e-2 t.f32", "t.f32.sleek exists");
+    bench.fails("decompress t.f32.sleek", "t.f32 exists");
+    bench.fails("decompress t.f32", "OUT: is needed, as t.f32 does not end in .sleek");
+    std::fs::rename(bench.path("t.f32"), bench.path("before")).unwrap();
+    bench.ok("decompress t.f32.sleek");
+    assert!(max_error(&floats_of(&input), &floats_of(&bench.get("t.f32"))) <= 1e-2);
+    // The name that is left says what is written.
+    bench.ok("decompress t.f32.sleek t.npy");
+    bench.ok("compress --lossless t.npy");
+    let array = bench.get("t.npy");
+    std::fs::remove_file(bench.path("t.npy")).unwrap();
+    bench.ok("decompress t.npy.sleek");
+    assert!(bench.get("t.npy") == array);
+    // A pipe goes on as a pipe.
+    let packed = bench.piped("compress --dtype f32 --lossless -", &input).stdout;
+    assert!(bench.piped("decompress -", &packed).stdout == input);
+}
+
 #[test]
 fn odd_sizes() {
     let bench = Bench::new();

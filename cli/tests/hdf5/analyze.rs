@@ -104,7 +104,7 @@ fn the_smallest_is_that_of_profile_small() {
     let (of_sheet, of_line) = (["--dtype", "f32", "--dims", "300x400", "sheet.f32"], ["--dtype", "f32", "sheet.f32"]);
     let report = json(&place, &of_sheet);
     assert_eq!(report["sample_bytes"], 4 * 400 * 300, "all of it");
-    assert!(analyze(&place, &of_sheet).contains("smallest"));
+    assert!(analyze(&place, &of_sheet).contains("small: ratio of profile small"));
     let of_line = json(&place, &of_line);
     let rows = |report: &Value| report["rows"].as_array().unwrap().clone();
     let mut checked = 0;

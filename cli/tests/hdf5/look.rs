@@ -258,6 +258,35 @@ fn diff_shows_datasets_by_their_attributes() {
     sleek_fails(&place, &["diff", "classic.nc", "new.nc"], "nccopy -k nc4 classic.nc");
 }
 
+/// A dimension without a variable is none of the datasets, and restoring packed numbers says that they are.
+#[test]
+fn what_netcdf_says_of_dimensions_and_packed_numbers() {
+    let Some(place) = Place::with(&[&venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('a.nc', 'w') as f:\n\
+        \x20   f.createDimension('y', 40); f.createDimension('x', 50); f.createVariable('x', 'f8', ('x',))[:] = 0\n\
+        \x20   f.createVariable('t', 'f4', ('y', 'x'))[:] = np.arange(2000).reshape(40, 50)\n\
+        \x20   p = f.createVariable('p', 'i2', ('y', 'x')); p.scale_factor, p.add_offset = 0.01, 273.15\n\
+        \x20   p.set_auto_scale(False); p[:] = 7\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    let tree = sleek_ok(&place, &["inspect", "a.nc"]);
+    assert!(tree.contains("; 3 datasets of numbers: 12.40 kB -> "), "{tree}");
+    assert!(tree.contains("─ y  a dimension of 40 without a variable\n"), "{tree}");
+    let report = json(&place, &["inspect", "--json", "a.nc"]);
+    assert_eq!(dataset(&report, "/y")["what"], "a dimension of 40 without a variable");
+    let told = |arguments: &[&str]| {
+        let out = sleek(&place, arguments);
+        assert!(out.status.success(), "{arguments:?}");
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let said = told(&["decompress", "a.nc:p", "p.npy"]);
+    assert!(said.ends_with("/p: its numbers are packed: a value is 0.01 times the number, plus 273.15\n"), "{said}");
+    for arguments in [["decompress", "a.nc:t", "t.npy"].as_slice(), &["decompress", "-q", "a.nc:p", "again.npy"]] {
+        assert!(!told(arguments).contains("packed"), "{arguments:?}");
+    }
+    sleek_fails(&place, &["decompress", "a.nc:p"], "OUT: is needed, as a.nc:p does not end in .sleek");
+}
+
 /// A netCDF file of a grid with missing values and packed integers as `old.nc`, and the same within 1e-3 as `new.nc`.
 fn climate(place: &Place) {
     let script = "import netCDF4, numpy as np\n\

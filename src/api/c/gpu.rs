@@ -81,16 +81,16 @@ pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordin
     })
 }
 
-/// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing,
-/// does not wait, and can be captured into a CUDA graph (see sleek_device_prepare()).
+/// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It does not wait, and
+/// can be captured into a CUDA graph (see sleek_device_prepare()). It allocates nothing, but for codec interp.
 ///
 /// - src: count elements in GPU memory; faster if aligned to 16.
 /// - dst: dst_capacity bytes of GPU memory, aligned to 16.
 /// - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
 /// - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
 ///
-/// All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
-/// array has it from the device's pool, allocated and freed in the order of the stream.
+/// All memory must stay valid until the stream has passed the work. Codec interp takes memory from the device's pool,
+/// allocated and freed in the order of the stream.
 ///
 /// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(). SLEEK_E_DEVICE also means that the
 /// codec has no kernels for the request; the CPU cannot do it here.

@@ -423,6 +423,18 @@ pub fn default_ordinal() -> i32 {
     if asked == CUresult::CUDA_SUCCESS { device_of(current).ok().flatten().unwrap_or(0) } else { 0 }
 }
 
+/// The newest CUDA that the driver supports, in thousands and tens of its version, and how many devices there are.
+pub fn cards() -> Result<(c_int, c_int)> {
+    usable()?;
+    let (mut version, mut count) = (0, 0);
+    // SAFETY: the driver is usable; the pointers are live locals.
+    unsafe {
+        check(sys::cuDriverGetVersion(&mut version), "asking for the driver's version")?;
+        check(sys::cuDeviceGetCount(&mut count), "asking for the number of devices")?;
+    }
+    Ok((version, count))
+}
+
 /// The name and compute capability of a device.
 pub fn describe(ordinal: i32) -> Result<(String, i32, i32)> {
     usable()?;

@@ -120,6 +120,11 @@ impl Kernel {
     }
 }
 
+/// Whether kernels were compiled into this build.
+pub fn is_built() -> bool {
+    cfg!(kernels_are_built)
+}
+
 /// A row of `kernels/modules.toml`.
 pub struct KernelRow {
     folder: &'static str,
