@@ -5,6 +5,7 @@ SLEEK_STANDIN names the driver. Its device memory is memory of the host, so that
 
 import ctypes
 import os
+import types
 
 import numpy as np
 import pytest
@@ -118,7 +119,8 @@ class Torch(Array):
         self.lengths = (ctypes.c_int64 * len(self.shape))(*self.shape)
         t.data, t.byte_offset = self.memory.address, self.at
         t.device[:], t.ndim = self.__dlpack_device__(), len(self.shape)
-        t.code = self.codes[(self.type_name or self.dtype.kind)[0]]
+        told = self.type_name or self.dtype.kind
+        t.code = told if isinstance(told, int) else self.codes.get(told[0], 99)
         t.bits, t.lanes = 8 * self.dtype.itemsize, 1
         t.shape = ctypes.addressof(self.lengths)
         if self.strides is not None:
@@ -151,7 +153,16 @@ class Rocm(Torch):
 class Cupy:
     """As much of CuPy as docs/guide/python-gpu.md uses."""
 
+    class cuda:
+        """The default stream is the current one."""
+
+        @staticmethod
+        def get_current_stream(device):
+            return types.SimpleNamespace(ptr=0)
+
     class ndarray(Torch):
+        device = types.SimpleNamespace(id=0)
+
         @property
         def flags(self):
             return self.host().flags

@@ -61,6 +61,47 @@ def test_bfloat16():
     assert 0 < worst(a, sleek.decompress(sleek.compress(a, abs=8))) <= 8
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16", ">c8"])
+def test_complex_numbers_go_as_pairs(dtype):
+    a = (field("f8") + 1j * field("f8")[::-1]).astype(dtype).reshape(200, 200)
+    for whole in (a, a.T, a[0, :1].reshape(()), a[:0]):
+        stream = sleek.compress(whole, abs=1e-2)
+        info, b = sleek.inspect(stream), sleek.decompress(stream, dtype=dtype)
+        assert info.dtype == np.dtype(dtype.replace("c16", "f8").replace("c8", "f4")) and info.shape == (*whole.shape, 2)
+        assert b.dtype == a.dtype and b.shape == whole.shape
+        assert len(stream) <= sleek.compress_bound(whole, abs=1e-2)
+        assert max(np.abs((whole - b).real).max(initial=0), np.abs((whole - b).imag).max(initial=0)) <= 1e-2
+    stream = sleek.compress(a, lossless=True)
+    out = np.empty_like(a)
+    assert sleek.decompress(stream, out=out) is out and same_bits(out, a)
+    assert same_bits(sleek.decompress(stream, 40_000, dtype=dtype), a.reshape(-1))
+    assert np.array_equal(sleek.decompress(stream)[..., 1], a.imag)
+    bound = sleek.find_bound(a, ratio=8)
+    assert len(sleek.compress(a, **bound)) <= a.nbytes / 8
+    assert len(sleek.compress(a, sleek.choose(a, abs=1e-2))) <= len(sleek.compress(a, abs=1e-2))
+    assert sleek.compress(a, abs=1e-2, auto="ratio") == sleek.compress(a, sleek.choose(a, abs=1e-2))
+    with pytest.raises(TypeError, match="masked array of complex"):
+        sleek.compress(np.ma.masked_array(a.astype("c8"), a.real > 280), abs=1)
+    for wrong in ("c16" if a.itemsize == 8 else "c8", bool, "i4"):
+        with pytest.raises(ValueError, match=r"elements of type .*f.* in the shape \(200, 200, 2\)"):
+            sleek.decompress(stream, dtype=wrong)
+    with pytest.raises(TypeError, match="at most one"):
+        sleek.decompress(stream, dtype=dtype, out=out)
+
+
+@pytest.mark.parametrize("name", ["bool", "float8_e4m3fn", "float8_e5m2"])
+def test_truth_values_and_floats_of_8_bits_go_as_bytes(name):
+    dtype = np.dtype(bool) if name == "bool" else np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    a = (np.arange(5000).reshape(50, 100) % 7 > 4).astype("u1").view(dtype)
+    stream = sleek.compress(a, lossless=True)
+    assert stream == sleek.compress(a.view("u1"), lossless=True) and len(stream) < a.nbytes / 2
+    assert same_bits(sleek.decompress(stream, dtype=dtype), a) and sleek.inspect(stream).dtype == "u1"
+    out = np.empty_like(a)
+    assert same_bits(sleek.decompress(stream, out=out), a)
+    with pytest.raises(sleek.SleekError, match="lossless"):
+        sleek.compress(a, abs=1)
+
+
 def test_special_values_and_fill():
     a = field()
     a[[3, 50, 700]] = np.nan, np.inf, -9999
@@ -173,7 +214,7 @@ def test_errors_are_the_librarys():
     with pytest.raises(sleek.SleekError, match="mode abs on i32") as e:
         sleek.compress(np.arange(10, dtype="i4"), abs=1)
     assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value) and pickle.loads(pickle.dumps(e.value)).code == e.value.code
-    for wrong in (np.array(["text"]), np.zeros(3, "c8"), np.zeros(3, [("x", "f4")]), np.array([None])):
+    for wrong in (np.array(["text"]), np.zeros(3, "m8[s]"), np.zeros(3, [("x", "f4")]), np.array([None])):
         with pytest.raises(sleek.SleekError, match="type"):
             sleek.compress(wrong, lossless=True)
     for range in (0, -1, np.nan):

@@ -237,8 +237,8 @@ def test_what_does_not_fit(kind):
         sleek.compress(kind(field()), abs=1, out=kind.empty(30_000, "f4"))
     with pytest.raises(sleek.SleekError, match="too small|room|bytes"):
         sleek.compress(kind(field()), lossless=True, out=kind.empty(100, "u1"))
-    with pytest.raises(sleek.SleekError, match="complex64"):
-        sleek.compress(kind(np.zeros(4, "c8")), lossless=True)
+    with pytest.raises(sleek.SleekError, match="timedelta64|DLPack type"):
+        sleek.compress(kind(np.zeros(4, "m8[s]"), **({} if kind is Numba else {"type_name": "x"})), lossless=True)
     broken = bytearray(stream)
     broken[len(broken) // 2] ^= 1
     with pytest.raises(sleek.SleekError):
@@ -397,6 +397,8 @@ def as_pytorch(monkeypatch, stream=0):
         def is_neg(self):
             return False
 
+        is_conj = is_neg
+
         def is_contiguous(self):
             return self.strides is None
 
@@ -404,18 +406,19 @@ def as_pytorch(monkeypatch, stream=0):
             return self.memory.address + self.at
 
     Tensor.__module__ = "torch"
+    module.Tensor = Tensor
     return Tensor
 
 
 def as_cupy(monkeypatch, stream=0):
-    current = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=stream))
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=current))
-
     class ndarray(Plain):
+        device = SimpleNamespace(id=0)
         flags = property(lambda self: SimpleNamespace(c_contiguous=self.strides is None))
         data = property(lambda self: SimpleNamespace(ptr=self.memory.address + self.at))
 
     ndarray.__module__ = "cupy"
+    current = SimpleNamespace(get_current_stream=lambda device: SimpleNamespace(ptr=stream))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=current, ndarray=ndarray))
     return ndarray
 
 
@@ -436,14 +439,117 @@ def test_plain_arrays_are_known_without_dlpack(library, monkeypatch):
     with pytest.raises(ValueError, match="which the CUDA driver does not know"):
         sleek.compress(gone, noa=1e-3)
     gone.memory.address = 0
-    # Whatever is not plain is for DLPack: gaps, a stream of the library's own, another stream for the call.
+    # Whatever is not plain is for DLPack: gaps, another stream for the call than the library's own.
     with pytest.raises(AssertionError, match="DLPack was asked"):
         sleek.compress(kind(a, strides=(4, 240)), noa=1e-3)
     with pytest.raises(AssertionError, match="DLPack was asked"):
         sleek.compress(source, noa=1e-3, cuda_stream=FIRST)
     other = library(monkeypatch, FIRST)
     with pytest.raises(AssertionError, match="DLPack was asked"):
-        sleek.compress(other(a), noa=1e-3)
+        sleek.compress(other(a), noa=1e-3, cuda_stream=1)
+
+
+@pytest.mark.parametrize("library", [as_pytorch, as_cupy])
+def test_the_stream_that_the_library_works_on_is_the_default(library, monkeypatch):
+    """As `with torch.cuda.stream(s)` and `with s` of CuPy have it, and what `torch.cuda.graph` captures."""
+    kind, a = library(monkeypatch, FIRST), field()
+    source, room = kind(a), room_for(kind, a, abs=1e-3)
+    stream = sleek.compress(source, abs=1e-3, out=room)
+    assert driver.shim_last_stream() == FIRST and stream.host().tobytes() == sleek.compress(a, abs=1e-3)
+    back = kind.empty(a.shape, "f4")
+    for restored in (sleek.compress(a, abs=1e-3), stream):
+        sleek.compress(Torch(a), abs=1e-3)
+        assert driver.shim_last_stream() == 1
+        sleek.decompress(restored, out=back)
+        assert driver.shim_last_stream() == FIRST
+    more = batch(Numba, [a])
+    sleek.cuda.compress_batch([source], abs=1e-3, out=[room], **more)
+    assert driver.shim_last_stream() == FIRST
+    sleek.cuda.compress_batch([source], abs=1e-3, out=[Numba.empty(room.shape, "u1")], cuda_stream=FIRST, **more)
+    sleek.cuda.decompress_batch([Numba(room.host())], out=[back], **more)
+    assert driver.shim_last_stream() == FIRST and np.array_equal(back.host(), sleek.decompress(sleek.compress(a, abs=1e-3)))
+
+
+@pytest.mark.parametrize("library", [as_pytorch, as_cupy, None])
+def test_arrays_of_no_elements(library, monkeypatch):
+    """Libraries give them the address 0, which goes with any stream."""
+    kind = library(monkeypatch, FIRST) if library else Jax
+    for shape in ((0,), (3, 0, 5)):
+        a = kind.empty(shape, "f4", memory=SimpleNamespace(address=0, device=0))
+        for request in ({"abs": 1e-3}, {"noa": 1e-3}, {"lossless": True}, {"abs": 1e-3, "profile": "small"}):
+            expected = sleek.compress(np.empty(shape, "f4"), **request)
+            assert sleek.compress(a, **request) == sleek.compress(a, cuda_stream=FIRST, **request) == expected
+            stream = sleek.compress(a, out=room_for(kind, np.empty(shape, "f4"), **request), **request)
+            assert stream.host().tobytes() == expected
+            for given in (expected, Numba(stream.host())):
+                assert sleek.decompress(given, out=a) is a and sleek.decompress(given).shape == shape
+        assert sleek.decompress_range(expected, 0, 0, out=a) is a
+    some = kind(field())
+    more, out = batch(Numba, "12"), [room_for(kind, field(), abs=1e-3) for _ in "12"]
+    sleek.cuda.compress_batch([a, some], abs=1e-3, out=out, **more)
+    lengths = sleek.cuda.check(more["results"].host())
+    assert out[0].host()[: lengths[0]].tobytes() == sleek.compress(np.empty(0, "f4"), abs=1e-3)
+    sleek.cuda.decompress_batch(out, out=[a, some], **more)
+    assert sleek.cuda.check(more["results"].host()).tolist() == [0, 4 * 30_000]
+
+
+FP8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
+
+
+@pytest.mark.parametrize("library", [as_pytorch, as_cupy])
+@pytest.mark.parametrize("name", ["bool", *FP8])
+def test_truth_values_and_floats_of_8_bits_go_as_bytes(library, name, monkeypatch):
+    dtype = np.dtype(bool) if name == "bool" else np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    kind = library(monkeypatch)
+    a = (np.arange(4000).reshape(40, 100) % 7 > 4).astype("u1").view(dtype)
+    source, back = kind(a), kind.empty(a.shape, dtype)
+    stream = sleek.compress(source, lossless=True)
+    assert stream == sleek.compress(a, lossless=True) == sleek.compress(a.view("u1"), lossless=True)
+    assert len(stream) < a.nbytes / 2
+    sleek.decompress(stream, out=back)
+    assert back.host().tobytes() == a.tobytes()
+    assert sleek.decompress(stream, dtype=dtype).dtype == dtype
+    with pytest.raises(sleek.SleekError, match="lossless"):
+        sleek.compress(source, abs=1)
+    more = batch(Numba, [a])
+    room = room_for(Numba, a, lossless=True)
+    sleek.cuda.compress_batch([source], lossless=True, out=[room], **more)
+    sleek.cuda.decompress_batch([room], out=[back], **more)
+    assert sleek.cuda.check(more["results"].host()).tolist() == [4000] and back.host().tobytes() == a.tobytes()
+
+
+def test_types_of_8_bits_by_dlpack():
+    """Their numbers in DLPack 1.1."""
+    a = np.arange(4000).astype("u1")
+    for code in range(6, 15):
+        array = Torch(a, type_name=code)
+        assert sleek.compress(array, lossless=True) == sleek.compress(a, lossless=True)
+        with pytest.raises(sleek.SleekError, match=f"type DLPack type {code}, 16|type bool16"):
+            sleek.compress(Torch(a.view("u2"), type_name=code), lossless=True)
+
+
+@pytest.mark.parametrize("kind", ["torch", "cupy", *KINDS])
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers_go_as_pairs(kind, dtype, monkeypatch):
+    kind = {"torch": as_pytorch, "cupy": as_cupy}[kind](monkeypatch) if isinstance(kind, str) else kind
+    a = (field("f8") + 1j * field("f8")[:, ::-1]).astype(dtype)
+    source, back = kind(a), kind.empty(a.shape, dtype)
+    for request in ({"abs": 1e-2}, {"noa": 1e-4, "profile": "small"}, {"lossless": True}):
+        stream = sleek.compress(source, **request)
+        assert stream == sleek.compress(a, **request)
+        assert sleek.inspect(stream).shape == (*a.shape, 2)
+        sleek.decompress(stream, out=back)
+        assert np.array_equal(back.host(), sleek.decompress(stream, dtype=dtype))
+    assert np.array_equal(back.host(), a)
+    sleek.decompress(sleek.compress(source, abs=1e-2), out=back)
+    wrong = back.host() - a
+    assert 5e-3 < max(np.abs(wrong.real).max(), np.abs(wrong.imag).max()) <= 1e-2
+    with pytest.raises(ValueError, match="not contiguous"):
+        sleek.compress(kind(a, strides=(a.itemsize, 60 * a.itemsize)) if kind in KINDS else Numba(a, strides=(8, 480)), abs=1)
+    more, room = batch(Numba, [a]), room_for(Numba, a, abs=1e-2)
+    sleek.cuda.compress_batch([source], abs=1e-2, out=[room], **more)
+    length = sleek.cuda.check(more["results"].host())[0]
+    assert room.host()[:length].tobytes() == sleek.compress(a.view(f"f{a.itemsize // 2}").reshape(-1), abs=1e-2)
 
 
 def test_the_page(tmp_path, monkeypatch, capsys):

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,19 +168,64 @@ def test_xarray(tmp_path, field):
         assert f["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID
 
 
-def test_what_xarray_opened_is_saved_again(tmp_path, field, monkeypatch):
-    """The loop of docs/guide/python.md: h5py 3.16 gives a filter that it does not know a name that h5netcdf refuses, older ones none."""
+def of_xarray(field):
+    """What a dataset may have: floats, integers, packed floats, times, texts, numbers without a dimension, missing ones, coordinates."""
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
-    monkeypatch.chdir(tmp_path)
-    data = xarray.Dataset({"t": (("y", "x"), field)})
-    data.to_netcdf("field.nc", engine="h5netcdf", encoding={"t": {**sleek.h5(abs=1e-3), "chunksizes": (100, 100)}})
-    page = (Path(__file__).parents[2] / "docs/guide/python.md").read_text()
-    (loop,) = (code for code in page.split("```python\n") if "again.nc" in code)
-    exec(loop.split("```")[0], {"xarray": xarray, "h5py": h5py, "sleek": sleek})
-    with h5py.File("again.nc") as f:
-        assert f["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID and f["t"].chunks == (100, 100)
-        assert 0 < worst(field, f["t"][:]) <= 2e-3
+    holes = np.where(field > np.quantile(field, 0.9), np.nan, field)
+    data = xarray.Dataset(
+        {
+            "t": (("y", "x"), field, {"units": "K"}),
+            "holes": (("y", "x"), holes, {}, {"_FillValue": -9999.0}),
+            "packed": (("y", "x"), np.round(field, 2), {}, {"dtype": "i2", "scale_factor": 0.01, "add_offset": 280.0, "_FillValue": -32768}),
+            "n": (("x",), np.arange(field.shape[1])),
+            "when": (("x",), np.arange(field.shape[1]).astype("M8[D]").astype("M8[ns]")),
+            "name": (("x",), np.full(field.shape[1], "abc")),
+            "one": ((), 1.5),
+            "none": (("empty",), np.zeros(0)),
+        },
+        {"x": np.linspace(0, 1, field.shape[1])},
+    )
+    return data
+
+
+def filters_of(path):
+    with h5py.File(path) as f:
+        lists = {name: f[name].id.get_create_plist() for name in f}
+        return {name: [p.get_filter(i)[0] for i in range(p.get_nfilters())] for name, p in lists.items()}
+
+
+def test_a_dataset_of_xarray(tmp_path, field):
+    data = of_xarray(field)
+    xarray = sys.modules["xarray"]
+    encodings = {name: dict(variable.encoding) for name, variable in data.variables.items()}
+    sleek.to_netcdf(data, tmp_path / "f.nc", abs=1e-3)
+    assert encodings == {name: variable.encoding for name, variable in data.variables.items()}
+    ours = {name for name, filters in filters_of(tmp_path / "f.nc").items() if filters == [sleek.FILTER_ID]}
+    assert ours == {"t", "holes", "packed", "n"}
+    with xarray.open_dataset(tmp_path / "f.nc", engine="h5netcdf") as back:
+        assert 0 < worst(data["t"], back["t"]) <= 1e-3
+        assert np.array_equal(np.isnan(back["holes"]), np.isnan(data["holes"])) and float(abs(back["holes"] - data["holes"]).max()) <= 1e-3
+        assert float(abs(back["packed"] - data["packed"]).max()) < 1e-2 and back["packed"].encoding["scale_factor"] == 0.01
+        for name in ("n", "when", "name", "one", "x"):
+            assert (back[name].values == data[name].values).all(), name
+        assert back["t"].attrs == {"units": "K"} and back["holes"].encoding["_FillValue"] == -9999
+        # What was opened is saved again: as it was stored, and of one variable alone.
+        sleek.to_netcdf(back, tmp_path / "again.nc", abs=1e-3, encoding={"t": {"chunksizes": (50, 60)}})
+        sleek.to_netcdf(back["t"], tmp_path / "one.nc", "noa=1e-3", unlimited_dims=["y"])
+    assert filters_of(tmp_path / "again.nc") == filters_of(tmp_path / "f.nc")
+    with h5py.File(tmp_path / "again.nc") as f, h5py.File(tmp_path / "one.nc") as one:
+        assert 0 < worst(field, f["t"][:]) <= 2e-3 and f["t"].chunks == (50, 60)
+        assert one["t"].maxshape == (None, field.shape[1]) and one["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID
+    with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
+        sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
+    assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
+    # Chunks of at most 4 MiB.
+    sleek.to_netcdf(xarray.Dataset({"large": (("z", "y", "x"), np.zeros((30, 300, 500), "f4"))}), tmp_path / "large.nc", abs=1)
+    with h5py.File(tmp_path / "large.nc") as f:
+        assert f["large"].chunks == (6, 300, 500)
+    with pytest.raises(sleek.SleekError, match="bound"):
+        sleek.to_netcdf(data, tmp_path / "none.nc", abs=-1)
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf"])

@@ -18,4 +18,6 @@ trap 'rm -rf "$work"' EXIT
 cp -r python/src/sleek "$work"
 mkdir -p "$work/sleek/plugin"
 cp "$library" "$work/sleek/plugin/libsleek.so"
-PYTHONPATH=$work:${PYTHONPATH:-} "$python" tests/gpu/python.py "$@"
+export PYTHONPATH=$work:${PYTHONPATH:-}
+[ "${1:-}" != check ] || "$python" tests/gpu/libraries.py
+"$python" tests/gpu/python.py "$@"

@@ -16,7 +16,7 @@ True
 
 HDF5: importing this module registers the filter with h5py, if h5py is there, and with every other HDF5 library that is loaded. It adds
 ``sleek.PLUGIN_PATH`` to the environment variable HDF5_PLUGIN_PATH, for libraries that are loaded later, as netCDF4's, and for children.
-``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset`` and for xarray's ``encoding``. Other programs find the filter when
+``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset``, and ``sleek.to_netcdf`` saves a dataset of xarray. Other programs find the filter when
 HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they start.
 """
 
@@ -29,6 +29,7 @@ from ._library import PLUGIN_PATH, SleekError, __version__
 from ._netcdf import nc_def_var_filter
 from ._path import set_variable
 from ._target import find_bound
+from ._xarray import to_netcdf
 
 __all__ = [
     "FILTER_ID",
@@ -50,6 +51,7 @@ __all__ = [
     "nc_def_var_filter",
     "read",
     "register",
+    "to_netcdf",
     "write",
 ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, own_shape, params, searching, shaped
+from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, gains_by_dims, in_words, is_bytes, numpy_dtype, of_chunk, own_shape, params, searching, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
@@ -102,12 +102,14 @@ def compress(
     ``auto="ratio"``, ``"speed"`` or a number of MB/s chooses profile or codec on a sample, as `choose` does; `inspect` tells which.
     `threads` is the most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
 
-    The elements are taken in C order. The global lock of Python is released meanwhile.
+    The elements are taken in C order. The global lock of Python is released meanwhile. Complex numbers go as pairs, which are one more
+    dimension of the stream: a bound holds for each part. Truth values and floats of 8 bits go as bytes, which are lossless only.
 
     An array on a GPU (of CuPy, PyTorch, JAX, Numba: whatever has DLPack or ``__cuda_array_interface__``) is compressed there; it must be
     contiguous in C order. `out` is a buffer of bytes on the host or a GPU that receives the
     stream, `compress_bound` tells how large; the filled part of it is returned instead of bytes. `cuda_stream` is the CUDA
-    stream to work on, by default the array's own or the default stream; it is idle when the call returns.
+    stream to work on, by default PyTorch's or CuPy's current one for an array of theirs, else the array's own or the default stream;
+    it is idle when the call returns.
 
     >>> import numpy as np, sleek
     >>> wave = np.sin(np.linspace(0, 60, 100_000))
@@ -127,7 +129,7 @@ def compress(
         source = of_gpu(array, stream)
     else:
         array, request, fill = without_mask(array, request, fill)
-        source = of_host(np.asarray(array, order="C"))
+        source = of_host(as_elements(np.asarray(array, order="C")))
     p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
     shaped(p, source.shape)
     if not on_gpu(array):
@@ -213,7 +215,7 @@ def without_mask(
         return array, request, fill
     if fill is None or fill is False:
         fill = array.fill_value
-    if array.dtype.kind in "iub":
+    if array.dtype.kind in "iubc":
         raise TypeError(
             f"a masked array of {array.dtype}: a stream keeps masks of floats alone; "
             f"compress array.filled({fill}), and mask what is equal to that again"
@@ -228,11 +230,14 @@ def decompress(
     stream: Any,
     shape: int | tuple[int, ...] | None = None,
     *,
+    dtype: npt.DTypeLike | None = None,
     out: Any = None,
     masked: bool = False,
     cuda_stream: Any = None,
 ) -> Any:
     """Restores the whole array, in the shape that it had, or in `shape`. What is no stream, or is damaged, raises `SleekError`.
+
+    `dtype` is what went as elements of another type: complex numbers, truth values, floats of 8 bits. `out` may be of such a type.
 
     The stream is bytes, or a buffer on the host or a GPU. The array is one of numpy, or `out`, an array of the same type and as many
     elements on the host or a GPU. With `masked` it is a masked array, in which missing values are masked. `cuda_stream` is as for
@@ -247,17 +252,32 @@ def decompress(
     >>> gaps = np.ma.masked_equal([1.5, -9999, 2.5], -9999)
     >>> sleek.decompress(sleek.compress(gaps, abs=0.1), masked=True).mask
     array([False,  True, False])
+    >>> sleek.decompress(sleek.compress(np.array([1j, 2]), abs=0.1), dtype=complex)
+    array([0.+1.j, 2.+0.j])
     """
-    if masked and out is not None:
-        raise TypeError("masked goes with an array that is made here, not with out")
+    if masked + (dtype is not None) + (out is not None) > 1:
+        raise TypeError("at most one of masked, dtype and out is needed: out has its own type, and masks are of floats")
     if out is not None:
         return _restored_into(out, stream, cuda_stream)
     info, source, work = _opened(stream, cuda_stream)
-    array = np.empty(_shape(source, info) if shape is None else info.count, numpy_dtype(info.dtype, bool(info.big_endian)))
-    array = array if shape is None else array.reshape(shape)
+    array = np.empty(_shape(source, info), numpy_dtype(info.dtype, bool(info.big_endian)))
+    seen = array if dtype is None else _seen_as(array, np.dtype(dtype))
+    seen = seen if shape is None else seen.reshape(shape)
     to = _target(array, info, info.count, None)
     check(lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _first(work, source.stream)))
-    return _masked(array, info) if masked else array
+    return _masked(seen, info) if masked else seen
+
+
+def _seen_as(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The same memory as elements that `as_elements` made of it."""
+    seen = array
+    if dtype.kind == "c" and array.shape[-1:] == (2,) and array.dtype.kind == "f" and 2 * array.itemsize == dtype.itemsize:
+        seen = array.view(dtype.newbyteorder(array.dtype.byteorder))[..., 0]
+    elif is_bytes(dtype.name):
+        seen = array.view(dtype) if array.dtype == np.uint8 else array
+    if seen.dtype.name != dtype.name:
+        raise ValueError(f"dtype is {dtype}; the stream has elements of type {array.dtype} in the shape {array.shape}")
+    return seen
 
 
 def _restored_into(out: Any, stream: Any, cuda_stream: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ._array import without_mask
 from ._library import Params, check, lib
-from ._params import CODECS, MODES, PROFILES, capacity, element, in_words, params, searching, shaped
+from ._params import CODECS, MODES, PROFILES, as_elements, capacity, element, in_words, params, searching, shaped
 
 
 def choose(
@@ -46,7 +46,7 @@ def choose(
     True
     """
     array, request, fill = without_mask(array, in_words(request, rate, precision), fill)
-    a = np.ascontiguousarray(array)
+    a = as_elements(np.asarray(array, order="C"))
     p = searching(params(element(a.dtype), request, abs, noa, rel, lossless, range, fill, PROFILES[0]))
     if request is None:
         words = [MODES[p.mode] + (f"={p.bound!r}" if p.mode else "")]

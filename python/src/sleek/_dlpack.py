@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 DEVICES = {1: "CPU", 2: "CUDA", 3: "CUDA host", 7: "Vulkan", 8: "Metal", 10: "ROCm", 11: "ROCm host", 13: "CUDA managed", 14: "oneAPI"}
 CUDA, MANAGED = 2, 13
 _READ_ONLY = 1
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+# Types of 8 bits, by numpy's names.
+_BYTES = ("bool", "e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+_FIRST_OF_BYTES = 6
 
 
 class _Tensor(ctypes.Structure):
@@ -91,5 +94,8 @@ def export(array: Any, stream: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def _type(code: int, bits: int, lanes: int) -> str:
+    byte = code - _FIRST_OF_BYTES
+    if (bits, lanes) == (8, 1) and 0 <= byte < len(_BYTES):
+        return f"float8_{_BYTES[byte]}" if byte else _BYTES[0]
     kind = _KINDS.get(code, f"DLPack type {code}, ")
     return f"{kind}{bits}" + ("" if lanes == 1 else f"x{lanes}")

@@ -31,6 +31,8 @@ DTYPES = {
     "uint32": 11,
     "uint64": 12,
 }
+# What goes as elements of another type: complex numbers as pairs along one more dimension, where a bound holds for each part.
+PAIRS = {"complex64": "float32", "complex128": "float64"}
 ITEM_BYTES = {code: int("".join(c for c in name if c.isdigit())) // 8 for name, code in DTYPES.items()}
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 F32 = (DTYPES["float32"], 0)
@@ -240,11 +242,39 @@ def capacity(p: Params, count: int) -> int:
 
 def element(dtype: np.dtype[Any]) -> tuple[int, int]:
     """The element type of sleek.h, and whether it is big-endian."""
-    code = DTYPES.get(dtype.name)
+    if dtype.name not in DTYPES:
+        raise unknown_type(dtype.name)
+    return DTYPES[dtype.name], big_endian(dtype)
+
+
+def big_endian(dtype: np.dtype[Any]) -> int:
+    """Whether elements are big-endian, which is 1 or 0."""
+    return int((dtype == dtype.newbyteorder("=")) == (sys.byteorder == "big"))
+
+
+def is_bytes(name: str) -> bool:
+    """Whether elements of a type, by numpy's name, go as their bytes: truth values and floats of 8 bits."""
+    return name == "bool" or name.startswith("float8_")
+
+
+def stored_as(name: str) -> tuple[int, tuple[int, ...]]:
+    """The element type of sleek.h as which elements go that numpy, PyTorch or DLPack call so, and the lengths of one."""
+    code = DTYPES.get("uint8" if is_bytes(name) else PAIRS.get(name, name))
     if code is None:
-        raise SleekError(f"elements of type {dtype} are not known; known are {', '.join(DTYPES)}", UNSUPPORTED_TYPE)
-    native = dtype == dtype.newbyteorder("=")
-    return code, int(native == (sys.byteorder == "big"))
+        raise unknown_type(name)
+    return code, (2,) if name in PAIRS else ()
+
+
+def as_elements(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array that is contiguous in C order, as elements of the type as which it goes."""
+    if a.dtype.name in PAIRS:
+        return a[..., None].view(f"{a.dtype.byteorder}f{a.itemsize // 2}")
+    return a.view("u1") if is_bytes(a.dtype.name) else a
+
+
+def unknown_type(name: str) -> SleekError:
+    known = ", ".join((*DTYPES, *PAIRS, "bool", "float8_*"))
+    return SleekError(f"elements of type {name} are not known; known are {known}", UNSUPPORTED_TYPE)
 
 
 def numpy_dtype(code: int, big_endian: bool) -> np.dtype[Any]:

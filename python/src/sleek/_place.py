@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _dlpack, _stream
-from ._library import SleekError, check, lib
-from ._params import DTYPES, ITEM_BYTES, UNSUPPORTED_TYPE, element
-
+from ._library import check, lib
+from ._params import DTYPES, ITEM_BYTES, PAIRS, big_endian, is_bytes, stored_as
 
 # What the library says of a pointer.
 _Words = ctypes.c_char * 512
@@ -24,6 +23,7 @@ class Place(NamedTuple):
 
     address: int
     shape: tuple[int, ...]
+    """In elements of sleek.h, of which complex numbers have two."""
     element: tuple[int, int]
     """The element type of sleek.h, and whether it is big-endian."""
     itemsize: int
@@ -60,22 +60,27 @@ def on_gpu(array: Any) -> bool:
 
 
 def of_gpu(array: Any, stream: int | None, writable: bool = False) -> Place:
-    """The place of an array on a GPU, ready on `stream`, or where that is None on the stream that the place names."""
-    place = _by_name(array) if stream is None or stream == _stream.LEGACY else None
+    """The place of an array on a GPU, ready on `stream`, or where that is None on the stream that the place names: the one that
+    the array's library works on now, where that is known."""
+    current = _stream.current(array)
+    stream = current if stream is None else stream
+    place = _by_name(array, stream) if stream is not None and stream == current else None
     if place is not None:
         pass
     elif hasattr(array, "__dlpack__"):
         place = _by_dlpack(array, _stream.LEGACY if stream is None else stream, writable)
     else:
         place = _by_interface(array, stream, writable)
-    if place.nbytes:
-        _refuse_unknown(place.address, array)
+    if not place.nbytes:
+        return place._replace(address=0)
+    _refuse_unknown(place.address, array)
     return place
 
 
 def of_host(array: np.ndarray[Any, Any]) -> Place:
     """The place of an array of numpy that is contiguous in C order."""
-    return Place(array.ctypes.data, array.shape, element(array.dtype), array.itemsize, None, array)
+    code, one = stored_as(array.dtype.name)
+    return Place(array.ctypes.data, array.shape + one, (code, big_endian(array.dtype)), ITEM_BYTES[code], None, array)
 
 
 def of_output(array: Any, stream: int | None) -> Place:
@@ -95,41 +100,37 @@ def part(array: Any, count: int) -> Any:
     return memoryview(array)[:count] if isinstance(array, bytearray) else array[:count]
 
 
-def _by_name(array: Any) -> Place | None:
-    """The place of an array of PyTorch or CuPy that is as most are: contiguous, and of a library that works on the default stream now,
-    so that nothing has to wait. None for any other, which DLPack tells of, or why it does not, in ten times the time."""
+def _by_name(array: Any, stream: int) -> Place | None:
+    """The place of an array of PyTorch or CuPy that is as most are: contiguous, and of a library that works on `stream` now, so that
+    nothing has to wait. None for any other, which DLPack tells of, or why it does not, in ten times the time."""
     kind = type(array)
     if kind.__module__ == "torch" and kind.__name__ == "Tensor":
-        torch = sys.modules["torch"]
-        stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-        code = DTYPES.get(str(array.dtype)[len("torch.") :])
-        plain = array.layout is torch.strided and not array.requires_grad and not array.is_neg() and array.is_contiguous()
-        if code is None or stream_of is None or not plain or stream_of(array.device.index) != 0:
+        name = str(array.dtype)[len("torch.") :]
+        lazy = array.requires_grad or array.is_neg() or array.is_conj()
+        if lazy or array.layout is not sys.modules["torch"].strided or not array.is_contiguous():
             return None
         address = array.data_ptr()
     elif kind.__module__ == "cupy" and kind.__name__ == "ndarray":
-        code = DTYPES.get(array.dtype.name)
-        if code is None or not array.dtype.isnative or not array.flags.c_contiguous:
-            return None
-        if sys.modules["cupy"].cuda.get_current_stream().ptr != 0:
+        name = array.dtype.name
+        if not array.dtype.isnative or not array.flags.c_contiguous:
             return None
         address = array.data.ptr
     else:
         return None
-    return Place(address, tuple(array.shape), (code, 0), ITEM_BYTES[code], _stream.LEGACY, array)
+    if not (name in DTYPES or name in PAIRS or is_bytes(name)):
+        return None
+    code, one = stored_as(name)
+    return Place(address, tuple(array.shape) + one, (code, 0), ITEM_BYTES[code], stream, array)
 
 
 def _by_dlpack(array: Any, stream: int, writable: bool) -> Place:
     tensor = _dlpack.export(array, stream)
-    code = DTYPES.get("bfloat16" if tensor.type == "bfloat16" else tensor.type)
-    if code is None:
-        raise _unknown_type(tensor.type)
+    code, one = stored_as(tensor.type)
     if writable and tensor.read_only:
         raise ValueError(f"out is a {_name(array)} that is read-only")
-    itemsize = ITEM_BYTES[code]
     if tensor.strides is not None:
-        _refuse_gaps(array, tensor.shape, tensor.strides, 1, itemsize)
-    return Place(tensor.address, tensor.shape, (code, 0), itemsize, stream, tensor)
+        _refuse_gaps(array, tensor.shape, tensor.strides, 1, ITEM_BYTES[code] * math.prod(one))
+    return Place(tensor.address, tensor.shape + one, (code, 0), ITEM_BYTES[code], stream, tensor)
 
 
 def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
@@ -146,7 +147,9 @@ def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
         _refuse_gaps(array, shape, told["strides"], dtype.itemsize, 1)
     if stream is not None and ready_on not in (None, stream):
         _stream.wait(ready_on)
-    return Place(address or 0, shape, element(dtype), dtype.itemsize, ready_on if stream is None else stream, array)
+    code, one = stored_as(dtype.name)
+    ready_on = ready_on if stream is None else stream
+    return Place(address or 0, shape + one, (code, big_endian(dtype)), ITEM_BYTES[code], ready_on, array)
 
 
 def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], expected: int, unit: int) -> None:
@@ -179,10 +182,6 @@ def _said(device: int, address: int) -> bytes:
     check(lib.sleek_device_info(device, address, None, text, len(text)))
     words: bytes = text.value
     return words
-
-
-def _unknown_type(name: str) -> SleekError:
-    return SleekError(f"elements of type {name} are not known; known are {', '.join(DTYPES)}", UNSUPPORTED_TYPE)
 
 
 def _name(array: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 LEGACY = 1
@@ -27,6 +28,19 @@ def handle(stream: Any) -> int | None:
     if number is not None and number < 0:
         raise ValueError(f"cuda_stream is {number}; the address of a stream is needed, or 0, 1 or 2 for CUDA's default streams")
     return LEGACY if number == 0 else number
+
+
+def current(array: Any) -> int | None:
+    """The stream that PyTorch or CuPy, if an array is theirs, works on now; None of another library's array."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and isinstance(array, torch.Tensor):
+        quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        number = quick(array.device.index) if quick else torch.cuda.current_stream(array.device).cuda_stream
+    elif cupy is not None and isinstance(array, cupy.ndarray):
+        number = cupy.cuda.get_current_stream(array.device.id).ptr
+    else:
+        return None
+    return number or LEGACY
 
 
 def wait(stream: int) -> None:

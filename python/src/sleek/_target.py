@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._library import SleekError, check, lib
-from ._params import INVALID_ARGUMENT, MODES, element, params, searching, shaped
+from ._params import INVALID_ARGUMENT, MODES, as_elements, element, params, searching, shaped
 
 _TARGETS = ("ratio", "size", "psnr", "ssim")
 
@@ -47,7 +47,7 @@ def find_bound(
     if len(given) != 1:
         raise ValueError(f"one of {', '.join(_TARGETS)} is needed, not {', '.join(given) or 'none'}")
     name, value = next(iter(given.items()))
-    a = np.ascontiguousarray(array)
+    a = as_elements(np.asarray(array, order="C"))
     p = searching(params(element(a.dtype), None, None, None, None, True, None, fill, profile))
     shaped(p, a.shape)
     try:

@@ -1,4 +1,7 @@
-"""Many arrays on a GPU at once, enqueued on a CUDA stream: nothing is allocated, copied to the host, or waited for.
+"""Many arrays on a GPU at once, enqueued on a CUDA stream: nothing is copied to the host or waited for, nor allocated but by profile
+``small``, from the device's pool in the order of the stream.
+
+The stream is `cuda_stream`, else the current one of PyTorch or CuPy, for arrays of theirs, else the default stream.
 
 Lists of arrays, what is made of them and the workspace all lie on one GPU; each is anything with DLPack or
 ``__cuda_array_interface__``, contiguous in C order, and must stay until the stream has passed the work. What became of each array stands
@@ -16,7 +19,7 @@ import numpy as np
 from . import _stream
 from ._library import Params, SleekError, lib
 from ._library import check as _check
-from ._params import CODEC_IDS, DTYPES, NAMED, gains_by_dims, params, shaped
+from ._params import CODEC_IDS, NAMED, gains_by_dims, params, shaped, stored_as
 from ._place import Place, of_gpu, on_gpu
 
 __all__ = ["RESULT", "check", "compress_batch", "decompress_batch", "prepare", "workspace_bytes"]
@@ -35,9 +38,7 @@ def prepare(
     device: int, dtype: str, request: str | None = None, /, *, cuda_stream: Any = None, **bound: Any
 ) -> None:
     """Loads onto a GPU what calls with this request need: before a stream is captured into a graph, or before something timed."""
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}; known are {', '.join(DTYPES)}")
-    p = _parameters((DTYPES[dtype], 0), request, bound)
+    p = _parameters((stored_as(dtype)[0], 0), request, bound)
     _check(lib.sleek_device_prepare(ctypes.byref(p), device, _stream.handle(cuda_stream)))
 
 
@@ -57,7 +58,7 @@ def compress_batch(
     The request is that of `sleek.compress` and holds for all; ``noa`` without a range takes each array's own. The streams are those
     of `sleek.compress` of the arrays as lines, but with ``codec=zfp``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
     """
-    stream = _work(cuda_stream)
+    stream = _work(cuda_stream, arrays)
     sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
     shapes = {place.shape for place in sources}
     p = _parameters(_element("arrays", sources), request, bound)
@@ -77,7 +78,7 @@ def decompress_batch(
 
     A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec that has kernels, ``"sleek"`` or ``"zfp"``.
     """
-    stream = _work(cuda_stream)
+    stream = _work(cuda_stream, out)
     sources, targets = _places("streams", streams, stream, False), _places("out", out, stream, True)
     p = _parameters(_element("out", targets), None, {"lossless": True})
     known = [name for name in CODEC_IDS if name != "default"]
@@ -127,9 +128,9 @@ def _enqueue(
     _check(function(ctypes.byref(p), count, *lists, told.address, room.address, room.nbytes, stream))
 
 
-def _work(cuda_stream: Any) -> int:
-    stream = _stream.handle(cuda_stream)
-    return _stream.LEGACY if stream is None else stream
+def _work(cuda_stream: Any, arrays: Sequence[Any]) -> int:
+    streams = [_stream.handle(cuda_stream), *map(_stream.current, arrays[:1])]
+    return next((s for s in streams if s is not None), _stream.LEGACY)
 
 
 def _places(name: str, arrays: Sequence[Any], stream: int, writable: bool) -> list[Place]:

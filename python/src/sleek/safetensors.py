@@ -116,7 +116,7 @@ def save(
             file.write(compress(whole, lossless=True, profile="small"))
             for name, entry in sorted(header.items(), key=lambda item: (item[1].get("data_offsets", []), item[0])):
                 if name != "__metadata__" and arrays[name].size:
-                    elements = _elements(arrays[name])
+                    elements = np.atleast_1d(arrays[name])
                     streams = [compress(elements, lossless=True, profile=profile)]
                     if entry["dtype"] in FLOATS and not is_lossless:
                         streams.append(compress(elements, profile=profile, **bound))
@@ -160,14 +160,6 @@ def _dtype(name: str) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found
     return np.dtype(name)
-
-
-def _elements(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements as which a tensor is compressed; its shape is in the file's header."""
-    a = a if a.shape else a.reshape(1)
-    if a.dtype.kind == "c":
-        return a.view("f4").reshape(*a.shape, 2)
-    return a.view("u1") if a.dtype.name == "bool" or a.dtype.name.startswith("float8") else a
 
 
 def _corrupt(path: Any, what: str) -> SleekError:

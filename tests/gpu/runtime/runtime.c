@@ -30,3 +30,44 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
     (void)kind;
     return (cudaError_t)cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, NULL);
 }
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    return (cudaError_t)cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, stream);
+}
+
+/* A stream of the stand-in's first device. */
+static cudaStream_t const STREAM = (cudaStream_t)0x4010;
+static int capturing;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    *stream = STREAM;
+    return (cudaError_t)(flags != cudaStreamNonBlocking);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return (cudaError_t)(stream != STREAM || capturing); }
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode)
+{
+    capturing = mode == cudaStreamCaptureModeGlobal;
+    return (cudaError_t)(stream != STREAM);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    *graph = &capturing;
+    return (cudaError_t)(stream != STREAM || capturing-- != 1);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph, unsigned long long flags)
+{
+    *ready = graph;
+    return (cudaError_t)(flags != 0);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
+{
+    return (cudaError_t)(ready != &capturing || stream != STREAM || capturing);
+}
