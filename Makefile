@@ -7,10 +7,10 @@ DESTDIR ?=
 HDF5_PLUGIN_DIR ?= $(LIBDIR)/hdf5/plugin
 VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
-# What is installed and packed: the release, or what lies in the folder SLEEK_PREBUILT (libsleek.so, sleek, and a libsleek.a
-# without the plugin's entry points), and then nothing is built.
+# What is installed and packed: the release, or what lies in the folder SLEEK_PREBUILT (libsleek.so, sleek, THIRD-PARTY.txt, and
+# where STATIC asks for it a libsleek.a without the plugin's entry points), and then nothing is built.
 RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
-STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
+STATIC_LIBRARY := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)/libsleek.a
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-long fmt lint docs bench kernels gpu-check install uninstall dist nightly clean
@@ -19,7 +19,7 @@ help: # this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
 
 build: $(if $(SLEEK_PREBUILT),,kernels) ## the library, plugin and command, optimized
-	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)
+	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release && python3 packaging/licences.py > $(RELEASE)/THIRD-PARTY.txt)
 
 demo: ## real fields and a simulated one through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
@@ -53,8 +53,9 @@ release:
 # The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
 prebuilt: programs
 	MAKEFLAGS= CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc -p sleek-compress --lib --crate-type staticlib --no-default-features \
-		--target-dir $(TARGET)/static
+		--features cuda --target-dir $(TARGET)/static
 	mkdir -p "$(SLEEK_PREBUILT)"
+	python3 packaging/licences.py > "$(SLEEK_PREBUILT)/THIRD-PARTY.txt"
 	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
 
 test-long: ## what CI runs: the same on all cases, with the release installed and packed, and all recipes
@@ -85,12 +86,13 @@ fmt: ## format the Rust and CUDA sources
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
-lint: headers ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
+lint: headers ## what CI refuses: unformatted sources, warnings of clippy and rustdoc, also without GPU code
 	$(CARGO) fmt --all --check
 	@for file in $(wildcard tests/codecs/*/*.rs); do rustfmt --edition 2024 --check $$file || exit 1; done
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were not looked at"; fi
 	$(CARGO) clippy --all-targets --all-features -- -D warnings
+	$(CARGO) clippy -p sleek-compress --no-default-features --features plugin -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features
 
 docs: ## the documentation as a site, build/site, and that of the Rust interface; installs mdBook into build/tools if it is not there
@@ -118,19 +120,25 @@ kernels: ## the compiled kernels, in target/kernels, with NVRTC and ptxas from P
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
 	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib \
-		--no-default-features --target-dir $(TARGET)/static)
+		--no-default-features --features cuda --target-dir $(TARGET)/static)
 
-install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
+.PHONY: told
+told:
+	@echo "Sleek goes to $(PREFIX) and takes 40 MB. Compiling takes minutes: on two cores three for the library and the command, and, if"
+	@echo "they are not in $(TARGET)/kernels, three for the kernels of GPUs (SLEEK_KERNELS=none leaves them out)."
+
+install: $(if $(wildcard $(RELEASE)/libsleek.so),,told) build $(if $(STATIC),static) ## into PREFIX (default /usr/local): library, headers, CMake and pkg-config files, command, HDF5 plugin (STATIC=yes: libsleek.a)
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
 		HDF5_PLUGIN_DIR="$(if $(filter auto auto:%,$(HDF5_PLUGIN_DIR)),$(HDF5_PLUGIN_DIR),$(abspath $(HDF5_PLUGIN_DIR)))" \
-		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(RELEASE)" STATIC="$(STATIC)/libsleek.a" \
+		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(RELEASE)" \
+		STATIC="$(if $(STATIC),$(STATIC_LIBRARY))" \
 		bash packaging/install.sh
 
 DIST ?= wheel decoder tarball deb crates sbom
 dist: build $(if $(filter tarball deb,$(DIST)),static) ## packages, in build/: Python wheels, tarball, Debian packages, crates (dry run), bill of materials (DIST=wheel: one)
 	@CARGO_TARGET_DIR="$(abspath $(TARGET))" RELEASE="$(abspath $(RELEASE))" bash packaging/dist.sh $(DIST)
 
-uninstall: ## what make install put into PREFIX
+uninstall: ## what make install put into PREFIX, and nothing outside of it
 	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh
 
 .PHONY: findings

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Puts what was built under $PREFIX, behind $DESTDIR if that is set, and writes a list of it for uninstall.sh.
 # `make install` sets the variables: PREFIX and LIBDIR (absolute), HDF5_PLUGIN_DIR (absolute, several as a:b, or auto or auto:PART),
-# FORTRAN (a compiler, or nothing), DESTDIR, VERSION, RELEASE (folder of libsleek.so and sleek), STATIC (libsleek.a).
+# FORTRAN (a compiler, or nothing), DESTDIR, VERSION, RELEASE (folder of libsleek.so, sleek and THIRD-PARTY.txt), STATIC (libsleek.a, or
+# nothing). What has tables for debuggers loses them by STRIP (strip; `STRIP=:` keeps them).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,11 +35,16 @@ done
 
 list=$PREFIX/share/sleek/installed.txt
 major=${VERSION%%.*}
-installed=("$list")
+installed=()
 
 put() { # mode, file, place
     install -D -m "$1" "$2" "$DESTDIR$3"
     installed+=("$3")
+}
+
+put_stripped() { # options of strip, mode, file, place
+    put "$2" "$3" "$4"
+    "${STRIP:-strip}" "$1" "$DESTDIR$4"
 }
 
 link() { # what the link says, place
@@ -72,7 +78,7 @@ complete() { # shell or man, place: how the shell completes the command's argume
     installed+=("$2")
 }
 
-put 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
+put_stripped --strip-all 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
 complete man "$PREFIX/share/man/man1/sleek.1"
 complete bash "$PREFIX/share/bash-completion/completions/sleek"
 complete zsh "$PREFIX/share/zsh/site-functions/_sleek"
@@ -90,20 +96,28 @@ if [ -n "$FORTRAN" ]; then
         put 644 "$file" "$LIBDIR/sleek/${FORTRAN##*/}/${file##*/}"
     done
 fi
-put 755 "$RELEASE/libsleek.so" "$LIBDIR/libsleek.so.$VERSION"
+put_stripped --strip-unneeded 755 "$RELEASE/libsleek.so" "$LIBDIR/libsleek.so.$VERSION"
 link "libsleek.so.$VERSION" "$LIBDIR/libsleek.so.$major"
 link "libsleek.so.$major" "$LIBDIR/libsleek.so"
-put 644 "$STATIC" "$LIBDIR/libsleek.a"
+[ -z "$STATIC" ] || put_stripped --strip-debug 644 "$STATIC" "$LIBDIR/libsleek.a"
+for text in LICENSE-MIT LICENSE-APACHE "$RELEASE/THIRD-PARTY.txt"; do
+    put 644 "$text" "$PREFIX/share/doc/sleek/${text##*/}"
+done
 fill packaging/sleek.pc.in "$LIBDIR/pkgconfig/sleek.pc"
 fill cmake/sleekConfig.cmake.in "$LIBDIR/cmake/sleek/sleekConfig.cmake"
 fill cmake/sleekConfigVersion.cmake.in "$LIBDIR/cmake/sleek/sleekConfigVersion.cmake"
-# A file, not a link: HDF5 opens every library of that folder, which may be shared by several prefixes.
+# A second name of the library where the file system has them, so that it is once on disk and in memory; no link to a path, since the
+# folder may be shared by several prefixes.
 for folder in "${plugin_dirs[@]}"; do
-    put 755 "$RELEASE/libsleek.so" "$folder/libsleek.so"
+    install -d "$DESTDIR$folder"
+    ln -f "$DESTDIR$LIBDIR/libsleek.so.$VERSION" "$DESTDIR$folder/libsleek.so" 2> /dev/null ||
+        install -m 755 "$DESTDIR$LIBDIR/libsleek.so.$VERSION" "$DESTDIR$folder/libsleek.so"
+    installed+=("$folder/libsleek.so")
 done
 
+# What lies under the prefix is listed without it, since a prefix may be moved.
 install -d "$DESTDIR$(dirname "$list")"
-printf '%s\n' "${installed[@]}" > "$DESTDIR$list"
+printf '%s\n' "${installed[@]#"$PREFIX"/}" > "$DESTDIR$list"
 echo "installed to $DESTDIR$PREFIX"
 case $HDF5_PLUGIN_DIR in
 auto*) printf 'HDF5 finds the filter by itself in %s\n' "${plugin_dirs[@]}" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tarball and wheel that run on Linux with glibc 2.17 (CentOS 7, 2014) or newer: portable.sh FOLDER [MACHINE]. MACHINE is aarch64, or
 # without it the machine's own kind of processor; another one's command runs in the emulator, and its wheel lies in build/wheel/MACHINE.
-# FOLDER/MACHINE gets libsleek.so, sleek and a libsleek.a without the plugin's entry points, as SLEEK_PREBUILT wants them. cargo-zigbuild
+# FOLDER/MACHINE gets libsleek.so, sleek, THIRD-PARTY.txt and a libsleek.a, as SLEEK_PREBUILT wants them. cargo-zigbuild
 # links them against the old glibc's symbols; it and zig come from PyPI, as cargo-zigbuild and ziglang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,7 +30,8 @@ PATH=$PWD/$tools/bin:$PATH
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/portable
 make -s kernels
 cargo zigbuild --release --target "$target.$oldest" --target-dir "$built"
-cargo zigbuild --release --target "$target.$oldest" --target-dir "$built/static" -p sleek-compress --lib --no-default-features
+cargo zigbuild --release --target "$target.$oldest" --target-dir "$built/static" -p sleek-compress --lib --no-default-features --features cuda
+python3 packaging/licences.py > "$out/THIRD-PARTY.txt"
 cp "$built/$target/release/libsleek.so" "$built/$target/release/sleek" "$built/static/$target/release/libsleek.a" "$out"
 
 for file in libsleek.so sleek; do

@@ -8,12 +8,10 @@ name=sleek-$version-linux-${SLEEK_MACHINE:-$(uname -m)}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-make -s -o build -o static install PREFIX="/$name" DESTDIR="$stage" > /dev/null
-# pkg-config's file says where it lies, as those of CMake do; nothing is left to uninstall by list.
-sed -i -e 's|^prefix=.*|prefix=${pcfiledir}/../..|' -e 's|^libdir=.*|libdir=${prefix}/lib|' "$stage/$name/lib/pkgconfig/sleek.pc"
+make -s -o build -o static install PREFIX="/$name" DESTDIR="$stage" STATIC=yes > /dev/null
+# Nothing is left to uninstall by list.
 rm -r "$stage/$name/share/sleek"
-find "$stage/$name" \( -name 'libsleek.so.*.*.*' -o -path '*/hdf5/plugin/libsleek.so' -o -path '*/bin/sleek' \) -exec "${STRIP:-strip}" --strip-unneeded {} +
-install -D -m 644 -t "$stage/$name/share/doc/sleek" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
+install -m 644 -t "$stage/$name/share/doc/sleek" README.md CHANGELOG.md
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || echo 0)}" \
     -C "$stage" -czf "$1/$name.tar.gz" "$name"
 (cd "$1" && sha256sum "$name.tar.gz" > "$name.tar.gz.sha256")

@@ -21,21 +21,27 @@ COMPLETIONS = {
 
 class LibraryHook(BuildHookInterface):
     def initialize(self, version, build_data):
-        library, command = (os.environ.get(name, "") for name in ("SLEEK_LIBRARY", "SLEEK_COMMAND"))
-        for name, file in ("SLEEK_LIBRARY", library), ("SLEEK_COMMAND", command):
-            if not Path(file).is_file():
-                raise FileNotFoundError(f"{name} is {file!r}, which is not a file: build the wheel with make dist DIST=wheel")
+        library, command, third_party = map(named, ("SLEEK_LIBRARY", "SLEEK_COMMAND", "SLEEK_THIRD_PARTY"))
         build_data["pure_python"] = False
         # Any Python 3: the library is loaded with ctypes and knows nothing of Python's own interface.
         build_data["tag"] = f"py3-none-{platform_tag(Path(library).read_bytes() + Path(command).read_bytes())}"
         # A folder with nothing else in it, so that HDF5_PLUGIN_PATH can name it.
         build_data["force_include"][library] = "sleek/plugin/libsleek.so"
         build_data["shared_scripts"][command] = "sleek"
+        build_data["force_include"][third_party] = f"sleek_compress-{self.metadata.version}.dist-info/licenses/THIRD-PARTY.txt"
         made = Path(tempfile.mkdtemp())
         for shell, place in COMPLETIONS.items():
             text = subprocess.run([*os.environ.get("SLEEK_RUNNER", "").split(), command, "completions", shell], check=True, capture_output=True).stdout
             (made / shell).write_bytes(text)
             build_data["shared_data"][str(made / shell)] = place
+
+
+def named(variable):
+    """The file that a variable names."""
+    file = os.environ.get(variable, "")
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"{variable} is {file!r}, which is not a file: build the wheel with make dist DIST=wheel")
+    return file
 
 
 def platform_tag(binaries: bytes) -> str:

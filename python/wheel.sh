@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel around the library that SLEEK_LIBRARY names, and the command that lies beside it, into the folder that is the
-# argument.
+# Builds the wheel around the library that SLEEK_LIBRARY names, and the command and THIRD-PARTY.txt that lie beside it, into the folder
+# that is the argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -19,5 +19,6 @@ trap 'rm -r "$stripped"' EXIT
 "${STRIP:-strip}" -o "$stripped/sleek" "$(dirname "$SLEEK_LIBRARY")/sleek"
 
 rm -f "$out"/sleek_compress-*.whl
-SLEEK_LIBRARY=$stripped/libsleek.so SLEEK_COMMAND=$stripped/sleek "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python
+SLEEK_THIRD_PARTY=$(realpath "$(dirname "$SLEEK_LIBRARY")/THIRD-PARTY.txt") SLEEK_LIBRARY=$stripped/libsleek.so SLEEK_COMMAND=$stripped/sleek "$python" -m pip wheel --quiet \
+    --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python
 ls "$out"/sleek_compress-*.whl

@@ -26,6 +26,35 @@ for lock in Cargo.lock fuzz/Cargo.lock integrations/zarrs/Cargo.lock integration
 done
 head -n 1 "$copy/packaging/debian/changelog" | grep -qF 'sleek (77.8.9)' || fail "packaging/version.sh leaves Debian's changelog"
 
+# So does the address of the repository (the same page), and what reads these files takes them.
+address=https://example.org/sleek/sleek
+bash "$copy/packaging/address.sh" $address
+python3 - "$copy" $address << 'END'
+import pathlib, sys
+try:
+    import tomllib
+except ImportError:
+    sys.exit(0)
+root, address = pathlib.Path(sys.argv[1]), sys.argv[2]
+read = lambda path: tomllib.loads((root / path).read_text())
+assert read("Cargo.toml")["workspace"]["package"]["repository"] == address
+for path in "Cargo.toml", "cli/Cargo.toml":
+    assert read(path)["package"]["repository"] == {"workspace": True}, path
+for path in "python/pyproject.toml", "python/decoder/pyproject.toml":
+    project = read(path)["project"]
+    assert project["urls"] == {"Repository": address}, path
+    assert project["authors"] and project["keywords"] and project["license-files"] == ["LICENSE-*"], path
+    assert all((root / path).with_name(name).is_file() for name in ("LICENSE-MIT", "LICENSE-APACHE")), path
+END
+[ "$(cd "$copy" && grep -rlF $address packaging/conda packaging/spack packaging/debian/control | wc -l)" = 3 ] ||
+    fail "packaging/address.sh leaves out a package"
+# The crate has what its kernels are built from.
+cargo package --list --offline --allow-dirty -p sleek-compress > "$copy/list"
+for file in kernels/build.py $(git ls-files kernels | grep -E '\.(cu|cuh|toml)$'); do
+    grep -qxF "$file" "$copy/list" || fail "the crate lacks $file"
+done
+grep -q '^ *- run: \.ci/run$' .github/workflows/ci.yml && grep -qx '  pull_request:' .github/workflows/ci.yml || fail "nothing runs .ci/run on pull requests"
+
 # From a release on (docs/internals/release.md) golden streams are never made anew.
 if [ -f tests/vectors/frozen.sha256 ]; then
     (cd tests/vectors && sha256sum --check --quiet frozen.sha256) || fail "golden streams of a release have other bytes"
@@ -56,7 +85,7 @@ recipe.build(None, recipe.prefix)
 recipe.install(None, recipe.prefix)
 recipe.test_command()
 recipe.setup_run_environment(types.SimpleNamespace(prepend_path=lambda *a: called.append(a)))
-assert called == [("build", "static"), ("-o", "build", "-o", "static", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
+assert called == [("build",), ("-o", "build", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
 grep -qF "sleek/$version.lua" docs/guide/quickstart/clusters.md || fail "docs/guide/quickstart/clusters.md names a module of another version"

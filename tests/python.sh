@@ -19,6 +19,17 @@ grep -q 'pip install' "$work/printed.sh"
 for place in man/man1/sleek.1 bash-completion/completions/sleek zsh/site-functions/_sleek fish/vendor_completions.d/sleek.fish; do
     grep -q sleek "$work/new/share/$place"
 done
+"$work/new/bin/python" - << 'END'
+from importlib.metadata import distribution
+told = distribution("sleek-compress")
+assert told.metadata["Author"] == "The Sleek authors" and "hdf5" in told.metadata["Keywords"], told.metadata
+assert sorted(told.metadata.get_all("License-File")) == ["LICENSE-APACHE", "LICENSE-MIT"], told.metadata
+texts = {file.name: file.read_text() for file in told.files if file.parent.name == "licenses"}
+assert set(texts) == {"LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt"} and "rayon-core " in texts["THIRD-PARTY.txt"], texts.keys()
+END
+# The command of the wheel knows the wheel's plugin.
+{ "$work/new/bin/sleek" doctor || true; } > "$work/doctor"
+grep -q "^Plugin of this command: $work/new/lib/.*/sleek/plugin/libsleek.so (version " "$work/doctor" || { cat "$work/doctor" >&2 && exit 1; }
 "$work/new/bin/sleek" compress -q --dtype f32 --abs 0.01 tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek"
 "$work/new/bin/sleek" verify -q tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek" > /dev/null
 (cd "$work" && new/bin/python -c 'import sleek; print("python: sleek", sleek.__version__, "without h5py")')

@@ -31,10 +31,10 @@ class Sleek(MakefilePackage):
     build_time_test_callbacks = []
 
     def build(self, spec, prefix):
-        make("build", "static")
+        make("build")
 
     def install(self, spec, prefix):
-        make("-o", "build", "-o", "static", "install", f"PREFIX={prefix}")
+        make("-o", "build", "install", f"PREFIX={prefix}")
 
     def setup_run_environment(self, env):
         env.prepend_path("HDF5_PLUGIN_PATH", join_path(self.prefix.lib, "hdf5", "plugin"))
