@@ -1,4 +1,4 @@
-// Twin: src/codec/interp/predict/interpolation/pass.rs
+// Twin: src/codec/interp/predict/interpolation/march.rs
 // The finest level of a whole tile of 32 x 32 x 16 elements, from codes in shared memory to elements in the array, by
 // WHOLE_THREADS threads (docs/reference/codecs/interp.md §6). A thread has four neighbours of two rows, x from 4k on
 // and y from 2j on, and marches along z: of the last four even planes it has what is needed in registers. Along x

@@ -3,8 +3,6 @@
 use super::body::patches::{self, Patches};
 use super::entropy::encode as entropy;
 use super::entropy::sums::{Sum, Sums};
-use super::predict::interpolation::finest;
-use super::rules::MANY_MULTIPLES;
 use crate::codec::interp::entropy::own_table::SYMBOLS;
 use crate::codec::interp::lattice::Multiple;
 use crate::codec::interp::plan::Plan;
@@ -38,9 +36,6 @@ pub struct Encoder<E: Multiple, N: Word> {
     pub marks: Vec<bool>,
     pub multiples: Multiples,
     pub levels: interpolation::Buffers,
-    pub finest: finest::Room,
-    /// What that did not restore.
-    pub corrections: Vec<(u16, i32)>,
     /// What groups of codes add up to.
     pub sums: Box<Sums>,
     pub patches: Patches,
@@ -79,8 +74,6 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         reserve(&mut front, 64 + n * (2 + size_of::<E::Word>()) + 256 * size_of::<E::Word>())?;
         reserve(&mut odd, decimals::most_odd(n))?;
         reserve(&mut list, ranks::MOST)?;
-        let mut corrections = Vec::new();
-        reserve(&mut corrections, n / MANY_MULTIPLES)?;
         Ok(Encoder {
             elements: Aligned::zeros(n.next_multiple_of(BLOCK))?,
             numbers: filled(n, N::ZERO)?,
@@ -96,8 +89,6 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             marks: filled(n, false)?,
             multiples: Multiples::new(n)?,
             levels: interpolation::Buffers::new(plan.grid.sides)?,
-            finest: finest::Room::new(plan.grid.sides)?,
-            corrections,
             sums: boxed(Sum::default())?,
             patches: patches::none(n)?,
             digits: 0,

@@ -33,7 +33,7 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::rans;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::StreamingStores;
-use body::decode::Body;
+use body::decode::{Body, Out};
 use choose::Choice;
 use encoder::Tile;
 use format::CODEC_INTERP;
@@ -210,13 +210,41 @@ impl ChunkCodec for Tiles<'_> {
     }
 
     fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
-        let body = Body { lens: self.lens(chunk.number), kind: chunk.kind, bytes: chunk.body.bytes() };
-        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
-        decoder.decode(self, body, out)
+        self.decode_to(decoder, chunk, None, Out { bytes: out, show: None })
+    }
+
+    fn decode_before(
+        &self,
+        decoder: &mut Decoder,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.decode_to(decoder, chunk, next, Out { bytes: out, show: None })
+    }
+
+    fn show(
+        &self,
+        decoder: &mut Decoder,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        out: &mut [u8],
+        show: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> Result<()> {
+        self.decode_to(decoder, chunk, next, Out { bytes: out, show: Some(show) })
     }
 }
 
 impl Tiles<'_> {
+    fn decode_to(&self, decoder: &mut Decoder, chunk: CodedChunk, next: Option<CodedChunk>, out: Out) -> Result<()> {
+        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
+        decoder.decode(self, self.body(chunk), next.map(|next| self.body(next)), out)
+    }
+
+    fn body<'a>(&self, CodedChunk { number, kind, body }: CodedChunk<'a>) -> Body<'a> {
+        Body { number, lens: self.lens(number), kind, bytes: body.bytes() }
+    }
+
     fn lens(&self, tile: usize) -> [usize; AXES] {
         self.plan.grid.lens(self.plan.layout.tile(tile).lens())
     }

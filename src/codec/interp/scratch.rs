@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Mutex;
 
-use super::body::decode::{self, Body};
+use super::body::decode::{self, Body, Out};
 use super::choose::{Choice, Trial};
 use super::encoder::{self, Tile};
 use super::lattice::Multiple;
@@ -67,7 +67,9 @@ pub trait EncodeTile {
 
 /// A decoder of tiles of one type.
 pub trait DecodeTile {
-    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()>;
+    /// Begins an array.
+    fn begin(&mut self);
+    fn decode(&mut self, tiles: &Tiles, body: Body, next: Option<Body>, out: Out) -> Result<()>;
 }
 
 impl<E: Multiple, N: Word> EncodeTile for [encoder::Encoder<E, N>; 1] {
@@ -89,8 +91,12 @@ impl<E: Multiple, N: Word> EncodeTile for [encoder::Encoder<E, N>; 1] {
 }
 
 impl<E: Multiple, N: Word> DecodeTile for [decode::Decoder<E, N>; 1] {
-    fn decode(&mut self, tiles: &Tiles, body: Body, out: &mut [u8]) -> Result<()> {
-        by_level!(tiles.isa, p => self[0].decode(p, tiles.plan, body, out))
+    fn begin(&mut self) {
+        self[0].begin();
+    }
+
+    fn decode(&mut self, tiles: &Tiles, body: Body, next: Option<Body>, out: Out) -> Result<()> {
+        by_level!(tiles.isa, p => self[0].decode(p, tiles.plan, body, next, out))
     }
 }
 
@@ -198,10 +204,11 @@ impl Decoder {
     pub fn new(plan: &Plan) -> Result<Decoder> {
         let room = room(plan);
         let kept = DECODERS.take().filter(|(kept, _)| *kept == room);
-        let of_type: Box<dyn DecodeTile> = match kept {
+        let mut of_type: Box<dyn DecodeTile> = match kept {
             Some((_, of_type)) => of_type,
             None => for_type!(decoder_of(plan)),
         };
+        of_type.begin();
         Ok(Decoder { _fpu: fpu::Guard::standard(), room, of_type: Some(of_type) })
     }
 

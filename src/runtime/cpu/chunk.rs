@@ -4,7 +4,7 @@
 use super::besides::{self, Besides};
 use super::codec::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
-use crate::container::{CodedChunk, Header, Kind, Layout, Wanted};
+use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
@@ -246,6 +246,74 @@ pub fn raw(size: usize, big_endian: bool, src: &[u8], out: &mut [u8]) {
     }
 }
 
+/// Pieces of a chunk whose places are fetched before they come: memory is slow to give a line that is written in parts.
+const FETCHED: usize = 4;
+
+/// Where the elements of a chunk go.
+pub trait Target {
+    /// Takes bytes for the place of the first one.
+    fn put(&mut self, at: usize, bytes: &[u8]);
+    /// Has a place fetched that bytes will soon be put to.
+    fn fetch(&self, _at: usize, _len: usize) {}
+}
+
+impl<F: FnMut(usize, &[u8])> Target for F {
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self(at, bytes);
+    }
+}
+
+/// Where the pieces of a chunk are.
+struct Pieces<'a> {
+    pieces: &'a [Piece],
+    /// Bytes of an element.
+    size: usize,
+}
+
+impl Pieces<'_> {
+    /// Has row `row` of piece `k` fetched.
+    #[inline(always)]
+    fn fetch(&self, k: usize, row: usize, target: &impl Target) {
+        if let Some(piece) = self.pieces.get(k)
+            && row < piece.rows as usize
+        {
+            let place = piece.in_wanted as usize + row * piece.stride as usize;
+            target.fetch(place * self.size, piece.len as usize * self.size);
+        }
+    }
+
+    /// Has the first pieces fetched.
+    fn fetch_first(&self, target: &impl Target) {
+        for (k, piece) in self.pieces.iter().enumerate().take(FETCHED) {
+            (0..piece.rows as usize).for_each(|row| self.fetch(k, row, target));
+        }
+    }
+
+    /// Puts bytes of the chunk from this one on to their places, as far as they have any.
+    #[inline(always)]
+    fn put(&self, first: usize, bytes: &[u8], target: &mut impl Target) {
+        let size = self.size;
+        let (first, end) = (first / size, (first + bytes.len()) / size);
+        let end_of = |piece: &Piece| (piece.in_chunk + piece.rows * piece.len) as usize;
+        let before = self.pieces.partition_point(|piece| end_of(piece) <= first);
+        for (k, piece) in self.pieces.iter().enumerate().skip(before) {
+            let (begin, len) = (piece.in_chunk as usize, piece.len as usize);
+            if begin >= end {
+                break;
+            }
+            let (mut at, until) = (first.max(begin), end.min(end_of(piece)));
+            let (mut row, mut column) = ((at - begin) / len, (at - begin) % len);
+            while at < until {
+                self.fetch(k + FETCHED, row, target);
+                let some = (len - column).min(until - at);
+                let place = piece.in_wanted as usize + row * piece.stride as usize + column;
+                target.put(place * size, &bytes[(at - first) * size..(at - first + some) * size]);
+                (at, row, column) = (at + some, row + 1, 0);
+            }
+        }
+    }
+}
+
 /// What a thread needs to decode chunks.
 pub struct ChunkDecoder<'a, C: ChunkCodec> {
     codec: &'a C,
@@ -256,6 +324,8 @@ pub struct ChunkDecoder<'a, C: ChunkCodec> {
     /// The elements of a chunk that cannot be decoded where they belong; made when the first one comes.
     apart: Option<Scratch>,
     masks: Vec<Mask>,
+    /// Where the elements of a chunk belong.
+    pieces: Vec<Piece>,
 }
 
 impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
@@ -275,6 +345,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
             decoder: codec.decoder()?,
             apart: None,
             masks,
+            pieces: Vec::new(),
         })
     }
 
@@ -305,29 +376,49 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
-    /// Decodes a chunk as `decode_before` does, and shows what is `wanted` of it: pieces of `dst`, and what belongs
-    /// there.
+    /// Decodes a chunk as `decode_before` does; what is `wanted` of it goes to its place.
     #[inline(never)]
     pub fn decode_pieces(
         &mut self,
         chunk: CodedChunk,
         next: Option<CodedChunk>,
         wanted: &Wanted,
-        mut put: impl FnMut(usize, &[u8]),
+        mut target: impl Target,
     ) -> Result<()> {
-        let mut apart = self.take_apart()?;
-        let len = self.layout.chunk_raw_bytes(chunk.number);
-        self.decode_before(chunk, next, &mut apart[..len])?;
-        let size = self.layout.dtype.size();
-        self.layout.pieces(chunk.number, wanted, &mut |piece| {
-            let len = piece.len as usize * size;
-            let rows = &apart[piece.in_chunk as usize * size..][..piece.rows as usize * len];
-            for (row, bytes) in rows.chunks_exact(len.max(1)).enumerate() {
-                put((piece.in_wanted as usize + row * piece.stride as usize) * size, bytes);
-            }
-        });
+        let (mut apart, size) = (self.take_apart()?, self.layout.dtype.size());
+        self.find_pieces(chunk.number, wanted)?;
+        let out = &mut apart[..self.layout.chunk_raw_bytes(chunk.number)];
+        if chunk.kind == Kind::Masked {
+            self.masked(chunk, &[], out)?;
+            Pieces { pieces: &self.pieces, size }.put(0, out, &mut target);
+        } else {
+            let ChunkDecoder { codec, layout, isa, big_endian, decoder, pieces, .. } = self;
+            let (next, pieces) = (next.filter(|next| next.kind != Kind::Masked), Pieces { pieces, size });
+            pieces.fetch_first(&target);
+            codec.show(decoder, chunk, next, out, &mut |first, bytes| {
+                besides::put(*isa, layout, *big_endian, chunk.kind, bytes);
+                pieces.put(first, bytes, &mut target);
+            })?;
+        }
         self.apart = Some(apart);
         Ok(())
+    }
+
+    /// Finds where the wanted elements of a chunk belong.
+    fn find_pieces(&mut self, chunk: usize, wanted: &Wanted) -> Result<()> {
+        loop {
+            let (pieces, mut lacking) = (&mut self.pieces, 0);
+            pieces.clear();
+            self.layout.pieces(chunk, wanted, &mut |piece| {
+                if pieces.len() < pieces.capacity() { pieces.push(piece) } else { lacking += 1 }
+            });
+            if lacking == 0 {
+                return Ok(());
+            }
+            let all = pieces.len() + lacking;
+            pieces.clear();
+            reserve(pieces, all)?;
+        }
     }
 
     fn take_apart(&mut self) -> Result<Scratch> {

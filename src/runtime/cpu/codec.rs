@@ -51,6 +51,20 @@ pub trait ChunkCodec: Sync {
     ) -> Result<()> {
         self.decode(decoder, chunk, &[], out, false)
     }
+    /// The same, showing the bytes in pieces as soon as they are there, in whatever order, so that they leave while
+    /// others are decoded: the place of the first one, and them, which may change. `out` is room for all.
+    fn show(
+        &self,
+        decoder: &mut Self::Decoder,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        out: &mut [u8],
+        show: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> Result<()> {
+        self.decode_before(decoder, chunk, next, out)?;
+        show(0, out);
+        Ok(())
+    }
 }
 
 /// The data of a chunk.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::chunk::ChunkDecoder;
+use super::chunk::{ChunkDecoder, Target};
 use super::codec::ChunkCodec;
 use super::sums::verify;
 use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
@@ -49,6 +49,30 @@ pub fn decompress<C: ChunkCodec>(
     failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
 }
 
+/// What is wanted.
+struct Place<'a> {
+    dst: &'a Shared,
+    past_caches: bool,
+}
+
+impl Target for Place<'_> {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's scope.
+        let place = unsafe { self.dst.part(at..at + bytes.len()) };
+        if self.past_caches { stream::copy_row_past(bytes, place) } else { stream::copy_row(bytes, place) }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, at: usize, len: usize) {
+        // What goes past the caches is not read.
+        if !self.past_caches || !self.dst.is_lines(at, len) {
+            (0..len.div_ceil(64) + 1).for_each(|line| stream::fetch(self.dst.at(at + line * 64)));
+        }
+    }
+}
+
 /// Verifies group `g` and decodes the chunks of it that are touched, if any is.
 #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
 fn group<C: ChunkCodec>(
@@ -73,11 +97,7 @@ fn group<C: ChunkCodec>(
             decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;
             continue;
         }
-        decoder.decode_pieces(chunk, next, wanted, |at, bytes| {
-            // SAFETY: as above.
-            let place = unsafe { dst.part(at..at + bytes.len()) };
-            if past_caches { stream::copy_row_past(bytes, place) } else { stream::copy_row(bytes, place) }
-        })?;
+        decoder.decode_pieces(chunk, next, wanted, Place { dst, past_caches })?;
     }
     Ok(())
 }

@@ -157,6 +157,8 @@ impl Restoration<'_> {
         }
         let size = self.layout.dtype.size();
         let part = Wanted::Range { first: (wanted.start / size) as u64, count: (wanted.len() / size) as u64 };
-        decoder.decode_pieces(chunk, None, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
+        decoder.decode_pieces(chunk, None, &part, |at: usize, bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes)
+        })
     }
 }

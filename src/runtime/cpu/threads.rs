@@ -36,6 +36,16 @@ impl Shared {
         Shared { start: buffer.as_mut_ptr(), len: buffer.len() }
     }
 
+    /// Where a byte is, that may be behind the end.
+    pub fn at(&self, at: usize) -> *const u8 {
+        self.start.wrapping_add(at)
+    }
+
+    /// Whether so many bytes are whole lines of the cache.
+    pub fn is_lines(&self, at: usize, len: usize) -> bool {
+        (self.at(at).addr() | len).is_multiple_of(64)
+    }
+
     /// The bytes of a range.
     ///
     /// # Safety

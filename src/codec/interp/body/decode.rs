@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::form::{Form, Order};
 use super::patches::{self, Patch, Patches};
-use crate::codec::interp::entropy::decode::Codes;
+use crate::codec::interp::entropy::decode::{Coded, Codes};
 use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::Multiple;
 use crate::codec::interp::plan::Plan;
@@ -25,6 +25,10 @@ use crate::simd::{Compiled, Level, Scalar, Task};
 /// What a decoder keeps from tile to tile.
 pub struct Decoder<E: Multiple, N: Word> {
     codes: Codes<N>,
+    /// The tile whose short codes are there already.
+    ready: Option<usize>,
+    /// Those of the last one were short.
+    are_short: bool,
     /// Of forms whose numbers are not elements yet.
     words: Vec<E::Word>,
     /// Signed codes of interpolation that are not short.
@@ -36,9 +40,39 @@ pub struct Decoder<E: Multiple, N: Word> {
 /// A body, and the lengths of its tile.
 #[derive(Clone, Copy)]
 pub struct Body<'a> {
+    pub number: usize,
     pub lens: [usize; AXES],
     pub kind: Kind,
     pub bytes: &'a [u8],
+}
+
+/// Where a tile's elements go: to `bytes`, or there in pieces that are shown, with the place of the first byte.
+pub struct Out<'a, 's> {
+    pub bytes: &'a mut [u8],
+    pub show: Option<&'s mut dyn FnMut(usize, &mut [u8])>,
+}
+
+impl Out<'_, '_> {
+    /// Makes `len` bytes from `first` on, and shows them.
+    fn put(&mut self, first: usize, len: usize, make: impl FnOnce(&mut [u8])) {
+        let at = if self.show.is_some() { 0 } else { first };
+        let bytes = &mut self.bytes[at..at + len];
+        make(&mut *bytes);
+        if let Some(show) = &mut self.show {
+            show(first, bytes);
+        }
+    }
+}
+
+/// What stands in a body before its codes.
+struct Front<'a, N> {
+    head: Head,
+    base: N,
+    form: Form,
+    decimals: Option<Decimals<'a>>,
+    /// The bytes of ranks' elements.
+    list: &'a [u8],
+    rest: &'a [u8],
 }
 
 /// What numbers with the base are; of decimals and ranks the word.
@@ -62,6 +96,42 @@ pub fn element<E: Multiple, N: Word>(plan: &Plan, numbers: Numbers, shift: u32, 
     }
 }
 
+/// Reads what stands before the codes of a packed body; patches that nobody wants are passed.
+fn front<'a, E: Multiple, N: Word>(plan: &Plan, body: Body<'a>, patches: Option<&mut Patches>) -> Result<Front<'a, N>> {
+    let n: usize = body.lens.iter().product();
+    let rest = &mut &body.bytes[..];
+    let mut bytes = [0; HEAD_BYTES];
+    bytes.copy_from_slice(take(rest, HEAD_BYTES)?);
+    let head = Head::read(bytes, groups(n), N::BITS)?;
+    check_head(plan, &head)?;
+    let mut high = [0; 8];
+    high[..2 * head.base_words].copy_from_slice(take(rest, 2 * head.base_words)?);
+    let unused = 64 - 16 * head.base_words as u32;
+    let base = if unused == 64 { 0 } else { i64::from_le_bytes(high) << unused >> unused };
+    let base = N::from_u64(base as u64);
+    let is_float = decimals::has::<E>();
+    let form = if head.numbers == Numbers::Bits { Form::read::<E::Word>(rest, is_float)? } else { Form::default() };
+    let decimals = match form.order {
+        Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
+        _ => None,
+    };
+    let list = if form.order == Order::Ranks { ranks::read::<E::Word>(rest)? } else { &[] };
+    match patches {
+        Some(patches) if head.has_patches => patches::read::<E::Word>(rest, n, patches)?,
+        Some(patches) => patches.clear(),
+        None if head.has_patches => patches::pass::<E::Word>(rest)?,
+        None => {}
+    }
+    Ok(Front { head, base, form, decimals, list, rest: *rest })
+}
+
+/// Puts elements into the array's order of bytes.
+fn order<W>(plan: &Plan, bytes: &mut [u8]) {
+    if plan.big_endian {
+        bytes.chunks_exact_mut(size_of::<W>()).for_each(<[u8]>::reverse);
+    }
+}
+
 impl<E: Multiple, N: Word> Decoder<E, N> {
     /// For the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Decoder<E, N>> {
@@ -69,6 +139,8 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         let sides = if interpolation::is_for(plan.grid.sides) { plan.grid.sides } else { [1; AXES] };
         Ok(Decoder {
             codes: Codes::new(n)?,
+            ready: None,
+            are_short: true,
             words: filled(n, E::Word::ZERO)?,
             signed: filled(n + LONGEST, 0)?,
             levels: interpolate::Buffers::new(sides)?,
@@ -76,69 +148,61 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         })
     }
 
-    /// Decodes a body into `out`, its elements in the array's order of bytes.
-    pub fn decode(&mut self, p: impl Level, plan: &Plan, body: Body, out: &mut [u8]) -> Result<()> {
-        let size = size_of::<E::Word>();
+    /// Begins an array.
+    pub fn begin(&mut self) {
+        (self.ready, self.are_short) = (None, true);
+    }
+
+    /// Decodes a body, its elements in the array's order of bytes, before the one that comes `next`.
+    pub fn decode(&mut self, p: impl Level, plan: &Plan, body: Body, next: Option<Body>, mut out: Out) -> Result<()> {
+        let (size, len) = (size_of::<E::Word>(), out.bytes.len());
         match body.kind {
-            Kind::Packed => self.packed(p, plan, body, out)?,
+            Kind::Packed => self.packed(p, plan, (body, next), &mut out)?,
             Kind::Raw => {
-                let (elements, padding) = body.bytes.split_at_checked(out.len()).unwrap_or((&[], &[1]));
+                let (elements, padding) = body.bytes.split_at_checked(len).unwrap_or((&[], &[1]));
                 check_padding(padding)?;
-                out.copy_from_slice(elements);
+                out.put(0, len, |bytes| {
+                    bytes.copy_from_slice(elements);
+                    order::<E::Word>(plan, bytes);
+                });
             }
             Kind::Constant => {
                 let (element, padding) = body.bytes.split_at_checked(size).unwrap_or((&[], &[1]));
                 check_padding(padding)?;
-                out.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
+                out.put(0, len, |bytes| {
+                    bytes.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
+                    order::<E::Word>(plan, bytes);
+                });
             }
             Kind::Masked => return fail!(Internal, "a masked body was given to codec interp"),
-        }
-        if plan.big_endian {
-            out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
         Ok(())
     }
 
-    /// The elements of a packed body, little-endian.
-    fn packed(&mut self, p: impl Level, plan: &Plan, body: Body, out: &mut [u8]) -> Result<()> {
-        let n: usize = body.lens.iter().product();
-        let rest = &mut &body.bytes[..];
-        let mut bytes = [0; HEAD_BYTES];
-        bytes.copy_from_slice(take(rest, HEAD_BYTES)?);
-        let head = Head::read(bytes, groups(n), N::BITS)?;
-        check_head(plan, &head)?;
-        let mut high = [0; 8];
-        high[..2 * head.base_words].copy_from_slice(take(rest, 2 * head.base_words)?);
-        let unused = 64 - 16 * head.base_words as u32;
-        let base = if unused == 64 { 0 } else { i64::from_le_bytes(high) << unused >> unused };
-        let base = N::from_u64(base as u64);
-        let is_float = decimals::has::<E>();
-        let form = if head.numbers == Numbers::Bits { Form::read::<E::Word>(rest, is_float)? } else { Form::default() };
-        let decimals = match form.order {
-            Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
-            _ => None,
-        };
-        let list = if form.order == Order::Ranks { ranks::read::<E::Word>(rest)? } else { &[] };
-        self.patches.clear();
-        if head.has_patches {
-            patches::read::<E::Word>(rest, n, &mut self.patches)?;
+    /// The elements of a packed body.
+    fn packed(&mut self, p: impl Level, plan: &Plan, (body, next): (Body, Option<Body>), out: &mut Out) -> Result<()> {
+        let front = front::<E, N>(plan, body, Some(&mut self.patches))?;
+        let Front { head, base, form, .. } = &front;
+        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base: *base };
+        if head.is_interpolated() && form.order == Order::Numbers {
+            return self.interpolated(p, &front, (body, next), &meaning, out);
         }
-        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base };
+        let bytes = &mut *out.bytes;
         match head.is_interpolated() {
-            true => self.interpolated(p, &head, body.lens, rest, &meaning, out)?,
-            false => self.along_axes(p, &head, body.lens, rest, &meaning, out)?,
+            true => self.interpolated(p, &front, (body, next), &meaning, &mut Out { bytes, show: None })?,
+            false => self.along_axes(p, &front, body.lens, &meaning, bytes)?,
         }
-        if form.order == Order::Numbers {
-            return Ok(());
+        let (size, len) = (size_of::<E::Word>(), out.bytes.len());
+        if form.order != Order::Numbers {
+            let words = &mut self.words[..len / size];
+            words.iter_mut().zip(out.bytes.chunks_exact(size)).for_each(|(word, bytes)| *word = E::Word::load(bytes));
+            match front.decimals {
+                Some(decimals) => decimals.elements::<E>(words),
+                None => ranks::elements(front.list, words)?,
+            }
+            words.iter().zip(out.bytes.chunks_exact_mut(size)).for_each(|(word, place)| word.store(place));
         }
-        let size = size_of::<E::Word>();
-        let words = &mut self.words[..n];
-        words.iter_mut().zip(out.chunks_exact(size)).for_each(|(word, bytes)| *word = E::Word::load(bytes));
-        match decimals {
-            Some(decimals) => decimals.elements::<E>(words),
-            None => ranks::elements(list, words)?,
-        }
-        words.iter().zip(out.chunks_exact_mut(size)).for_each(|(word, place)| word.store(place));
+        out.put(0, len, |bytes| order::<E::Word>(plan, bytes));
         Ok(())
     }
 
@@ -146,55 +210,78 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     fn interpolated<P: Level>(
         &mut self,
         p: P,
-        head: &Head,
-        lens: [usize; AXES],
-        rest: &[u8],
+        front: &Front<N>,
+        (body, next): (Body, Option<Body>),
         meaning: &Meaning<N>,
-        out: &mut [u8],
+        out: &mut Out,
     ) -> Result<()> {
-        let (n, size) = (lens.iter().product::<usize>(), size_of::<E::Word>());
+        let (lens, size, rule) = (body.lens, size_of::<E::Word>(), front.head.rule());
+        let n = lens.iter().product::<usize>();
+        let coded = Coded { head: &front.head, bytes: front.rest, n };
+        self.are_short = self.read_short(p, meaning.plan, (body.number, coded), next)?;
         let Decoder { codes, signed, levels, patches, .. } = self;
         let mut verdict = Ok(());
         let mut show = |first: usize, numbers: &[u32]| {
-            let out = &mut out[first * size..][..numbers.len() * size];
-            p.run(Elements::<E, N, u32> { meaning, numbers, out, element: PhantomData });
-            if !patches.is_empty() {
-                let patched = patch::<E, N, u32>(meaning, patches, first, numbers, out);
-                if verdict.is_ok() {
-                    verdict = patched;
+            out.put(first * size, numbers.len() * size, |bytes| {
+                p.run(Elements::<E, N, u32> { meaning, numbers, out: &mut *bytes, element: PhantomData });
+                if !patches.is_empty() && verdict.is_ok() {
+                    verdict = patch::<E, N, u32>(meaning, patches, first, numbers, bytes);
                 }
-            }
+                if meaning.order == Order::Numbers {
+                    order::<E::Word>(meaning.plan, bytes);
+                }
+            });
         };
-        let rule = head.rule();
-        let is_short = codes.read(p, head, rest, n, true)?;
-        let done = is_short && {
-            let codes = Signed::Short(&mut codes.short);
-            p.run(Interpolate { rule, lens, buffers: &mut *levels, codes, show: &mut show })?
+        let done = self.are_short && {
+            let codes = Signed::Short(codes.short());
+            p.run(Interpolate { rule, lens, buffers: &mut *levels, codes, show: &mut show })
         };
         if !done {
             // Sums of short ones may be long.
-            if is_short {
-                codes.read(p, head, rest, n, false)?;
-            }
+            codes.read(p, coded)?;
             signed.iter_mut().zip(&codes.long[..n]).for_each(|(signed, code)| *signed = code.extend() as u32);
-            p.run(Interpolate { rule, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show })?;
+            p.run(Interpolate { rule, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show });
         }
         verdict
+    }
+
+    /// Reads the short codes of a tile, if it has such, and meanwhile those of the next one.
+    fn read_short(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        (number, coded): (usize, Coded),
+        next: Option<Body>,
+    ) -> Result<bool> {
+        if self.ready.take() == Some(number) {
+            self.codes.go_on();
+            return Ok(true);
+        }
+        // Where the last ones were long, these are, too.
+        let next = next.filter(|next| self.are_short && next.kind == Kind::Packed);
+        let front = next.and_then(|next| Some((next, front::<E, N>(plan, next, None).ok()?)));
+        let of_next = front.as_ref().filter(|(_, front)| front.head.is_interpolated()).map(|(next, front)| {
+            let n = next.lens.iter().product();
+            Coded { head: &front.head, bytes: front.rest, n }
+        });
+        let (is_short, is_ready) = self.codes.read_short(p, coded, of_next)?;
+        self.ready = front.filter(|_| is_ready).map(|(next, _)| next.number);
+        Ok(is_short)
     }
 
     /// Reads codes that are differences along axes, or symbols, and makes elements of them.
     fn along_axes<P: Level>(
         &mut self,
         p: P,
-        head: &Head,
+        front: &Front<N>,
         lens: [usize; AXES],
-        rest: &[u8],
         meaning: &Meaning<N>,
         out: &mut [u8],
     ) -> Result<()> {
-        let n = lens.iter().product();
-        self.codes.read(p, head, rest, n, false)?;
-        let numbers = &mut self.codes.long[..n];
+        let (n, head) = (lens.iter().product(), &front.head);
+        let codes = &mut self.codes;
+        codes.read(p, Coded { head, bytes: front.rest, n })?;
+        let numbers = &mut codes.long[..n];
         p.run(Sums { set: head.set, lens, numbers: &mut *numbers });
         p.run(Elements::<E, N, N> { meaning, numbers, out: &mut *out, element: PhantomData });
         patch::<E, N, N>(meaning, &self.patches, 0, numbers, out)

@@ -43,16 +43,6 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         out: &mut [u8],
     ) -> Option<(Kind, usize)> {
         let n = tile.data.len() / size_of::<E::Word>();
-        if let Some((rule, base)) = self.rows_from_elements(p, plan, choice, tile) {
-            return self.write_multiples(
-                p,
-                plan,
-                Head { numbers: Numbers::Steps, ..Head::interpolated(rule) },
-                base,
-                n,
-                out,
-            );
-        }
         let survey = self.survey(p, plan, tile);
         let mut rule = choice.exact;
         if let Some((survey, true)) = survey {

@@ -100,6 +100,16 @@ pub fn read<W: Word>(rest: &mut &[u8], n: usize, patches: &mut Patches) -> Resul
     Ok(())
 }
 
+/// Passes those of a tile that is read later.
+pub fn pass<W: Word>(rest: &mut &[u8]) -> Result<()> {
+    let head = take16(rest)?;
+    let entries = take(rest, 2 * usize::from(head & !ALL_SAME))?;
+    let exceptions = entries.chunks_exact(2).filter(|entry| entry[0] & ((1 << KIND_BITS) - 1) == 0).count();
+    let listed = if head & ALL_SAME != 0 { exceptions.min(1) } else { exceptions };
+    take(rest, listed * size_of::<W>())?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +130,8 @@ mod tests {
             read::<u64>(rest, 16384, &mut read_back).unwrap();
             read_back.retain(|(_, patch)| *patch != Patch::Correction(0));
             assert!(rest.is_empty() && read_back == list);
+            let rest = &mut &bytes[..];
+            assert!(pass::<u64>(rest).is_ok() && rest.is_empty());
             assert!(read::<u64>(&mut &bytes[..bytes.len() - 1], 16384, &mut read_back).is_err());
         }
         assert!(read::<u32>(&mut &[1, 0, 0x08, 0x10][..], 256, &mut none(4).unwrap()).is_err());

@@ -14,70 +14,136 @@ use crate::simd::Level;
 use crate::simd::lanes::LONGEST;
 use crate::simd::word::Word;
 
+/// What the words of a tile become.
+struct Room {
+    own: Box<Slots>,
+    tail: Box<Tail>,
+    short: Vec<u16>,
+}
+
 /// What a decoder keeps from tile to tile: the codes of the last one, as signed numbers, or as they are where tokens
 /// are numbers.
 pub struct Codes<N> {
-    own: Box<Slots>,
-    tail: Box<Tail>,
-    /// Those that fit 16 bits, whole groups and a vector behind them.
-    pub short: Vec<u16>,
+    /// Those that fit 16 bits, whole groups and a vector behind them: of the tile, and of one that comes later.
+    room: Room,
+    later: Room,
     /// Others, the same.
     pub long: Vec<N>,
+}
+
+/// What stands behind a tile's patches, to the end.
+#[derive(Clone, Copy)]
+pub struct Coded<'a> {
+    pub head: &'a Head,
+    pub bytes: &'a [u8],
+    /// So many codes.
+    pub n: usize,
+}
+
+impl Room {
+    fn new(room: usize) -> Result<Room> {
+        Ok(Room { own: boxed(0)?, tail: boxed([0; 2])?, short: filled(room, 0)? })
+    }
+
+    /// Reads short codes of a tile; whether it has such.
+    fn read(&mut self, p: impl Level, coded: Coded) -> Result<bool> {
+        let Room { own, tail, short } = self;
+        if coded.head.is_sparse {
+            let rest = &mut behind_table(own, coded)?;
+            return Ok(sparse::decode(rest, &mut short[..coded.n])? >> 16 == 0);
+        }
+        let tile = classed(own, coded)?;
+        if !tile.may_be_short() {
+            return Ok(false);
+        }
+        p.by_vectors(Short { tile: (tile, tail, short), other: None }).map_or(Ok(false), |(done, _)| done)
+    }
 }
 
 impl<N: Word> Codes<N> {
     /// With room for those of tiles of up to `n` elements.
     pub fn new(n: usize) -> Result<Codes<N>> {
         let room = groups(n) * GROUP + LONGEST;
-        Ok(Codes { own: boxed(0)?, tail: boxed([0; 2])?, short: filled(room, 0)?, long: filled(room, N::ZERO)? })
+        Ok(Codes { room: Room::new(room)?, later: Room::new(room)?, long: filled(room, N::ZERO)? })
     }
 
-    /// Reads those of a tile of `n` elements from what stands behind its patches, to the end. Whether they are short,
-    /// which they may be if that is wanted.
-    pub fn read(&mut self, p: impl Level, head: &Head, mut rest: &[u8], n: usize, short: bool) -> Result<bool> {
-        if head.has_table {
-            let most = if head.predictor == Predictor::Symbols { SYMBOLS } else { TOKENS };
-            Table::read(&mut rest, most)?.slots(&mut self.own);
-        }
-        if head.is_sparse {
-            if short && sparse::decode(&mut { rest }, &mut self.short[..n])? >> 16 == 0 {
-                return Ok(true);
-            }
-            sparse::decode(&mut rest, &mut self.long[..n])?;
-            return Ok(false);
-        }
-        let mut lanes = states::read(head.longest, &mut rest)?;
-        let mut source = Source::new(rest, if head.switch == NEVER { 0 } else { LOW });
-        let count = groups(n);
-        let classes = &classes::decode(count, &mut lanes, &mut source);
-        let bits = |g: usize| shift_of(classes[g].into(), head.low) as usize * (n - g * GROUP).min(GROUP);
-        let low_bytes = (0..count).map(bits).sum::<usize>().div_ceil(32) * 4;
-        let Some(end) = rest.len().checked_sub(low_bytes) else {
-            return fail!(Corrupt, "{} bytes of a tile are less than its {low_bytes} of low bits", rest.len());
-        };
-        let (words, low) = rest.split_at(end);
-        let (own, words, threshold) = (&*self.own, words.as_chunks().0.get(source.at..), source.threshold);
-        let tile = Classed { head, n, classes, own, lanes, threshold, words, low };
-        if short && tile.may_be_short() {
-            let of_level = p.by_vectors(Short { tile, tail: &mut self.tail, codes: &mut self.short });
-            if of_level.unwrap_or(Ok(false))? {
-                return Ok(true);
-            }
-        }
-        match p.by_vectors(Long { tile, tail: &mut self.tail, codes: &mut self.long }) {
-            Some(done) => done?,
-            None => lane_by_lane(tile, &mut self.long[..n])?,
-        }
-        Ok(false)
+    /// The short ones of the tile.
+    pub fn short(&mut self) -> &mut [u16] {
+        &mut self.room.short
     }
+
+    /// It is the turn of the tile that was to come later.
+    pub fn go_on(&mut self) {
+        std::mem::swap(&mut self.room, &mut self.later);
+    }
+
+    /// Reads short codes of a tile, and meanwhile of one that comes later, as each waits for itself: whether the first
+    /// has such, and whether those of the other one are there, of which nothing else is told.
+    pub fn read_short(&mut self, p: impl Level, tile: Coded, later: Option<Coded>) -> Result<(bool, bool)> {
+        let Codes { room, later: other, .. } = self;
+        let Some(later) = later.filter(|later| !tile.head.is_sparse && !later.head.is_sparse && p.has_vectors()) else {
+            return Ok((room.read(p, tile)?, false));
+        };
+        let (first, second) = (classed(&mut room.own, tile)?, classed(&mut other.own, later));
+        let Some(second) = second.ok().filter(|second| second.may_be_short() && first.may_be_short()) else {
+            return Ok((room.read(p, tile)?, false));
+        };
+        let short = Short {
+            tile: (first, &mut room.tail, &mut room.short),
+            other: Some((second, &mut other.tail, &mut other.short)),
+        };
+        let Some((done, of_later)) = p.by_vectors(short) else { return Ok((false, false)) };
+        Ok((done?, matches!(of_later, Some(Ok(true)))))
+    }
+
+    /// Reads those of a tile, however long they are.
+    pub fn read(&mut self, p: impl Level, coded: Coded) -> Result<()> {
+        let Codes { room: Room { own, tail, .. }, long, .. } = self;
+        if coded.head.is_sparse {
+            let rest = &mut behind_table(own, coded)?;
+            return sparse::decode(rest, &mut long[..coded.n]).map(|_| ());
+        }
+        let tile = classed(own, coded)?;
+        match p.by_vectors(Long { tile, tail, codes: long }) {
+            Some(done) => done,
+            None => lane_by_lane(tile, &mut long[..coded.n]),
+        }
+    }
+}
+
+/// What stands behind the table of a tile, if it has one.
+fn behind_table<'a>(own: &mut Slots, Coded { head, mut bytes, .. }: Coded<'a>) -> Result<&'a [u8]> {
+    if head.has_table {
+        let most = if head.predictor == Predictor::Symbols { SYMBOLS } else { TOKENS };
+        Table::read(&mut bytes, most)?.slots(own);
+    }
+    Ok(bytes)
+}
+
+/// Reads what stands before the words.
+fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
+    let (mut rest, Coded { head, n, .. }) = (behind_table(own, coded)?, coded);
+    let mut lanes = states::read(head.longest, &mut rest)?;
+    let mut source = Source::new(rest, if head.switch == NEVER { 0 } else { LOW });
+    let count = groups(n);
+    let classes = classes::decode(count, &mut lanes, &mut source);
+    let bits = |g: usize| shift_of(classes[g].into(), head.low) as usize * (n - g * GROUP).min(GROUP);
+    let low_bytes = (0..count).map(bits).sum::<usize>().div_ceil(32) * 4;
+    let Some(end) = rest.len().checked_sub(low_bytes) else {
+        return fail!(Corrupt, "{} bytes of a tile are less than its {low_bytes} of low bits", rest.len());
+    };
+    let (words, low) = rest.split_at(end);
+    let Some(words) = words.as_chunks().0.get(source.at..) else {
+        return fail!(Corrupt, "a tile's words end early");
+    };
+    Ok(Classed { head, n, classes, own, lanes, threshold: source.threshold, words, low })
 }
 
 /// What `Long` does, of `n` codes.
 fn lane_by_lane<N: Word>(tile: Classed, codes: &mut [N]) -> Result<()> {
     let Classed { head, n, mut lanes, .. } = tile;
     let direct = head.predictor == Predictor::Symbols;
-    let Some(words) = tile.words else { return fail!(Corrupt, "a tile's words end early") };
-    let mut source = Source::new(words.as_flattened(), tile.threshold);
+    let mut source = Source::new(tile.words.as_flattened(), tile.threshold);
     let mut low = Bits::new(tile.low);
     for (g, codes) in codes.chunks_mut(GROUP).enumerate() {
         if g == head.switch {

@@ -30,13 +30,13 @@ pub struct Classed<'a> {
     pub head: &'a Head,
     /// So many codes.
     pub n: usize,
-    pub classes: &'a [u8; GROUPS],
+    pub classes: [u8; GROUPS],
     pub own: &'a Slots,
     /// The states behind the classes.
     pub lanes: [u32; LANES],
     pub threshold: u32,
-    /// The words behind those of the classes; `None` if there were too few for these.
-    pub words: Option<&'a [[u8; 2]]>,
+    /// The words behind those of the classes.
+    pub words: &'a [[u8; 2]],
     pub low: &'a [u8],
 }
 
@@ -46,21 +46,24 @@ struct Course<'a, P: Simd<M>, const M: usize> {
     tile: Classed<'a>,
     x: [P::V; M],
     threshold: P::V,
-    words: &'a [[u8; 2]],
     at: usize,
     tail: &'a mut Tail,
     /// Where the tail begins, once it is read from.
     tail_at: Option<usize>,
+    /// The group that is next, and the one before which states become smaller.
+    g: usize,
+    switch: usize,
+    bits: Bits<'a>,
 }
 
 impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     #[inline(always)]
-    fn begin(p: P, tile: Classed<'a>, tail: &'a mut Tail) -> Result<Self> {
-        let Some(words) = tile.words else { return fail!(Corrupt, "a tile's words end early") };
-        let threshold = p.splat(tile.threshold);
-        let mut course = Course { p, tile, x: [p.splat(0); M], threshold, words, at: 0, tail, tail_at: None };
+    fn begin(p: P, tile: Classed<'a>, tail: &'a mut Tail) -> Self {
+        let (threshold, switch, bits) = (p.splat(tile.threshold), tile.head.switch, Bits::new(tile.low));
+        let x = [p.splat(0); M];
+        let mut course = Course { p, tile, x, threshold, at: 0, tail, tail_at: None, g: 0, switch, bits };
         course.set(&tile.lanes);
-        Ok(course)
+        course
     }
 
     #[inline(always)]
@@ -79,77 +82,66 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         lanes
     }
 
-    /// What comes before group `g`.
+    /// What comes before the next group.
     #[inline(always)]
-    fn reach(&mut self, g: usize) -> Result<()> {
-        if g == self.tile.head.switch {
+    fn reach(&mut self) -> Result<()> {
+        if self.g == self.switch {
             let mut lanes = self.lanes();
             lower(&mut lanes)?;
             self.set(&lanes);
-            self.threshold = self.p.splat(0);
+            (self.threshold, self.switch) = (self.p.splat(0), NEVER);
         }
         Ok(())
+    }
+
+    /// Goes on to the next group that has codes other than 0, of which those before it get zeros: its table, if there
+    /// is one.
+    #[inline(always)]
+    fn next<W: Word>(&mut self, codes: &mut [[W; GROUP]]) -> Result<Option<&'a Slots>> {
+        while self.g < groups(self.tile.n) {
+            self.reach()?;
+            let slots = self.tile.slots(self.g);
+            if slots.is_some() {
+                return Ok(slots);
+            }
+            codes[self.g].fill(W::ZERO);
+            self.g += 1;
+        }
+        Ok(None)
+    }
+
+    /// Of the next group how many codes are there; at least as many.
+    #[inline(always)]
+    fn there(&self) -> usize {
+        self.tile.n - self.g * GROUP
     }
 
     /// Checks how it ended.
     #[inline(always)]
     fn end(mut self) -> Result<()> {
-        self.reach(groups(self.tile.n))?;
-        check_end(&self.lanes(), self.words.get(self.at..))
+        if !self.bits.end_in_zeros() {
+            return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
+        }
+        self.reach()?;
+        check_end(&self.lanes(), self.tile.words.get(self.at..))
     }
 
-    /// Words from the next one on, which as many follow as a group may take, and where it is among them.
+    /// Sees to it that as many words follow as a group may take.
     #[inline(always)]
-    fn window(&mut self) -> Result<(&[[u8; 2]], usize)> {
-        let Some(rest) = self.words.get(self.at..) else { return fail!(Corrupt, "a tile's words end early") };
-        if rest.len() >= MOST_WORDS + READ_SLACK {
-            return Ok((self.words, self.at));
+    fn prepare(&mut self) -> Result<()> {
+        let Some(rest) = self.tile.words.get(self.at..) else { return fail!(Corrupt, "a tile's words end early") };
+        if rest.len() < MOST_WORDS + READ_SLACK && self.tail_at.is_none() {
+            self.tail[..rest.len()].copy_from_slice(rest);
+            self.tail[rest.len()..].fill([0; 2]);
+            self.tail_at = Some(self.at);
         }
-        let tail_at = match self.tail_at {
-            Some(at) => at,
-            None => {
-                self.tail[..rest.len()].copy_from_slice(rest);
-                self.tail[rest.len()..].fill([0; 2]);
-                *self.tail_at.insert(self.at)
-            }
-        };
-        Ok((&self.tail[..], self.at - tail_at))
+        Ok(())
     }
 
-    /// Decodes the tokens of group `g`, four bytes a lane.
+    /// Words from the next one on, and where it is among them.
     #[inline(always)]
-    fn tokens<const WHOLE: bool>(&mut self, g: usize, slots: &Slots) -> Result<[P::V; M]> {
-        let (p, threshold, mut x, mut tokens) = (self.p, self.threshold, self.x, [self.p.splat(0); M]);
-        let low = p.splat((1 << TABLE_BITS) - 1);
-        let there = self.tile.n - g * GROUP;
-        let (words, first) = self.window()?;
-        let mut at = first;
-        for j in 0..QUAD {
-            let mut takes = [p.mask(0); M];
-            for k in 0..M {
-                let entry = p.look_up(slots, x[k]);
-                let frequency = p.and(p.right::<TABLE_BITS>(entry), low);
-                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[k])), p.and(entry, low));
-                takes[k] = p.less(next, threshold);
-                let mut symbol = p.right::<{ 2 * TABLE_BITS }>(entry);
-                if WHOLE {
-                    x[k] = next;
-                } else {
-                    // Lanes up to the last one that has value j.
-                    let has = (there + QUAD - 1 - j) / QUAD;
-                    let bits = (1u64 << has.saturating_sub(k * (LANES / M)).min(LANES / M)) - 1;
-                    let has = p.mask(bits as u32);
-                    takes[k] = p.both(takes[k], has);
-                    x[k] = p.select(has, next, x[k]);
-                    symbol = p.select(has, symbol, p.splat(0));
-                }
-                tokens[k] = p.or(tokens[k], p.left_by(symbol, p.splat(8 * j as u32)));
-            }
-            p.refill(&mut x, takes, words, &mut at);
-        }
-        self.x = x;
-        self.at += at - first;
-        Ok(tokens)
+    fn window(&self) -> (&[[u8; 2]], usize) {
+        self.tail_at.map_or((self.tile.words, self.at), |at| (&self.tail[..], self.at - at))
     }
 
     /// Of tokens with raw bits the lower and, if there are any, the upper 32 bits of the codes.
@@ -181,7 +173,8 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
             }
         }
         let longest = p.largest(longest);
-        let (words, first) = self.window()?;
+        self.prepare()?;
+        let (words, first) = self.window();
         let mut at = first;
         for round in 0..longest.div_ceil(RAW_BITS) {
             let from = round * RAW_BITS;
@@ -220,6 +213,69 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     }
 }
 
+/// Decodes the tokens of the next group of each course, four bytes a lane: several at once, as each symbol waits for the
+/// one before it. All groups are whole, or `there` codes of one.
+#[inline(always)]
+fn tokens<P: Simd<M>, const M: usize, const T: usize, const WHOLE: bool>(
+    courses: &mut [&mut Course<P, M>; T],
+    slots: [&Slots; T],
+    there: usize,
+) -> Result<[[P::V; M]; T]> {
+    for course in courses.iter_mut() {
+        course.prepare()?;
+    }
+    let p = courses[0].p;
+    let (mut x, mut tokens) = ([[p.splat(0); M]; T], [[p.splat(0); M]; T]);
+    let (mut words, mut first, mut thresholds) = ([&[][..]; T], [0; T], [p.splat(0); T]);
+    for t in 0..T {
+        (x[t], thresholds[t]) = (courses[t].x, courses[t].threshold);
+        (words[t], first[t]) = courses[t].window();
+    }
+    let (low, mut at) = (p.splat((1 << TABLE_BITS) - 1), first);
+    for j in 0..QUAD {
+        for t in 0..T {
+            let x = &mut x[t];
+            let mut takes = [p.mask(0); M];
+            for k in 0..M {
+                let entry = p.look_up(slots[t], x[k]);
+                let frequency = p.and(p.right::<TABLE_BITS>(entry), low);
+                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[k])), p.and(entry, low));
+                takes[k] = p.less(next, thresholds[t]);
+                let mut symbol = p.right::<{ 2 * TABLE_BITS }>(entry);
+                if WHOLE {
+                    x[k] = next;
+                } else {
+                    // Lanes up to the last one that has value j.
+                    let has = (there + QUAD - 1 - j) / QUAD;
+                    let bits = (1u64 << has.saturating_sub(k * (LANES / M)).min(LANES / M)) - 1;
+                    let has = p.mask(bits as u32);
+                    takes[k] = p.both(takes[k], has);
+                    x[k] = p.select(has, next, x[k]);
+                    symbol = p.select(has, symbol, p.splat(0));
+                }
+                tokens[t][k] = p.or(tokens[t][k], p.left_by(symbol, p.splat(8 * j as u32)));
+            }
+            p.refill(x, takes, words[t], &mut at[t]);
+        }
+    }
+    for t in 0..T {
+        courses[t].x = x[t];
+        courses[t].at += at[t] - first[t];
+    }
+    Ok(tokens)
+}
+
+/// The tokens of the next group of a course.
+#[inline(always)]
+fn tokens_of_one<P: Simd<M>, const M: usize>(course: &mut Course<P, M>, slots: &Slots) -> Result<[P::V; M]> {
+    let there = course.there();
+    let all = match there >= GROUP {
+        true => tokens::<P, M, 1, true>(&mut [course], [slots], there)?,
+        false => tokens::<P, M, 1, false>(&mut [course], [slots], there)?,
+    };
+    Ok(all[0])
+}
+
 /// Whether no token has raw bits.
 #[inline(always)]
 fn are_codes<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
@@ -256,70 +312,122 @@ fn numbers<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut [u32; 
     }
 }
 
-/// Decodes codes as signed numbers of 16 bits, whole groups; whether all fit.
+/// Codes of 16 bits of a tile on their way.
+struct ShortCourse<'a, P: Simd<M>, const M: usize> {
+    course: Course<'a, P, M>,
+    codes: &'a mut [[u16; GROUP]],
+}
+
+impl<P: Simd<M>, const M: usize> ShortCourse<'_, P, M> {
+    /// Puts the codes of the next group to their places; whether all fit.
+    #[inline(always)]
+    fn put(&mut self, tokens: &[P::V; M]) -> Result<bool> {
+        let (p, course) = (self.course.p, &mut self.course);
+        let (out, shift, is_plain) = (&mut self.codes[course.g], course.tile.shift(course.g), are_codes(p, tokens));
+        if is_plain && shift == 0 {
+            let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
+            for k in 0..M {
+                // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
+                let sign = p.and(tokens[k], ones);
+                let turn = p.sub(p.left::<8>(sign), sign);
+                let half = p.and(p.right::<1>(tokens[k]), halves);
+                p.unpack_short(p.xor(half, turn), &mut out[k * GROUP / M..(k + 1) * GROUP / M]);
+            }
+            course.g += 1;
+            return Ok(true);
+        }
+        if last_token(p, tokens) > LAST_SHORT {
+            return Ok(false);
+        }
+        let mut all = [0; GROUP];
+        if is_plain {
+            numbers(p, tokens, &mut all);
+        } else {
+            course.raw::<false>(tokens, &mut all, &mut [0; GROUP])?;
+        }
+        if shift > 0 {
+            let there = course.there();
+            course.bits.append::<P, M, false>(p, shift, there, [&mut all, &mut [0; GROUP]]);
+        }
+        let mut any = 0;
+        for i in 0..GROUP {
+            any |= all[i];
+            out[i] = all[i].unzigzag() as u16;
+        }
+        course.g += 1;
+        Ok(any >> 16 == 0)
+    }
+
+    /// All that is left; whether all fit.
+    #[inline(always)]
+    fn finish(mut self) -> Result<bool> {
+        while let Some(slots) = self.course.next(self.codes)? {
+            let tokens = tokens_of_one(&mut self.course, slots)?;
+            if !self.put(&tokens)? {
+                return Ok(false);
+            }
+        }
+        self.course.end()?;
+        Ok(true)
+    }
+
+    /// A group of this one and of another at once, if both have a whole one; whether to go on so.
+    #[inline(always)]
+    fn both(&mut self, other: &mut Self, done: &mut [Option<Result<bool>>; 2]) -> bool {
+        // What is wrong is told by `finish`.
+        let (Ok(Some(a)), Ok(Some(b))) = (self.course.next(self.codes), other.course.next(other.codes)) else {
+            return false;
+        };
+        if self.course.there().min(other.course.there()) < GROUP {
+            return false;
+        }
+        let two = &mut [&mut self.course, &mut other.course];
+        let Ok([of_self, of_other]) = tokens::<P, M, 2, true>(two, [a, b], GROUP) else { return false };
+        for (done, put) in done.iter_mut().zip([self.put(&of_self), other.put(&of_other)]) {
+            if !matches!(put, Ok(true)) {
+                *done = Some(put);
+            }
+        }
+        done.iter().all(Option::is_none)
+    }
+}
+
+/// Decodes codes as signed numbers of 16 bits, whole groups, of one tile or two; whether all fit.
 pub struct Short<'a> {
-    pub tile: Classed<'a>,
-    pub tail: &'a mut Tail,
-    pub codes: &'a mut [u16],
+    pub tile: (Classed<'a>, &'a mut Tail, &'a mut [u16]),
+    pub other: Option<(Classed<'a>, &'a mut Tail, &'a mut [u16])>,
 }
 
 impl ByLevel for Short<'_> {
-    type Done = Result<bool>;
+    type Done = (Result<bool>, Option<Result<bool>>);
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<bool> {
-        let Short { tile, tail, codes } = self;
-        let mut course = Course::<P, M>::begin(p, tile, tail)?;
-        let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
-        let mut bits = Bits::new(tile.low);
-        for (g, out) in codes.as_chunks_mut::<GROUP>().0[..groups(tile.n)].iter_mut().enumerate() {
-            course.reach(g)?;
-            let Some(slots) = tile.slots(g) else {
-                out.fill(0);
-                continue;
-            };
-            let tokens = match tile.n >= (g + 1) * GROUP {
-                true => course.tokens::<true>(g, slots)?,
-                false => course.tokens::<false>(g, slots)?,
-            };
-            let (shift, is_plain) = (tile.shift(g), are_codes(p, &tokens));
-            if is_plain && shift == 0 {
-                for k in 0..M {
-                    // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
-                    let sign = p.and(tokens[k], ones);
-                    let turn = p.sub(p.left::<8>(sign), sign);
-                    let half = p.and(p.right::<1>(tokens[k]), halves);
-                    p.unpack_short(p.xor(half, turn), &mut out[k * GROUP / M..(k + 1) * GROUP / M]);
-                }
-                continue;
-            }
-            if last_token(p, &tokens) > LAST_SHORT {
-                return Ok(false);
-            }
-            let mut all = [0; GROUP];
-            if is_plain {
-                numbers(p, &tokens, &mut all);
-            } else {
-                course.raw::<false>(&tokens, &mut all, &mut [0; GROUP])?;
-            }
-            if shift > 0 {
-                bits.append(shift, (tile.n - g * GROUP).min(GROUP), &mut all);
-            }
-            let mut any = 0;
-            for i in 0..GROUP {
-                any |= all[i];
-                out[i] = all[i].unzigzag() as u16;
-            }
-            if any >> 16 != 0 {
-                return Ok(false);
-            }
-        }
-        if !bits.end_in_zeros() {
-            return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
-        }
-        course.end()?;
-        Ok(true)
+    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
+        let mut tile = course_of::<P, M>(p, self.tile);
+        let Some(other) = self.other else { return (tile.finish(), None) };
+        let mut other = course_of::<P, M>(p, other);
+        let mut done = [None, None];
+        while tile.both(&mut other, &mut done) {}
+        let [of_tile, of_other] = done;
+        // In closures vectors would be those of no level.
+        let of_tile = match of_tile {
+            Some(done) => done,
+            None => tile.finish(),
+        };
+        let of_other = match of_other {
+            Some(done) => done,
+            None => other.finish(),
+        };
+        (of_tile, Some(of_other))
     }
+}
+
+#[inline(always)]
+fn course_of<'a, P: Simd<M>, const M: usize>(
+    p: P,
+    (tile, tail, codes): (Classed<'a>, &'a mut Tail, &'a mut [u16]),
+) -> ShortCourse<'a, P, M> {
+    ShortCourse { course: Course::begin(p, tile, tail), codes: codes.as_chunks_mut().0 }
 }
 
 /// Decodes codes as signed numbers, or as they are where tokens are numbers: whole groups.
@@ -336,19 +444,10 @@ impl<N: Word> ByLevel for Long<'_, N> {
     fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<()> {
         let Long { tile, tail, codes } = self;
         let direct = tile.head.predictor == Predictor::Symbols;
-        let mut course = Course::<P, M>::begin(p, tile, tail)?;
-        let mut bits = Bits::new(tile.low);
-        for (g, out) in codes.as_chunks_mut::<GROUP>().0[..groups(tile.n)].iter_mut().enumerate() {
-            course.reach(g)?;
-            let Some(slots) = tile.slots(g) else {
-                out.fill(N::ZERO);
-                continue;
-            };
+        let (mut course, codes) = (Course::<P, M>::begin(p, tile, tail), codes.as_chunks_mut::<GROUP>().0);
+        while let Some(slots) = course.next(codes)? {
             let (mut low, mut high) = ([0u32; GROUP], [0u32; GROUP]);
-            let tokens = match tile.n >= (g + 1) * GROUP {
-                true => course.tokens::<true>(g, slots)?,
-                false => course.tokens::<false>(g, slots)?,
-            };
+            let tokens = tokens_of_one(&mut course, slots)?;
             if direct || are_codes(p, &tokens) {
                 numbers(p, &tokens, &mut low);
             } else if N::BITS == 64 {
@@ -356,21 +455,19 @@ impl<N: Word> ByLevel for Long<'_, N> {
             } else {
                 course.raw::<false>(&tokens, &mut low, &mut high)?;
             }
-            for i in 0..GROUP {
-                out[i] = N::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
-            }
-            let shift = tile.shift(g);
+            let (shift, out) = (tile.shift(course.g), &mut codes[course.g]);
             if shift > 0 {
-                bits.append(shift, (tile.n - g * GROUP).min(GROUP), out);
-            }
-            if !direct {
-                for code in out.iter_mut() {
-                    *code = code.unzigzag();
+                let there = course.there();
+                match N::BITS {
+                    64 => course.bits.append::<P, M, true>(p, shift, there, [&mut low, &mut high]),
+                    _ => course.bits.append::<P, M, false>(p, shift, there, [&mut low, &mut high]),
                 }
             }
-        }
-        if !bits.end_in_zeros() {
-            return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
+            for i in 0..GROUP {
+                let code = N::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
+                out[i] = if direct { code } else { code.unzigzag() };
+            }
+            course.g += 1;
         }
         course.end()
     }

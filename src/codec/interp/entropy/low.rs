@@ -1,10 +1,14 @@
 //! Low bits of codes, side by side at the end of a body.
 
 use crate::codec::interp::format::GROUP;
+use crate::simd::lanes::LONGEST;
+use crate::simd::vec::{LANES, Simd};
 use crate::simd::word::Word;
 
-/// Bits that eight bytes have wherever in a byte they begin.
-const MOST_AT_ONCE: u32 = 57;
+/// Words that have the bits of the lanes of a vector, less than 64 each.
+const WORDS: usize = 2 * LONGEST;
+/// The numbers of lanes.
+static NUMBERS: [u32; LONGEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Bits one behind the other, from the lowest of each byte on.
 #[derive(Default)]
@@ -86,27 +90,57 @@ impl<'a> Bits<'a> {
         (u128::from_le_bytes(room) >> shift) as u64 & ((1 << count) - 1)
     }
 
-    /// Appends the next `count` < 64 bits each to the first `n` codes of a group; those behind are 0.
+    /// Appends the next `count` < 64 bits each to the first `n` codes of a group, those behind are 0: to their lower 32
+    /// bits, and with HIGH to the upper ones.
     #[inline(always)]
-    pub fn append<N: Word>(&mut self, count: u32, n: usize, codes: &mut [N; GROUP]) {
-        // Groups begin with a byte: all before the last one are whole.
-        let there = self.bytes.get(self.at / 8..).unwrap_or(&[]);
-        if n == GROUP && 2 * count <= MOST_AT_ONCE && there.len() >= 16 * count as usize + 8 {
-            let mask = (1 << count) - 1;
-            for (i, [first, second]) in codes.as_chunks_mut().0.iter_mut().enumerate() {
-                let at = 2 * i * count as usize;
-                let mut eight = [0; 8];
-                eight.copy_from_slice(&there[at / 8..at / 8 + 8]);
-                let bits = u64::from_le_bytes(eight) >> (at % 8);
-                *first = *first << count | N::from_u64(bits & mask);
-                *second = *second << count | N::from_u64(bits >> count & mask);
+    pub fn append<P: Simd<M>, const M: usize, const HIGH: bool>(
+        &mut self,
+        p: P,
+        count: u32,
+        n: usize,
+        [low, high]: [&mut [u32; GROUP]; 2],
+    ) {
+        if n < GROUP {
+            for i in 0..n {
+                let code = u64::from(low[i]) << count | u64::from(high[i]) << 32 << count | self.take(count);
+                (low[i], high[i]) = (code as u32, (code >> 32) as u32);
             }
-            self.at += GROUP * count as usize;
             return;
         }
-        for code in &mut codes[..n] {
-            *code = *code << count | N::from_u64(self.take(count));
+        let (count_v, over, most) = (p.splat(count), p.splat(count.saturating_sub(32)), count.min(32));
+        for at in (0..GROUP).step_by(LANES / M) {
+            let words = self.words();
+            let first = p.add(p.mul(p.load(&NUMBERS), count_v), p.splat((self.at % 8) as u32));
+            let (code, above) = (p.load(&low[at..]), p.load(&high[at..]));
+            let own = bits_of(p, &words, first, most);
+            p.store(p.or(p.left_by(code, count_v), own), &mut low[at..]);
+            if HIGH {
+                let carried = match count {
+                    ..32 => p.right_by(code, p.splat(32 - count)),
+                    _ => p.left_by(code, over),
+                };
+                let own = bits_of(p, &words, p.add(first, p.splat(32)), count - most);
+                p.store(p.or(p.or(p.left_by(above, count_v), carried), own), &mut high[at..]);
+            }
+            self.at += (LANES / M) * count as usize;
         }
+    }
+
+    /// The bytes from the next bit on, as words, which are those of as many lanes as the longest vector has; zeros
+    /// behind the end.
+    #[inline(always)]
+    fn words(&self) -> [u32; WORDS] {
+        let there = self.bytes.get(self.at / 8..).unwrap_or(&[]);
+        let mut room = [0; 4 * WORDS];
+        match there.first_chunk() {
+            Some(all) => room = *all,
+            None => room[..there.len()].copy_from_slice(there),
+        }
+        let mut words = [0; WORDS];
+        for (word, bytes) in words.iter_mut().zip(room.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        words
     }
 
     /// Whether all bits behind those that were taken are zero.
@@ -120,9 +154,46 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// Of words so many bits, 32 at most, from these on.
+#[inline(always)]
+fn bits_of<P: Simd<M>, const M: usize>(p: P, words: &[u32; WORDS], first: P::V, count: u32) -> P::V {
+    let (index, shift) = (p.right::<5>(first), p.and(first, p.splat(31)));
+    let next = p.add(index, p.splat(1));
+    // What is behind the last word counts for nothing.
+    let [low, high] = match P::FEW as usize >= WORDS {
+        true => [p.look_up_few(words, index), p.look_up_few(words, next)],
+        false => [p.look_up(words, index), p.look_up(words, next)],
+    };
+    let bits = p.or(p.right_by(low, shift), p.left_by(high, p.sub(p.splat(32), shift)));
+    p.and(bits, p.splat(((1u64 << count) - 1) as u32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Isa;
+    use crate::simd::Level;
+    use crate::simd::lanes::ByLevel;
+
+    struct Append<'a>(&'a [u8], u32, &'a [u64]);
+
+    impl ByLevel for Append<'_> {
+        type Done = ();
+
+        fn run<P: Simd<M>, const M: usize>(self, p: P) {
+            let Append(bytes, count, numbers) = self;
+            let mut bits = Bits::new(bytes);
+            for part in numbers.chunks(GROUP) {
+                let (mut low, mut high) = ([1; GROUP], [0; GROUP]);
+                bits.append::<P, M, true>(p, count, part.len(), [&mut low, &mut high]);
+                for (i, number) in part.iter().enumerate() {
+                    let code = u64::from(low[i]) | u64::from(high[i]) << 32;
+                    assert_eq!(code, 1 << count | number & ((1 << count) - 1), "{count} {i}");
+                }
+            }
+            assert!(bits.end_in_zeros());
+        }
+    }
 
     #[test]
     fn bits_come_back() {
@@ -144,13 +215,14 @@ mod tests {
             let numbers: Vec<u64> = (0..300u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             numbers.iter().for_each(|bits| writer.put(*bits, count));
             let bytes = writer.end();
-            let mut bits = Bits::new(bytes);
-            for part in numbers.chunks(GROUP) {
-                let mut codes = [0u64; GROUP];
-                bits.append(count, part.len(), &mut codes);
-                assert!(codes.iter().zip(part).all(|(code, bits)| *code == bits & ((1 << count) - 1)), "{count}");
+            let isa = Isa::best();
+            #[cfg(target_arch = "x86_64")]
+            {
+                crate::exec::Avx512::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
+                crate::exec::Avx2::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
             }
-            assert!(bits.end_in_zeros());
+            #[cfg(target_arch = "aarch64")]
+            crate::exec::Neon::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
         }
     }
 }

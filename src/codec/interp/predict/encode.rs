@@ -3,18 +3,14 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use std::marker::PhantomData;
-
-use crate::codec::interp::body::patches::Patch;
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
 use crate::codec::interp::entropy::own_table::Table;
 use crate::codec::interp::entropy::sums::{SumUp, Sums as GroupSums};
 use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::*;
-use crate::codec::interp::lattice::{Lattice, Multiple};
+use crate::codec::interp::lattice::Multiple;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
-use crate::codec::interp::predict::interpolation::finest;
 use crate::codec::interp::predict::sample::{Numbers, SETS, Sums, best_set, origin};
 use crate::codec::interp::predict::widths::{Widths, cost_of_bits};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
@@ -116,59 +112,6 @@ impl Task for Bin<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
         self.bins.some(0, self.to);
-    }
-}
-
-/// The nearest bins of elements that have multiples.
-struct BinsOfElements<'a, E> {
-    lattice: &'a Lattice,
-    data: &'a [u8],
-    element: PhantomData<E>,
-}
-
-impl<E> Clone for BinsOfElements<'_, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<E> Copy for BinsOfElements<'_, E> {}
-
-impl<E: Multiple> BinsOfElements<'_, E> {
-    #[inline(always)]
-    fn block<const S: usize>(&self, at: usize) -> [u32; S] {
-        let (size, mut bits) = (size_of::<E::Word>(), [E::Word::ZERO; S]);
-        let bytes = &self.data[at * size..(at + S) * size];
-        for i in 0..S {
-            bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
-        }
-        let all = E::bins(self.lattice, &bits).0;
-        let mut bins = [0; S];
-        for i in 0..S {
-            bins[i] = all[i].to_u64() as u32;
-        }
-        bins
-    }
-}
-
-impl<E: Multiple> Numbers for BinsOfElements<'_, E> {
-    type N = u32;
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> u32 {
-        self.block::<1>(i)[0]
-    }
-
-    #[inline(always)]
-    fn some(&self, at: usize, to: &mut [u32]) {
-        let (whole, rest) = to.as_chunks_mut::<16>();
-        let behind = at + 16 * whole.len();
-        for (k, to) in whole.iter_mut().enumerate() {
-            *to = self.block(at + 16 * k);
-        }
-        for (k, to) in rest.iter_mut().enumerate() {
-            *to = self.at(behind + k);
-        }
     }
 }
 
@@ -325,69 +268,6 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         lorenzo::forward(set, lens, all);
         all.iter_mut().for_each(|d| *d = d.zigzag());
-    }
-
-    /// Encodes a tile with whole rows from its elements, by the rule of the array or the second one: by which, and the
-    /// base of its multiples. Nothing if it is not for that, or axes may cost less.
-    pub fn rows_from_elements(
-        &mut self,
-        p: impl Level,
-        plan: &Plan,
-        choice: &Choice,
-        tile: Tile,
-    ) -> Option<(Rule, i32)> {
-        let (lattice, Limited { rule, limit }) = (plan.lattice()?, choice.steps?);
-        let is_plain = plan.layout.shape.missing.is_empty() && self.nexts.is_empty() && tile.missing.is_empty();
-        let has_rows = tile.lens[0] == finest::ROW_LEN && plan.grid.sides[0] == finest::ROW_LEN;
-        if !has_rows || plan.big_endian || !is_plain {
-            return None;
-        }
-        let n = tile.lens.iter().product::<usize>() as u64;
-        let (mut cost, mut encoded) = self.rule_from_elements(p, lattice, rule, tile)?;
-        let mut taken = rule;
-        if cost < LITTLE * n
-            && cost > least_cost(n as usize)
-            && let Some(second) = choice.second
-        {
-            match self.rule_from_elements(p, lattice, second, tile) {
-                Some(other) if other.0 < cost => ((cost, encoded), taken) = (other, second),
-                _ => (cost, encoded) = self.rule_from_elements(p, lattice, rule, tile)?,
-            }
-        }
-        let bins = BinsOfElements { lattice, data: tile.data, element: PhantomData::<E> };
-        let axes = || with_states(best_set::<Sums, _>(p, tile.lens, None, bins).1, false);
-        if cost > FREE && !is_taken(cost, axes() + CORRECTION_COST * encoded.off_bins, limit) {
-            return None;
-        }
-        self.patches.extend(self.corrections.iter().map(|(i, by)| (*i, Patch::Correction(*by))));
-        Some((taken, encoded.base))
-    }
-
-    /// What the codes of a rule cost that it makes of elements.
-    fn rule_from_elements(
-        &mut self,
-        p: impl Level,
-        lattice: &Lattice,
-        rule: Rule,
-        tile: Tile,
-    ) -> Option<(u64, finest::Encoded)> {
-        let Tile { lens, data, .. } = tile;
-        let Encoder { levels: buffers, finest: room, codes, corrections, sums, .. } = self;
-        let (element, n) = (PhantomData::<E>, lens.iter().product());
-        let corrected = &mut *corrections;
-        let encoded = p.by_vectors(finest::FromElements {
-            lattice,
-            data,
-            lens,
-            rule,
-            buffers,
-            room,
-            codes: &mut *codes,
-            corrections: corrected,
-            element,
-        })??;
-        let cost = cost_of_codes(p, &codes[..n], sums);
-        Some((cost + CORRECTION_COST * corrections.len() as u64, encoded))
     }
 
     /// Chooses for multiples how they are predicted; their codes are there then.

@@ -1,52 +1,18 @@
 //! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
-//! from the restored ones around them (docs/reference/codecs/interp.md §7). What is encoded is what the decoder will
-//! restore, so errors do not add up. All arithmetic is modulo 2^32.
+//! from the restored ones around them (docs/reference/codecs/interp.md §7).
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
-pub mod finest;
-pub mod levels;
-pub mod pass;
+pub mod encode;
+pub mod layout;
+pub mod march;
 pub mod weights;
 
-use crate::codec::interp::format::Rule;
-use crate::error::Result;
-use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
-use crate::simd::Task;
-use crate::simd::lanes::{LONGEST, Lanes};
-pub use levels::{ABSENT, DIFFERENCE_LEVELS, single_classes, with_differences};
-use levels::{LevelLayout, Room};
-use pass::Pass;
+pub use encode::{Buffers, Encode, Load, Restored};
+pub use layout::{DIFFERENCE_LEVELS, single_classes, with_differences};
 pub use weights::WEIGHT_BITS;
 
-/// Differences from predictions below this become the right code in the arithmetic of f32.
-const MOST: u32 = 1 << 20;
-/// Codes are below this.
-const CODE_LIMIT: u32 = 1 << 22;
-
-/// Layouts that are kept: of whole tiles and cut ones, and of parts of both.
-const LAYOUTS: usize = 4;
-
-/// Where a tile is interpolated.
-pub struct Buffers {
-    /// The layouts of the last tiles, and of parts of them.
-    layouts: [LevelLayout; LAYOUTS],
-    /// The one in use, and the one that gives way to the next one.
-    layout: usize,
-    next: usize,
-    /// The numbers that are to be coded.
-    numbers: Aligned<u32>,
-    /// Some of them are `ABSENT`.
-    is_masked: bool,
-    restored: Aligned<u32>,
-    /// What was restored less what was predicted, of the classes of a level that others look at.
-    errors: Aligned<u32>,
-    /// The codes of a class, signed.
-    signed: Aligned<u32>,
-}
-
+/// What stands for a number that does not count. Where some do not, the others are below 2^30.
+pub const ABSENT: u32 = 1 << 31;
 /// Rows shorter than this are not worth their vectors, unless they are few.
 pub const SHORTEST_ROW: usize = 8;
 /// Elements of a tile of such rows, at most.
@@ -57,119 +23,17 @@ pub fn is_for(sides: [usize; AXES]) -> bool {
     sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
 }
 
-impl Buffers {
-    /// For tiles of a grid with these sides. Never inlined, for the sake of the stack.
-    #[inline(never)]
-    pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
-        let mut layouts = [
-            LevelLayout::empty(sides)?,
-            LevelLayout::empty(sides)?,
-            LevelLayout::empty(sides)?,
-            LevelLayout::empty(sides)?,
-        ];
-        let room = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { Room::default() };
-        layouts[0].lens = [0; AXES];
-        Ok(Buffers {
-            layouts,
-            layout: 0,
-            next: 0,
-            numbers: Aligned::zeros(room.numbers)?,
-            is_masked: false,
-            restored: Aligned::zeros(room.numbers)?,
-            errors: Aligned::zeros(room.errors)?,
-            signed: Aligned::zeros(room.class)?,
-        })
-    }
-
-    /// Makes them those of a tile with these lengths, none longer than the sides of the grid.
-    fn fit(&mut self, lens: [usize; AXES], lanes: usize) {
-        if let Some(known) = self.layouts.iter().position(|layout| layout.lens == lens) {
-            self.layout = known;
-            return;
-        }
-        self.layout = self.next;
-        self.next = (self.next + 1) % LAYOUTS;
-        let room = self.layouts[self.layout].lay_out(lens, lanes);
-        debug_assert!(room.numbers <= self.restored.len() && room.errors <= self.errors.len());
-    }
-}
-
-/// Takes the numbers of a tile, row after row, to encode them.
-pub struct Load<'a> {
-    /// The tile's lengths.
-    pub lens: [usize; AXES],
-    /// The numbers.
-    pub numbers: &'a [u32],
-    /// Some are `ABSENT`: of these whatever costs least is encoded.
-    pub is_masked: bool,
-    /// Where they go.
-    pub buffers: &'a mut Buffers,
-}
-
-impl Task for Load<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
-        let Load { lens, numbers, is_masked, buffers } = self;
-        buffers.fit(lens, L::N);
-        buffers.is_masked = is_masked;
-        buffers.layouts[buffers.layout].split(l, numbers, &mut buffers.numbers);
-    }
-}
-
-/// Encodes the numbers that were taken last into codes. Whether codes stand for them: differences may be too large.
-pub struct Encode<'a> {
-    /// How they are interpolated.
-    pub rule: Rule,
-    /// Where they are.
-    pub buffers: &'a mut Buffers,
-    /// The codes, with room for a vector behind them.
-    pub codes: &'a mut [u32],
-}
-
-impl Task for Encode<'_> {
-    type Done = bool;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> bool {
-        let Encode { rule, buffers, codes } = self;
-        let Buffers { layouts, layout, numbers, is_masked, restored, errors, signed, .. } = buffers;
-        let is_masked = *is_masked;
-        let mut pass = Pass { l, rule, numbers, is_masked, restored, errors, signed, codes, any: l.splat(0) };
-        pass.run(&layouts[*layout]);
-        l.any(pass.any) < if rule.coarse { MOST } else { CODE_LIMIT }
-    }
-}
-
-/// Copies the numbers that were restored last, row after row.
-pub struct Restored<'a> {
-    /// Where they are.
-    pub buffers: &'a Buffers,
-    /// The numbers.
-    pub numbers: &'a mut [u32],
-}
-
-impl Task for Restored<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
-        let Buffers { layouts, layout, restored, .. } = self.buffers;
-        layouts[*layout].rows(l, restored, self.numbers);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::interp::format::LATTICE_STEP;
+    use crate::codec::interp::format::{LATTICE_STEP, Rule};
     use crate::codec::interp::predict::decode::{self, Signed};
     #[cfg(target_arch = "aarch64")]
     use crate::exec::Neon;
     #[cfg(target_arch = "x86_64")]
     use crate::exec::{Avx2, Avx512};
     use crate::exec::{Isa, Level as Processor};
+    use crate::simd::lanes::LONGEST;
     use crate::simd::{Level, Scalar};
 
     const LENS: [[usize; AXES]; 18] = [
@@ -223,7 +87,7 @@ mod tests {
             let (buffers, mut long) = (&mut decode::Buffers::new(lens).unwrap(), signed.to_vec());
             let codes = if is_short { Signed::Short(&mut short) } else { Signed::Long(&mut long) };
             // Sums of short codes may be too long for them.
-            let is_done = p.run(decode::Decode { rule, lens, buffers, codes, show: &mut show }).unwrap();
+            let is_done = p.run(decode::Decode { rule, lens, buffers, codes, show: &mut show });
             assert!(is_done || is_short);
             assert!(!is_done || is_short && !fits || decoded == restored, "{lens:?} {rule:?} {is_short}");
         }
@@ -242,7 +106,7 @@ mod tests {
                 let marked: Vec<u32> = numbers.iter().zip(&mask).map(marked).collect();
                 Scalar.run(Load { lens, numbers: &marked, is_masked: masked, buffers: &mut buffers });
                 assert!(Scalar.run(Encode { rule, buffers: &mut buffers, codes: &mut codes }));
-                Scalar.run(Restored { buffers: &buffers, numbers: &mut restored });
+                Scalar.run(Restored { buffers: &mut buffers, numbers: &mut restored });
                 let signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
                 restore(Scalar, lens, rule, &signed, &restored);
                 #[cfg(target_arch = "x86_64")]

@@ -58,12 +58,6 @@ impl Nodes {
         }
     }
 
-    /// Where new nodes behind `j` end that are made as it is.
-    #[inline(always)]
-    pub fn alike(&self, j: usize) -> usize {
-        if j > 0 && j + 2 < self.new { self.new - 2 } else { j + 1 }
-    }
-
     /// Of a node of the level whether it is new, and which of such it is.
     #[inline(always)]
     pub fn kind(&self, place: usize) -> (bool, usize) {
@@ -73,42 +67,11 @@ impl Nodes {
         }
     }
 
-    /// Where coarse node `i` is.
-    #[inline(always)]
-    pub fn place(&self, i: usize) -> usize {
-        if i + 1 == self.coarse { self.len - 1 } else { 2 * i }
-    }
-
     /// How many are new, or coarse.
     #[inline(always)]
     pub fn count(&self, is_new: bool) -> usize {
         if is_new { self.new } else { self.coarse }
     }
-
-    /// The rows that make new one `j`, where rows of coarse nodes begin at `start` and are `stride` apart.
-    #[inline(always)]
-    pub fn across(&self, rough: bool, j: usize, start: usize, stride: usize) -> Across {
-        let weights = self.weights(rough, j);
-        // What has no weight is read where there is something.
-        let place = |k: usize| (j + k).saturating_sub(1).min(self.coarse - 1);
-        Across { kind: WeightKind::of(weights), weights, at: [0, 1, 2, 3].map(|k| start + place(k) * stride) }
-    }
-}
-
-/// The rows that make a new one.
-#[derive(Clone, Copy)]
-pub struct Across {
-    /// Whether weights need no multiplication.
-    pub kind: WeightKind,
-    /// The weights.
-    pub weights: Weights,
-    /// Where the rows begin.
-    pub at: [usize; 4],
-}
-
-impl Across {
-    /// Where nothing is made across rows.
-    pub const NONE: Across = Across { kind: WeightKind::Mean, weights: [0; 4], at: [0; 4] };
 }
 
 /// How new node `j` between `coarse` ones of an axis of `n` elements is made.
@@ -164,13 +127,6 @@ pub enum WeightKind {
 }
 
 impl WeightKind {
-    /// That of all but those at the ends.
-    #[inline(always)]
-    pub fn regular(rough: bool) -> WeightKind {
-        if rough { WeightKind::Mean } else { WeightKind::Even }
-    }
-
-    #[inline(always)]
     /// That of weights.
     pub fn of(weights: Weights) -> WeightKind {
         match weights {

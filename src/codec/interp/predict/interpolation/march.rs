@@ -1,0 +1,394 @@
+//! The way through a tile, in either direction: level by level, on each plane by plane, so that what is read again is in
+//! the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
+//! restored as a direction says. All arithmetic is modulo 2^32.
+
+use super::layout::{COARSE, CodeRow, End, Layout, Level, Tap};
+use super::weights::{WEIGHT_BITS, WeightKind};
+use crate::codec::interp::format::Rule;
+use crate::primitives::lorenzo::AXES;
+use crate::simd::lanes::{LONGEST, Lanes, THERE};
+
+/// Bits of predictions behind the point.
+const POINT: u32 = 4;
+
+/// What a march does with nodes that it predicts: a decoder adds what codes say, an encoder makes the codes first.
+pub trait Direction<L: Lanes> {
+    /// What predictions of a vector of nodes lack: the nodes from `at` on, codes `v` and on of a row, of which so many
+    /// more are there.
+    ///
+    /// # Safety
+    /// Rows have a vector there, and codes one from the first on.
+    #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
+    unsafe fn errors(&mut self, l: L, predicted: L::V, at: usize, codes: (&CodeRow, usize, usize), step: u32) -> L::V;
+
+    /// The same of the node of one lane, which has code `i` of a row.
+    fn error(&mut self, l: L, predicted: (L::V, usize), at: usize, codes: (&CodeRow, usize), step: u32) -> u32;
+
+    /// A plane of the finest level is whole.
+    fn show(&mut self, l: L, layout: &Layout, rows: &[u32], z: usize);
+}
+
+/// What goes through a tile.
+pub struct March<'a, L, D> {
+    pub l: L,
+    pub layout: &'a Layout,
+    pub rule: Rule,
+    pub rows: &'a mut [u32],
+    /// What was restored less what was predicted, of rows of a plane that others look at.
+    pub errors: &'a mut [u32],
+    pub direction: D,
+}
+
+impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
+    /// Goes through all levels.
+    #[inline(always)]
+    pub fn go(&mut self) {
+        // All that a level reads and writes is there: places come from the tile's lengths alone.
+        assert!(self.layout.rows <= self.rows.len() && self.layout.errors <= self.errors.len());
+        if self.rule.rough { self.levels::<true>() } else { self.levels::<false>() }
+    }
+
+    #[inline(always)]
+    fn levels<const ROUGH: bool>(&mut self) {
+        let levels = &self.layout.levels[..];
+        self.anchors(&levels[levels.len() - 1]);
+        for l in (0..levels.len() - 1).rev() {
+            self.level::<ROUGH>(&levels[l], &levels[l + 1], l == 0);
+        }
+    }
+
+    /// What codes of a level stand for.
+    #[inline(always)]
+    fn step(&self, level: &Level) -> u32 {
+        if self.rule.coarse { level.step } else { 1 }
+    }
+
+    /// The nodes that no level makes: Lorenzo along all axes.
+    #[inline(always)]
+    fn anchors(&mut self, level: &Level) {
+        let [nx, ny, nz] = level.counts(COARSE);
+        let mut nodes = [0u32; 1 << AXES];
+        for i in 0..nx * ny * nz {
+            let [x, y, z] = [i % nx, i / nx % ny, i / nx / ny];
+            let mut p = 0u32;
+            // Those before it along each set of axes, an odd number of them added.
+            for axes in 1..1 << AXES {
+                let [a, b, c] = [axes & 1, axes >> 1 & 1, axes >> 2 & 1];
+                if a <= x && b <= y && c <= z {
+                    let other = nodes[(x - a) | (y - b) << 1 | (z - c) << 2];
+                    let odd = axes.count_ones() % 2 == 1;
+                    p = if odd { p.wrapping_add(other) } else { p.wrapping_sub(other) };
+                }
+            }
+            let at = level.row(z, false, y) + x * level.half;
+            let (p_v, codes) = (self.l.splat(p), level.codes(COARSE, 0, y, z));
+            let node = p.wrapping_add(self.direction.error(self.l, (p_v, 0), at, (&codes, x), self.step(level)));
+            (nodes[x | y << 1 | z << 2], self.rows[at]) = (node, node);
+        }
+    }
+
+    /// All new nodes of a level.
+    #[inline(always)]
+    fn level<const ROUGH: bool>(&mut self, level: &Level, coarser: &Level, is_finest: bool) {
+        let [_, _, nodes] = &level.nodes;
+        let (mut z, mut k) = (0, 0);
+        while z < nodes.coarse || k < nodes.new {
+            // A new plane is made of two coarse ones on each side.
+            let is_new = z == nodes.coarse || k < nodes.new && z == k + 3;
+            let at = if is_new {
+                self.new_plane::<ROUGH>(level, k);
+                k += 1;
+                2 * k - 1
+            } else {
+                self.coarse_plane::<ROUGH>(level, coarser, z);
+                z += 1;
+                if z == nodes.coarse { nodes.len - 1 } else { 2 * z - 2 }
+            };
+            if is_finest {
+                self.direction.show(self.l, self.layout, self.rows, at);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn coarse_plane<const ROUGH: bool>(&mut self, level: &Level, coarser: &Level, z: usize) {
+        let (plane, from) = (level.place(false, z), coarser.plane_at(z));
+        for y in 0..level.nodes[1].coarse {
+            // Of the coarser level these nodes are all.
+            let from = (coarser, coarser.row_at(from, y));
+            self.along_x::<ROUGH>(level, from, level.row(plane, false, y), (y, z));
+        }
+        for y in 0..level.nodes[1].new {
+            self.pair::<0b010, ROUGH>(level, level.row(plane, true, y), (y, z));
+        }
+    }
+
+    #[inline(always)]
+    fn new_plane<const ROUGH: bool>(&mut self, level: &Level, z: usize) {
+        let plane = level.place(true, z);
+        for y in 0..level.nodes[1].coarse {
+            self.pair::<0b100, ROUGH>(level, level.row(plane, false, y), (y, z));
+        }
+        for y in 0..level.nodes[1].new {
+            self.pair::<0b110, ROUGH>(level, level.row(plane, true, y), (y, z));
+        }
+    }
+
+    /// All bits of the lane of the last node.
+    #[inline(always)]
+    fn lane_of_last(&self, level: &Level) -> L::V {
+        static LANE: [u32; 2 * LONGEST] = {
+            let mut lanes = [0; 2 * LONGEST];
+            lanes[LONGEST] = u32::MAX;
+            lanes
+        };
+        self.l.load(&LANE[LONGEST - level.nodes[0].new % L::N..])
+    }
+
+    /// A row of nodes that are coarse along y and z, with those between them.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
+    fn along_x<const ROUGH: bool>(
+        &mut self,
+        level: &Level,
+        (coarser, from): (&Level, usize),
+        row: usize,
+        (y, z): (usize, usize),
+    ) {
+        let (l, nodes) = (self.l, &level.nodes[0]);
+        for v in (0..level.half).step_by(2 * L::N) {
+            // SAFETY: half a row is whole vectors, and so is that of the coarser level, which has half as many.
+            unsafe {
+                let [even, odd] =
+                    [l.load_in(self.rows, from + v / 2), l.load_in(self.rows, from + coarser.half + v / 2)];
+                let [first, second] = l.zip(even, odd);
+                l.store_in(first, self.rows, row + v);
+                if v + L::N < level.half {
+                    l.store_in(second, self.rows, row + v + L::N);
+                }
+            }
+        }
+        let (has_last, last) = last_of(level);
+        let behind = l.splat(self.rows[from + coarser.last_of(level)]);
+        let (codes, step) = (level.codes(0b001, self.rule.set, y, z), self.step(level));
+        for v in (0..nodes.len / 2).step_by(L::N) {
+            let p = half(l, self.taps_x::<ROUGH>(level, self.rows, row, v, behind));
+            let codes = (&codes, v, nodes.new.saturating_sub(v));
+            // SAFETY: as above; there is room for a vector behind all codes.
+            unsafe {
+                let mut node = l.add(p, self.direction.errors(l, p, row + level.half + v, codes, step));
+                if has_last && v + L::N > last {
+                    node = l.select(self.lane_of_last(level), behind, node);
+                }
+                l.store_in(node, self.rows, row + level.half + v);
+            }
+        }
+    }
+
+    /// A row of nodes that are new along y, z or both, `NEW`, and those between them, which are new along x, too.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "as above")]
+    fn pair<const NEW: u8, const ROUGH: bool>(&mut self, level: &Level, row: usize, (y, z): (usize, usize)) {
+        let (l, nodes, half_row, step) = (self.l, &level.nodes[0], level.half, self.step(level));
+        // Errors of coarse rows lie row by row, those of others behind them.
+        let errors = if NEW == 0b100 { y } else { level.nodes[1].coarse } * 2 * half_row;
+        let across = Across::new::<NEW, ROUGH>(self.layout, level, row, (y, z));
+        let set = self.rule.set;
+        let (codes, codes_x) = (level.codes(NEW, set, y, z), level.codes(NEW | 1, set, y, z));
+        for v in (0..half_row).step_by(L::N) {
+            let [_, p16, ..] = across.made::<L, ROUGH>(l, self.rows, self.errors, v);
+            // SAFETY: half a row is whole vectors; there is room for a vector behind all codes.
+            unsafe {
+                let p = half(l, p16);
+                let codes = (&codes, v, nodes.len.div_ceil(2).saturating_sub(v));
+                let error = self.direction.errors(l, p, row + v, codes, step);
+                l.store_in(l.add(p, error), self.rows, row + v);
+                l.store_in(error, self.errors, errors + v);
+            }
+        }
+        let (has_last, last) = last_of(level);
+        let (mut error_behind, mut behind) = (l.splat(0), l.splat(0));
+        let mut v = (nodes.len / 2).next_multiple_of(L::N);
+        while v > 0 {
+            v -= L::N;
+            let [first, p16, of_y, second] = across.made::<L, ROUGH>(l, self.rows, self.errors, half_row + v);
+            let is_last = has_last && v + L::N > last;
+            let (mut last_node, at) = (p16, nodes.coarse - 1);
+            if is_last {
+                let p = half(l, p16);
+                let place = row + half_row + last;
+                let error = self.direction.error(l, (p, last - v), place, (&codes, at), step);
+                error_behind = l.splat(error);
+                last_node = l.add(p, error_behind);
+                if at < half_row {
+                    self.errors[errors + at] = error;
+                }
+            }
+            if ROUGH && is_last {
+                // SAFETY: as above.
+                unsafe { l.store_in(last_node, self.rows, row + half_row + v) };
+                let node = self.rows[row + half_row + last];
+                behind = l.splat(node);
+                if at < half_row {
+                    self.rows[row + at] = node;
+                }
+            }
+            let of_x = self.taps_x::<ROUGH>(level, self.errors, errors, v, error_behind);
+            let p16 = if ROUGH {
+                let third = self.taps_x::<ROUGH>(level, self.rows, row, v, behind);
+                if NEW == 0b110 {
+                    let mean = l.right::<2>(l.add(l.left::<1>(first), l.add(second, third)));
+                    l.right::<1>(l.add(mean, l.add(first, l.add(of_y, of_x))))
+                } else {
+                    half_boolean(l, first, third, of_x)
+                }
+            } else {
+                l.add(p16, of_x)
+            };
+            // SAFETY: as above.
+            unsafe {
+                let p = half(l, p16);
+                let codes = (&codes_x, v, nodes.new.saturating_sub(v));
+                let mut node = l.add(p, self.direction.errors(l, p, row + half_row + v, codes, step));
+                let mut apart = if NEW == 0b100 { l.sub(node, half(l, first)) } else { node };
+                if is_last {
+                    let lane = self.lane_of_last(level);
+                    node = l.select(lane, last_node, node);
+                    apart = l.select(lane, error_behind, apart);
+                }
+                l.store_in(node, self.rows, row + half_row + v);
+                if NEW == 0b100 {
+                    l.store_in(apart, self.errors, errors + half_row + v);
+                }
+            }
+        }
+    }
+
+    /// 16 times what nodes with even x of a row make of the odd ones between them; `behind` stands behind the last.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "as above")]
+    fn taps_x<const ROUGH: bool>(&self, level: &Level, numbers: &[u32], row: usize, v: usize, behind: L::V) -> L::V {
+        let l = self.l;
+        // SAFETY: half a row is whole vectors.
+        let (before, b, next) = unsafe {
+            let b = l.load_in(numbers, row + v);
+            let before = if v > 0 { l.load_in(numbers, row + v - L::N) } else { b };
+            (before, b, if v + L::N < level.half { l.load_in(numbers, row + v + L::N) } else { behind })
+        };
+        let c = l.ahead(b, next);
+        let (a, d) = if ROUGH { (b, b) } else { (l.shifted_in(before, b), l.two_ahead(b, next)) };
+        let middle = if ROUGH { l.left::<3>(l.add(b, c)) } else { even(l, a, b, c, d) };
+        let Some(End { kind, weights, any }) = self.layout.end(level, ROUGH, v, L::N) else { return middle };
+        match kind {
+            WeightKind::Mean => l.left::<3>(l.add(b, c)),
+            WeightKind::Even => middle,
+            WeightKind::Any => {
+                let [wa, wc, wd] = weights;
+                let by_weights = weighted(l, [a, b, c, d], [l.load(wa), l.load(wc), l.load(wd)]);
+                l.select(l.load(any), by_weights, middle)
+            }
+        }
+    }
+}
+
+/// Whether the last node of a row lies among those with odd x, and behind how many others.
+#[inline(always)]
+fn last_of(level: &Level) -> (bool, usize) {
+    (level.nodes[0].len.is_multiple_of(2), level.nodes[0].new)
+}
+
+/// How a row is made of others across it.
+#[derive(Clone, Copy)]
+struct Across<'a> {
+    /// The tap along z, or that along y; what it names is so far off.
+    first: &'a Tap,
+    in_plane: usize,
+    /// Of a row that is new along both that along y, and where its plane begins.
+    y: Option<&'a Tap>,
+    plane: usize,
+}
+
+impl<'a> Across<'a> {
+    #[inline(always)]
+    fn new<const NEW: u8, const ROUGH: bool>(
+        layout: &'a Layout,
+        level: &Level,
+        row: usize,
+        (y, z): (usize, usize),
+    ) -> Across<'a> {
+        let plane = level.plane(level.place(NEW & 0b100 != 0, z));
+        if NEW == 0b010 {
+            return Across { first: layout.tap_y(level, ROUGH, y), in_plane: plane, y: None, plane };
+        }
+        let of_y = if NEW == 0b110 { Some(layout.tap_y(level, ROUGH, y)) } else { None };
+        let in_plane = row - plane + level.plane(0);
+        Across { first: layout.tap_z(level, ROUGH, z), in_plane, y: of_y, plane }
+    }
+
+    /// 16 times what the first tap makes; nodes but for the axis x; what errors along y make, and numbers.
+    #[inline(always)]
+    fn made<L: Lanes, const ROUGH: bool>(&self, l: L, rows: &[u32], errors: &[u32], at: usize) -> [L::V; 4] {
+        let first = tapped::<L, ROUGH>(l, rows, self.first, self.in_plane + at);
+        let Some(y) = self.y else { return [first; 4] };
+        let of_errors = tapped::<L, ROUGH>(l, errors, y, at);
+        if ROUGH {
+            let second = tapped::<L, ROUGH>(l, rows, y, self.plane + at);
+            return [first, half_boolean(l, first, second, of_errors), of_errors, second];
+        }
+        [first, l.add(first, of_errors), of_errors, first]
+    }
+}
+
+/// 16 times what the nodes of four rows make.
+#[inline(always)]
+#[expect(unsafe_code, reason = "as above")]
+fn tapped<L: Lanes, const ROUGH: bool>(l: L, numbers: &[u32], tap: &Tap, shift: usize) -> L::V {
+    // SAFETY: rows that taps name are there, and so are whole vectors of them.
+    unsafe {
+        let (b, c) = (l.load_in(numbers, tap.at[1] + shift), l.load_in(numbers, tap.at[2] + shift));
+        if tap.kind == WeightKind::Mean {
+            return l.left::<3>(l.add(b, c));
+        }
+        let (a, d) = (l.load_in(numbers, tap.at[0] + shift), l.load_in(numbers, tap.at[3] + shift));
+        if !ROUGH && tap.kind == WeightKind::Even {
+            return even(l, a, b, c, d);
+        }
+        let [w0, _, w2, w3] = tap.weights;
+        weighted(l, [a, b, c, d], [l.splat(w0), l.splat(w2), l.splat(w3)])
+    }
+}
+
+/// A number without its bits behind the point, rounded.
+#[inline(always)]
+fn half<L: Lanes>(l: L, p16: L::V) -> L::V {
+    l.right::<POINT>(l.add(p16, l.splat(1 << (POINT - 1))))
+}
+
+/// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
+/// make.
+#[inline(always)]
+fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
+    let three = l.add(l.left::<1>(first), first);
+    l.right::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
+}
+
+/// 16 times the cubic through four evenly spaced nodes, in the middle.
+#[inline(always)]
+fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
+    let inner = l.add(b, c);
+    l.sub(l.add(l.left::<3>(inner), inner), l.add(a, d))
+}
+
+/// 16 times what four nodes make, of which the second has what the weights of the others leave of 2^`WEIGHT_BITS`.
+#[inline(always)]
+fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
+    let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
+    let rest = l.right::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
+    l.add(l.left::<POINT>(b), rest)
+}
+
+/// All bits of the first `count` numbers of a vector.
+#[inline(always)]
+pub fn there<L: Lanes>(l: L, count: usize) -> L::V {
+    l.load(&THERE[LONGEST - count..])
+}
