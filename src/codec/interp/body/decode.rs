@@ -46,10 +46,13 @@ pub struct Body<'a> {
     pub bytes: &'a [u8],
 }
 
+/// Is shown pieces of a tile: the place of the first byte, and bytes, which may change.
+type Show<'s> = &'s mut dyn FnMut(usize, &mut [u8]);
+
 /// Where a tile's elements go: to `bytes`, or there in pieces that are shown, with the place of the first byte.
 pub struct Out<'a, 's> {
     pub bytes: &'a mut [u8],
-    pub show: Option<&'s mut dyn FnMut(usize, &mut [u8])>,
+    pub show: Option<Show<'s>>,
 }
 
 impl Out<'_, '_> {
@@ -122,7 +125,7 @@ fn front<'a, E: Multiple, N: Word>(plan: &Plan, body: Body<'a>, patches: Option<
         None if head.has_patches => patches::pass::<E::Word>(rest)?,
         None => {}
     }
-    Ok(Front { head, base, form, decimals, list, rest: *rest })
+    Ok(Front { head, base, form, decimals, list, rest })
 }
 
 /// Puts elements into the array's order of bytes.
