@@ -54,11 +54,14 @@ type Compress = unsafe extern "C" fn(
     *mut usize,
     *mut libc::c_void,
 ) -> i32;
+type Decompress =
+    unsafe extern "C" fn(*const libc::c_void, usize, *mut libc::c_void, usize, *mut usize, *mut libc::c_void) -> i32;
 
 /// Profile small of another build.
 struct Old {
     init: Init,
     compress: Compress,
+    decompress: Decompress,
 }
 
 impl Old {
@@ -72,8 +75,17 @@ impl Old {
             Old {
                 init: std::mem::transmute::<*mut libc::c_void, Init>(of(c"sleek_params_init")),
                 compress: std::mem::transmute::<*mut libc::c_void, Compress>(of(c"sleek_compress")),
+                decompress: std::mem::transmute::<*mut libc::c_void, Decompress>(of(c"sleek_decompress")),
             }
         }
+    }
+
+    fn decompress(&self, stream: &[u8], to: &mut [u8]) {
+        let (mut size, none) = (0, std::ptr::null_mut());
+        let (from, out) = (stream.as_ptr().cast(), to.as_mut_ptr().cast());
+        // SAFETY: all pointers are to what is ours, of the sizes that are told.
+        let status = unsafe { (self.decompress)(from, stream.len(), out, to.len(), &mut size, none) };
+        assert_eq!((status, size), (0, to.len()));
     }
 
     fn compress(&self, field: &Field, bound: f64, to: &mut [u8]) -> usize {
@@ -153,32 +165,42 @@ fn main() {
                 println!("{} {bound:e} {} {sum:016x}", field.name, stream.len());
                 continue;
             }
-            let (mut least, mut sizes) = ([f64::INFINITY; 3], [0; 2]);
+            let (mut least, mut sizes) = ([f64::INFINITY; 4], [0; 2]);
             let mut room = vec![0; field.bytes.len() + field.bytes.len() / 1000 + 65536];
             let mut back = vec![0; field.bytes.len()];
+            let note = |least: &mut f64, time: f64| *least = least.min(time);
             for _ in 0..rounds {
                 let (time, size) = timed(|| sleek::compress_into(&params, &field.bytes, &mut room).unwrap());
-                (least[0], sizes[0]) = (least[0].min(time), size);
+                note(&mut least[0], time);
+                sizes[0] = size;
                 if decodes {
-                    let (time, ()) = timed(|| _ = sleek::decompress_into(&room[..size], &mut back).unwrap());
-                    least[2] = least[2].min(time);
+                    note(&mut least[2], timed(|| _ = sleek::decompress_into(&room[..size], &mut back).unwrap()).0);
                 }
                 if let Some(old) = &old {
                     let (time, size) = timed(|| old.compress(field, *bound, &mut room));
-                    (least[1], sizes[1]) = (least[1].min(time), size);
+                    note(&mut least[1], time);
+                    sizes[1] = size;
+                    if decodes {
+                        note(&mut least[3], timed(|| old.decompress(&room[..size], &mut back)).0);
+                    }
                 }
             }
-            let of = |seconds: f64| seconds * 1e9 / count as f64;
-            print!("{:40} {bound:6.0e} compress {:6.2} ns", field.name, of(least[0]));
-            if old.is_some() {
-                print!(
-                    ", old {:6.2} ({:4.2} ×, bytes {:5.3})",
-                    of(least[1]),
-                    least[1] / least[0],
-                    sizes[0] as f64 / sizes[1] as f64
-                );
+            let shown = |name: &str, new: f64, old: f64| {
+                let of = |seconds: f64| seconds * 1e9 / count as f64;
+                let beside = format!(", old {:6.2} ({:4.2} ×)", of(old), old / new);
+                print!("; {name} {:6.2} ns{}", of(new), if old.is_finite() { &beside } else { "" });
+            };
+            print!("{:40} {bound:6.0e}", field.name);
+            shown("compress", least[0], least[1]);
+            if decodes {
+                shown("decompress", least[2], least[3]);
             }
-            println!("; decompress {:6.2} ns; ratio {:.1}", of(least[2]), field.bytes.len() as f64 / sizes[0] as f64);
+            let ratio = |size: usize| field.bytes.len() as f64 / size as f64;
+            println!(
+                "; ratio {:.1}{}",
+                ratio(sizes[0]),
+                old.as_ref().map_or(String::new(), |_| format!(", old {:.1}", ratio(sizes[1])))
+            );
         }
     }
 }

@@ -117,6 +117,11 @@ pub trait Level: Arithmetic + Copy {
     /// Does a task, compiled for the level. Never inlined: the stack would hold what all tasks of a tile need.
     fn run<T: Compiled<Self>>(self, task: T) -> T::Done;
 
+    /// Does what a closure does, its loops compiled for the level.
+    fn loops<D>(self, work: impl FnOnce() -> D) -> D {
+        self.run(Loops(work))
+    }
+
     /// Does a task with the level's own vectors; `None` if it has none.
     fn by_vectors<T: ByLevel>(self, task: T) -> Option<T::Done> {
         self.run(OwnVectors(task))
@@ -150,6 +155,17 @@ impl<P: Level, T: Task> Compiled<P> for T {
     #[inline(always)]
     fn run(self, p: P) -> T::Done {
         Task::run(self, p.lanes())
+    }
+}
+
+struct Loops<F>(F);
+
+impl<D, F: FnOnce() -> D> Task for Loops<F> {
+    type Done = D;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> D {
+        (self.0)()
     }
 }
 

@@ -4,6 +4,7 @@ use super::body::patches::{self, Patches};
 use super::entropy::encode as entropy;
 use super::entropy::sums::{Sum, Sums};
 use crate::codec::interp::entropy::own_table::SYMBOLS;
+use crate::codec::interp::format::GROUP;
 use crate::codec::interp::lattice::Multiple;
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
@@ -28,16 +29,15 @@ pub struct Encoder<E: Multiple, N: Word> {
     /// The same, if 32 bits hold them; a part of a tile.
     pub short: Vec<u32>,
     pub part: Vec<u32>,
-    /// Codes of interpolation, and others; which of them the tile has.
-    pub codes: Vec<u32>,
+    /// What interpolation by a rule made, and by the best one before it.
+    pub coded: Coded,
+    pub aside: Coded,
+    /// Other codes; whether those of interpolation are the tile's.
     pub all: Vec<N>,
     pub are_short: bool,
-    pub restored: Vec<u32>,
     pub marks: Vec<bool>,
     pub multiples: Multiples,
     pub levels: interpolation::Buffers,
-    /// What groups of codes add up to.
-    pub sums: Box<Sums>,
     pub patches: Patches,
     pub digits: u8,
     pub odd: decimals::Odd<E::Word>,
@@ -55,6 +55,26 @@ pub struct Encoder<E: Multiple, N: Word> {
     pub nexts: Vec<u64>,
     /// Whether an element of the tile comes back as the number next to a missing value.
     pub came_beside: bool,
+}
+
+/// What interpolation by a rule made of a tile.
+pub struct Coded {
+    /// Codes, and what their groups add up to.
+    pub codes: Vec<u32>,
+    pub sums: Box<Sums>,
+    /// What decoders restore, where that is asked for.
+    pub restored: Vec<u32>,
+}
+
+impl Coded {
+    /// For tiles of so many elements.
+    fn new(n: usize) -> Result<Coded> {
+        Ok(Coded {
+            codes: filled((n + LONGEST).next_multiple_of(GROUP), 0)?,
+            sums: boxed(Sum::default())?,
+            restored: filled(n, 0)?,
+        })
+    }
 }
 
 /// A tile: its lengths, its elements, and a bit for each that is missing, or nothing.
@@ -82,14 +102,13 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             middle: N::ZERO,
             short: filled(n, 0)?,
             part: filled(n, 0)?,
-            codes: filled(n + LONGEST, 0)?,
+            coded: Coded::new(n)?,
+            aside: Coded::new(n)?,
             all: filled(n, N::ZERO)?,
             are_short: false,
-            restored: filled(n, 0)?,
             marks: filled(n, false)?,
             multiples: Multiples::new(n)?,
             levels: interpolation::Buffers::new(plan.grid.sides)?,
-            sums: boxed(Sum::default())?,
             patches: patches::none(n)?,
             digits: 0,
             odd,

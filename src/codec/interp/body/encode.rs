@@ -10,6 +10,7 @@ use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::{Bins, Multiple};
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::encode::{Case, Way};
+use crate::codec::interp::predict::sample::{Sums, best_set};
 use crate::container::Kind;
 use crate::runtime::cpu::raw;
 use crate::simd::Level;
@@ -48,12 +49,15 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if let Some((survey, true)) = survey {
             let numbers = std::mem::take(&mut self.multiples.numbers);
             let (base, is_masked) = (survey.base, survey.is_masked());
-            let case = Case { lens: tile.lens, numbers: &numbers[..n], base, steps: true, bits: false, is_masked };
+            let is_restored = survey.on > 0 || !plan.layout.shape.missing.is_empty();
+            let (lens, numbers_of_tile) = (tile.lens, &numbers[..n]);
+            let case =
+                Case { lens, numbers: numbers_of_tile, base, steps: true, bits: false, is_masked, is_restored };
             let way = self.way_of_multiples(p, choice, survey, &case);
             self.multiples.numbers = numbers;
             rule = rule.filter(|_| matches!(way, Way::Exact));
             if let Way::Interpolated(rule) = way
-                && !self.collides(p, plan, survey, n)
+                && !self.collides(plan, survey, rule, n)
             {
                 // Multiples without steps come back as they are.
                 if rule.coarse {
@@ -70,7 +74,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if let Some((survey, _)) = survey {
             self.correct_bins(survey, n);
         }
-        let head = self.exact(p, plan, rule, tile.lens);
+        let axes = best_set::<Sums, _>(p, tile.lens, None, &self.numbers[..n]);
+        let head = self.exact(p, plan, rule, tile.lens, axes);
         self.write::<false>(p, plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
     }
 
@@ -99,10 +104,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     ) -> Option<(Kind, usize)> {
         let n = tile.data.len() / size_of::<E::Word>();
         self.round(p, plan, tile);
-        let form = self.form(p, plan, tile.lens);
+        let (form, axes) = self.form(p, plan, tile.lens);
         let narrow = form.order == Order::Ranks || size_of::<E::Word>() <= 2;
-        let head = self.exact(p, plan, choice.exact, tile.lens);
-        if narrow && self.symbols_are_better(n) {
+        let head = self.exact(p, plan, choice.exact, tile.lens, axes);
+        if narrow && self.symbols_are_better(p, n) {
             return self.write::<true>(
                 p,
                 plan,
@@ -126,8 +131,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         out: &mut [u8],
     ) -> Option<(Kind, usize)> {
         let base = self.base.add(self.middle);
-        let Encoder { codes, all, are_short, patches, digits, odd, list, front, room, counts, .. } = self;
-        let (codes, all) = (&codes[..n], &all[..n]);
+        let Encoder { coded, all, are_short, patches, digits, odd, list, front, room, counts, .. } = self;
+        let (codes, all) = (&coded.codes[..n], &all[..n]);
+        // What elements' bits cost does not follow from sums.
+        let sums = (*are_short && head.numbers != Numbers::Bits).then_some(&*coded.sums);
         front.clear();
         let signed = base.extend() as i64;
         let bits = if signed == 0 { 0 } else { 65 - (signed ^ signed >> 63).leading_zeros() };
@@ -138,7 +145,11 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         head.has_patches = !patches.is_empty();
         patches::write(patches, size_of::<E::Word>(), front);
-        let is_zero = if *are_short { codes.iter().all(|c| *c == 0) } else { all.iter().all(|c| *c == N::ZERO) };
+        let is_zero = match (sums, *are_short) {
+            (Some(sums), _) => !sums[..groups(n)].iter().any(|sum| sum.any),
+            (None, true) => p.loops(|| codes.iter().fold(0, |any, code| any | code) == 0),
+            (None, false) => p.loops(|| all.iter().fold(N::ZERO, |any, code| any | *code) == N::ZERO),
+        };
         if is_zero {
             let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
             let packed = (HEAD_BYTES + front.len()).next_multiple_of(4);
@@ -154,9 +165,9 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             head.low = self.low;
             entropy::write_symbols(p, &mut head, front, all, counts, room, out)
         } else if *are_short {
-            entropy::write(p, &mut head, front, codes, room, out)
+            entropy::write(p, &mut head, front, codes, sums, room, out)
         } else {
-            entropy::write(p, &mut head, front, all, room, out)
+            entropy::write(p, &mut head, front, all, None, room, out)
         };
         bytes.map(|bytes| (Kind::Packed, bytes))
     }

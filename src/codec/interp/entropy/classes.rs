@@ -14,6 +14,7 @@ pub fn magnitude<N: Word>(code: N) -> u64 {
 }
 
 /// The class of a group in a tile of which so many low bits of each code stand apart.
+#[inline(always)]
 pub fn class_of<N: Word>(codes: &[N], low: u32, sum: &Sum) -> usize {
     if !sum.any {
         return 0;
@@ -29,6 +30,7 @@ pub fn class_of<N: Word>(codes: &[N], low: u32, sum: &Sum) -> usize {
 }
 
 /// What codes cost in a class, with their low bits.
+#[inline(always)]
 pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
     let (costs, shift) = (&TOKEN_COSTS[table_of(class)], shift_of(class, low));
     let cost = |c: &N| u64::from(costs[token((*c >> shift).to_u64()).0 as usize].min(NEVER_TAKEN));
@@ -37,6 +39,7 @@ pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
 
 /// Low bits of a tile's codes that stand apart: those that no group misses, unless too many codes are 0. A group's mean
 /// tells; of elements' bits, which few great codes make too much of, its mean width. By the sums of all groups.
+#[inline(always)]
 pub fn low_of<N: Word>(codes: &[N], bits: bool, sums: &Sums) -> u32 {
     // A mean width w has a mean magnitude of 2^(w − 2) or more.
     let few = (GROUP as u32) << (KEPT_BITS + FEWEST_LOW - u32::from(bits));

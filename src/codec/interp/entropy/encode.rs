@@ -1,6 +1,7 @@
 //! Codes to words, lane by lane.
 
 use super::classes::{self, class_of, low_of};
+use super::group::Group;
 use super::low;
 use super::own::Own;
 use super::sparse;
@@ -12,8 +13,8 @@ use crate::codec::interp::entropy::own_table::SYMBOLS;
 use crate::codec::interp::entropy::states::State;
 use crate::codec::interp::format::*;
 use crate::error::Result;
-use crate::host::memory::{boxed, filled, reserve};
-use crate::primitives::rans::{LANES, RAW_BITS, Symbol, Words};
+use crate::host::memory::{boxed, filled};
+use crate::primitives::rans::{LANES, Symbol, Words};
 use crate::simd::Level;
 use crate::simd::word::Word;
 
@@ -31,8 +32,7 @@ pub struct Room {
 impl Room {
     /// For tiles of so many elements, whose numbers have so many bits.
     pub fn new(n: usize, number_bits: u32) -> Result<Room> {
-        let mut low = low::LowWriter::default();
-        reserve(&mut low.bytes, n * number_bits as usize / 8 + 16)?;
+        let low = low::LowWriter::new(n * number_bits as usize / 8)?;
         let stream = filled(n * (number_bits as usize + 10) / 16 + 4 * LANES + 16, 0)?;
         let places = filled(n.next_multiple_of(GROUP), 0)?;
         Ok(Room { stream, own: Own::new()?, low, sparse: sparse::Room::new()?, sums: boxed(Sum::default())?, places })
@@ -49,19 +49,24 @@ struct Codes<'a, N> {
 }
 
 impl<'a, N: Word> Codes<'a, N> {
-    /// Sums them up, and puts them to their places, without as many low bits as the sums with these say.
+    /// Sums them up, unless that is done, and puts them to their places, without as many low bits as the sums with
+    /// these say.
     fn new(
         p: impl Level,
         codes: &'a [N],
         low_of: impl Fn(&Sums) -> u32,
+        known: Option<&'a Sums>,
         sums: &'a mut Sums,
         places: &'a mut [u32],
     ) -> Codes<'a, N> {
-        p.run(SumUp { codes, low: 0, sums: &mut *sums });
-        let low = low_of(sums);
+        if known.is_none() {
+            p.run(SumUp { codes, low: 0, sums: &mut *sums });
+        }
+        let low = p.loops(|| low_of(known.unwrap_or(sums)));
         if low > 0 {
             p.run(SumUp { codes, low, sums: &mut *sums });
         }
+        let sums = known.filter(|_| low == 0).unwrap_or(sums);
         if p.has_vectors() {
             p.run(vectors::Places { codes, low, places: &mut *places });
         }
@@ -75,25 +80,31 @@ impl<'a, N: Word> Codes<'a, N> {
             let (n, sums, classes) = (self.codes.len(), &self.sums[..], &mut *classes);
             p.by_vectors(vectors::Classify { places, n, sums, classes });
         }
-        for (g, (codes, class)) in self.codes.chunks(GROUP).zip(classes).enumerate().filter(|(g, _)| self.is_left(*g)) {
-            *class = class_of(codes, self.low, &self.sums[g]) as u8;
-        }
+        p.loops(|| {
+            let groups = self.codes.chunks(GROUP).zip(classes).enumerate();
+            for (g, (codes, class)) in groups.filter(|(g, _)| self.places.is_none() || !vectors::is_for(&self.sums[*g])) {
+                *class = class_of(codes, self.low, &self.sums[g]) as u8;
+            }
+        });
     }
 
-    /// Whether a group is coded lane by lane.
-    fn is_left(&self, g: usize) -> bool {
-        self.places.is_none() || !vectors::is_for(&self.sums[g])
+    /// Group `g` taken apart, without so many low bits.
+    #[inline(always)]
+    fn group(&self, g: usize, shift: u32, direct: bool) -> Group {
+        let end = self.codes.len().min((g + 1) * GROUP);
+        Group::of(&self.codes[g * GROUP..end], shift, direct)
     }
 
     /// Counts the tokens of one group of so many.
     fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], every: usize) {
         let (n, sums) = (self.codes.len(), &self.sums[..]);
         if let Some(places) = self.places {
-            let Own { counts, costs, .. } = &mut *own;
-            p.by_vectors(vectors::Count { places, n, sums, classes, every, counts, costs });
+            let Own { counts, costs, .. } = own;
+            let long = |g, shift| self.group(g, self.low + shift, false);
+            p.by_vectors(vectors::Count { places, n, sums, classes, every, counts, costs, long });
+            return;
         }
-        let all = self.codes.chunks(GROUP).zip(classes).enumerate().skip(every / 2).step_by(every);
-        for (_, (codes, class)) in all.filter(|(g, _)| self.is_left(*g)) {
+        for (codes, class) in self.codes.chunks(GROUP).zip(classes).skip(every / 2).step_by(every) {
             own.count(codes, self.low, usize::from(*class));
         }
     }
@@ -113,38 +124,37 @@ impl<'a, N: Word> Codes<'a, N> {
             return (state, words.into_all());
         };
         let (n, sums) = (self.codes.len(), &self.sums[..]);
-        let other = |g: usize, lanes: &mut [u32; LANES], words: &mut Words| {
-            let codes = &self.codes[g * GROUP..n.min((g + 1) * GROUP)];
-            let class = usize::from(classes[g]);
-            Group::of(codes, shift_of(class, self.low), direct).encode(symbols_of(class, own), lanes, words);
-        };
+        let long = |g, shift| self.group(g, self.low + shift, direct);
         let own = own.map(|own| &own.encoding[0]);
-        let state = p.by_vectors(vectors::Encode { places, n, sums, classes, own, direct, words: &mut words, other });
+        let state = p.by_vectors(vectors::Encode { places, n, sums, classes, own, direct, words: &mut words, long });
         (state.unwrap_or_else(State::new), words.into_all())
     }
 
     /// Writes the low bits that groups leave apart.
-    fn write_low(&self, classes: &[u8], low: &mut low::LowWriter) {
+    fn write_low(&self, p: impl Level, classes: &[u8], low: &mut low::LowWriter) {
         low.clear();
-        for (codes, class) in self.codes.chunks(GROUP).zip(classes) {
-            low.put_all(codes, shift_of((*class).into(), self.low));
-        }
+        p.loops(|| {
+            for (codes, class) in self.codes.chunks(GROUP).zip(classes) {
+                low.put_all(codes, shift_of((*class).into(), self.low));
+            }
+        });
     }
 }
 
-/// Writes the codes of a tile behind `front`, what stands between head and table; completes the head. The bytes of the
-/// body; `None` if `out` is too small.
+/// Writes the codes of a tile behind `front`, what stands between head and table; completes the head. What their groups
+/// add up to may be known. The bytes of the body; `None` if `out` is too small.
 pub fn write<N: Word>(
     p: impl Level,
     head: &mut Head,
     front: &[u8],
     codes: &[N],
+    known: Option<&Sums>,
     room: &mut Room,
     out: &mut [u8],
 ) -> Option<usize> {
     let Room { stream, own, low, sparse, sums, places } = room;
     let low_of = |sums: &Sums| low_of(codes, head.numbers == Numbers::Bits, sums);
-    let all = Codes::new(p, codes, low_of, sums, places);
+    let all = Codes::new(p, codes, low_of, known, sums, places);
     head.low = all.low;
     let mut classes = [0u8; GROUPS];
     let classes = &mut classes[..groups(codes.len())];
@@ -153,7 +163,7 @@ pub fn write<N: Word>(
     head.has_table = sparse.is_none() && own.choose(classes, |own, classes, every| all.count(p, own, classes, every));
     let is_worse = |lanes: usize| sparse.is_some_and(|sparse| sparse.len() <= lanes);
     let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), false, stream);
-    all.write_low(classes, low);
+    all.write_low(p, classes, low);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
     let table = if head.has_table { &own.bytes[..] } else { &[] };
@@ -187,12 +197,12 @@ pub fn write_symbols<N: Word>(
 ) -> Option<usize> {
     let Room { stream, own, low, sums, places, .. } = room;
     own.of_symbols(counts);
-    let all = Codes::new(p, codes, |_| head.low, sums, places);
+    let all = Codes::new(p, codes, |_| head.low, None, sums, places);
     let mut classes = [0u8; GROUPS];
     let classes = &mut classes[..groups(codes.len())];
     classes.iter_mut().zip(all.sums).for_each(|(class, sum)| *class = if sum.any { OWN as u8 } else { 0 });
     let (state, words) = all.encode(p, classes, Some(own), true, stream);
-    all.write_low(classes, low);
+    all.write_low(p, classes, low);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
     (head.switch, head.longest, head.has_table, head.is_sparse) = (state.switch, longest, true, false);
@@ -238,49 +248,5 @@ fn symbols_of(class: usize, own: Option<&Own>) -> &[Symbol] {
     match own {
         Some(own) if class == OWN => &own.symbols[..],
         _ => &TOKEN_SYMBOLS[table_of(class)],
-    }
-}
-
-/// A group taken apart: tokens, raw bits, and how many there are.
-struct Group {
-    n: usize,
-    tokens: [u8; GROUP],
-    bits: [u64; GROUP],
-    lens: [u8; GROUP],
-    longest: u32,
-}
-
-impl Group {
-    fn of<N: Word>(codes: &[N], shift: u32, direct: bool) -> Group {
-        let n = codes.len();
-        let mut group = Group { n, tokens: [0; GROUP], bits: [0; GROUP], lens: [0; GROUP], longest: 0 };
-        for (i, c) in codes.iter().enumerate() {
-            let c = (*c >> shift).to_u64();
-            let (token, len) = if direct { (c as u32, 0) } else { token(c) };
-            (group.tokens[i], group.lens[i], group.bits[i]) = (token as u8, len as u8, c);
-            group.longest = group.longest.max(len);
-        }
-        group
-    }
-
-    /// Encodes it: what is decoded last comes first.
-    fn encode(&self, symbols: &[Symbol], lanes: &mut [u32; LANES], words: &mut Words) {
-        for round in (0..self.longest.div_ceil(RAW_BITS)).rev() {
-            let from = round * RAW_BITS;
-            for i in self.backwards() {
-                let len = u32::from(self.lens[i]).saturating_sub(from).min(RAW_BITS);
-                let bits = (self.bits[i] >> from) as u32 & ((1 << len) - 1);
-                words.raw(&mut lanes[i / QUAD], bits, len);
-            }
-        }
-        for i in self.backwards() {
-            words.symbol(&mut lanes[i / QUAD], &symbols[usize::from(self.tokens[i])]);
-        }
-    }
-
-    /// Its values, from the last one on.
-    fn backwards(&self) -> impl Iterator<Item = usize> {
-        let n = self.n;
-        (0..QUAD).rev().flat_map(|j| (0..LANES).rev().map(move |lane| QUAD * lane + j)).filter(move |i| *i < n)
     }
 }

@@ -1,6 +1,8 @@
 //! Low bits of codes, side by side at the end of a body.
 
 use crate::codec::interp::format::GROUP;
+use crate::error::Result;
+use crate::host::memory::filled;
 use crate::simd::lanes::LONGEST;
 use crate::simd::vec::{LANES, Simd};
 use crate::simd::word::Word;
@@ -9,61 +11,64 @@ use crate::simd::word::Word;
 const WORDS: usize = 2 * LONGEST;
 /// The numbers of lanes.
 static NUMBERS: [u32; LONGEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// Bits that are written at once, behind fewer than eight: a byte at least stays.
+const MOST_WRITTEN: u32 = 56;
 
 /// Bits one behind the other, from the lowest of each byte on.
-#[derive(Default)]
 pub struct LowWriter {
-    pub bytes: Vec<u8>,
-    next: u128,
+    bytes: Vec<u8>,
+    /// Whole bytes that are there, and the bits behind them: fewer than eight.
+    at: usize,
+    next: u64,
     bits: u32,
 }
 
 impl LowWriter {
+    /// With room for so many bytes.
+    pub fn new(bytes: usize) -> Result<LowWriter> {
+        Ok(LowWriter { bytes: filled(bytes + size_of::<u64>(), 0)?, at: 0, next: 0, bits: 0 })
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.bytes.clear();
-        (self.next, self.bits) = (0, 0);
+        (self.at, self.next, self.bits) = (0, 0, 0);
     }
 
     /// Adds the lowest `count` < 64 bits.
+    #[inline(always)]
     pub fn put(&mut self, bits: u64, count: u32) {
-        self.next |= u128::from(bits & ((1 << count) - 1)) << self.bits;
-        self.bits += count;
-        if self.bits >= 64 {
-            self.bytes.extend((self.next as u64).to_le_bytes());
-            self.next >>= 64;
-            self.bits -= 64;
+        if count > MOST_WRITTEN {
+            self.put_few(bits, MOST_WRITTEN);
+            return self.put_few(bits >> MOST_WRITTEN, count - MOST_WRITTEN);
         }
+        self.put_few(bits, count);
+    }
+
+    #[inline(always)]
+    fn put_few(&mut self, bits: u64, count: u32) {
+        self.next |= (bits & ((1 << count) - 1)) << self.bits;
+        self.bytes[self.at..self.at + size_of::<u64>()].copy_from_slice(&self.next.to_le_bytes());
+        let bits = self.bits + count;
+        (self.at, self.next, self.bits) = (self.at + bits as usize / 8, self.next >> (bits & !7), bits % 8);
     }
 
     /// Adds the lowest `count` < 64 bits of each.
+    #[inline(always)]
     pub fn put_all<N: Word>(&mut self, codes: &[N], count: u32) {
-        if count == 0 || count > 32 {
-            return codes.iter().filter(|_| count > 0).for_each(|c| self.put(c.to_u64(), count));
+        if count == 0 {
+            return;
         }
-        // Fewer than 32 bits wait, as in `put` fewer than 64.
-        if self.bits >= 32 {
-            self.bytes.extend((self.next as u32).to_le_bytes());
-            (self.next, self.bits) = (self.next >> 32, self.bits - 32);
+        let pairs = if 2 * count <= MOST_WRITTEN { codes.as_chunks().0 } else { &[] };
+        for [first, second] in pairs {
+            self.put_few(first.to_u64() & ((1 << count) - 1) | second.to_u64() << count, 2 * count);
         }
-        let (mut next, mut bits, mask) = (self.next as u64, self.bits, u64::MAX >> (64 - count));
-        for c in codes {
-            next |= (c.to_u64() & mask) << bits;
-            bits += count;
-            if bits >= 32 {
-                self.bytes.extend((next as u32).to_le_bytes());
-                (next, bits) = (next >> 32, bits - 32);
-            }
-        }
-        (self.next, self.bits) = (next.into(), bits);
+        codes[2 * pairs.len()..].iter().for_each(|code| self.put(code.to_u64(), count));
     }
 
     /// All bytes, up to a multiple of 4.
     pub fn end(&mut self) -> &[u8] {
-        let bytes = self.bits.div_ceil(32) as usize * 4;
-        self.bytes.extend(&(self.next as u64).to_le_bytes()[..bytes]);
-        (self.next, self.bits) = (0, 0);
-        &self.bytes
+        self.bytes[self.at..self.at + size_of::<u64>()].copy_from_slice(&self.next.to_le_bytes());
+        &self.bytes[..(self.at + self.bits.div_ceil(8) as usize).next_multiple_of(4)]
     }
 }
 
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn bits_come_back() {
-        let mut writer = LowWriter::default();
+        let mut writer = LowWriter::new(4096).unwrap();
         let numbers: Vec<(u64, u32)> = (0..500u64).map(|i| (i * i * 0x9e37_79b9, (i * 7 % 64) as u32)).collect();
         numbers.iter().for_each(|(bits, count)| writer.put(*bits, *count));
         let bytes = writer.end();
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn groups_take_what_codes_do() {
         for count in 1..64 {
-            let mut writer = LowWriter::default();
+            let mut writer = LowWriter::new(2400).unwrap();
             let numbers: Vec<u64> = (0..300u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             numbers.iter().for_each(|bits| writer.put(*bits, count));
             let bytes = writer.end();

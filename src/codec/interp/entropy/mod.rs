@@ -4,6 +4,7 @@
 pub mod classes;
 pub mod decode;
 pub mod encode;
+pub mod group;
 pub mod lanes;
 pub mod low;
 pub mod own;

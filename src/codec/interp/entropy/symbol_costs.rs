@@ -6,6 +6,7 @@ use crate::primitives::rans::TABLE_BITS;
 const SLOTS: usize = 1 << TABLE_BITS;
 
 /// Parts of a bit of log2 x, for x > 0.
+#[inline(always)]
 pub const fn log2(x: u32) -> u32 {
     let octave = x.ilog2();
     let mut mantissa = (x as u64) << (31 - octave);

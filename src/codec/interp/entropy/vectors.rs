@@ -4,6 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::classes;
+use super::group::Group;
 use super::sums::Sum;
 use super::tables::{
     CLASSES, FREQUENCIES, OWN, PLACES, PLAIN, TABLES, TOKEN_COSTS, TOKENS, last_token, sort, table_of,
@@ -180,7 +181,7 @@ fn token_of<P: Simd<M>, const M: usize>(p: P, code: P::V) -> (P::V, P::V) {
 
 /// Counts the tokens of groups that are for vectors by class, one group of `every`, and what they cost: see
 /// `Own::count`.
-pub struct Count<'a> {
+pub struct Count<'a, F> {
     pub places: &'a [u32],
     pub n: usize,
     pub sums: &'a [Sum],
@@ -188,9 +189,11 @@ pub struct Count<'a> {
     pub every: usize,
     pub counts: &'a mut [[u32; TOKENS]; CLASSES],
     pub costs: &'a mut [u64; CLASSES],
+    /// A group with longer codes, taken apart without so many low bits.
+    pub long: F,
 }
 
-impl ByLevel for Count<'_> {
+impl<F: Fn(usize, u32) -> Group> ByLevel for Count<'_, F> {
     type Done = ();
 
     #[inline(always)]
@@ -198,14 +201,21 @@ impl ByLevel for Count<'_> {
         let groups = self.places.as_chunks::<GROUP>().0.iter().zip(self.classes).enumerate();
         for (g, (codes, class)) in groups.skip(self.every / 2).step_by(self.every) {
             let class = usize::from(*class);
-            if class == 0 || !is_for(&self.sums[g]) {
+            if class == 0 {
                 continue;
             }
-            let (left, most) = (self.n - g * GROUP, self.sums[g].most as u32);
-            self.costs[class] += cost::<P, M>(p, codes, left, most, class);
+            let left = self.n - g * GROUP;
             let counts = &mut self.counts[class];
-            let tokens = Tokens::<P, M>::of(p, codes, most);
-            tokens.count(p, most, counts);
+            if is_for(&self.sums[g]) {
+                let most = self.sums[g].most as u32;
+                self.costs[class] += cost::<P, M>(p, codes, left, most, class);
+                Tokens::<P, M>::of(p, codes, most).count(p, most, counts);
+            } else {
+                let tokens = |shift: u32| Tokens::<P, M>::of_group(p, &(self.long)(g, shift));
+                let costs = &TOKEN_COSTS[table_of(class)];
+                self.costs[class] += tokens(shift(class)).cost(p, costs, left, shift(class));
+                tokens(0).count(p, u32::MAX, counts);
+            }
             counts[0] -= (GROUP - left.min(GROUP)) as u32;
         }
     }
@@ -244,6 +254,36 @@ impl<P: Simd<M>, const M: usize> Tokens<P, M> {
         all
     }
 
+    /// Those of a group.
+    #[inline(always)]
+    fn of_group(p: P, group: &Group) -> Self {
+        let zero = p.splat(0);
+        let mut all = Tokens { tokens: [zero; M], lens: [zero; M], longest: group.longest };
+        let (tokens, lens) = (group.tokens.as_chunks().0, group.lens.as_chunks().0);
+        let (mut token_quads, mut len_quads) = ([0; LANES], [0; LANES]);
+        for i in 0..LANES {
+            (token_quads[i], len_quads[i]) = (u32::from_le_bytes(tokens[i]), u32::from_le_bytes(lens[i]));
+        }
+        for k in 0..M {
+            all.tokens[k] = p.load(&token_quads[k * (LANES / M)..]);
+            all.lens[k] = p.load(&len_quads[k * (LANES / M)..]);
+        }
+        all
+    }
+
+    /// What the first `n` cost, each with so many bits more.
+    #[inline(always)]
+    fn cost(&self, p: P, costs: &[u32; PLACES], n: usize, more: u32) -> u64 {
+        let (mut sum, len) = (p.splat(0), n.min(GROUP) as u64);
+        for k in 0..M {
+            for j in 0..QUAD {
+                let token = p.and(p.right_by(self.tokens[k], p.splat(8 * j as u32)), p.splat(255));
+                sum = p.add(sum, p.look_up(costs, token));
+            }
+        }
+        u64::from(p.total(sum)) - (GROUP as u64 - len) * u64::from(costs[0]) + BIT * u64::from(more) * len
+    }
+
     /// Counts them.
     #[inline(always)]
     fn count(&self, p: P, most: u32, counts: &mut [u32; TOKENS]) {
@@ -266,13 +306,16 @@ impl<P: Simd<M>, const M: usize> Tokens<P, M> {
         for k in 0..M {
             p.store(self.tokens[k], &mut tokens[k * n..]);
         }
-        let mut ranges = [[0u16; 64]; 2];
+        let mut ranges = [[0u16; 64]; 3];
         if !p.count_range(&tokens, 0, &mut ranges[0]) {
             tokens.iter().flat_map(|quad| quad.to_le_bytes()).for_each(|token| counts[usize::from(token)] += 1);
             return;
         }
         if most >= DIRECT {
             p.count_range(&tokens, 1, &mut ranges[1]);
+        }
+        if u64::from(most) >= LIMIT {
+            p.count_range(&tokens, 2, &mut ranges[2]);
         }
         counts.iter_mut().zip(ranges.as_flattened()).for_each(|(all, count)| *all += u32::from(*count));
     }
@@ -289,11 +332,11 @@ pub struct Encode<'a, 'w, F> {
     /// Tokens are codes.
     pub direct: bool,
     pub words: &'a mut Words<'w>,
-    /// Encodes a group that is not for vectors.
-    pub other: F,
+    /// See `Count`.
+    pub long: F,
 }
 
-impl<F: Fn(usize, &mut [u32; LANES], &mut Words)> ByLevel for Encode<'_, '_, F> {
+impl<F: Fn(usize, u32) -> Group> ByLevel for Encode<'_, '_, F> {
     type Done = State;
 
     #[inline(always)]
@@ -303,14 +346,6 @@ impl<F: Fn(usize, &mut [u32; LANES], &mut Words)> ByLevel for Encode<'_, '_, F> 
         for (g, codes) in self.places.as_chunks::<GROUP>().0.iter().enumerate().take(self.classes.len()).rev() {
             let class = usize::from(self.classes[g]);
             if class == 0 {
-                continue;
-            }
-            if !is_for(&self.sums[g]) {
-                state.lanes = lanes_of(p, &x);
-                state.step(words, g + 1, |lanes, words| (self.other)(g, lanes, words));
-                for k in 0..M {
-                    x[k] = p.load(&state.lanes[k * (LANES / M)..]);
-                }
                 continue;
             }
             let table = match self.own {
@@ -325,13 +360,28 @@ impl<F: Fn(usize, &mut [u32; LANES], &mut Words)> ByLevel for Encode<'_, '_, F> 
                 codes = &shifted;
             }
             // Codes that are tokens have no raw bits.
-            let most = if self.direct { 0 } else { self.sums[g].most as u32 >> more };
-            let group = Tokens::<P, M>::of(p, codes, most);
-            let most = if self.direct { u32::from(u8::MAX) } else { most };
+            let (is_long, most) = (!is_for(&self.sums[g]), self.sums[g].most as u32 >> more);
+            let long = is_long.then(|| (self.long)(g, more));
+            let group = match &long {
+                Some(long) => Tokens::<P, M>::of_group(p, long),
+                None => Tokens::of(p, codes, if self.direct { 0 } else { most }),
+            };
+            let most = if self.direct || is_long { DIRECT } else { most };
             let left = self.n - g * GROUP;
             let before = (x, words.at);
             loop {
-                group.encode_raw(p, codes, &mut x, words);
+                match &long {
+                    Some(long) => group.encode_raw(p, |from, part| {
+                        for i in 0..GROUP {
+                            part[i] = (long.bits[i] >> from) as u32;
+                        }
+                    }, &mut x, words),
+                    None => group.encode_raw(p, |from, part| {
+                        for at in (0..GROUP).step_by(LANES / M) {
+                            p.store(p.right_by(p.load(&codes[at..]), p.splat(from)), &mut part[at..]);
+                        }
+                    }, &mut x, words),
+                }
                 match left {
                     GROUP.. if most < P::FEW => {
                         encode_tokens::<P, M, true, FEWER>(p, table, left, &group.tokens, &mut x, words)
@@ -371,26 +421,30 @@ fn lanes_of<P: Simd<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
 }
 
 impl<P: Simd<M>, const M: usize> Tokens<P, M> {
-    /// Encodes the raw bits of codes: what is decoded last comes first.
+    /// Encodes the raw bits of codes, which `part` gives from a bit on: what is decoded last comes first.
     #[inline(always)]
-    fn encode_raw(&self, p: P, codes: &[u32; GROUP], x: &mut [P::V; M], words: &mut Words) {
+    fn encode_raw(
+        &self,
+        p: P,
+        part: impl Fn(u32, &mut [u32; GROUP]),
+        x: &mut [P::V; M],
+        words: &mut Words,
+    ) {
         let n = LANES / M;
         let (zero, one, byte) = (p.splat(0), p.splat(1), p.splat(255));
-        if self.longest == 0 {
-            return;
-        }
-        let mut quads = [[zero; QUAD]; M];
-        for k in 0..M {
-            quads[k] = p.load_quads(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
-        }
         for round in (0..self.longest.div_ceil(RAW_BITS)).rev() {
+            let (mut codes, mut quads) = ([0; GROUP], [[zero; QUAD]; M]);
+            part(round * RAW_BITS, &mut codes);
+            for k in 0..M {
+                quads[k] = p.load_quads(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
+            }
             let from = p.splat(round * RAW_BITS);
             for j in (0..QUAD).rev() {
                 let (mut bits, mut len, mut full) = ([zero; M], [zero; M], [p.mask(0); M]);
                 for k in 0..M {
                     let own = p.and(p.right_by(self.lens[k], p.splat(8 * j as u32)), byte);
                     len[k] = p.min(p.sub(p.max(own, from), from), p.splat(RAW_BITS));
-                    bits[k] = p.and(p.right_by(quads[k][j], from), p.sub(p.left_by(one, len[k]), one));
+                    bits[k] = p.and(quads[k][j], p.sub(p.left_by(one, len[k]), one));
                     full[k] = p.less(p.sub(p.right_by(p.splat(1 << STATE_BITS), len[k]), one), x[k]);
                 }
                 p.put(x, full, words.buffer, &mut words.at);

@@ -20,7 +20,7 @@ use crate::simd::lanes::Lanes;
 use crate::simd::word::Word;
 use crate::simd::{Level, Task};
 
-use crate::codec::interp::encoder::{Encoder, Tile};
+use crate::codec::interp::encoder::{Coded, Encoder, Tile};
 
 /// Numbers of 32 bits that a rule is tried on.
 pub struct Case<'a> {
@@ -32,6 +32,8 @@ pub struct Case<'a> {
     /// Elements' bits.
     pub bits: bool,
     pub is_masked: bool,
+    /// What steps restore is asked for.
+    pub is_restored: bool,
 }
 
 impl Case<'_> {
@@ -48,16 +50,18 @@ impl Case<'_> {
         let codes = &mut codes[..self.numbers.len()];
         let bins = self.bins();
         let first = bins.at(0);
-        p.run(Bin { bins, to: &mut *codes });
-        codes.iter_mut().for_each(|code| *code = code.wrapping_sub(first));
-        lorenzo::forward(set, self.lens, codes);
-        codes.iter_mut().for_each(|code| *code = code.zigzag());
+        p.loops(|| {
+            bins.some(0, codes);
+            codes.iter_mut().for_each(|code| *code = code.wrapping_sub(first));
+            lorenzo::forward(set, self.lens, codes);
+            codes.iter_mut().for_each(|code| *code = code.zigzag());
+        });
         self.cost(p, codes, sums)
     }
 
     /// What codes cost.
     fn cost(&self, p: impl Level, codes: &[u32], sums: &mut GroupSums) -> u64 {
-        if self.bits { cost_of_bits(codes) } else { cost_of_codes(p, codes, sums) }
+        if self.bits { p.loops(|| cost_of_bits(codes)) } else { cost_of_codes(p, codes, sums) }
     }
 
     fn bins(&self) -> BinsOf<'_> {
@@ -100,21 +104,6 @@ impl Numbers for BinsOf<'_> {
     }
 }
 
-/// All of them.
-struct Bin<'a> {
-    bins: BinsOf<'a>,
-    to: &'a mut [u32],
-}
-
-impl Task for Bin<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
-        self.bins.some(0, self.to);
-    }
-}
-
 /// What numbers are, and how they are predicted.
 #[derive(Clone, Copy)]
 pub enum Way {
@@ -148,10 +137,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             Some(bins) => self.bins(p, plan, bins, tile).then_some(())?,
             None => {
                 self.round(p, plan, tile);
-                self.plain(plan, n);
+                self.plain(p, plan, n);
             }
         };
-        self.shorten(n).then_some(())?;
+        self.shorten(p, n).then_some(())?;
         let numbers = std::mem::take(&mut self.short);
         self.take_part(tile.lens, part, &numbers, None);
         self.short = numbers;
@@ -161,7 +150,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Takes the part from the middle of a tile: its numbers, as codes those that count, and marks of those that are
     /// multiples; how many of these are no bins.
     fn take_part(&mut self, lens: [usize; AXES], part: [usize; AXES], numbers: &[u32], survey: Option<Survey>) -> u64 {
-        let Encoder { multiples, part: of_part, codes, marks, .. } = self;
+        let Encoder { multiples, part: of_part, coded, marks, .. } = self;
+        let codes = &mut coded.codes;
         let bit = |mask: &survey::Mask, i: usize| mask[i / BLOCK] >> (i % BLOCK) & 1 == 1;
         let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - part[a]) / 2);
         let (mut len, mut off_bins) = (0, 0);
@@ -198,12 +188,13 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let (base, is_masked) = survey.map_or((0, false), |survey| (survey.base, survey.is_masked()));
         let of_part = std::mem::take(&mut self.part);
         let bits = plan.bins.is_none();
-        let case = Case { lens, numbers: &of_part[..n], base, steps, bits, is_masked };
+        let case = Case { lens, numbers: &of_part[..n], base, steps, bits, is_masked, is_restored: steps };
         let (set, sampled) = case.axes(p);
         let off_bins = CORRECTION_COST * off_bins;
-        let axes = case.truth(p, set, &mut self.short, &mut self.sums) + off_bins;
+        let axes = case.truth(p, set, &mut self.short, &mut self.coded.sums) + off_bins;
         let mut trial = Trial { steps, rules: [NEVER; RULES], axes, sampled: sampled + off_bins };
-        let Encoder { levels, codes, restored, marks, sums, .. } = self;
+        let Encoder { levels, coded, marks, .. } = self;
+        let Coded { codes, restored, sums, .. } = coded;
         p.run(interpolation::Load { lens, numbers: &codes[..n], is_masked, buffers: levels });
         for rough in [false, true] {
             let rule = Rule { rough, coarse: steps, set: 0 };
@@ -225,22 +216,23 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         trial
     }
 
-    /// Chooses for numbers that must not change; their codes.
-    pub fn exact(&mut self, p: impl Level, plan: &Plan, limited: Option<Limited>, lens: [usize; AXES]) -> Head {
-        let n: usize = lens.iter().product();
-        let (numbers, bits) = (&self.numbers[..n], plan.bins.is_none());
-        let zero = bits.then_some(N::ZERO.sub(self.base));
-        let (set, cost) = if bits {
-            best_set::<Widths, _>(p, lens, zero, numbers)
-        } else {
-            best_set::<Sums, _>(p, lens, zero, numbers)
-        };
+    /// Chooses for numbers that must not change, whose best axes these are and cost so much; their codes.
+    pub fn exact(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        limited: Option<Limited>,
+        lens: [usize; AXES],
+        (set, cost): (u8, u64),
+    ) -> Head {
+        let (n, bits): (usize, bool) = (lens.iter().product(), plan.bins.is_none());
         self.cost = with_states(cost, false);
         if let Some(Limited { rule, limit }) = limited.filter(|_| n >= FEWEST && interpolation::is_for(plan.grid.sides))
-            && self.shorten(n)
+            && self.shorten(p, n)
         {
             let short = std::mem::take(&mut self.short);
-            let case = Case { lens, numbers: &short[..n], base: 0, steps: false, bits, is_masked: false };
+            let numbers = &short[..n];
+            let case = Case { lens, numbers, base: 0, steps: false, bits, is_masked: false, is_restored: false };
             self.load(p, &case);
             let of_rule = self.run(p, rule, &case).unwrap_or(NEVER);
             self.short = short;
@@ -250,24 +242,28 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 return Head::interpolated(rule);
             }
         }
-        self.differ(set, lens, zero);
+        self.differ(p, set, lens, bits.then_some(N::ZERO.sub(self.base)));
         Head { set, ..Head::default() }
     }
 
     /// The numbers' differences along axes as codes. Without any they are distances: of elements' bits `zero` is told.
-    pub fn differ(&mut self, set: u8, lens: [usize; AXES], zero: Option<N>) {
+    fn differ(&mut self, p: impl Level, set: u8, lens: [usize; AXES], zero: Option<N>) {
         let n: usize = lens.iter().product();
         self.are_short = false;
         let Encoder { numbers, all, middle, .. } = self;
         let (numbers, all) = (&numbers[..n], &mut all[..n]);
-        all.copy_from_slice(numbers);
         if set == 0 {
-            *middle =
-                if zero.is_some() { origin::<Widths, N>(numbers, zero) } else { origin::<Sums, N>(numbers, zero) };
-            all.iter_mut().for_each(|v| *v = v.sub(*middle));
+            *middle = p.loops(|| match zero {
+                Some(_) => origin::<Widths, N>(numbers, zero),
+                None => origin::<Sums, N>(numbers, zero),
+            });
         }
-        lorenzo::forward(set, lens, all);
-        all.iter_mut().for_each(|d| *d = d.zigzag());
+        let middle = *middle;
+        p.loops(|| {
+            all.iter_mut().zip(numbers).for_each(|(code, number)| *code = number.sub(middle));
+            lorenzo::forward(set, lens, all);
+            all.iter_mut().for_each(|d| *d = d.zigzag());
+        });
     }
 
     /// Chooses for multiples how they are predicted; their codes are there then.
@@ -284,9 +280,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             && cost > least_cost(n)
             && let Some(second) = choice.second
         {
+            std::mem::swap(&mut self.coded, &mut self.aside);
             match self.run(p, second, case) {
                 Some(other) if other < cost => (cost, taken) = (other, second),
-                _ => _ = self.run(p, rule, case),
+                _ => std::mem::swap(&mut self.coded, &mut self.aside),
             }
         }
         if cost > FREE && !is_taken(cost, case.axes(p).1 + self.cost_of_bins(survey, case), limit) {
@@ -300,28 +297,23 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         self.load(p, case);
         let rule = |rough, coarse| Some(Rule { rough, coarse, set: choice.set_of(rough) });
         let ways = [rule(false, true), rule(true, true), None, rule(false, false), rule(true, false)];
-        let (mut best, mut least, mut last) = (None, u64::MAX, None);
+        let (mut best, mut least) = (None, u64::MAX);
         for way in ways {
             let cost = match way {
-                Some(rule) => {
-                    last = way;
-                    self.run(p, rule, case).unwrap_or(NEVER)
-                }
+                Some(rule) => self.run(p, rule, case).unwrap_or(NEVER),
                 None => case.axes(p).1 + self.cost_of_bins(survey, case),
             };
             if cost < least {
                 (best, least) = (way, cost);
+                std::mem::swap(&mut self.coded, &mut self.aside);
             }
             // Nothing costs less than codes that are all 0.
             if cost <= least_cost(case.numbers.len()) {
                 break;
             }
         }
-        let Some(rule) = best else { return Way::Axes };
-        if best != last {
-            self.run(p, rule, case);
-        }
-        Way::Interpolated(rule)
+        std::mem::swap(&mut self.coded, &mut self.aside);
+        best.map_or(Way::Axes, Way::Interpolated)
     }
 
     /// Takes the numbers of a case.
@@ -343,12 +335,13 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Encodes by a rule; what it costs with corrections, `None` if it cannot be.
     pub fn run(&mut self, p: impl Level, rule: Rule, case: &Case) -> Option<u64> {
         let n = case.numbers.len();
-        let Encoder { levels, codes, restored, multiples, sums, .. } = self;
+        let Encoder { levels, coded, multiples, .. } = self;
+        let Coded { codes, restored, sums, .. } = coded;
         if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && rule.coarse {
             return None;
         }
         let cost = case.cost(p, &codes[..n], sums);
-        if !case.steps || !rule.coarse {
+        if !case.is_restored || !rule.coarse {
             return Some(cost);
         }
         p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
@@ -365,10 +358,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     }
 
     /// Whether numbers as symbols, of which low bits stand apart, cost less than what was chosen; they are codes then.
-    pub fn symbols_are_better(&mut self, n: usize) -> bool {
+    pub fn symbols_are_better(&mut self, p: impl Level, n: usize) -> bool {
         let Encoder { numbers, other, counts, .. } = self;
         let signed = || numbers[..n].iter().map(|v| v.extend() as i64);
-        let (least, most) = (signed().min().unwrap_or(0), signed().max().unwrap_or(0));
+        let (least, most) = p.loops(|| (signed().min().unwrap_or(0), signed().max().unwrap_or(0)));
         let range = most.wrapping_sub(least) as u64;
         let low = (64 - range.leading_zeros()).saturating_sub(8);
         if low > N::BITS - LEAST_ABOVE_LOW {
@@ -397,14 +390,17 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     }
 
     /// Whether 32 bits hold the numbers; they are there then.
-    pub fn shorten(&mut self, n: usize) -> bool {
-        let mut beyond = 0;
-        for (short, number) in self.short.iter_mut().zip(&self.numbers[..n]) {
-            let number = number.extend();
-            *short = number as u32;
-            beyond |= number.wrapping_add(1 << 31) >> 32;
-        }
-        beyond == 0
+    pub fn shorten(&mut self, p: impl Level, n: usize) -> bool {
+        let Encoder { short, numbers, .. } = self;
+        p.loops(|| {
+            let mut beyond = 0;
+            for (short, number) in short.iter_mut().zip(&numbers[..n]) {
+                let number = number.extend();
+                *short = number as u32;
+                beyond |= number.wrapping_add(1 << 31) >> 32;
+            }
+            beyond == 0
+        })
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::marker::PhantomData;
 
-use crate::codec::interp::format::GROUP;
-use crate::codec::interp::predict::widths::Widths;
+use crate::codec::interp::predict::widths::{STRIP, Widths, in_strips};
 use crate::codec::interp::rules::{LITTLE, PIECE, cost_of_sum, sample_every};
 use crate::primitives::lorenzo::AXES;
 use crate::simd::lanes::Lanes;
@@ -24,13 +23,8 @@ pub trait Magnitudes: Copy {
     const NONE: Self;
     /// Adds one to the group.
     fn add(&mut self, magnitude: u64);
-    /// Adds those of numbers.
-    #[inline(always)]
-    fn add_all<N: Word>(&mut self, numbers: &[N]) {
-        for number in numbers {
-            self.add(number.magnitude().to_u64());
-        }
-    }
+    /// Adds those of the first numbers of a piece.
+    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize);
     /// Ends a group of so many.
     fn end(&mut self, count: u64);
     /// What all cost.
@@ -53,6 +47,14 @@ impl Magnitudes for Sums {
     }
 
     #[inline(always)]
+    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
+        for (i, number) in numbers[..in_strips(count)].iter().enumerate() {
+            let number = if i < count { *number } else { N::ZERO };
+            self.sum += number.magnitude().to_u64().min(MOST);
+        }
+    }
+
+    #[inline(always)]
     fn end(&mut self, count: u64) {
         self.cost += cost_of_sum(self.sum, count);
         self.sum = 0;
@@ -72,8 +74,8 @@ impl Magnitudes for Widths {
     }
 
     #[inline(always)]
-    fn add_all<N: Word>(&mut self, numbers: &[N]) {
-        Widths::add_all(self, numbers);
+    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
+        Widths::add_all(self, numbers, count);
     }
 
     fn end(&mut self, _: u64) {}
@@ -137,7 +139,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) -> (u8, u64) {
         let Sample { lens, every, zero, numbers, .. } = self;
-        let (rows, other) = ([[S::N::ZERO; PIECE + 1]; 4], [S::N::ZERO; PIECE]);
+        let (rows, other) = ([[S::N::ZERO; PIECE + STRIP]; 4], [S::N::ZERO; PIECE]);
         let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows, other };
         each_piece(lens, every, &mut seen);
         let (least, most) = seen.ends;
@@ -168,8 +170,10 @@ pub fn origin<M: Magnitudes, N: Word>(numbers: &[N], zero: Option<N>) -> N {
     let middle = N::from_u64(least.wrapping_add((most.wrapping_sub(least) as u64 / 2) as i64) as u64);
     let cost = |from: &N| {
         let mut distances = M::NONE;
-        for group in numbers.chunks(GROUP) {
-            group.iter().for_each(|v| distances.add(v.sub(*from).magnitude().to_u64()));
+        for group in numbers.chunks(PIECE) {
+            let mut all = [N::ZERO; PIECE];
+            all.iter_mut().zip(group).for_each(|(distance, v)| *distance = v.sub(*from));
+            distances.add_all(&all, group.len());
             distances.end(group.len() as u64);
         }
         distances.cost()
@@ -235,7 +239,7 @@ struct Seen<M, S: Numbers> {
     ends: (i64, i64),
     numbers: S,
     /// Room for a piece, its neighbours, and differences.
-    rows: [[S::N; PIECE + 1]; 4],
+    rows: [[S::N; PIECE + STRIP]; 4],
     other: [S::N; PIECE],
 }
 
@@ -264,26 +268,34 @@ impl<M: Magnitudes, S: Numbers> Seen<M, S> {
         for (row, from) in rows.iter_mut().zip([at, at - y, at - z, at - y - z]) {
             self.numbers.some(from, &mut row[..len]);
         }
+        let strips = in_strips(len);
         let [own, of_y, of_z, both] = &mut *rows;
-        for i in x..len {
-            let signed = own[i].extend() as i64;
-            self.ends = (self.ends.0.min(signed), self.ends.1.max(signed));
+        let (own, of_y, of_z, both) = (&own[..strips], &mut of_y[..strips], &mut of_z[..strips], &mut both[..strips]);
+        let (mut least, mut most) = (own[x].biased(), own[x].biased());
+        for (i, number) in own.iter().enumerate() {
+            let number = if i >= x && i < len { *number } else { own[x] };
+            (least, most) = (least.min(number.biased()), most.max(number.biased()));
         }
-        for i in 0..len {
+        let signed = |biased: S::N| biased.biased().extend() as i64;
+        self.ends = (self.ends.0.min(signed(least)), self.ends.1.max(signed(most)));
+        for i in 0..strips {
             both[i] = own[i].sub(of_z[i]).sub(of_y[i].sub(both[i]));
             of_y[i] = own[i].sub(of_y[i]);
             of_z[i] = own[i].sub(of_z[i]);
         }
+        let strips = in_strips(count);
         for set in 0..SETS / 2 {
-            let row = &rows[set];
-            for i in 0..count {
-                other[i] = row[i + x].sub(row[i]);
+            let none = if set == 0 { first } else { S::N::ZERO };
+            let (before, row, to) = (&rows[set][..strips], &rows[set][x..][..strips], &mut other[..strips]);
+            for i in 0..strips {
+                to[i] = row[i].sub(before[i]);
             }
-            self.sets[2 * set + 1].add_all(&other[..count]);
-            for i in 0..count {
-                other[i] = if set == 0 { row[i + x].sub(first) } else { row[i + x] };
+            self.sets[2 * set + 1].add_all(other, count);
+            let to = &mut other[..strips];
+            for i in 0..strips {
+                to[i] = row[i].sub(none);
             }
-            self.sets[2 * set].add_all(&other[..count]);
+            self.sets[2 * set].add_all(other, count);
         }
     }
 
@@ -333,18 +345,18 @@ impl<M: Magnitudes, S: Numbers> Show for Distances<M, S> {
     #[inline(always)]
     fn show(&mut self, piece: Stretch) {
         let Stretch { at, stride, count, .. } = piece;
-        let all = &mut self.all[..count];
+        let all = &mut self.all;
         if stride == 1 {
-            self.numbers.some(at, all);
+            self.numbers.some(at, &mut all[..count]);
         } else {
-            for (k, number) in all.iter_mut().enumerate() {
-                *number = self.numbers.at(at + k * stride);
+            for k in 0..count {
+                all[k] = self.numbers.at(at + k * stride);
             }
         }
-        for number in &mut *all {
-            *number = number.sub(self.from);
+        for i in 0..PIECE {
+            all[i] = all[i].sub(self.from);
         }
-        self.of.add_all(all);
+        self.of.add_all(all, count);
         self.of.end(count as u64);
     }
 }

@@ -1,9 +1,20 @@
 //! What differences of elements' bits cost, which are anything from nothing to all bits.
 
+// Iterators and closures may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use crate::codec::interp::entropy::symbol_costs::log2;
-use crate::codec::interp::format::GROUP;
-use crate::codec::interp::rules::{BIT, with_states};
+use crate::codec::interp::rules::{BIT, PIECE, with_states};
 use crate::simd::word::Word;
+
+/// Numbers of a strip. Strips are taken whole, so that none of them is taken by itself; the last ones may not count.
+pub const STRIP: usize = 16;
+
+/// So many numbers up to the end of a strip.
+#[inline(always)]
+pub fn in_strips(count: usize) -> usize {
+    (count + STRIP - 1) & !(STRIP - 1)
+}
 
 /// How many magnitudes have each width: a place that was added to a moment ago is slow to be added to again, so there
 /// are some of each.
@@ -21,44 +32,58 @@ impl Widths {
         self.0[0][64 - magnitude.leading_zeros() as usize] += 1;
     }
 
-    /// Counts those of numbers.
+    /// Counts those of the first numbers of a piece.
     #[inline(always)]
-    pub fn add_all<N: Word>(&mut self, numbers: &[N]) {
-        let mut any = N::ZERO;
-        for number in numbers {
-            any = any | *number;
+    pub fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
+        let (mut widths, mut any) = ([0u8; PIECE], 0);
+        let strips = in_strips(count);
+        for (i, (width, number)) in widths[..strips].iter_mut().zip(&numbers[..strips]).enumerate() {
+            let number = if i < count { *number } else { N::ZERO };
+            *width = number.magnitude().width() as u8;
+            any |= *width;
         }
-        if any == N::ZERO {
-            self.0[0][0] += numbers.len() as u32;
+        if any == 0 {
+            self.0[0][0] += count as u32;
             return;
         }
-        let (whole, rest) = numbers.as_chunks::<COPIES>();
-        for numbers in whole {
-            for (counts, number) in self.0.iter_mut().zip(numbers) {
-                counts[number.magnitude().width() as usize] += 1;
+        let (whole, rest) = widths[..count].as_chunks::<COPIES>();
+        for widths in whole {
+            for k in 0..COPIES {
+                self.0[k][usize::from(widths[k])] += 1;
             }
         }
-        for number in rest {
-            self.add(number.magnitude().to_u64());
+        for width in rest {
+            self.0[0][usize::from(*width)] += 1;
         }
     }
 
     /// What they cost: the entropy of widths, and of each as many bits: all below the highest, and a sign.
+    #[inline(always)]
     pub fn cost(&self) -> u64 {
-        let counts: [u32; 65] = std::array::from_fn(|width| self.0.iter().map(|of| of[width]).sum());
-        let all = log2(counts.iter().sum::<u32>().max(1));
-        let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        counted.map(|(width, count)| u64::from(*count) * (BIT * width as u64 + u64::from(all - log2(*count)))).sum()
+        let (mut counts, mut all) = ([0u32; 65], 0);
+        for width in 0..65 {
+            for of in &self.0 {
+                counts[width] += of[width];
+            }
+            all += counts[width];
+        }
+        let (all, mut cost) = (log2(all.max(1)), 0);
+        for width in 0..65 {
+            let of_one = BIT * width as u64 + u64::from(all.wrapping_sub(log2(counts[width].max(1))));
+            cost += u64::from(counts[width]) * of_one;
+        }
+        cost
     }
 }
 
 /// What codes cost that differences of elements' bits have.
+#[inline(always)]
 pub fn cost_of_bits(codes: &[u32]) -> u64 {
     let mut widths = Widths::NONE;
-    for codes in codes.chunks(GROUP) {
-        let mut magnitudes = [0u32; GROUP];
+    for codes in codes.chunks(PIECE) {
+        let mut magnitudes = [0u32; PIECE];
         magnitudes.iter_mut().zip(codes).for_each(|(m, c)| *m = (*c >> 1) + (*c & 1));
-        widths.add_all(&magnitudes[..codes.len()]);
+        widths.add_all(&magnitudes, codes.len());
     }
     with_states(widths.cost(), false)
 }

@@ -63,27 +63,25 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         Some((survey, steps))
     }
 
-    /// Whether an element that is there would come back as a missing value from what interpolation restored.
-    pub fn collides(&mut self, p: impl Level, plan: &Plan, survey: Survey, n: usize) -> bool {
+    /// Whether an element that is there would come back as a missing value by a rule.
+    pub fn collides(&self, plan: &Plan, survey: Survey, rule: Rule, n: usize) -> bool {
         let Some(lattice) = plan.lattice() else { return false };
-        let Encoder { levels, restored, multiples, .. } = self;
+        let Encoder { coded, multiples, .. } = self;
         let number = |bits: &u64| multiple_of::<E>(lattice, E::Word::from_u64(*bits));
         let missing = plan.layout.shape.missing.bits();
-        if missing.is_empty() {
-            return false;
-        }
-        p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
+        // Without steps multiples come back as they are.
+        let restored = if rule.coarse { &coded.restored[..n] } else { &multiples.numbers[..n] };
         let there = |i: usize| !survey.is_masked() || multiples.absent[i / BLOCK] >> (i % BLOCK) & 1 == 0;
         missing.iter().filter_map(number).any(|number| {
             let number = number.wrapping_sub(survey.base) as u32;
-            restored[..n].iter().enumerate().any(|(i, restored)| *restored == number && there(i))
+            restored.iter().enumerate().any(|(i, restored)| *restored == number && there(i))
         })
     }
 
     /// Lists the multiples that interpolation in steps did not restore.
     pub fn correct_steps(&mut self, n: usize) {
-        let Encoder { multiples, restored, patches, .. } = self;
-        let before = |i: usize| multiples.numbers[i].wrapping_sub(restored[i]) as i32;
+        let Encoder { multiples, coded, patches, .. } = self;
+        let before = |i: usize| multiples.numbers[i].wrapping_sub(coded.restored[i]) as i32;
         let differ = ones(&multiples.on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, before(i)));
         patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
         patches.sort_unstable_by_key(|(i, _)| *i);
@@ -127,15 +125,16 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if plan.collisions().iter().any(|bin| elements.iter().any(|word| word.to_u64() == *bin)) {
             return false;
         }
-        self.take(|word| N::from_u64(word.extend()), n);
+        self.take(p, |word| N::from_u64(word.extend()), n);
         true
     }
 
     /// The elements as numbers less that of the first one.
-    pub fn take(&mut self, number: impl Fn(E::Word) -> N, n: usize) {
+    pub fn take(&mut self, p: impl Level, number: impl Fn(E::Word) -> N, n: usize) {
         let Encoder { elements, numbers, base, middle, .. } = self;
-        (*base, *middle) = (number(elements[0]), N::ZERO);
-        numbers.iter_mut().zip(&elements[..n]).for_each(|(to, word)| *to = number(*word).sub(*base));
+        let first = number(elements[0]);
+        (*base, *middle) = (first, N::ZERO);
+        p.loops(|| numbers.iter_mut().zip(&elements[..n]).for_each(|(to, word)| *to = number(*word).sub(first)));
     }
 
     /// The elements, rounded in mode rel.
@@ -164,18 +163,19 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
     }
 
-    /// What elements' bits are as numbers: the form that looks cheapest.
-    pub fn form(&mut self, p: impl Level, plan: &Plan, lens: [usize; AXES]) -> Form {
+    /// What elements' bits are as numbers: the form that looks cheapest, and its best axes with what these cost.
+    pub fn form(&mut self, p: impl Level, plan: &Plan, lens: [usize; AXES]) -> (Form, (u8, u64)) {
         let n: usize = lens.iter().product();
-        let mut form = self.plain(plan, n);
+        let mut form = self.plain(p, plan, n);
         let Encoder { elements, numbers, other, base, digits, odd, words, list, .. } = self;
         let elements = &elements[..n];
-        let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(base)), numbers).1;
-        let mut cost = of_set(*base, numbers);
+        let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(base)), numbers);
+        let mut axes = of_set(*base, numbers);
+        let mut cost = axes.1;
         let mut consider = |new: Form, first: N, other: &mut Vec<N>, side: u64| {
-            let new_cost = of_set(first, other) + BIT * side;
-            if new_cost < cost {
-                (cost, form, *base) = (new_cost, new, first);
+            let of_new = of_set(first, other);
+            if of_new.1 + BIT * side < cost {
+                (cost, axes, form, *base) = (of_new.1 + BIT * side, of_new, new, first);
                 std::mem::swap(numbers, other);
             }
         };
@@ -184,7 +184,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         {
             *digits = found;
             let first = N::from_u64(words[0].extend());
-            other.iter_mut().zip(&*words).for_each(|(to, k)| *to = N::from_u64(k.extend()).sub(first));
+            let number = |k: &E::Word| N::from_u64(k.extend()).sub(first);
+            p.loops(|| other.iter_mut().zip(&words[..n]).for_each(|(to, k)| *to = number(k)));
             let new = Form { order: Order::Decimals, ..Form::default() };
             consider(new, first, other, form::cost(&new, odd, list));
         }
@@ -195,17 +196,18 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             let new = Form { order: Order::Ranks, ..Form::default() };
             consider(new, first, other, form::cost(&new, odd, list));
         }
-        form
+        (form, axes)
     }
 
     /// The elements as numbers in their order.
-    pub fn plain(&mut self, plan: &Plan, n: usize) -> Form {
-        let any = self.elements[..n].iter().fold(E::Word::ZERO, |any, w| any | *w);
+    pub fn plain(&mut self, p: impl Level, plan: &Plan, n: usize) -> Form {
+        let any = p.loops(|| self.elements[..n].iter().fold(E::Word::ZERO, |any, w| any | *w));
         let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
         // A float's sign may be the only bit.
         let shift = if E::EXPONENT_BITS > 0 { shift.min(E::Word::BITS - 1) } else { shift };
         let is_unsigned = matches!(plan.layout.dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
         self.take(
+            p,
             |w| {
                 if E::EXPONENT_BITS > 0 {
                     let compact = w & E::Word::SIGN | (w & !E::Word::SIGN) >> shift;
