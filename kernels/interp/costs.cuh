@@ -244,11 +244,11 @@ SELDOM u32 best_of(Desk<T>& d, const Places& box, u32 every, Origin<Word> zero, 
     __syncthreads();    // all have seen the costs
     return best;
 }
-// The same; of a tile that looks cheap all pieces are asked.
+// The same; of bins of a tile that looks cheap all pieces are asked.
 template <bool BITS, class Word, class T, class At>
 SELDOM u32 best_set(Desk<T>& d, const Places& box, Origin<Word> zero, u64& cost, At value) {
     const u32 every = Pieces(box).every, best = best_of<BITS, Word>(d, box, every, zero, cost, value);
-    if (every == 1 || cost >= (u64)LITTLE * box.count()) return best;
+    if (BITS || every == 1 || cost >= (u64)LITTLE * box.count()) return best;
     return best_of<BITS, Word>(d, box, 1, zero, cost, value);
 }
 

@@ -21,7 +21,8 @@
 //!
 //! **Elements' bits** differ by anything from nothing to all bits, often in one tile, where numbers change their sign
 //! or their exponent: a sum says what its greatest magnitude is. So their differences, and their rule's codes, cost
-//! what widths make of all that are looked at (`predict/widths.rs`); the rule's limit is [`LIMIT_OF_BITS`].
+//! what widths make of all that are looked at (`predict/widths.rs`), of cheap tiles too by a sample; the rule's limit is
+//! [`LIMIT_OF_BITS`].
 
 pub use super::entropy::sums::MOST_MAGNITUDE;
 use super::entropy::sums::Sum;
@@ -101,7 +102,7 @@ pub fn cost_of_sum(sum: u64, count: u64) -> u64 {
         None => (u128::from(sum) * 128 / u128::from(count.max(1))).clamp(1, 1 << 62) as u64,
     };
     let octave = scaled.ilog2() as usize;
-    let part = (u128::from(scaled) << 8 >> octave) as u64 & 255;
+    let part = if octave < 8 { scaled << (8 - octave) } else { scaled >> (octave - 8) } & 255;
     // Behind the table each octave is one bit more.
     let of = |o: usize| u64::from(MEANS[o.min(30)]) + 128 * BIT * o.saturating_sub(30) as u64;
     let cost = of(octave) + (((of(octave + 1) - of(octave)) * part) >> 8);

@@ -21,6 +21,8 @@ const MOST: u64 = 1 << 56;
 pub trait Magnitudes: Copy {
     /// None yet.
     const NONE: Self;
+    /// All pieces of a tile are asked if some say that it is cheap: they say little of it.
+    const ASKS_ALL: bool;
     /// Adds one to the group.
     fn add(&mut self, magnitude: u64);
     /// Adds those of the first numbers of a piece.
@@ -40,6 +42,7 @@ pub struct Sums {
 
 impl Magnitudes for Sums {
     const NONE: Sums = Sums { sum: 0, cost: 0 };
+    const ASKS_ALL: bool = true;
 
     #[inline(always)]
     fn add(&mut self, magnitude: u64) {
@@ -49,7 +52,7 @@ impl Magnitudes for Sums {
     #[inline(always)]
     fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
         for (i, number) in numbers[..in_strips(count)].iter().enumerate() {
-            let number = if i < count { *number } else { N::ZERO };
+            let number = if (i as u32) < count as u32 { *number } else { N::ZERO };
             self.sum += number.magnitude().to_u64().min(MOST);
         }
     }
@@ -60,6 +63,7 @@ impl Magnitudes for Sums {
         self.sum = 0;
     }
 
+    #[inline(always)]
     fn cost(&self) -> u64 {
         self.cost
     }
@@ -67,6 +71,7 @@ impl Magnitudes for Sums {
 
 impl Magnitudes for Widths {
     const NONE: Widths = Widths::NONE;
+    const ASKS_ALL: bool = false;
 
     #[inline(always)]
     fn add(&mut self, magnitude: u64) {
@@ -80,6 +85,7 @@ impl Magnitudes for Widths {
 
     fn end(&mut self, _: u64) {}
 
+    #[inline(always)]
     fn cost(&self) -> u64 {
         Widths::cost(self)
     }
@@ -109,7 +115,7 @@ impl<N: Word> Numbers for &[N] {
 }
 
 /// The best set of axes, of those that have more than one element, and what its differences cost in all. Of a tile that
-/// looks cheap all pieces are asked: few say little of it. Without axes numbers are distances: from the tile's first
+/// looks cheap all pieces may be asked. Without axes numbers are distances: from the tile's first
 /// one, from the middle of those that are sampled, or from `zero`, where that is told.
 pub fn best_set<M: Magnitudes, S: Numbers>(
     p: impl Level,
@@ -120,7 +126,7 @@ pub fn best_set<M: Magnitudes, S: Numbers>(
     let every = sample_every(lens, axis_of(lens));
     let of = |every| p.run(Sample { lens, every, zero, numbers, of: PhantomData::<M> });
     let best = of(every);
-    let is_cheap = best.1 < LITTLE * lens.iter().product::<usize>() as u64;
+    let is_cheap = M::ASKS_ALL && best.1 < LITTLE * lens.iter().product::<usize>() as u64;
     if is_cheap && every > 1 { of(1) } else { best }
 }
 
@@ -273,7 +279,7 @@ impl<M: Magnitudes, S: Numbers> Seen<M, S> {
         let (own, of_y, of_z, both) = (&own[..strips], &mut of_y[..strips], &mut of_z[..strips], &mut both[..strips]);
         let (mut least, mut most) = (own[x].biased(), own[x].biased());
         for (i, number) in own.iter().enumerate() {
-            let number = if i >= x && i < len { *number } else { own[x] };
+            let number = if i as u32 >= x as u32 && (i as u32) < len as u32 { *number } else { own[x] };
             (least, most) = (least.min(number.biased()), most.max(number.biased()));
         }
         let signed = |biased: S::N| biased.biased().extend() as i64;

@@ -38,7 +38,7 @@ impl Widths {
         let (mut widths, mut any) = ([0u8; PIECE], 0);
         let strips = in_strips(count);
         for (i, (width, number)) in widths[..strips].iter_mut().zip(&numbers[..strips]).enumerate() {
-            let number = if i < count { *number } else { N::ZERO };
+            let number = if (i as u32) < count as u32 { *number } else { N::ZERO };
             *width = number.magnitude().width() as u8;
             any |= *width;
         }

@@ -4,6 +4,9 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use std::cell::Cell;
+
+use crate::codec::interp::predict::sample::Numbers;
 use crate::codec::interp::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
@@ -60,6 +63,45 @@ pub fn digits<E: Element>(elements: &[E::Word]) -> Option<u8> {
     let step = elements.len().div_ceil(SAMPLE);
     let odd = |power: f64| elements.iter().step_by(step).filter(|bits| !integer::<E>(**bits, power).1).count();
     POWERS.iter().position(|power| odd(*power) <= ODD).map(|digits| digits as u8)
+}
+
+/// The integers of elements less the first one, as far as somebody looks at them.
+pub struct Sampled<'a, E: Element, N> {
+    pub elements: &'a [E::Word],
+    pub digits: u8,
+    pub first: N,
+    /// Whether one of those that were looked at is no decimal.
+    pub is_any_odd: &'a Cell<bool>,
+}
+
+impl<E: Element, N: Copy> Clone for Sampled<'_, E, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: Element, N: Copy> Copy for Sampled<'_, E, N> {}
+
+impl<E: Element, N: Word> Numbers for Sampled<'_, E, N> {
+    type N = N;
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> N {
+        let mut number = [N::ZERO];
+        self.some(i, &mut number);
+        number[0]
+    }
+
+    #[inline(always)]
+    fn some(&self, at: usize, to: &mut [N]) {
+        let (power, mut any_odd) = (POWERS[usize::from(self.digits)], 0);
+        for (to, bits) in to.iter_mut().zip(&self.elements[at..]) {
+            let (k, is_it) = integer::<E>(*bits, power);
+            *to = N::from_u64(k.extend()).sub(self.first);
+            any_odd |= u8::from(!is_it);
+        }
+        self.is_any_odd.set(self.is_any_odd.get() | (any_odd != 0));
+    }
 }
 
 /// Elements that are no decimals, by place and bits.

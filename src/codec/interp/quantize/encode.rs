@@ -1,5 +1,6 @@
 //! Elements to numbers: multiples, bins, or bits in an order.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -9,7 +10,7 @@ use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::{Bins, Multiple, multiple_of};
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
-use crate::codec::interp::predict::sample::best_set;
+use crate::codec::interp::predict::sample::{Numbers, best_set};
 use crate::codec::interp::predict::widths::Widths;
 use crate::codec::interp::quantize::load::{Load, Quantize};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Multiples, Survey, ones};
@@ -171,7 +172,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let elements = &elements[..n];
         let of_set = |base: N, numbers: &[N]| best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(base)), numbers);
         let mut axes = of_set(*base, numbers);
-        let mut cost = axes.1;
+        let of_plain = axes.1;
+        let mut cost = of_plain;
         let mut consider = |new: Form, first: N, other: &mut Vec<N>, side: u64| {
             let of_new = of_set(first, other);
             if of_new.1 + BIT * side < cost {
@@ -179,7 +181,16 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 std::mem::swap(numbers, other);
             }
         };
+        // If all that the sample looks at are decimals, it says the same of them as of all.
+        let may_pay = |digits: u8| {
+            let is_any_odd = &Cell::new(false);
+            let sampled = decimals::Sampled::<E, N> { elements, digits, first: N::ZERO, is_any_odd };
+            let first = sampled.at(0);
+            let (_, of_new) = best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(first)), decimals::Sampled { first, ..sampled });
+            is_any_odd.get() || of_new < of_plain
+        };
         if let Some(found) = decimals::digits::<E>(elements)
+            && may_pay(found)
             && p.run(decimals::Integers::<E> { elements, digits: found, words: &mut words[..n], odd: &mut *odd })
         {
             *digits = found;
