@@ -51,8 +51,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             let (base, is_masked) = (survey.base, survey.is_masked());
             let is_restored = survey.on > 0 || !plan.layout.shape.missing.is_empty();
             let (lens, numbers_of_tile) = (tile.lens, &numbers[..n]);
-            let case =
-                Case { lens, numbers: numbers_of_tile, base, steps: true, bits: false, is_masked, is_restored };
+            let case = Case { lens, numbers: numbers_of_tile, base, steps: true, bits: false, is_masked, is_restored };
             let way = self.way_of_multiples(p, choice, survey, &case);
             self.multiples.numbers = numbers;
             rule = rule.filter(|_| matches!(way, Way::Exact));

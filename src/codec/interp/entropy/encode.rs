@@ -82,7 +82,8 @@ impl<'a, N: Word> Codes<'a, N> {
         }
         p.loops(|| {
             let groups = self.codes.chunks(GROUP).zip(classes).enumerate();
-            for (g, (codes, class)) in groups.filter(|(g, _)| self.places.is_none() || !vectors::is_for(&self.sums[*g])) {
+            for (g, (codes, class)) in groups.filter(|(g, _)| self.places.is_none() || !vectors::is_for(&self.sums[*g]))
+            {
                 *class = class_of(codes, self.low, &self.sums[g]) as u8;
             }
         });

@@ -371,16 +371,26 @@ impl<F: Fn(usize, u32) -> Group> ByLevel for Encode<'_, '_, F> {
             let before = (x, words.at);
             loop {
                 match &long {
-                    Some(long) => group.encode_raw(p, |from, part| {
-                        for i in 0..GROUP {
-                            part[i] = (long.bits[i] >> from) as u32;
-                        }
-                    }, &mut x, words),
-                    None => group.encode_raw(p, |from, part| {
-                        for at in (0..GROUP).step_by(LANES / M) {
-                            p.store(p.right_by(p.load(&codes[at..]), p.splat(from)), &mut part[at..]);
-                        }
-                    }, &mut x, words),
+                    Some(long) => group.encode_raw(
+                        p,
+                        |from, part| {
+                            for i in 0..GROUP {
+                                part[i] = (long.bits[i] >> from) as u32;
+                            }
+                        },
+                        &mut x,
+                        words,
+                    ),
+                    None => group.encode_raw(
+                        p,
+                        |from, part| {
+                            for at in (0..GROUP).step_by(LANES / M) {
+                                p.store(p.right_by(p.load(&codes[at..]), p.splat(from)), &mut part[at..]);
+                            }
+                        },
+                        &mut x,
+                        words,
+                    ),
                 }
                 match left {
                     GROUP.. if most < P::FEW => {
@@ -423,13 +433,7 @@ fn lanes_of<P: Simd<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
 impl<P: Simd<M>, const M: usize> Tokens<P, M> {
     /// Encodes the raw bits of codes, which `part` gives from a bit on: what is decoded last comes first.
     #[inline(always)]
-    fn encode_raw(
-        &self,
-        p: P,
-        part: impl Fn(u32, &mut [u32; GROUP]),
-        x: &mut [P::V; M],
-        words: &mut Words,
-    ) {
+    fn encode_raw(&self, p: P, part: impl Fn(u32, &mut [u32; GROUP]), x: &mut [P::V; M], words: &mut Words) {
         let n = LANES / M;
         let (zero, one, byte) = (p.splat(0), p.splat(1), p.splat(255));
         for round in (0..self.longest.div_ceil(RAW_BITS)).rev() {

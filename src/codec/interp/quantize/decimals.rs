@@ -4,10 +4,9 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use std::cell::Cell;
-
 use crate::codec::interp::predict::sample::Numbers;
 use crate::codec::interp::reader::{take, take16};
+use crate::codec::interp::rules::PIECE;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::simd::Task;
@@ -65,13 +64,11 @@ pub fn digits<E: Element>(elements: &[E::Word]) -> Option<u8> {
     POWERS.iter().position(|power| odd(*power) <= ODD).map(|digits| digits as u8)
 }
 
-/// The integers of elements less the first one, as far as somebody looks at them.
+/// The integers of elements less the first one, made where somebody looks at them.
 pub struct Sampled<'a, E: Element, N> {
     pub elements: &'a [E::Word],
     pub digits: u8,
     pub first: N,
-    /// Whether one of those that were looked at is no decimal.
-    pub is_any_odd: &'a Cell<bool>,
 }
 
 impl<E: Element, N: Copy> Clone for Sampled<'_, E, N> {
@@ -95,12 +92,33 @@ impl<E: Element, N: Word> Numbers for Sampled<'_, E, N> {
     #[inline(always)]
     fn some(&self, at: usize, to: &mut [N]) {
         let (power, mut any_odd) = (POWERS[usize::from(self.digits)], 0);
-        for (to, bits) in to.iter_mut().zip(&self.elements[at..]) {
-            let (k, is_it) = integer::<E>(*bits, power);
-            *to = N::from_u64(k.extend()).sub(self.first);
-            any_odd |= u8::from(!is_it);
+        let mut are_odd = [0u8; 2 * PIECE];
+        let (elements, are_odd) = (&self.elements[at..at + to.len()], &mut are_odd[..to.len()]);
+        for i in 0..to.len() {
+            let (k, is_it) = integer::<E>(elements[i], power);
+            to[i] = N::from_u64(k.extend()).sub(self.first);
+            are_odd[i] = u8::from(!is_it);
+            any_odd |= are_odd[i];
         }
-        self.is_any_odd.set(self.is_any_odd.get() | (any_odd != 0));
+        if any_odd == 0 {
+            return;
+        }
+        for i in 0..to.len() {
+            if are_odd[i] != 0 {
+                to[i] = if i > 0 { to[i - 1] } else { self.before(at) };
+            }
+        }
+    }
+}
+
+impl<E: Element, N: Word> Sampled<'_, E, N> {
+    /// What stands in the place of an element that is no decimal.
+    #[inline(never)]
+    fn before(&self, at: usize) -> N {
+        let integers =
+            self.elements[..at].iter().rev().map(|bits| integer::<E>(*bits, POWERS[usize::from(self.digits)]));
+        let last = integers.into_iter().find(|(_, is_it)| *is_it);
+        N::from_u64(last.map_or(0, |(k, _)| k.extend())).sub(self.first)
     }
 }
 
@@ -160,9 +178,12 @@ impl<E: Element> Task for Integers<'_, E> {
     }
 }
 
+/// Bits that `write` adds, at least.
+pub const LEAST_COST: u64 = 32;
+
 /// Bits that `write` adds.
 pub fn cost<W: Word>(odd: &Odd<W>) -> u64 {
-    32 + odd.len() as u64 * u64::from(16 + W::BITS)
+    LEAST_COST + odd.len() as u64 * u64::from(16 + W::BITS)
 }
 
 /// Writes how many digits, and the odd elements.

@@ -1,6 +1,5 @@
 //! Elements to numbers: multiples, bins, or bits in an order.
 
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -33,8 +32,6 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let lattice = plan.lattice()?;
         let Tile { data, missing, .. } = tile;
         let n = data.len() / size_of::<E::Word>();
-        let elements = &mut self.elements[..n];
-        p.run(Load { big_endian: plan.big_endian, data, elements: &mut *elements });
         let (big_endian, multiples, element) = (plan.big_endian, &mut self.multiples, PhantomData::<E>);
         let mut survey = p.run(survey::Map { lattice, big_endian, data, missing, multiples, element });
         let is_few = survey.has_few_wide(n);
@@ -43,16 +40,17 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             let words = n.div_ceil(BLOCK);
             wide[..words].copy_from_slice(&border[..words]);
         }
+        let bits = |i: usize| survey::element_bits::<E::Word>(big_endian, data, i).to_u64();
         // What takes the place of a missing value is not rounded again.
         for next in &self.nexts {
-            for (i, _) in elements.iter().enumerate().filter(|(_, bits)| bits.to_u64() == *next) {
+            for i in (0..n).filter(|i| bits(*i) == *next) {
                 let (word, bit) = (i / BLOCK, 1 << (i % BLOCK));
                 survey.on -= usize::from(on[word] & bit != 0);
                 (on[word], wide[word]) = (on[word] & !bit, wide[word] | bit);
             }
         }
         let words = n.div_ceil(BLOCK);
-        let exceptions = ones(&wide[..words]).map(|i| (i as u16, Patch::Exception(elements[i].to_u64())));
+        let exceptions = ones(&wide[..words]).map(|i| (i as u16, Patch::Exception(bits(i))));
         self.patches.extend(exceptions);
         survey.wide = self.patches.len();
         // In their places stand the multiples before them.
@@ -181,13 +179,13 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 std::mem::swap(numbers, other);
             }
         };
-        // If all that the sample looks at are decimals, it says the same of them as of all.
+        // The sample alone says whether they may cost less.
         let may_pay = |digits: u8| {
-            let is_any_odd = &Cell::new(false);
-            let sampled = decimals::Sampled::<E, N> { elements, digits, first: N::ZERO, is_any_odd };
-            let first = sampled.at(0);
-            let (_, of_new) = best_set::<Widths, _>(p, lens, Some(N::ZERO.sub(first)), decimals::Sampled { first, ..sampled });
-            is_any_odd.get() || of_new < of_plain
+            let all = decimals::Sampled::<E, N> { elements, digits, first: N::ZERO };
+            let first = all.at(0);
+            let zero = Some(N::ZERO.sub(first));
+            let sampled = best_set::<Widths, _>(p, lens, zero, decimals::Sampled { first, ..all }).1;
+            sampled + BIT * decimals::LEAST_COST < of_plain
         };
         if let Some(found) = decimals::digits::<E>(elements)
             && may_pay(found)
