@@ -170,6 +170,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
 
 /// Whether numbers cost less without axes if they are distances from the middle of all, or from `zero`, than from the
 /// first one: from which, else 0.
+#[inline(always)]
 pub fn origin<M: Magnitudes, N: Word>(numbers: &[N], zero: Option<N>) -> N {
     let signed = || numbers.iter().map(|v| v.extend() as i64);
     let (least, most) = (signed().min().unwrap_or(0), signed().max().unwrap_or(0));
