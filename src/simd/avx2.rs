@@ -1,11 +1,16 @@
 //! AVX2: four registers have a number for each lane. Words go to states and come from them by a permutation for each
 //! set of eight states.
 
+mod bits;
+mod columns;
 pub mod lanes;
 mod of_words;
+mod pack;
+pub mod stream;
 
 use std::arch::x86_64::*;
 
+use super::bits::{LISTED, PLACES};
 use super::vec::Simd;
 use crate::exec::Avx2;
 use crate::host::memory::Integer;
@@ -47,27 +52,16 @@ pub fn store_half(v: __m128i, to: &mut [u8; 16]) {
 /// Registers that have the numbers of all lanes.
 pub const REGISTERS: usize = 4;
 
-/// For each set of eight states the place among the words of each of them.
-static EXPAND: [u64; 256] = permutations(true);
 /// For each set of eight states which of them gives each of eight words, the last of which are taken.
-static COMPRESS: [u64; 256] = permutations(false);
-
-const fn permutations(expand: bool) -> [u64; 256] {
+static COMPRESS: [u64; 256] = {
     let mut all = [0; 256];
-    let mut set = 0usize;
+    let mut set = 1usize;
     while set < 256 {
-        let (mut lane, mut at) = (0, if expand { 0 } else { 8 - set.count_ones() as usize });
-        while lane < 8 {
-            if set >> lane & 1 == 1 {
-                all[set] |= if expand { (at as u64) << (8 * lane) } else { (lane as u64) << (8 * at) };
-                at += 1;
-            }
-            lane += 1;
-        }
+        all[set] = LISTED[set] << (64 - 8 * set.count_ones());
         set += 1;
     }
     all
-}
+};
 
 /// For position 4·b + i the lane 2·i + b.
 const TURNED: [u32; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
@@ -317,7 +311,7 @@ impl Simd<REGISTERS> for Avx2 {
             // SAFETY: the processor has the level, as the token says; 16 bytes are loaded of eight words.
             unsafe {
                 let next = _mm256_cvtepu16_epi32(_mm_loadu_si128(next.as_ptr().cast()));
-                let taken = _mm256_permutevar8x32_epi32(next, permutation(EXPAND[set as usize]));
+                let taken = _mm256_permutevar8x32_epi32(next, permutation(PLACES[set as usize]));
                 let longer = _mm256_or_si256(_mm256_slli_epi32::<16>(states[k]), taken);
                 states[k] = self.select(masks[k], longer, states[k]);
             }

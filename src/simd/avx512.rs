@@ -1,7 +1,11 @@
 //! AVX-512 with VBMI2 and VNNI: two registers have a number for each lane.
 
+mod bits;
+pub mod byte_sums;
+pub mod extremes;
 pub mod lanes;
 mod of_words;
+mod pack;
 
 use std::arch::asm;
 use std::arch::x86_64::*;

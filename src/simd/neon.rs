@@ -1,6 +1,7 @@
 //! NEON: eight registers have a number for each lane. Words go to states and come from them by a lookup of bytes for
 //! each set of eight states, whose masks are narrowed to one register.
 
+mod bits;
 mod of_words;
 
 use std::arch::aarch64::*;

@@ -33,7 +33,7 @@ use crate::codec::sleek::constants::{
     MASK_BYTE_VALUES, MAX_EXCEPTIONS, MODE_SAMPLE, NEAR_TOTALS, SAMPLE, SUBCHUNKS, WARP_TILE,
 };
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
-use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, portable};
+use crate::codec::sleek::simd::{self, HIGHS, Masks, Simd, Transposed, count_of};
 use crate::codec::sleek::{countdown, exponent_map as exponent};
 use crate::primitives::quantize::Element;
 use crate::simd::stream::PrefetchQueue;
@@ -388,7 +388,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
             prefetch.fetch(1);
             let masks = p.extract_exceptions(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
             c.exceptions[s] = count_of::<S>(&masks) as u16;
-            c.mask_bytes[s] = p.flags(&masks).count_ones() as u16;
+            c.mask_bytes[s] = simd::flags::<S>(&masks).count_ones() as u16;
             lists.masks[s] = masks;
         }
     }
@@ -441,7 +441,7 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     } else if special == Special::Exponent {
         SubMode::Special
     } else {
-        choices.bases[s] = portable::extremes_of(&words[1 + s]).0;
+        choices.bases[s] = simd::extremes_of(&words[1 + s]).0;
         choices.based |= 1 << s;
         SubMode::Offset
     };

@@ -7,10 +7,10 @@ use super::countdown;
 use super::integers::{Domain, Integers};
 use super::plan::Plan;
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
-use crate::codec::sleek::simd::portable::BitWriter;
-use crate::codec::sleek::simd::{MASK_BYTES, Simd};
+use crate::codec::sleek::simd::{self, MASK_BYTES, Simd};
 use crate::container::constants::*;
 use crate::primitives::quantize::Element;
+use crate::simd::bits::BitWriter;
 use crate::simd::stream::MemoryQueues;
 use crate::simd::word::Word;
 
@@ -85,7 +85,7 @@ impl<'a, const S: usize> Exceptions<'a, S> {
         let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * MASK_BYTES);
         let (mut flags, mut masks_end, mut highs_end) = ([[0; 4]; SUBCHUNKS], 0, 0);
         for (s, own) in Subchunks(patched).zip(&mut flags) {
-            let flags = p.flags(&lists.masks[s]);
+            let flags = simd::flags::<S>(&lists.masks[s]);
             *own = flags.to_le_bytes();
             let place = masks[masks_end..].first_chunk_mut().expect("room for all that there may be");
             p.compress::<S>(&lists.masks[s], flags, place);

@@ -4,7 +4,7 @@
 use super::constants::*;
 use super::plan::Plan;
 use crate::codec::sleek::format::{ChunkHeader, Special, SubMode, Subchunks};
-use crate::codec::sleek::simd::{Masks, Simd, count_of};
+use crate::codec::sleek::simd::{self, Masks, Simd, count_of};
 use crate::container::constants::*;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
@@ -111,7 +111,7 @@ impl<W: Word> Parts<W> {
         }
         // Together as much as the chunk at the most.
         let payloads = self.widths.map(|width| (S / 8) as u16 * u16::from(width));
-        self.payload_at = p.running_sums(&payloads, CHUNK_HEADER_BYTES as u16);
+        self.payload_at = p.sums_before(&payloads, CHUNK_HEADER_BYTES as u16);
         let payload = usize::from(self.payload_at[SUBCHUNKS - 1] + payloads[SUBCHUNKS - 1]) - CHUNK_HEADER_BYTES;
         let room = self.header.payload_units as usize * ALIGN;
         if payload.next_multiple_of(ALIGN) != room {
@@ -172,7 +172,7 @@ impl<W: Word> Parts<W> {
             let count = take(tail, flags.count_ones() as usize)?.len();
             let masks = p.masks::<S>(flags, readable);
             readable = &readable[count..];
-            is_wrong |= flags == 0 || p.flags(&masks) != flags;
+            is_wrong |= flags == 0 || simd::flags::<S>(&masks) != flags;
             self.masks[s] = masks;
         }
         if is_wrong { fail!(Corrupt, "a mask byte that is 0 and said not to be") } else { Ok(()) }

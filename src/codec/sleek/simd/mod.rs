@@ -1,111 +1,29 @@
-//! The loops that compilers do not vectorise by themselves, once for each SIMD level.
-//!
-//! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
+//! The loops of codec sleek over a level's vectors, once for all levels and widths (`simd::{words, bits, columns}`).
 
-/// Methods of [`Simd`] for subchunks of `$s` words `$w`, each by a function that takes the level's token first.
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_functions {
-    ($w:ty, $s:expr; $($method:tt = $function:path;)+) => {
-        $(by_functions!(@ $method, $w, $s, $function);)+
-    };
-    (@ extremes, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn extremes(self, x: &[[$w; $s]; WARP_TILE]) -> ([$w; WARP_TILE], [$w; WARP_TILE]) {
-            $function(self, x)
-        }
-    };
-    (@ totals, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn totals(
-            self,
-            x: &[[$w; $s]; WARP_TILE],
-            least: &[$w; WARP_TILE],
-            tops: Option<&[$w; WARP_TILE]>,
-        ) -> [u32; 4] {
-            $function(self, x, least, tops)
-        }
-    };
-    (@ pack, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn pack(self, codes: &[$w; $s], n: u32, out: &mut [u8]) {
-            $function(self, codes, n, out)
-        }
-    };
-    (@ unpack, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn unpack(self, packed: &[u8], n: u32, codes: &mut [$w; $s]) {
-            $function(self, packed, n, codes)
-        }
-    };
-    (@ try_zigzag_delta_decode, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [$w; $s]) -> bool {
-            $function(self, second_difference, codes)
-        }
-    };
-    (@ width, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn width(self, codes: &[$w; $s]) -> u32 {
-            $function(self, codes)
-        }
-    };
-    (@ widths, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn widths(self, codes: &[$w; $s], widths: &mut [u8; $s]) {
-            $function(self, codes, widths)
-        }
-    };
-    (@ extract_exceptions, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn extract_exceptions(self, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
-            $function(self, codes, width, highs)
-        }
-    };
-    (@ pack_highs, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn pack_highs(self, highs: &[$w; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-            $function(self, &highs[..MAX_EXCEPTIONS], n, out);
-            (count * n as usize).div_ceil(8)
-        }
-    };
-    (@ apply_exceptions, $w:ty, $s:expr, $function:path) => {
-        #[inline(always)]
-        fn apply_exceptions(self, codes: &mut [$w; $s], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-            $function(self, codes, width, masks, highs, high_width)
-        }
-    };
-}
-
-// Vectors of packed bits begin at any byte: a subchunk asks for its room once, not for that of each vector.
-#[allow(unsafe_code)]
-#[cfg(target_arch = "x86_64")]
-pub mod avx2;
-#[allow(unsafe_code)]
-#[cfg(target_arch = "x86_64")]
-pub mod avx512;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "aarch64")]
-pub mod neon;
-pub mod portable;
-mod scalar;
+mod neon;
 mod shapes;
 #[cfg(test)]
 mod tests;
+#[allow(unsafe_code)]
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
-use crate::codec::sleek::constants::{SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
-use crate::simd::Arithmetic;
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::simd::bits::{self, BitVectors, MASKED, bits_at, unpack};
+use crate::simd::columns::{self, Columns};
 use crate::simd::stream::{self, Line, bytes};
 use crate::simd::word::Word;
+use crate::simd::words::{self, WordVectors, undo_differences};
+use crate::simd::{Arithmetic, Scalar};
 pub use shapes::{
     HIGHS, HIGHS_SLACK, MASK_BYTES, MaskBytes, Masks, READ_SLACK, Staged, Transposed, count_of, subchunk_of,
 };
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use shapes::{listed, room};
 
-/// The loops of one level that are the same for words of every width. All levels give the same results; what a level
-/// does not have it takes from the portable code. A value of the level is the right to its instructions: it takes no
-/// space, and without one no method can be called.
-pub trait SimdLevel: Arithmetic + Copy {
+/// The loops of one level that are the same for words of every width. All levels give the same results. A value of the
+/// level is the right to its instructions: it takes no space, and without one no method can be called.
+pub trait SimdLevel: Arithmetic + WordVectors<u16> {
     /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
     /// Whether `stream` puts lines together that subchunks share; if not, it takes subchunks as well as chunks.
@@ -113,16 +31,41 @@ pub trait SimdLevel: Arithmetic + Copy {
     /// Whether codes of 8 bits are decoded faster than those of 16.
     const PREFERS_BYTES: bool = false;
 
+    /// Of eight bytes those of a set, one behind the other, and anything behind them.
+    #[inline(always)]
+    fn listed(self, bytes: u64, set: u8) -> u64 {
+        let of = |(k, s): (usize, usize)| (bytes >> (8 * s) & 0xff) << (8 * k);
+        (0..8).filter(|s| set >> s & 1 == 1).enumerate().map(of).fold(0, |all, byte| all | byte)
+    }
+
+    /// The inverse of `listed`; zeros in the other places.
+    #[inline(always)]
+    fn placed(self, list: u64, set: u8) -> u64 {
+        let of = |(k, s): (usize, usize)| (list >> (8 * k) & 0xff) << (8 * s);
+        (0..8).filter(|s| set >> s & 1 == 1).enumerate().map(of).fold(0, |all, byte| all | byte)
+    }
+
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
     fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
-        portable::transpose(widths, rows);
+        for (k, row) in rows[..S / SAMPLE].iter_mut().enumerate() {
+            for (s, width) in row.iter_mut().enumerate() {
+                *width = widths[s][k];
+            }
+        }
     }
 
     /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
     #[inline(always)]
     fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        portable::wider(rows, limits)
+        let mut counts = [0; SUBCHUNKS];
+        // A loop, since the compiler leaves a closure as a function of its own here, without vectors.
+        for row in &rows[..S / SAMPLE] {
+            for ((count, width), limit) in counts.iter_mut().zip(row).zip(limits) {
+                *count += u8::from(width > limit);
+            }
+        }
+        counts
     }
 
     /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand
@@ -135,43 +78,53 @@ pub trait SimdLevel: Arithmetic + Copy {
         codes: &[u8; S],
         sums: &mut [u32; S],
     ) {
-        portable::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
+        sums.iter_mut().zip(codes).for_each(|(sum, c)| *sum = u32::from(*c));
+        undo_differences::<u32, _, false>(Scalar, start, second_difference, sums);
     }
 
     /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0
     /// in the others.
     #[inline(always)]
     fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-        portable::expand(of, list)
+        let (mut all, mut rest) = ([0; SUBCHUNKS], list);
+        for (eight, set) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
+            *eight = self.placed(next_eight(rest), set).to_le_bytes();
+            rest = &rest[set.count_ones() as usize..];
+        }
+        all
     }
 
-    /// The masks of S values: the mask bytes that have `flags` are the first of `list`, behind which `READ_SLACK` bytes
-    /// are readable, but for the portable level.
+    /// The masks of S values: the mask bytes that have `flags` are the first of `list`.
     #[inline(always)]
     fn masks<const S: usize>(self, flags: u32, list: &[u8]) -> Masks {
-        let bytes = self.expand(flags, list);
-        let mut masks: Masks = [0; _];
-        masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, bytes)| *mask = u64::from_le_bytes(*bytes));
+        let mut padded: MaskBytes = [0; _];
+        let list = list.first_chunk().unwrap_or_else(|| {
+            padded[..list.len()].copy_from_slice(list);
+            &padded
+        });
+        let (mut masks, mut at): (Masks, _) = ([0; _], 0);
+        for (mask, set) in masks[..S / MASKED].iter_mut().zip(flags.to_le_bytes()) {
+            *mask = self.placed(u64::from_le_bytes(*list[at..].first_chunk().expect("eight bytes")), set);
+            at += set.count_ones() as usize;
+        }
         masks
-    }
-
-    /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
-    #[inline(always)]
-    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
-        portable::running_sums(numbers, start)
-    }
-
-    /// Bit j says whether mask byte j is other than 0.
-    #[inline(always)]
-    fn flags(self, masks: &Masks) -> u32 {
-        portable::flags(masks)
     }
 
     /// Puts the mask bytes of S values that have `flags` at the start of `out`, one behind the other, and anything
     /// behind them.
     #[inline(always)]
     fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
-        portable::compress(masks, flags, out);
+        let mut at = 0;
+        for (mask, set) in masks[..S / MASKED].iter().zip(flags.to_le_bytes()) {
+            out[at..at + 8].copy_from_slice(&self.listed(*mask, set).to_le_bytes());
+            at += set.count_ones() as usize;
+        }
+    }
+
+    /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
+    #[inline(always)]
+    fn sums_before(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        words::sums_before(self, numbers, start)
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `simd::stream` does; to be called for all
@@ -186,85 +139,179 @@ pub trait SimdLevel: Arithmetic + Copy {
     fn prefetchw(self, _at: *const u8) {}
 }
 
+/// The next eight numbers of a list; zeros follow its end.
+#[inline(always)]
+fn next_eight(list: &[u8]) -> u64 {
+    match list.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => list.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
+    }
+}
+
+/// Which mask bytes of S values are other than 0, a bit for each.
+#[inline(always)]
+pub fn flags<const S: usize>(masks: &Masks) -> u32 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let mut flags = 0;
+    for (k, mask) in masks[..S / MASKED].iter().enumerate() {
+        // The top bit of each byte that is not 0; a product brings them together.
+        let any = (((mask & LOW) + LOW) | mask) & !LOW;
+        flags |= ((any >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * k);
+    }
+    flags as u32
+}
+
+/// The least and the largest value of a subchunk, as signed numbers.
+#[inline(always)]
+pub fn extremes_of<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
+    let (mut least, mut most) = (!W::ZERO, W::ZERO);
+    for x in x {
+        least = least.min(x.biased());
+        most = most.max(x.biased());
+    }
+    (least.biased(), most.biased())
+}
+
 /// The loops of one level for subchunks of S words.
 pub trait Simd<W: Word, const S: usize>: SimdLevel {
+    /// Its vectors of such words.
+    type Words: WordVectors<W> + From<Self>;
+    /// The same for packed words.
+    type Bits: BitVectors<W> + From<Self>;
+    /// The same for words of several subchunks.
+    type Columns: Columns<W> + From<Self>;
+
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
     #[inline(always)]
     fn pack(self, codes: &[W; S], n: u32, out: &mut [u8]) {
-        portable::pack(codes, n, out);
+        Self::Bits::from(self).pack(codes, n, out);
     }
 
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
     #[inline(always)]
     fn unpack(self, packed: &[u8], n: u32, codes: &mut [W; S]) {
-        portable::unpack(packed, n, codes);
+        unpack(Self::Bits::from(self), packed, n, codes);
     }
 
-    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are
-    /// readable.
+    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`.
     #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
-        portable::unpack(packed, n, bases);
+        if Self::Bits::UNPACKED > SUBCHUNKS {
+            return unpack(Scalar, packed, n, bases);
+        }
+        unpack(Self::Bits::from(self), packed, n, bases);
     }
 
     /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;
     /// `second_difference`, of these sums (from 0 on) once more.
     #[inline(always)]
     fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
-        portable::zigzag_delta_decode(start, second_difference, codes);
+        undo_differences::<W, Self::Words, false>(self.into(), start, second_difference, codes);
     }
 
     /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the
-    /// codes are used up for nothing.
+    /// codes are used up for nothing. A sum whose neighbour before is exact cannot come out that small by losing its
+    /// high bits: what is added takes one bit less than a word.
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
-        portable::try_zigzag_delta_decode(second_difference, codes)
+        undo_differences::<W, Self::Words, true>(self.into(), W::ZERO, second_difference, codes)
     }
 
     /// The least and the largest value of each subchunk of a warp tile, as signed numbers.
     #[inline(always)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
-        portable::extremes(x)
+        let (mut least, mut most) = ([W::ZERO; WARP_TILE], [W::ZERO; WARP_TILE]);
+        for (s, x) in x.iter().enumerate() {
+            (least[s], most[s]) = extremes_of(x);
+        }
+        (least, most)
     }
 
-    /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;
-    /// in magnitude to its first; to the value before; as second difference, or, with `tops`, of half their code in a
-    /// countdown from that of their subchunk. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of
-    /// each further one the fourth before that.
+    /// See `columns::totals`.
     #[inline(always)]
     fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], tops: Option<&[W; WARP_TILE]>) -> [u32; 4] {
-        portable::totals(x, least, tops)
+        columns::totals::<W, Self::Columns, S>(self.into(), x, least, tops)
     }
 
     /// The width of the largest code.
     #[inline(always)]
     fn width(self, codes: &[W; S]) -> u32 {
-        portable::width(codes)
+        words::width::<W, Self::Words, S>(self.into(), codes)
     }
 
     /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
     #[inline(always)]
     fn widths(self, codes: &[W; S], widths: &mut [u8; S]) {
-        portable::widths(codes, widths);
+        const { assert!(SAMPLE == 4) };
+        Self::Bits::from(self).sampled_widths(codes, &mut widths[..S / SAMPLE]);
     }
 
     /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the
     /// low `width` bits, if they are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
     fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
-        portable::extract_exceptions(codes, width, highs)
+        let (p, mut masks): (_, Masks) = (Self::Bits::from(self), [0; _]);
+        let words = codes.as_chunks::<MASKED>().0;
+        for (mask, words) in masks.iter_mut().zip(words) {
+            *mask = p.wider(words, width);
+        }
+        if count_of::<S>(&masks) > MAX_EXCEPTIONS {
+            return masks;
+        }
+        let mut at = 0;
+        for (mask, words) in masks.iter().zip(words) {
+            p.take(words, width, *mask, &mut highs[at..]);
+            at += mask.count_ones() as usize;
+        }
+        // Zeros behind the last: packed, they complete its byte.
+        highs[at..at + 8].fill(W::ZERO);
+        masks
     }
 
     /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of
     /// `out`, which has `HIGHS_SLACK` bytes to spare; returns their bytes.
     #[inline(always)]
     fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        portable::pack_highs(highs, count, n, out)
+        Self::Bits::from(self).pack(&highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
     }
 
     /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
     #[inline(always)]
     fn apply_exceptions(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        portable::apply_exceptions(codes, width, masks, highs, high_width);
+        let (p, count) = (Self::Bits::from(self), count_of::<S>(masks));
+        // More than our encoder writes.
+        if count > MAX_EXCEPTIONS {
+            return apply_many(codes, width, masks, highs, high_width);
+        }
+        const { assert!(MAX_EXCEPTIONS == bits::MOST) };
+        let (mut parts, mut at) = (<Self::Bits as BitVectors<W>>::Parts::default(), 0);
+        p.unpack_parts(highs, count, high_width, width, &mut parts);
+        for (mask, words) in masks.iter().zip(codes.as_chunks_mut::<MASKED>().0) {
+            p.put(words, *mask, &parts, at);
+            at += mask.count_ones() as usize;
+        }
     }
+}
+
+/// `Simd::apply_exceptions` for any number of them.
+#[cold]
+fn apply_many<W: Word>(codes: &mut [W], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    for (k, i) in positions(masks).enumerate() {
+        let high = W::from_u64(bits_at(highs, k * high_width as usize, high_width));
+        codes[i] = codes[i] | high << width;
+    }
+}
+
+/// The positions of exceptions.
+fn positions(masks: &Masks) -> impl Iterator<Item = usize> {
+    (0..MASKED * masks.len()).filter(|i| masks[i / MASKED] >> (i % MASKED) & 1 == 1)
+}
+
+impl SimdLevel for Scalar {}
+
+impl<W: Word, const S: usize> Simd<W, S> for Scalar {
+    type Words = Scalar;
+    type Bits = Scalar;
+    type Columns = Scalar;
 }

@@ -17,38 +17,10 @@ pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of
 /// them.
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
-/// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
-pub const SLACK: usize = 64;
-
 /// How many exceptions there are among S values.
 #[inline(always)]
 pub fn count_of<const S: usize>(masks: &Masks) -> usize {
     masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
-}
-
-/// For each set of eight lanes their numbers, a byte each; zeros follow.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub const fn listed() -> [[u8; 8]; 256] {
-    let mut table = [[0; 8]; 256];
-    let mut set = 0;
-    while set < 256 {
-        let (mut count, mut lane) = (0, 0);
-        while lane < 8 {
-            if set >> lane & 1 == 1 {
-                table[set][count] = lane as u8;
-                count += 1;
-            }
-            lane += 1;
-        }
-        set += 1;
-    }
-    table
-}
-
-/// Checks that there are `packed` bytes and the slack.
-#[inline(always)]
-pub fn room(packed: usize, bytes: &[u8]) {
-    assert!(bytes.len() >= packed + SLACK);
 }
 
 /// In each row a byte for each subchunk of a chunk.

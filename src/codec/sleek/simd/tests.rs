@@ -1,9 +1,7 @@
 //! Every level against the portable code, function by function.
 
-use super::portable::{BitWriter, positions};
-use super::*;
-use crate::codec::sleek::constants::MAX_EXCEPTIONS;
-use crate::codec::sleek::constants::SAMPLE;
+use super::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks, READ_SLACK, Simd, SimdLevel, count_of, flags, positions};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::countdown;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::Avx2;
@@ -13,6 +11,9 @@ use crate::exec::Avx512;
 use crate::exec::Neon;
 use crate::exec::{Isa, Level};
 use crate::simd::Scalar;
+use crate::simd::bits::BitWriter;
+use crate::simd::stream::{self, Line};
+use crate::simd::word::Word;
 
 /// Pseudo-random bits.
 struct Random(u64);
@@ -191,14 +192,14 @@ fn lists<P: SimdLevel>(p: P) {
         let readable: Vec<u8> = list.iter().copied().chain([0xaa; READ_SLACK]).collect();
         assert_eq!(p.masks::<256>(of, &readable), masks);
         assert_eq!(p.masks::<128>(of & 0xffff, &readable)[..2], masks[..2]);
-        assert_eq!(p.flags(&masks), of);
+        assert_eq!(flags::<256>(&masks), of);
         let mut compressed = [0xaa; MASK_BYTES + 8];
         p.compress::<256>(&masks, of, &mut compressed);
         assert_eq!(compressed[..list.len()], *list);
     }
     for limit in [1, 512, 2047] {
         let numbers = std::array::from_fn(|_| (r.next() % limit) as u16);
-        assert_eq!(p.running_sums(&numbers, 16), Scalar.running_sums(&numbers, 16));
+        assert_eq!(p.sums_before(&numbers, 16), Scalar.sums_before(&numbers, 16));
     }
 }
 

@@ -1,5 +1,4 @@
-//! Packing, by byte permutes and variable shifts. What is safe to call takes
-//! the level's token, which makes its intrinsics sound.
+//! Packing for AVX-512, by byte permutes and variable shifts.
 //!
 //! Up to 16 bits: pairs become 2n bits in a 32-bit lane, pairs of pairs 4n bits in a 64-bit lane (ahead by four bits
 //! where n and the lane are odd, so that every lane's string starts at a bit that is right within its byte), and two
@@ -8,9 +7,9 @@
 
 use std::arch::x86_64::*;
 
-use crate::codec::sleek::simd::room;
+use super::lanes::{Lanes, left32, left64, right32, right64};
 use crate::exec::Avx512;
-use crate::simd::avx512::lanes::{Lanes, left32, left64, right32, right64};
+use crate::simd::bits::room;
 
 /// Of two vectors the low halves of the 64-bit lanes.
 const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);
@@ -136,7 +135,7 @@ unsafe fn load_low_halves(from: *const u64) -> __m512i {
 /// # Safety
 /// The processor has the level's features; 64 bytes at `out` are writable.
 #[inline(always)]
-unsafe fn pack32(v: __m512i, keep: __m512i, row: &Pack32, out: *mut u8) {
+unsafe fn pack_wide(v: __m512i, keep: __m512i, row: &Pack32, out: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
         let v = _mm512_and_si512(v, keep);
@@ -194,7 +193,7 @@ unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
 
 /// Packs the values of `n` ≤ 16 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_u16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
+pub fn pack16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
@@ -211,7 +210,7 @@ pub fn pack_u16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
 
 /// Packs bytes of `n` ≤ 8 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_u8(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
+pub fn pack8(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
@@ -225,36 +224,35 @@ pub fn pack_u8(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
     }
 }
 
-/// Packs `VECTORS` (an even number) times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
+/// Packs values of `n` ≤ 32 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_u32<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mut [u8]) {
-    assert!(codes.len() >= 16 * VECTORS);
-    room(2 * VECTORS * n as usize, out);
+pub fn pack32(_: Avx512, codes: &[u32], n: u32, out: &mut [u8]) {
+    let vectors = codes.len() / 16;
+    room(2 * vectors * n as usize, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
     // SAFETY: the processor has the level, as the token says; 16 codes are read at a time, and 64 bytes from 2n·i on
     // are in `out`.
     unsafe {
         if n <= NARROW {
             let row = &PACK_NARROW[n as usize];
-            for i in 0..VECTORS / 2 {
+            for i in 0..vectors / 2 {
                 let at = codes.add(32 * i);
                 pack_narrow(load(at), load(at.add(16)), n, row, out.add(4 * n as usize * i));
             }
             return;
         }
         let (row, keep) = (&PACK32[n as usize], _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
-        for i in 0..VECTORS {
-            pack32(load(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
+        for i in 0..vectors {
+            pack_wide(load(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
         }
     }
 }
 
-/// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of
-/// `out`.
+/// Packs values of `n` ≤ 64 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
-    assert!(codes.len() >= 8 * VECTORS);
-    room(VECTORS * n as usize, out);
+pub fn pack64(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
+    let vectors = codes.len() / 8;
+    room(vectors * n as usize, out);
     let codes = codes.as_ptr();
     if n <= 32 {
         // SAFETY: the processor has the level, as the token says; 16 codes are read, and their low halves brought
@@ -263,15 +261,15 @@ pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mu
             let out = out.as_mut_ptr();
             if n <= NARROW {
                 let row = &PACK_NARROW[n as usize];
-                for i in 0..VECTORS / 4 {
+                for i in 0..vectors / 4 {
                     let at = codes.add(32 * i);
                     pack_narrow(load_low_halves(at), load_low_halves(at.add(16)), n, row, out.add(4 * n as usize * i));
                 }
                 return;
             }
             let (row, keep) = (&PACK32[n as usize], _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
-            for i in 0..VECTORS / 2 {
-                pack32(load_low_halves(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
+            for i in 0..vectors / 2 {
+                pack_wide(load_low_halves(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
             }
         }
         return;
@@ -285,7 +283,7 @@ pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mu
         let first = row.first.load();
         let second = _mm512_add_epi64(first, one);
         let third = _mm512_add_epi64(second, one);
-        for i in 0..VECTORS {
+        for i in 0..vectors {
             let v = _mm512_and_si512(_mm512_loadu_si512(codes.add(8 * i).cast()), low);
             let a = right64(_mm512_permutexvar_epi64(first, v), row.right.load());
             let b = left64(_mm512_permutexvar_epi64(second, v), row.left.load());
