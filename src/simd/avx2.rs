@@ -3,6 +3,7 @@
 
 mod bits;
 mod columns;
+mod elements;
 pub mod lanes;
 mod of_words;
 mod pack;
@@ -22,31 +23,6 @@ pub fn load<T: Integer, const N: usize>(from: &[T; N]) -> __m256i {
     const { assert!(N * size_of::<T>() == 32) };
     // SAFETY: they are 32 bytes.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
-/// Stores a vector as the numbers of an array.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub fn store<T: Integer, const N: usize>(v: __m256i, to: &mut [T; N]) {
-    const { assert!(N * size_of::<T>() == 32) };
-    // SAFETY: they are 32 bytes, and any are numbers.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
-}
-
-/// 16 bytes as half a vector.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub fn load_half(from: &[u8; 16]) -> __m128i {
-    // SAFETY: they are as many.
-    unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
-}
-
-/// Stores half a vector.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub fn store_half(v: __m128i, to: &mut [u8; 16]) {
-    // SAFETY: they are as many.
-    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
 }
 
 /// Registers that have the numbers of all lanes.

@@ -2,6 +2,7 @@
 
 mod bits;
 pub mod byte_sums;
+mod elements;
 pub mod extremes;
 pub mod lanes;
 mod of_words;
@@ -58,30 +59,6 @@ pub fn store_some(v: __m512i, to: &mut [u8], count: usize) {
     let to = &mut to[..count];
     // SAFETY: no others are stored.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), _bzhi_u64(!0, count as u32), v) }
-}
-
-/// Stores the chosen lanes of 16 bits.
-#[inline]
-#[target_feature(enable = "avx512bw")]
-pub fn store16(v: __m512i, chosen: __mmask32, to: &mut [u8; 64]) {
-    // SAFETY: lanes lie in these bytes.
-    unsafe { _mm512_mask_storeu_epi16(to.as_mut_ptr().cast(), chosen, v) }
-}
-
-/// The same for lanes of 32 bits.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub fn store32(v: __m512i, chosen: __mmask16, to: &mut [u8; 64]) {
-    // SAFETY: as above.
-    unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), chosen, v) }
-}
-
-/// The same for lanes of 64 bits.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub fn store64(v: __m512i, chosen: __mmask8, to: &mut [u8; 64]) {
-    // SAFETY: as above.
-    unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), chosen, v) }
 }
 
 /// Registers that have the numbers of all lanes.

@@ -2,8 +2,8 @@
 //! code is compiled for a level. A function of a level's own instructions names the few that it has.
 //!
 //! A loop is written once over a trait of vectors, which the levels implement: `lanes` and `vec` (32-bit numbers),
-//! `words` (words of 16 to 64 bits), `bits` (packed words), `columns` (a word of each of eight rows). The scalar level
-//! has arrays for vectors, and judges the others.
+//! `words` (words of 16 to 64 bits), `bits` (packed words), `columns` (a word of each of eight rows), `elements` (words
+//! as they lie in memory). The scalar level has arrays for vectors, and judges the others.
 //!
 //! What one level has for itself, as the loop over the traits would be slower by more than 3 %: `avx512::pack` (strings
 //! are put together by permutes, not by a store each), `avx512::extremes` (eight rows are reduced together),
@@ -97,6 +97,7 @@ pub mod avx2;
 pub mod avx512;
 pub mod bits;
 pub mod columns;
+pub mod elements;
 pub mod keyed;
 pub mod lanes;
 #[cfg(target_arch = "aarch64")]

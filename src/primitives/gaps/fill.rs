@@ -1,11 +1,10 @@
 //! Elements that are there in the places of missing ones: each takes what comes before it.
 
+#[cfg(target_arch = "x86_64")]
+use super::vectors;
 use super::words::{Before, WORD, fill_word};
-#[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::{Avx2, Avx512};
+use crate::simd::elements::by_vectors;
 use crate::simd::word::Word;
 
 /// Puts other elements into the gaps of `dst`, a copy of `src`, of which the missing elements are those with a bit in
@@ -32,15 +31,7 @@ fn fill_words<W: Word>(isa: Isa, words: usize, mask: &mut [u64], src: &[u8], dst
     let Some(i) = mask.iter().position(|word| *word != !0) else { return };
     let of_all = i * WORD + mask[i].trailing_ones() as usize;
     let mut before = Before::new(mask, words, of_all);
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = Avx512::of(isa) {
-        return avx512::fill::<W>(p, &mut before, src, dst);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = Avx2::of(isa) {
-        return avx2::fill::<W>(p, &mut before, src, dst);
-    }
-    let _ = isa;
+    by_vectors!(isa, size_of::<W>(), vectors::fill(&mut before, src, dst));
     let missing = mask[..n.div_ceil(WORD)].iter().enumerate().filter(|(_, word)| **word != 0);
     for (i, word) in missing {
         let element = before.word(i);

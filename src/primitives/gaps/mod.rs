@@ -1,15 +1,13 @@
 //! Gaps, which a mask tells with a bit for each element: others put into them, and what was there put back. Elements
 //! are words of 2, 4 or 8 bytes, as they lie in memory.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod fill;
 mod put;
 mod take_out;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 mod words;
 
 pub use fill::fill;

@@ -1,12 +1,11 @@
 //! Gaps found and filled at once, by the value that stands in them.
 
-use super::words::{MOST_WORDS, WORD, each_word_of_block, fill_word};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::vectors;
+use super::words::{MOST_WORDS, WORD, fill_word, of_block};
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::{Avx2, Avx512};
 use crate::primitives::equal;
+use crate::simd::elements::by_vectors;
 use crate::simd::word::Word;
 
 /// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
@@ -23,7 +22,7 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
     assert!(can_take_out(size, words, src.len()) && dst.len() == src.len());
     let mask = &mut mask[..src.len() / (WORD * size)];
     // Bit b is set where block b has nothing but gaps.
-    let empty = of_blocks(isa, size, words, value, src, mask, dst);
+    let empty = by_blocks(isa, size, words, value, src, mask, dst);
     if empty == 0 {
         return true;
     }
@@ -41,23 +40,8 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
 }
 
 /// Marks and fills block by block; bit b of what it returns is set where block b has nothing but gaps.
-fn of_blocks(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = Avx512::of(isa) {
-        return match size {
-            2 => avx512::words16::take_out(p, words, value, src, mask, dst),
-            4 => avx512::words32::take_out(p, words, value, src, mask, dst),
-            _ => avx512::words64::take_out(p, words, value, src, mask, dst),
-        };
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = Avx2::of(isa) {
-        return match size {
-            2 => avx2::take_out::<u16>(p, words, value, src, mask, dst),
-            4 => avx2::take_out::<u32>(p, words, value, src, mask, dst),
-            _ => avx2::take_out::<u64>(p, words, value, src, mask, dst),
-        };
-    }
+fn by_blocks(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+    by_vectors!(isa, size, vectors::take_out(words, value, src, mask, dst));
     match size {
         2 => take_out_words::<u16>(isa, words, value, src, mask, dst),
         4 => take_out_words::<u32>(isa, words, value, src, mask, dst),
@@ -74,17 +58,15 @@ fn fill_with<W: Word>(element: &[u8], place: &mut [u8]) {
 
 /// `take_out` without instructions of its own.
 fn take_out_words<W: Word>(isa: Isa, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
-    let (size, mut empty) = (size_of::<W>(), 0);
+    let (size, mut empty) = (size_of::<W>(), 0u32);
     equal::mark(isa, size, src, value, mask, dst);
     let block = words * WORD * size;
     let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact(words));
     for (b, ((from, to), mask)) in blocks.enumerate().filter(|(_, (_, mask))| mask.iter().any(|word| *word != 0)) {
-        let some = each_word_of_block(mask, |i, before| {
-            if mask[i] != 0 {
-                fill_word::<W>(mask[i], before, i, from, to);
-            }
-        });
-        empty |= u32::from(!some) << b;
+        match of_block(mask) {
+            Some(words) => words.for_each(|(i, before)| fill_word::<W>(mask[i], before, i, from, to)),
+            None => empty |= 1 << b,
+        }
     }
     empty
 }

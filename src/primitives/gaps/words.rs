@@ -100,16 +100,35 @@ pub fn put_bits<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
     }
 }
 
-/// Calls `each` for the words of a block's `mask`, with the element of the block that comes before them; false if the
-/// block has none.
+/// The words of a block's mask that are not zero, each with the element of the block that comes before its gaps; `None`
+/// if the block has no element.
 #[inline(always)]
-pub fn each_word_of_block(mask: &[u64], mut each: impl FnMut(usize, usize)) -> bool {
-    let Some(first) = mask.iter().position(|word| *word != !0) else { return false };
-    let mut before = first * WORD + mask[first].trailing_ones() as usize;
-    for (i, word) in mask.iter().enumerate() {
-        each(i, before);
-        let last = (i * WORD + WORD - 1).wrapping_sub((!word).leading_zeros() as usize);
-        before = select_unpredictable(*word == !0, before, last);
+pub fn of_block(mask: &[u64]) -> Option<OfBlock<'_>> {
+    let first = mask.iter().position(|word| *word != !0)?;
+    Some(OfBlock { mask, before: first * WORD + mask[first].trailing_ones() as usize, i: 0 })
+}
+
+/// See `of_block`. No function that takes a closure: a level's instructions in one would be calls.
+pub struct OfBlock<'a> {
+    mask: &'a [u64],
+    before: usize,
+    i: usize,
+}
+
+impl Iterator for OfBlock<'_> {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        while self.i < self.mask.len() {
+            let (i, word, before) = (self.i, self.mask[self.i], self.before);
+            let last = (i * WORD + WORD - 1).wrapping_sub((!word).leading_zeros() as usize);
+            self.before = select_unpredictable(word == !0, before, last);
+            self.i += 1;
+            if word != 0 {
+                return Some((i, before));
+            }
+        }
+        None
     }
-    true
 }
