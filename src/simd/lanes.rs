@@ -115,46 +115,39 @@ pub trait ByLevel {
 #[derive(Clone, Copy)]
 pub struct By<P, const M: usize>(pub P);
 
+/// Methods that a level's vectors have as they are.
+macro_rules! forwarded {
+    ($($name:ident($($arg:ident: $t:ty),*) -> $r:ty;)*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $t),*) -> $r {
+            self.0.$name($($arg),*)
+        }
+    )*};
+}
+
 impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
     const N: usize = LANES / M;
     type V = P::V;
 
-    #[inline(always)]
-    fn load(self, from: &[u32]) -> P::V {
-        self.0.load(from)
+    forwarded! {
+        load(from: &[u32]) -> P::V;
+        store(v: P::V, to: &mut [u32]) -> ();
+        splat(number: u32) -> P::V;
+        add(a: P::V, b: P::V) -> P::V;
+        sub(a: P::V, b: P::V) -> P::V;
+        mul(a: P::V, b: P::V) -> P::V;
+        and(a: P::V, b: P::V) -> P::V;
+        or(a: P::V, b: P::V) -> P::V;
+        xor(a: P::V, b: P::V) -> P::V;
+        nearest(v: P::V, factor: f32) -> P::V;
+        unzip(a: P::V, b: P::V) -> [P::V; 2];
+        zip(even: P::V, odd: P::V) -> [P::V; 2];
+        shifted_in(before: P::V, v: P::V) -> P::V;
+        ahead(v: P::V, behind: P::V) -> P::V;
+        two_ahead(v: P::V, behind: P::V) -> P::V;
+        load_short(from: &[u16]) -> P::V;
     }
-    #[inline(always)]
-    fn store(self, v: P::V, to: &mut [u32]) {
-        self.0.store(v, to);
-    }
-    #[inline(always)]
-    fn splat(self, number: u32) -> P::V {
-        self.0.splat(number)
-    }
-    #[inline(always)]
-    fn add(self, a: P::V, b: P::V) -> P::V {
-        self.0.add(a, b)
-    }
-    #[inline(always)]
-    fn sub(self, a: P::V, b: P::V) -> P::V {
-        self.0.sub(a, b)
-    }
-    #[inline(always)]
-    fn mul(self, a: P::V, b: P::V) -> P::V {
-        self.0.mul(a, b)
-    }
-    #[inline(always)]
-    fn and(self, a: P::V, b: P::V) -> P::V {
-        self.0.and(a, b)
-    }
-    #[inline(always)]
-    fn or(self, a: P::V, b: P::V) -> P::V {
-        self.0.or(a, b)
-    }
-    #[inline(always)]
-    fn xor(self, a: P::V, b: P::V) -> P::V {
-        self.0.xor(a, b)
-    }
+
     #[inline(always)]
     fn select(self, mask: P::V, a: P::V, b: P::V) -> P::V {
         self.0.xor(b, self.0.and(mask, self.0.xor(a, b)))
@@ -172,39 +165,11 @@ impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
         self.0.xor(self.0.left::<1>(v), self.0.right_signed::<31>(v))
     }
     #[inline(always)]
-    fn nearest(self, v: P::V, factor: f32) -> P::V {
-        self.0.nearest(v, factor)
-    }
-    #[inline(always)]
     fn any(self, v: P::V) -> u32 {
         // All that the sum of bits needs is whether each is there, which the greatest ones tell one after the other.
         let mut numbers = [0; LONGEST];
         self.0.store(v, &mut numbers);
         numbers.iter().fold(0, |any, n| any | n)
-    }
-    #[inline(always)]
-    fn unzip(self, a: P::V, b: P::V) -> [P::V; 2] {
-        self.0.unzip(a, b)
-    }
-    #[inline(always)]
-    fn zip(self, even: P::V, odd: P::V) -> [P::V; 2] {
-        self.0.zip(even, odd)
-    }
-    #[inline(always)]
-    fn shifted_in(self, before: P::V, v: P::V) -> P::V {
-        self.0.shifted_in(before, v)
-    }
-    #[inline(always)]
-    fn ahead(self, v: P::V, behind: P::V) -> P::V {
-        self.0.ahead(v, behind)
-    }
-    #[inline(always)]
-    fn two_ahead(self, v: P::V, behind: P::V) -> P::V {
-        self.0.two_ahead(v, behind)
-    }
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> P::V {
-        self.0.load_short(from)
     }
     #[inline(always)]
     fn by_level<T: ByLevel>(self, task: T) -> Option<T::Done> {
