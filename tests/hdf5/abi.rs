@@ -56,6 +56,7 @@ fn functions_have_hdf5s_types() {
         H5Pget_fill_value: h5p::H5Pget_fill_value,
         H5Premove_filter: Some(h5p::H5Premove_filter),
         H5Pset_filter: Some(h5p::H5Pset_filter),
+        H5Pset_fapl_mpio: None,
         H5Ecreate_stack: Some(h5e::H5Ecreate_stack),
         H5Eset_current_stack: Some(h5e::H5Eset_current_stack),
         H5Eregister_class: Some(h5e::H5Eregister_class),

@@ -7,7 +7,7 @@ use super::dataset::Dataset;
 use super::report::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
-use crate::api::hdf5_filter::filter::longest;
+use crate::api::hdf5_filter::filter::{heeded, longest};
 use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::error::{Result, fail};
@@ -59,7 +59,7 @@ pub struct Direct {
     pub params: Params,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,
-    /// Whether the filter is mandatory, or optional.
+    /// Whether the filter is mandatory, or optional, as far as that is heeded.
     pub flags: c_uint,
     /// The longest stream that a chunk is stored as.
     pub longest: usize,
@@ -187,7 +187,7 @@ unsafe fn direct(
     }
     // SAFETY: ids of this library, here and below.
     let (words, flags) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
-        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, ours.flags),
+        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, heeded(ours.flags, Some(&hdf5.filter))),
         _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {

@@ -169,6 +169,9 @@ table! {
     /// Property list, filter, flags, number of words, words.
     H5Pset_filter: fn(Hid, c_int, c_uint, usize, *const c_uint) -> Herr;
     [optional]
+    /// Only looked for: an HDF5 without it opens no files of MPI ranks.
+    H5Pset_fapl_mpio: fn() -> Herr;
+    [optional]
     H5Ecreate_stack: fn() -> Hid;
     [optional]
     /// Takes the place of this thread's error stack, and closes the id.
