@@ -4,7 +4,8 @@
     bench.py hdf5 [--quick]                # the same through h5py on a RAM disk
     bench.py gpu COMMIT TABLES             # takes over what tests/gpu/bench.sh printed
     bench.py page                          # docs/performance.md and docs/speed.svg, of docs/results/bench.json
-    bench.py two OLD NEW [--rounds N] [--worse]   # two builds by turns: folders of `pip install --target FOLDER WHEEL`, or programs `gpu`
+    bench.py two OLD NEW [--rounds N] [--worse]   # two builds by turns: folders of `pip install --target FOLDER WHEEL`, or programs `gpu`;
+                                           # a folder with python/src/sleek and libsleek.so as sleek/plugin/libsleek.so will do
     bench.py ratios OLD NEW [--quick] [FIELD…]   # `small` of two libraries, files libsleek.so: NEW's ratios ÷ OLD's; FILE:5 names codec 5 of it
 
 Fields are those of tests/data and of the folder SLEEK_DATA ("real"), of the folder SLEEK_SIMULATED (tests/gpu/simulate.py makes it),
@@ -84,9 +85,9 @@ def fields(quick, names=()):
 
 
 def timed(work, *arguments, **named):
-    start = time.perf_counter()
+    start = time.process_time()  # of one thread; other work on the machine does not count
     result = work(*arguments, **named)
-    return time.perf_counter() - start, result
+    return time.process_time() - start, result
 
 
 class Sleek:
