@@ -209,8 +209,13 @@ pub struct FramePiece {
 
 /// The pieces in which to restore a frame, so that a small stream of a huge array needs no huge memory.
 pub fn pieces(header: &Header) -> impl Iterator<Item = FramePiece> + use<> {
+    pieces_of(header, FRAME_BYTES)
+}
+
+/// The same of so many bytes.
+pub fn pieces_of(header: &Header, bytes: usize) -> impl Iterator<Item = FramePiece> + use<> {
     let (count, size) = (header.layout.count, header.layout.dtype.size());
-    let step = FRAME_BYTES / size;
+    let step = bytes / size;
     (0..count).step_by(step).map(move |first| FramePiece {
         first,
         count: (count - first).min(step as u64) as usize,
@@ -219,6 +224,11 @@ pub fn pieces(header: &Header) -> impl Iterator<Item = FramePiece> + use<> {
 }
 
 impl FramePiece {
+    /// What it restores.
+    pub fn bytes(&self) -> usize {
+        self.count * self.size
+    }
+
     /// Restores the piece into `block`.
     pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
         let room = block.room(self.count * self.size);

@@ -234,11 +234,11 @@ impl Field<'_> {
 }
 
 /// This thread reads and takes, others work; a single one does all of it.
-pub fn in_order<R: Send, T: Send>(
-    mut parts: impl Iterator<Item = Block>,
-    mut read: impl FnMut(&Block) -> Result<R, String>,
-    work: impl Fn(&Block, R) -> Result<T, String> + Sync,
-    mut take: impl FnMut(&Block, Result<T, String>) -> Result<(), String>,
+pub fn in_order<P: Send, R: Send, T: Send>(
+    mut parts: impl Iterator<Item = P>,
+    mut read: impl FnMut(&P) -> Result<R, String>,
+    work: impl Fn(&P, R) -> Result<T, String> + Sync,
+    mut take: impl FnMut(&P, Result<T, String>) -> Result<(), String>,
 ) -> Result<(), String> {
     let threads = Field::threads(parts.size_hint().1.unwrap_or(usize::MAX));
     if threads == 1 {
@@ -247,7 +247,7 @@ pub fn in_order<R: Send, T: Send>(
             take(&part, work(&part, read))
         });
     }
-    let (jobs, to_do) = channel::<(usize, Block, R)>();
+    let (jobs, to_do) = channel::<(usize, P, R)>();
     let (finished, done) = channel();
     let to_do = Mutex::new(to_do);
     thread::scope(|scope| {

@@ -19,6 +19,8 @@ use sleek::advise::elements;
 
 /// Bytes of a part of a file of plain bytes.
 const PART_BYTES: u64 = 1 << 20;
+/// Bytes that are restored at once of a stream.
+const PIECE_BYTES: usize = 4 << 20;
 /// Chunks smaller than this are read several at once.
 const FEW_BYTES: u64 = 16 << 10;
 /// Elements of planes that are taken together.
@@ -268,23 +270,32 @@ impl<'f> Pair<'f> {
             Sides::Stream { original, compressed, limit } => {
                 let mut input = open(original, &first_header(compressed)?, compressed)?;
                 let mut restored = Restored::new(compressed)?;
-                let read = |part: &Box_| {
-                    let bytes = part.count.iter().product::<u64>() as usize * self.dtype.size();
-                    let mut block = Block::default();
+                let bytes = |part: &Box_| part.count.iter().product::<u64>() as usize * self.dtype.size();
+                let mut passed = 0;
+                let asked_for = self.slabs(parts).filter_map(|part| match asked(&part.start, &part.count) {
+                    true => Some((std::mem::take(&mut passed), part)),
+                    false => {
+                        passed += bytes(&part);
+                        None
+                    }
+                });
+                let read = |(passed, part): &(usize, Box_)| {
+                    input.pass(*passed as u64)?;
+                    restored.pass(*passed)?;
+                    let (bytes, mut block) = (bytes(part), Block::default());
                     if input.fill(&mut block, bytes)? < bytes {
                         return Err(format!("{}: changed while it was read", input.name));
                     }
                     Ok((block, restored.take(bytes)?))
                 };
-                let shown = |part: &Box_, (block, back): (Block, Vec<u8>)| {
-                    if !asked(&part.start, &part.count) {
-                        return Ok(None);
-                    }
+                let shown = |(_, part): &(usize, Box_), (block, back): (Block, Vec<u8>)| {
                     let (start, count, limit) = (&part.start[..], &part.count[..], *limit);
-                    Ok(Some(work(&PairPart { start, count, original: block.data(), restored: &back, limit })))
+                    Ok(work(&PairPart { start, count, original: block.data(), restored: &back, limit }))
                 };
-                in_order(self.slabs(parts), read, shown, |_, done| done?.map_or(Ok(()), &mut take))?;
-                restored.expect_end()?;
+                in_order(asked_for, read, shown, |_, done| take(done?))?;
+                if passed == 0 {
+                    restored.expect_end()?;
+                }
                 Ok(None)
             }
         }
@@ -473,18 +484,46 @@ impl Restored {
         Ok(taken)
     }
 
+    /// Passes the next so many bytes; pieces that lie among them are not restored.
+    fn pass(&mut self, bytes: usize) -> Result<(), String> {
+        let mut left = bytes;
+        loop {
+            let some = left.min(self.piece.data().len() - self.at);
+            (self.at, left) = (self.at + some, left - some);
+            if left == 0 {
+                return Ok(());
+            }
+            match self.next_piece()? {
+                Some(piece) if piece.bytes() <= left => left -= piece.bytes(),
+                Some(piece) => self.restore(&piece)?,
+                None => return Err(format!("{}: restores fewer bytes than the original has", self.name)),
+            }
+        }
+    }
+
     /// Restores the next piece; false at the end.
     fn more(&mut self) -> Result<bool, String> {
+        match self.next_piece()? {
+            Some(piece) => self.restore(&piece).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn restore(&mut self, piece: &FramePiece) -> Result<(), String> {
+        piece.restore(&self.frame, &mut self.piece).map_err(|e| format!("{}: {e}", self.name))?;
+        self.at = 0;
+        Ok(())
+    }
+
+    fn next_piece(&mut self) -> Result<Option<FramePiece>, String> {
         loop {
             if let Some(piece) = self.pieces.next() {
-                piece.restore(&self.frame, &mut self.piece).map_err(|e| format!("{}: {e}", self.name))?;
-                self.at = 0;
-                return Ok(true);
+                return Ok(Some(piece));
             }
             if !self.reader.next(&mut self.frame)? {
-                return Ok(false);
+                return Ok(None);
             }
-            self.pieces = Box::new(frames::pieces(&frames::header(&self.frame)?));
+            self.pieces = Box::new(frames::pieces_of(&frames::header(&self.frame)?, PIECE_BYTES));
         }
     }
 

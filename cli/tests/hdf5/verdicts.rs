@@ -166,8 +166,11 @@ fn memory_does_not_grow_with_the_field() {
     let out = common::output(pipe.env_remove("HDF5_PLUGIN_PATH").args(["decompress", "-q", "old.h5:/x", "-"]));
     assert!(out.stdout == whole);
     sleek_ok(&place, &["repack", "-q", "--abs", "0.01", "old.h5", "new.h5"]);
+    sleek_ok(&place, &["compress", "-q", "--dtype", "f32", "--abs", "0.01", "x.f32", "x.slk"]);
     for arguments in [
-        &["verify", "-q", "old.h5", "new.h5"][..],
+        &["verify", "-q", "--quality", "x.f32", "x.slk"][..],
+        &["diff", "-q", "x.f32", "x.slk"],
+        &["verify", "-q", "old.h5", "new.h5"],
         &["diff", "-q", "old.h5", "new.h5"],
         &["diff", "-q", "--quality", "old.h5", "new.h5"],
     ] {
