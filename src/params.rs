@@ -263,8 +263,8 @@ pub struct Params {
     /// HDF5 do; where `dtype` is the element type it says that already.
     pub integers: bool,
     /// Whether to search the array for undeclared fill values, such as -9999 among values from 0 to 1
-    /// (docs/reference/format.md §5.1), in one pass before it is encoded. Where nothing is said direct calls do not;
-    /// the HDF5 filter, Zarr, the command and Python's host arrays do.
+    /// (docs/reference/format.md §5.1). Where nothing is said direct calls do not; the HDF5 filter, Zarr, the command
+    /// and Python's host arrays do.
     pub find_fill: Option<bool>,
     /// Every bit is kept, whatever the bound, which headers still name: of an array of two values at most.
     pub exact: bool,

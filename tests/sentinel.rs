@@ -271,6 +271,46 @@ fn what_is_no_number_costs_what_a_mark_costs() {
     }
 }
 
+/// What an encoder tells of an array by the way hides nothing that a search before it finds: the bytes are the same.
+#[test]
+fn searched_while_it_is_encoded_or_before_is_one() {
+    let mut random = vectors::Random(7);
+    let mut found = 0;
+    for round in 0..if common::short() { 3000 } else { 20_000 } {
+        let dtype = FLOATS[round % 4];
+        let n = 1100 + random.below(9000) as usize;
+        let offset = [0.0, 3.0, -40.0, 90.0, 1000.0][random.below(5) as usize];
+        let wave = [0.0, 0.003, 0.4][random.below(3) as usize];
+        let noise = if wave == 0.0 { 1.0 } else { random.below(3) as f64 / 8.0 };
+        let unit = |random: &mut vectors::Random| random.around(1 << 20) as f64 / f64::from(1 << 20);
+        let mut values: Vec<f64> =
+            (0..n).map(|i| offset + (i as f64 * wave).sin() + noise * unit(&mut random)).collect();
+        let [low, high] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick).unwrap());
+        let (range, near) = (high - low, 1.0 + random.around(3) as f64 / 64.0);
+        let odd = [low - near * range, high + near * range, -9999.0, 99.0, 0.0, f64::NAN, f64::INFINITY];
+        for _ in 0..random.below(3) {
+            let mark = odd[random.below(odd.len() as u64) as usize];
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(n as u64) as usize;
+                values[at] = mark;
+            }
+        }
+        let share = 0.4 * 2f64.powi(-(random.below(22) as i32));
+        let bound =
+            if random.below(3) == 0 { Bound::noa(share).of_range(Some(range)) } else { Bound::Abs(share * range) };
+        let profile = if random.below(2) == 0 { Profile::Fast } else { Profile::Adaptive };
+        let missing = sleek::MissingValues::number((random.below(4) == 0).then_some(values[n / 2]));
+        let big_endian = random.below(3) == 0;
+        let params = Params { profile, missing, big_endian, ..searching(dtype, bound) };
+        let src = bytes(dtype, big_endian, &values);
+        let before = sleek::sentinel::declared(params.clone(), &src).unwrap();
+        let stream = sleek::compress(&params, &src).unwrap();
+        assert!(stream == sleek::compress(&before, &src).unwrap(), "round {round}: {params:?} of {n}");
+        found += usize::from(sleek::inspect(&stream).unwrap().missing.found() > 0);
+    }
+    assert!(found > 500, "{found}");
+}
+
 /// With and without the search a field without marks makes the same bytes.
 #[test]
 fn nothing_changes_where_nothing_is_found() {

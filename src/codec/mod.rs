@@ -17,11 +17,11 @@ pub use traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 
 use crate::container::{Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory::{Heap, filled};
 use crate::params::{Params, Profile};
-use crate::sentinel;
+use crate::sentinel::{self, Sample};
 
 /// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
 /// the build script has it.
@@ -191,7 +191,7 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let all = |params: &Params, layout: &Layout| match dst.len() < layout.bodies_at() {
+    let all = |params: &Params, layout: &Layout, _: Most| match dst.len() < layout.bodies_at() {
         true => no_room(params, layout, dst.len()),
         false => Ok(dst),
     };
@@ -205,44 +205,96 @@ pub fn compress_to<B: AsMut<[u8]>>(
     options: ExecOptions,
     allocate: impl FnOnce(usize) -> Result<B>,
 ) -> Result<(B, usize)> {
-    compressed(params, src, options, |_, layout| allocate(layout.max_stream_bytes()?))
+    compressed(params, src, options, |_, _, most| allocate(most()?))
 }
 
+/// The most bytes that a stream may take.
+type Most<'a> = &'a dyn Fn() -> Result<usize>;
+
+/// The stream of `src` in what `place` gives for a request, a layout, and what its stream may take.
 fn compressed<B: AsMut<[u8]>>(
     params: &Params,
     src: &[u8],
     options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout) -> Result<B>,
+    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
 ) -> Result<(B, usize)> {
     exec::check_environment()?;
-    match sentinel::is_wanted(params)? {
-        true => encode(&*declared(params, src)?, src, options, place),
-        false => encode(params, src, options, place),
+    if !sentinel::is_wanted(params)? {
+        return encode(params, src, options, place);
+    }
+    match if params.bound.measures() { None } else { sample(params, src)? } {
+        Some((codec, sample)) => encode_searched(codec, params, &sample, src, options, place),
+        None => encode(&*declared(params, src, true)?, src, options, place),
     }
 }
 
-/// The request with what the search finds. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
+/// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
+/// inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn declared(params: &Params, src: &[u8]) -> Result<Heap<Params>> {
+fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, Sample)>> {
+    let codec = chosen(params)?;
+    let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
+    match tells && src.len().is_multiple_of(params.dtype.size()) {
+        true => Ok(Sample::of(params, src)?.map(|sample| (codec, sample))),
+        false => Ok(None),
+    }
+}
+
+/// Encodes an array as if there were nothing to be found. Only where the ends that the codec tells leave a doubt is the
+/// array searched, and encoded once more if there is something.
+fn encode_searched<B: AsMut<[u8]>>(
+    codec: &dyn Codec,
+    params: &Params,
+    sample: &Sample,
+    src: &[u8],
+    options: ExecOptions,
+    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
+) -> Result<(B, usize)> {
+    let layout = &*layout_of(codec, params, src)?;
+    let mut dst = place(params, layout, &|| largest_layout(params, layout.count)?.max_stream_bytes())?;
+    let told = match codec.cpu().compress_told(params, layout, src, dst.as_mut(), options) {
+        Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
+        told => Ok(told?),
+    };
+    if let Ok((n, ends)) = told
+        && sample.clears(params, ends, src)?
+    {
+        return Ok((dst, n));
+    }
+    let are_numbers = told.as_ref().is_ok_and(|(_, ends)| ends.are_numbers());
+    let found = &*declared(params, src, !are_numbers)?;
+    let is_something = found.exact || found.missing.iter().count() > params.missing.iter().count();
+    let n = if is_something { encode_in(found, src, dst.as_mut(), options)? } else { told?.0 };
+    Ok((dst, n))
+}
+
+/// The request with what the search finds; there may be none but numbers. Takes nothing of the caller's stack; never
+/// inlined, as `layout_on_heap`.
+#[inline(never)]
+fn declared(params: &Params, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
     chosen(params)?;
-    Heap::new(sentinel::declared(params.clone(), src)?)
+    Heap::new(match may_have_specials {
+        true => sentinel::declared(params.clone(), src)?,
+        false => sentinel::declared_but_specials(params.clone(), src)?.0,
+    })
 }
 
 fn encode<B: AsMut<[u8]>>(
     params: &Params,
     src: &[u8],
     options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout) -> Result<B>,
+    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
 ) -> Result<(B, usize)> {
     let codec = chosen(params)?;
     let Some(limits) = params.limits else {
         let layout = &*layout_of(codec, params, src)?;
-        let mut dst = place(params, layout)?;
+        let mut dst = place(params, layout, &|| layout.max_stream_bytes())?;
         let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
         return Ok((dst, n));
     };
     let count = (src.len() / params.dtype.size()) as u64;
-    let mut dst = place(params, &*Heap::new(layout_with(codec, params, Missing::most(), count)?)?)?;
+    let most = &*Heap::new(layout_with(codec, params, Missing::most(), count)?)?;
+    let mut dst = place(params, most, &|| most.max_stream_bytes())?;
     let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_in(params, src, dst, options);
     let restore = |stream: &[u8], dst: &mut [u8]| Stream::open(stream)?.decompress_into(dst, options).map(|_| ());
     let n = limits::compress_into(params, limits, src, dst.as_mut(), encode, restore)?;

@@ -14,14 +14,35 @@ use crate::sentinel;
 /// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into
 /// the rim of partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not
 /// count either. Where they are data, that only tightens the bound.
+///
+/// What has no bearing on the range is left to the encoder to search for.
 pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
-    measured_without(params, &[], src)
+    if !params.bound.measures() {
+        return Ok(params);
+    }
+    match sentinel::is_wanted(&params)? && super::sample(&params, src)?.is_some() {
+        true => with_range(params, &[], src, sentinel::declared_but_specials),
+        false => measured_without(params, &[], src),
+    }
 }
 
 /// The same where what is equal to `element`, the bytes of one or of none, does not count either.
 fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
-    let Bound::Noa { share, range: None } = params.bound else { return sentinel::declared(params, src) };
-    let (params, range) = sentinel::declared_with_range(params, src)?;
+    match params.bound.measures() {
+        true => with_range(params, element, src, sentinel::declared_with_range),
+        false => sentinel::declared(params, src),
+    }
+}
+
+/// The same of mode noa without a range; `declared` says what is declared, and the range of the rest if it is known.
+fn with_range(
+    params: Params,
+    element: &[u8],
+    src: &[u8],
+    declared: impl FnOnce(Params, &[u8]) -> Result<(Params, Option<(f64, f64)>)>,
+) -> Result<Params> {
+    let share = params.bound.number();
+    let (params, range) = declared(params, src)?;
     let mut outside = vec![0];
     if element.len() == params.dtype.size() {
         outside.push(element_bits(element, params.big_endian));

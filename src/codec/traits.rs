@@ -9,6 +9,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::params::{Mode, Params, Profile};
+use crate::primitives::range::Ends;
 
 /// What a codec can do.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,22 @@ pub trait CpuCodec: Sync {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize>;
+    /// Whether `compress_told` tells the ends of such a request.
+    fn tells_ends(&self, _: &Params) -> bool {
+        false
+    }
+    /// The same, and two numbers that no element lies beyond, as far as coding shows them by the way. Missing values
+    /// are none; NaN and infinities lie beyond all.
+    fn compress_told(
+        &self,
+        params: &Params,
+        layout: &Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<(usize, Ends)> {
+        Ok((self.compress(params, layout, src, dst, options)?, Ends::UNKNOWN))
+    }
     /// Restores what is `wanted` of a stream whose header and index are verified.
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()>;
     /// Adds what the codec knows of its chunks to `info`.

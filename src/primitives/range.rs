@@ -25,6 +25,33 @@ impl Extremes {
     }
 }
 
+/// Two numbers that nothing lies beyond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ends {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Ends {
+    /// Of nothing.
+    pub const NONE: Ends = Ends { low: f64::INFINITY, high: f64::NEG_INFINITY };
+    /// Of what nobody looked at.
+    pub const UNKNOWN: Ends = Ends { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    /// Whether all are finite.
+    pub fn are_numbers(self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
+    /// With what lies from `low` to `high`; beyond all where one of them is no number.
+    pub fn add(&mut self, low: f64, high: f64) {
+        match low.is_nan() || high.is_nan() {
+            true => *self = Ends::UNKNOWN,
+            false => *self = Ends { low: self.low.min(low), high: self.high.max(high) },
+        }
+    }
+}
+
 /// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such
 /// element or the type is no float.
 pub fn value_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {

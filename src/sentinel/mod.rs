@@ -1,6 +1,9 @@
 //! Undeclared fill values, such as -9999 among values from 0 to 1: one pass over an array before it is encoded
 //! (docs/reference/format.md §5.1). What is found is declared like any other missing value.
 //!
+//! A codec that tells by the way what all elements lie between spares most arrays that pass: a few lines of an array
+//! then say that no mark can lie there.
+//!
 //! The pass takes the smallest and the largest value, and some between them, which clear both ends in nearly every
 //! array without any. Only where an end is not cleared is a closer look taken, as far as it takes to clear it.
 //! NaN and infinities are found besides, by their bits.
@@ -12,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::bound::sub_down;
 use crate::container::MissingValue;
 use crate::container::missing::MAX_MISSING;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::host::fpu;
 use crate::params::{Mode, Params};
-use crate::primitives::range::{self, Extremes};
+use crate::primitives::range::{self, Ends, Extremes};
 use crate::primitives::specials::Specials;
 use crate::runtime::cpu::{extremes, of_pieces};
 use rule::{Found, MOST_KNOWN, Others};
@@ -46,18 +50,126 @@ pub fn declared_with_range(mut params: Params, src: &[u8]) -> Result<(Params, Op
         return Ok((params, None));
     }
     let found = search(&params, src)?;
+    declare(&mut params, &found, src)?;
+    Ok((params, found.range))
+}
+
+/// The same where an encoder tells whether there is anything but numbers.
+pub fn declared_but_specials(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+    let found = search(&params, src)?;
+    if found.few || !found.values().is_empty() {
+        declare(&mut params, &found, src)?;
+    }
+    Ok((params, found.range))
+}
+
+/// Adds to a request what was found, and what is no number.
+fn declare(params: &mut Params, found: &Found, src: &[u8]) -> Result<()> {
     params.find_fill = Some(false);
     params.exact = found.few;
     for value in found.values() {
         params.missing.push_found(MissingValue::Bits(params.dtype.nearest(*value)))?;
     }
     let known = params.missing.of_type(params.dtype)?;
-    let specials = specials(&params, src);
+    let specials = specials(params, src);
     let others = specials.bits().iter().filter(|bits| !known.bits().contains(bits));
     for bits in others.take(MAX_MISSING - known.len()) {
         params.missing.push_found(MissingValue::Bits(*bits))?;
     }
-    Ok((params, found.range))
+    Ok(())
+}
+
+/// What some elements say of an array, from all over it and without a sign of what is searched for.
+pub struct Sample {
+    /// Smallest and largest of some of them that are at no end.
+    between: (f64, f64),
+}
+
+impl Sample {
+    /// Elements that are looked at, in rows, for the compiler to make vectors of.
+    const COUNT: usize = 32;
+    const ROW: usize = 8;
+
+    /// Of an array; `None` if it has a sign of what is searched for, or is so short that a search costs no more.
+    pub fn of(params: &Params, src: &[u8]) -> Result<Option<Sample>> {
+        if src.len() < 8 << 10 {
+            return Ok(None);
+        }
+        let _fpu = fpu::Guard::standard();
+        let (dtype, big_endian) = (params.dtype, params.big_endian);
+        let mut values = match dtype {
+            DType::F32 => some_of(src, big_endian, |bytes| f32::from_le_bytes(bytes).into()),
+            DType::F64 => some_of(src, big_endian, f64::from_le_bytes),
+            _ => some_of(src, big_endian, |bytes| dtype.number(u16::from_le_bytes(bytes).into())),
+        };
+        if values.iter().any(|v| !v.is_finite()) {
+            return Ok(None);
+        }
+        let (known, n) = known(params)?;
+        for known in &known[..n] {
+            // No comparison is true of NaN.
+            values.iter_mut().for_each(|v| *v = if v == known { f64::NAN } else { *v });
+        }
+        let [least, most] = columns(&values);
+        let low = least.into_iter().fold(f64::INFINITY, f64::min);
+        let high = most.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let inner = || least.into_iter().chain(most).filter(|v| low < *v && *v < high);
+        let between = (inner().fold(f64::INFINITY, f64::min), inner().fold(f64::NEG_INFINITY, f64::max));
+        Ok(rule::are_cleared(dtype, [low, high], between).then_some(Sample { between }))
+    }
+
+    /// Whether there is nothing to be found in the array, of which no number lies beyond `ends`: by the sample, or by a
+    /// part of the array.
+    pub fn clears(&self, params: &Params, ends: Ends, src: &[u8]) -> Result<bool> {
+        const PIECE: usize = 4 << 10;
+        const STRIDE: usize = 16;
+        let _fpu = fpu::Guard::standard();
+        let is_clear = |between| rule::are_too_near(params.dtype, ends, between);
+        if !ends.are_numbers() || is_clear(self.between) {
+            return Ok(ends.are_numbers());
+        }
+        let ((known, n), mut seen) = (known(params)?, None);
+        for piece in src.chunks(PIECE).step_by(STRIDE) {
+            seen = Extremes::join(seen, range::extremes(params.dtype, params.big_endian, &known[..n], piece));
+            if seen.and_then(|seen| seen.between).is_some_and(is_clear) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Elements from all over an array.
+fn some_of<const N: usize>(src: &[u8], big_endian: bool, number: impl Fn([u8; N]) -> f64) -> [f64; Sample::COUNT] {
+    let elements = src.as_chunks::<N>().0;
+    let stride = elements.len() / Sample::COUNT;
+    std::array::from_fn(|k| {
+        let mut element = elements[k * stride];
+        if big_endian {
+            element.reverse();
+        }
+        number(element)
+    })
+}
+
+/// Smallest and largest number of each column of a sample.
+fn columns(values: &[f64; Sample::COUNT]) -> [[f64; Sample::ROW]; 2] {
+    let [mut least, mut most] = [[f64::INFINITY; Sample::ROW], [f64::NEG_INFINITY; Sample::ROW]];
+    for row in values.as_chunks::<{ Sample::ROW }>().0 {
+        for k in 0..Sample::ROW {
+            least[k] = if row[k] < least[k] { row[k] } else { least[k] };
+            most[k] = if row[k] > most[k] { row[k] } else { most[k] };
+        }
+    }
+    [least, most]
+}
+
+/// The missing values that are declared, as numbers, and how many they are.
+fn known(params: &Params) -> Result<([f64; MAX_MISSING], usize)> {
+    let missing = params.missing.of_type(params.dtype)?;
+    let mut known = [0.0; MAX_MISSING];
+    known.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
+    Ok((known, missing.len()))
 }
 
 /// The NaN and infinities of an array, which are no data wherever they stand.
@@ -69,10 +181,8 @@ fn specials(params: &Params, src: &[u8]) -> Specials {
 /// The undeclared fill values of an array.
 pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
     let _fpu = fpu::Guard::standard();
-    let missing = params.missing.of_type(params.dtype)?;
-    let mut known = [0.0; MAX_MISSING];
-    known.iter_mut().zip(missing.bits()).for_each(|(number, bits)| *number = params.dtype.number(*bits));
-    let known = &known[..missing.len()];
+    let (known, n) = known(params)?;
+    let known = &known[..n];
     let Some(Extremes { ends, between }) = extremes(params, known, src) else { return Ok(Found::default()) };
     if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
         return Ok(Found::nothing(ends));
@@ -117,7 +227,6 @@ fn repeats(params: &Params, values: [f64; 2], src: &[u8]) -> [bool; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
     use crate::params::MissingValues;
 
     fn bytes(dtype: DType, big_endian: bool, values: &[f64]) -> Vec<u8> {

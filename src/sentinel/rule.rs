@@ -2,6 +2,7 @@
 
 use crate::dtype::DType;
 use crate::exec::Isa;
+use crate::primitives::range::Ends;
 use crate::simd::by;
 
 /// The most rounds of a search: what is found first may hide another.
@@ -18,6 +19,26 @@ const GAP: f64 = 64.0;
 /// too far apart. More of them change nothing, since they only come nearer and spread further.
 pub fn are_cleared(dtype: DType, ends: [f64; 2], (least, most): (f64, f64)) -> bool {
     least < most && are_fills(dtype, ends, (least, most), [true; 2]) == [false; 2]
+}
+
+/// Whether nothing between `ends` can be a fill value at the end of an array that has others from `least` to `most`.
+pub fn are_too_near(dtype: DType, ends: Ends, (least, most): (f64, f64)) -> bool {
+    let range = most - least;
+    let near = range / GAP;
+    let no_usual = !may_be_usual(dtype, ends.low, least - near) && !may_be_usual(dtype, most + near, ends.high);
+    least < most && least - ends.low <= range && ends.high - most <= range && no_usual
+}
+
+/// Whether a number from `low` to `high` may be one that people use to mark missing ones.
+fn may_be_usual(dtype: DType, low: f64, high: f64) -> bool {
+    let may_be = |least: f64, most: f64| {
+        if most < USUAL[0] / 2.0 {
+            return false;
+        }
+        let (least, most) = (least.max(0.0) * (1.0 - 1e-6), most * (1.0 + 1e-6));
+        least <= most && (near_usual(dtype, least, most).next().is_some() || (least..=most).contains(&largest(dtype)))
+    };
+    may_be(low, high) || may_be(-high, -low)
 }
 
 /// What an array has beside the values that are declared and the two at its ends.

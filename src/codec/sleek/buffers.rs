@@ -6,6 +6,7 @@ use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks};
 use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::filled;
+use crate::primitives::range::Ends;
 use crate::simd::stream::Line;
 use crate::simd::word::Word;
 
@@ -20,6 +21,8 @@ pub struct Buffers {
     pub too_wide: u8,
     /// Whether an element of a chunk so far has a bin that comes back as a missing value.
     pub beside: bool,
+    /// What the elements of all chunks so far lie between, where somebody asks.
+    pub ends: Option<Ends>,
 }
 
 /// Where a chunk's codes are made.
@@ -52,6 +55,7 @@ impl Buffers {
             },
             too_wide: 0,
             beside: false,
+            ends: None,
         })
     }
 }

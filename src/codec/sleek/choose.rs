@@ -172,6 +172,14 @@ impl<W: Word> Extremes<W> {
         all
     }
 
+    /// The least and the greatest of all.
+    #[inline(always)]
+    pub fn of_all(&self) -> (W, W) {
+        let least = self.least.iter().fold(!W::ZERO, |least, x| least.min(x.biased()));
+        let most = self.most.iter().fold(W::ZERO, |most, x| most.max(x.biased()));
+        (least.biased(), most.biased())
+    }
+
     /// Whether all values are the same.
     #[inline(always)]
     pub fn is_constant(&self) -> bool {

@@ -12,6 +12,7 @@ use crate::container::Kind;
 use crate::container::constants::*;
 use crate::params::Profile;
 use crate::primitives::quantize::{Element, Int};
+use crate::primitives::range::Ends;
 use crate::runtime::cpu::{Data, raw};
 use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
@@ -23,7 +24,7 @@ use crate::simd::word::Word;
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
     plan: &Plan,
-    Buffers { words, scratch, too_wide, beside }: &mut Buffers,
+    Buffers { words, scratch, too_wide, beside, ends }: &mut Buffers,
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
@@ -34,21 +35,31 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
+            if let Some(ends) = ends {
+                see_integers::<E, _, S>(plan, &domain, &integers, ends);
+            }
             let collides = plan.collisions().iter().any(|c| near_collision(c.integer, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
-                Some(words) => (words, Domain::lossless::<E>(plan, 0)),
+                Some(words) => {
+                    *ends = ends.map(|_| Ends::UNKNOWN);
+                    (words, Domain::lossless::<E>(plan, 0))
+                }
                 None => {
                     let words = view(words);
-                    let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
+                    let seen = ends.as_mut().filter(|_| plan.profile == Profile::Fast);
+                    let domain = to_integers::<E, S>(plan, src, words, seen, &mut queues.prefetch);
                     (&*words, domain)
                 }
             };
             let extremes =
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
             let integers = Integers { words, extremes };
+            if let (Some(ends), Profile::Adaptive) = (ends, plan.profile) {
+                see_integers::<E, _, S>(plan, &domain, &integers, ends);
+            }
             let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
             (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }

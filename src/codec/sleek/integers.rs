@@ -6,8 +6,10 @@ use super::constants::*;
 use super::plan::Plan;
 use crate::codec::sleek::format::Special;
 use crate::codec::sleek::simd::Simd;
+use crate::dtype::DType;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Quantizer, largest_of, mantissa_and_bias};
+use crate::primitives::range::Ends;
 use crate::primitives::round;
 use crate::runtime::cpu::Data;
 use crate::simd::Scalar;
@@ -100,14 +102,21 @@ pub fn to_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<E::Word, S>,
+    ends: Option<&mut Ends>,
     prefetch: &mut PrefetchQueue,
 ) -> Domain<E::Word> {
+    let mut magnitudes = Magnitudes::new(first_of(plan, src));
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
         prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
-            quantize::encode::<E, S>(q, largest_of(subchunk), subchunk);
+            let largest = if ends.is_some() { magnitudes.see(subchunk) } else { largest_of(subchunk) };
+            quantize::encode::<E, S>(q, largest, subchunk);
         }
+    }
+    if let Some(ends) = ends {
+        let [low, high] = if plan.quantizer.is_some() { magnitudes.ends(plan.dtype) } else { [f64::NAN; 2] };
+        ends.add(low, high);
     }
     if plan.quantizer.is_some() {
         return Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO };
@@ -121,6 +130,66 @@ pub fn to_integers<E: Element, const S: usize>(
         words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
     Domain::lossless::<E>(plan, shift)
+}
+
+/// What is seen of a chunk's elements while they become bins: the largest magnitude, and the smallest if all have one
+/// sign.
+struct Magnitudes<W> {
+    largest: W,
+    /// Turns the sign that the first element has into a one: a word without it then has the other sign.
+    turn: W,
+    /// The smallest word so turned.
+    least: W,
+}
+
+impl<W: Word> Magnitudes<W> {
+    /// Of nothing yet, in a chunk with this first element.
+    #[inline(always)]
+    fn new(first: W) -> Self {
+        Magnitudes { largest: W::ZERO, turn: !first & W::SIGN, least: !W::ZERO }
+    }
+
+    /// With those of a subchunk; its largest.
+    #[inline(always)]
+    fn see<const S: usize>(&mut self, words: &[W; S]) -> W {
+        let (mut largest, mut least) = (W::ZERO, !W::ZERO);
+        for word in words {
+            largest = largest.max(*word & !W::SIGN);
+            least = least.min(*word ^ self.turn);
+        }
+        self.largest = self.largest.max(largest);
+        self.least = self.least.min(least);
+        largest
+    }
+
+    /// What all elements lie between.
+    #[inline(always)]
+    fn ends(&self, dtype: DType) -> [f64; 2] {
+        let number = |bits: W| dtype.number(bits.to_u64());
+        let (near, far) = (number(self.least & !W::SIGN), number(self.largest));
+        match (self.least & W::SIGN == W::SIGN, self.turn == W::ZERO) {
+            (false, _) => [-far, far],
+            (true, false) => [near, far],
+            (true, true) => [-far, -near],
+        }
+    }
+}
+
+/// Adds what the elements of a chunk lie between, by their integers.
+#[inline(always)]
+pub fn see_integers<E: Element, W: Word, const S: usize>(
+    plan: &Plan,
+    domain: &Domain<E::Word>,
+    integers: &Integers<W, S>,
+    ends: &mut Ends,
+) {
+    let (Some(quantizer), Some(extremes)) = (&plan.quantizer, &integers.extremes) else {
+        return *ends = Ends::UNKNOWN;
+    };
+    let (least, most) = extremes.of_all();
+    let number = |x: W| plan.dtype.number(to_element::<E>(plan, domain, domain.word(x)).to_u64());
+    let reach = quantizer.reach();
+    ends.add((number(least) - reach).next_down(), (number(most) + reach).next_up());
 }
 
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close

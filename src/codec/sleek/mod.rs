@@ -23,6 +23,7 @@ pub mod simd;
 pub use plan::Plan;
 
 use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
 
 use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::SubMode;
@@ -33,6 +34,7 @@ use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::{Kept, filled, reserve};
 use crate::params::{Mode, Params, Profile};
+use crate::primitives::range::Ends;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::StreamingStores;
 use buffers::Buffers;
@@ -83,11 +85,30 @@ impl CpuCodec for Sleek {
         options: ExecOptions,
     ) -> Result<usize> {
         let (plan, mut header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], options, src, dst)
+        cpu::compress(&Chunks { plan, isa: Isa::best(), ends: None }, &mut header, &[], options, src, dst)
+    }
+
+    fn tells_ends(&self, params: &Params) -> bool {
+        matches!(params.bound.mode(), Mode::Abs | Mode::Noa)
+    }
+
+    fn compress_told(
+        &self,
+        params: &Params,
+        layout: &Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<(usize, Ends)> {
+        let (plan, mut header) = Plan::for_encoding(params, layout, src);
+        let ends = Mutex::new(Ends::NONE);
+        let chunks = Chunks { plan, isa: Isa::best(), ends: Some(&ends) };
+        let n = cpu::compress(&chunks, &mut header, &[], options, src, dst)?;
+        Ok((n, ends.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
-        let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best() };
+        let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best(), ends: None };
         cpu::decompress(&chunks, index, wanted, dst, options)
     }
 
@@ -113,15 +134,18 @@ impl CpuCodec for Sleek {
 }
 
 /// The chunk coder of one stream with the instructions of one level.
-struct Chunks {
+struct Chunks<'a> {
     plan: Plan,
     isa: Isa,
+    /// Where it is told what all elements lie between, if somebody asks.
+    ends: Option<&'a Mutex<Ends>>,
 }
 
 /// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
-struct Encoder {
+struct Encoder<'a> {
     _fpu: fpu::Guard,
     buffers: Buffers,
+    ends: Option<&'a Mutex<Ends>>,
 }
 
 thread_local! {
@@ -131,8 +155,11 @@ thread_local! {
 
 const KEPT: Kept<Option<Buffers>> = Kept { used: &USED, place: &PLACE };
 
-impl Drop for Encoder {
+impl Drop for Encoder<'_> {
     fn drop(&mut self) {
+        if let (Some(all), Some(own)) = (self.ends, self.buffers.ends) {
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(own.low, own.high);
+        }
         KEPT.keep(Some(std::mem::take(&mut self.buffers)));
     }
 }
@@ -143,17 +170,18 @@ struct Decoder {
     spare: decode::Spare,
 }
 
-impl ChunkCodec for Chunks {
-    type Encoder = Encoder;
+impl<'a> ChunkCodec for Chunks<'a> {
+    type Encoder = Encoder<'a>;
     type Decoder = Decoder;
 
-    fn encoder(&self) -> Result<Encoder> {
+    fn encoder(&self) -> Result<Encoder<'a>> {
         let mut buffers = match KEPT.take() {
             Some(buffers) => buffers,
             None => Buffers::new()?,
         };
         buffers.beside = false;
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
+        buffers.ends = self.ends.map(|_| Ends::NONE);
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers, ends: self.ends })
     }
 
     fn decoder(&self) -> Result<Decoder> {
@@ -184,7 +212,7 @@ impl ChunkCodec for Chunks {
     }
 }
 
-impl Chunks {
+impl Chunks<'_> {
     /// Encodes a chunk by its elements' bits, where an element would come back as a missing value.
     #[cold]
     fn by_bits(&self, encoder: &mut Encoder, data: Data, out: &mut [u8]) -> (Kind, usize) {
