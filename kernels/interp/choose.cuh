@@ -21,6 +21,15 @@ struct Trial {
     u32 there, steps;    // multiples in steps, or numbers that must not change
 };
 
+// What an array's trials say. Of whole tiles parts are tried by themselves.
+struct Trials {
+    Choice choice;
+    u32 arrived;              // trials that are done
+    u32 done[MOST_TRIALS];    // parts of each that are
+    Trial of[MOST_TRIALS];
+};
+static_assert(sizeof(Trials) == INTERP_TRIALS_BYTES, "what the host gives");
+
 // A tile's numbers of 32 bits, or those of a part of one, that a rule is tried on.
 struct Case {
     Places box;
@@ -42,8 +51,8 @@ struct Case {
 template <class T> DEV u32 axes_of(Desk<T>& d, const Case& c, u64& cost) {
     const Origin<u32> none = {false, 0};
     const auto bin = [&](u32 i) { return c.bin(i); };
-    const u32 set = c.bits ? best_set<true, u32>(d, c.box, none, cost, bin)
-                           : best_set<false, u32>(d, c.box, none, cost, bin);
+    const u32 set =
+        c.bits ? best_set<true, u32>(d, c.box, none, cost, bin) : best_set<false, u32>(d, c.box, none, cost, bin);
     cost = with_states(cost);
     return set;
 }
@@ -178,8 +187,7 @@ template <class T> DEV bool shorten(Desk<T>& d) {
 
 // From where numbers without axes are told, so that they cost least: the first one, the middle of all, or `zero`. For a
 // whole block; a barrier before.
-template <bool BITS, class T>
-SELDOM typename T::Word origin_of(Desk<T>& d, Origin<typename T::Word> zero) {
+template <bool BITS, class T> SELDOM typename T::Word origin_of(Desk<T>& d, Origin<typename T::Word> zero) {
     typedef typename T::Word Word;
     const u32 n = d.n, lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const Word* const numbers = d.numbers();
@@ -237,8 +245,8 @@ template <bool BITS, class T> SELDOM void differ(Desk<T>& d, u32 set, Origin<typ
     const auto number = [=](u32 k) { return numbers[k]; };
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < d.n; i += blockDim.x, w.next())
-        codes[i] = code_of(set == 0 ? (Word)(numbers[i] - middle)
-                                    : lorenzo<Word>(d.box, set, i, w.x, w.y, w.z, number));
+        codes[i] =
+            code_of(set == 0 ? (Word)(numbers[i] - middle) : lorenzo<Word>(d.box, set, i, w.x, w.y, w.z, number));
     __syncthreads();
 }
 
@@ -475,8 +483,8 @@ DEV Choice choice_of(const Trial* trials, u32 count) {
     c.second.rule = {0, 0, 0};
     c.second.limit = 0;
     if (uniform(c.steps.there))
-        c.second = c.steps.rule.rough ? best_rule(trials, count, 1, 0, SETS)
-                                      : best_rule(trials, count, 1, SETS, 2 * SETS);
+        c.second =
+            c.steps.rule.rough ? best_rule(trials, count, 1, 0, SETS) : best_rule(trials, count, 1, SETS, 2 * SETS);
     c.exact = best_rule(trials, count, 0, 0, 2 * SETS);
     return c;
 }

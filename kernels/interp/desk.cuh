@@ -1,7 +1,6 @@
 // No twin in src.
 // What a block that compresses keeps of its tiles, and how its threads work together.
 #pragma once
-#include "../common/lookback.cuh"
 #include "../common/plan.cuh"
 #include "coder.cuh"
 #include "interp.cuh"
@@ -15,7 +14,6 @@ enum : u32 {
     MASK_WORDS = ELEMENTS / 32,
     MOST_TOGETHER = 4,    // tiles that a block takes at once, at most: a warp makes words of each
     PREFIX_HALVES = 6,    // of a body: head and base
-    WAITING = 16,          // bodies that may wait for those before them
     STATE_WORDS = 34,     // of final states with their lengths
     SIDE_HALVES = 360,    // of a tile's own table and of final states
     OUT_MORE = 4096,      // what a body's words may take beyond its tile, before that is known
@@ -212,6 +210,9 @@ struct Choice {
     }
 };
 
+// What numbers of a body are.
+enum : u32 { OF_BITS, OF_BINS, OF_STEPS, OF_MULTIPLES };
+
 // What the elements of a tile are as multiples.
 struct Survey {
     i32 base;
@@ -223,6 +224,7 @@ struct Survey {
 // What is known of a tile between its codes and its body, in the shared memory of a block.
 struct Slip {
     u64 chunk;
+    u32 tile;    // its number within the wave
     Tile t;
     u32 n, kind;        // KIND_RAW: there is nothing that takes less
     u64 constant;       // the element, of KIND_CONSTANT
@@ -238,12 +240,6 @@ struct Slip {
     u32 prefix_halves, side_halves, word_halves, low_words, units;
     const u16* words;
     u16 prefix[PREFIX_HALVES];
-};
-
-// A body that waits for those before it.
-struct Waiting {
-    u64 chunk, sum;    // its number, and the keyed sum of its words
-    u32 units, at;     // where it is staged, in words
 };
 
 // What the threads of a block share.
@@ -266,8 +262,7 @@ template <class T> struct Desk {
     u32 aligned;
     // Tiles that are taken at once, and the one at hand.
     Slip slips[MOST_TOGETHER];
-    u32 together, slip;
-    u64 ticket;
+    u32 slip;
     Tile t;
     Places box;
     u32 n, masked, which;    // whether there are missing values among the elements, and which ones
@@ -285,9 +280,6 @@ template <class T> struct Desk {
     u32 count, flag;
     Levels levels;
     u32 (*widths)[WIDTHS];    // how many magnitudes have each, of each set of axes
-    // Bodies that are to go to their places, from number `first` on; where the next one is staged.
-    Waiting waiting[WAITING];
-    u32 first, behind, staged_to;
     // Places in the memory of the block.
     u8* at;
 
@@ -297,9 +289,7 @@ template <class T> struct Desk {
         // Of each tile: codes, words with what stands before them, a sparse tile's, the plane, table and states.
         SLIP_BYTES = WORD_BYTES + OUT_BYTES + 2 * SPARSE_HALVES + PLANE_ROOM + 2 * SIDE_HALVES,
         MASKS = 12,
-        BYTES = MASKS * 4 * MASK_WORDS + ELEMENTS + 3 * WORD_BYTES + 2 * (4 << TILE_LOG2) + MOST_TOGETHER * SLIP_BYTES +
-                4 * WORD_BYTES,
-        STAGING = 4 * WORD_BYTES / UNIT,
+        BYTES = MASKS * 4 * MASK_WORDS + ELEMENTS + 3 * WORD_BYTES + 2 * (4 << TILE_LOG2) + MOST_TOGETHER * SLIP_BYTES,
     };
     DEV u32* mask(u32 k) const { return (u32*)at + k * MASK_WORDS; }
     DEV u32* missing() const { return mask(0); }
@@ -323,7 +313,6 @@ template <class T> struct Desk {
     DEV u16* sparse(u32 k) const { return (u16*)(out(k) + OUT_BYTES); }
     DEV u8* plane_of(u32 k) const { return (u8*)(sparse(k) + SPARSE_HALVES); }
     DEV u16* side(u32 k) const { return (u16*)(plane_of(k) + PLANE_ROOM); }
-    DEV u32* staging() const { return (u32*)of_slip(MOST_TOGETHER); }
     // Of the tile at hand.
     DEV Slip& own() { return slips[slip]; }
     DEV u32* short_codes() const { return codes(slip); }

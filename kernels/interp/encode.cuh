@@ -7,14 +7,7 @@
 
 namespace interp::encoder {
 
-enum : u32 { OF_BITS, OF_BINS, OF_STEPS, OF_MULTIPLES, NO_FORM = ~0u };
-
-// Halves of a base.
-DEV u32 halves_of_base(u64 base) {
-    const u64 magnitude = base ^ (u64)((i64)base >> 63);
-    const u32 bits = base == 0 ? 0 : magnitude ? top_bit(magnitude) + 2 : 1, halves = (bits + 15) / 16;
-    return halves == 3 ? 4 : halves;
-}
+enum : u32 { NO_FORM = ~0u };
 
 // The element that a number with the base stands for.
 template <class T> DEV typename T::Word element_of(const Desk<T>& d, u32 numbers, u32 form, u64 base) {
@@ -30,8 +23,7 @@ template <class T> DEV typename T::Word element_of(const Desk<T>& d, u32 numbers
 
 // Completes what is known of a tile whose codes are there, of numbers that are so much less than what they stand for.
 // For a whole block; a barrier before and behind.
-template <class T>
-SELDOM void close_codes(Desk<T>& d, u32 numbers, u32 form, u64 base, const typename T::Word* list) {
+template <class T> SELDOM void close_codes(Desk<T>& d, u32 numbers, u32 form, u64 base, const typename T::Word* list) {
     Slip& s = d.own();
     u32 any = 0;
     if (s.wide)
@@ -61,9 +53,7 @@ SELDOM void close_codes(Desk<T>& d, u32 numbers, u32 form, u64 base, const typen
     __syncthreads();
 }
 
-template <class T> DEV u64 extended_word(typename T::Word w) {
-    return sizeof(w) == 8 ? (u64)w : (u64)(i64)(i32)w;
-}
+template <class T> DEV u64 extended_word(typename T::Word w) { return sizeof(w) == 8 ? (u64)w : (u64)(i64)(i32)w; }
 
 // Whether an element that is there would come back as a missing value from what interpolation restored. For a whole
 // block; a barrier before and behind.
@@ -189,7 +179,7 @@ template <class T> DEV void code_tile(Desk<T>& d, Shelf shelf) {
 template <class T, class Code> SELDOM void make_words(Desk<T>& d, u32 k, const Tables& t, Bench& b) {
     Slip& s = d.slips[k];
     const u32 lane = threadIdx.x & 31, n = s.n, front = s.front_halves, raw = d.head.raw_bytes(n);
-    Coding<Code> c(t, b, (const Code*)d.codes(k), n, 8 * sizeof(typename T::Word));
+    Coding<InWords<Code>> c(t, b, {(const Code*)d.codes(k), n}, n, 8 * sizeof(typename T::Word));
     if (lane == 0) b.has_own = 0;
     __syncwarp();
     u32 sparse = ~0u;
@@ -253,8 +243,8 @@ template <class T> DEV void close_slip(Desk<T>& d, Slip& s, u32 of_words) {
     const u32 raw_units = d.head.raw_bytes(s.n) / UNIT;
     if (s.kind == KIND_PACKED) {
         const u32 base_halves = halves_of_base(s.base);
-        const u32 bits = s.set | s.predictor << 3 | s.numbers << 5 | s.patches << 8 |
-                         min_of(base_halves, 3u) << 23 | of_words;
+        const u32 bits =
+            s.set | s.predictor << 3 | s.numbers << 5 | s.patches << 8 | min_of(base_halves, 3u) << 23 | of_words;
         s.prefix[0] = (u16)bits;
         s.prefix[1] = (u16)(bits >> 16);
         for (u32 k = 0; k < base_halves; k++) s.prefix[2 + k] = (u16)(s.base >> (16 * k));

@@ -1,6 +1,9 @@
 // Twin: src/codec/interp/mod.rs
 // Every kernel of codec interp. `kernels/modules.toml` says which modules are made of it for each element type.
-#include "compress.cuh"
+#include "code_tiles.cuh"
+#include "entropy.cuh"
+#include "general.cuh"
+#include "place.cuh"
 #include "whole.cuh"
 
 #define LIST_TILES_THREADS 96
@@ -22,27 +25,35 @@ GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define WHOLE_DECODER(name, type, R)
 #endif
 #if !defined(PART) || PART == 1
-#define LOSSLESS_ENCODER(name, type)                                                                               \
-    KERNEL(interp_compress_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::compress<type>(a); }  \
-    GRID_KERNEL(interp_try_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::try_tiles<type>(a); } \
-    GRID_KERNEL(interp_begin_compress_##name, InterpCompressArgs, BEGIN_TILES_THREADS) {                           \
-        interp::encoder::begin_compress(a);                                                                        \
+#define LOSSLESS_ENCODER(name, type)                                                                                   \
+    KERNEL(interp_compress_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::compress_left<type>(a); } \
+    GRID_KERNEL(interp_try_##name, InterpCompressArgs, INTERP_THREADS, 2) { interp::encoder::try_tiles<type>(a); }     \
+    GRID_KERNEL(interp_place_##name, InterpCompressArgs, 32 * PLACE_WARPS) { interp::encoder::place_bodies<type>(a); } \
+    GRID_KERNEL(interp_begin_compress_##name, InterpCompressArgs, BEGIN_TILES_THREADS) {                               \
+        interp::encoder::begin_compress(a);                                                                            \
     }
 #define ENCODER(name, type)      \
     LOSSLESS_ENCODER(name, type) \
     GRID_KERNEL(interp_range_##name, InterpCompressArgs, RANGE_THREADS) { measure_range<type>(a.common); }
+// P: blocks of the kernel that makes codes of 8 bits, on a multiprocessor.
+#define WHOLE_ENCODER(name, type, P)                                                                                  \
+    ENCODER(name, type)                                                                                               \
+    KERNEL(interp_predict_##name, InterpCompressArgs, 128, P) { interp::encoder::predict_tiles<type, false>(a); }     \
+    KERNEL(interp_predict_wide_##name, InterpCompressArgs, 128, 2) { interp::encoder::predict_tiles<type, true>(a); } \
+    KERNEL(interp_entropy_##name, InterpCompressArgs, 32 * ENTROPY_WARPS, 1) { interp::encoder::write_bodies<type>(a); }
 #else
 #define LOSSLESS_ENCODER(name, type)
 #define ENCODER(name, type)
+#define WHOLE_ENCODER(name, type, P)
 #endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
 WHOLE_DECODER(f32, F32, 5)
-ENCODER(f32, F32)
+WHOLE_ENCODER(f32, F32, 4)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 WHOLE_DECODER(f64, F64, 4)
-ENCODER(f64, F64)
+WHOLE_ENCODER(f64, F64, 3)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 DECODER(f16, F16)

@@ -15,9 +15,20 @@
 #define INTERP_NUMBER_BYTES 65536u
 #define INTERP_WARP_BYTES 5120u
 #define INTERP_ERRORS 10240u
-#define INTERP_DESK_WORDS 15u
+#define INTERP_DESK_WORDS 11u
 #define INTERP_DESK_BYTES 327680u
-#define INTERP_TRIALS_BYTES 2432u
+#define INTERP_TRIALS_BYTES 2560u
+#define INTERP_TRIAL_PARTS 3u
+#define INTERP_STAGE_TILE_BYTES 40u
+#define INTERP_LISTS_BYTES 32u
+#define INTERP_WEIGHTS_BYTES 1536u
+#define INTERP_PREDICT_BYTES 42208u
+#define INTERP_PREDICT_WIDE_BYTES 60640u
+#define ENTROPY_WARPS 32u
+#define ENTROPY_TABLE_BYTES 23888u
+#define ENTROPY_WARP_BYTES 6112u
+#define PLACE_WARPS 16u
+#define PLACE_TILES 32u
 
 // Of the kernels that compress.
 struct InterpCompressArgs {
@@ -31,19 +42,40 @@ struct InterpCompressArgs {
     u8* scratch;
     // What trials of tiles cost, those of each array.
     u8* trials;
+    // Where the stages have the tiles of a wave.
+    u8* stages;
+    // The first of these, counted through all arrays.
+    u64 first;
+    // For how many there is room.
+    u64 room;
+    // How many they are.
+    u32 count;
+    // The number of the wave.
+    u32 wave;
+    // Whether whole tiles are coded by kernels of their own.
+    u32 staged;
+    // Whether tiles are tried.
+    u32 trying;
     // Dimensions.
     u32 rank;
     // 0.
     u32 zero;
 };
-static_assert(sizeof(InterpCompressArgs) == 792, "InterpCompressArgs");
+static_assert(sizeof(InterpCompressArgs) == 832, "InterpCompressArgs");
 static_assert(OFFSET_OF(InterpCompressArgs, common) == 0, "InterpCompressArgs.common");
 static_assert(OFFSET_OF(InterpCompressArgs, lens) == 480, "InterpCompressArgs.lens");
 static_assert(OFFSET_OF(InterpCompressArgs, sides_log2) == 736, "InterpCompressArgs.sides_log2");
 static_assert(OFFSET_OF(InterpCompressArgs, scratch) == 768, "InterpCompressArgs.scratch");
 static_assert(OFFSET_OF(InterpCompressArgs, trials) == 776, "InterpCompressArgs.trials");
-static_assert(OFFSET_OF(InterpCompressArgs, rank) == 784, "InterpCompressArgs.rank");
-static_assert(OFFSET_OF(InterpCompressArgs, zero) == 788, "InterpCompressArgs.zero");
+static_assert(OFFSET_OF(InterpCompressArgs, stages) == 784, "InterpCompressArgs.stages");
+static_assert(OFFSET_OF(InterpCompressArgs, first) == 792, "InterpCompressArgs.first");
+static_assert(OFFSET_OF(InterpCompressArgs, room) == 800, "InterpCompressArgs.room");
+static_assert(OFFSET_OF(InterpCompressArgs, count) == 808, "InterpCompressArgs.count");
+static_assert(OFFSET_OF(InterpCompressArgs, wave) == 812, "InterpCompressArgs.wave");
+static_assert(OFFSET_OF(InterpCompressArgs, staged) == 816, "InterpCompressArgs.staged");
+static_assert(OFFSET_OF(InterpCompressArgs, trying) == 820, "InterpCompressArgs.trying");
+static_assert(OFFSET_OF(InterpCompressArgs, rank) == 824, "InterpCompressArgs.rank");
+static_assert(OFFSET_OF(InterpCompressArgs, zero) == 828, "InterpCompressArgs.zero");
 
 // Of the kernels that decompress.
 struct InterpDecompressArgs {

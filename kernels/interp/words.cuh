@@ -19,19 +19,34 @@ enum : u32 {
 };
 
 // What encodes symbols of the tables that are always there, and what tokens cost with their raw bits.
-struct Tables {
+struct alignas(16) Tables {
     uint4 tokens[STATIC_SYMBOLS], classes[CLASS_SYMBOLS];
-    u16 costs[STATIC_SYMBOLS];
+    u16 costs[STATIC_SYMBOLS], sorts[SORT_ROWS * SORT_COLUMNS], firsts[TABLES + 1];
+
+    DEV u32 size(u32 table) const { return firsts[table + 1] - firsts[table]; }
 };
 // What a warp has that makes words of a tile.
 struct Bench {
-    uint4 own[SYMBOLS];
-    u32 count[SYMBOLS];
+    union {
+        uint4 own[SYMBOLS];
+        u32 count[SYMBOLS];    // before there are symbols
+    };
     u16 frequency[SYMBOLS], cost[SYMBOLS];
     u8 classes[MOST_GROUPS];
     u32 states[STATE_WORDS];
     u32 has_own;    // the tile has a table of its own
 };
+// Halves of a base.
+DEV u32 halves_of_base(u64 base) {
+    const u64 magnitude = base ^ (u64)((i64)base >> 63);
+    const u32 bits = base == 0 ? 0 : magnitude ? top_bit(magnitude) + 2 : 1, halves = (bits + 15) / 16;
+    return halves == 3 ? 4 : halves;
+}
+
+// Four codes of 8 bits, or two of 16, as codes without signs.
+DEV u32 unsigned_bytes(u32 w) { return ((w << 1) & 0xfefefefeu) ^ (w >> 7 & 0x01010101u) * 255u; }
+DEV u32 unsigned_halves(u32 w) { return ((w << 1) & 0xfffefffeu) ^ (w >> 15 & 0x00010001u) * 65535u; }
+
 // What stands at the beginning of a sparse tile's codes.
 #define SPARSE_HEAD(coded, is_long, is_odd) (((coded) - 1) | (is_long) << 7 | (is_odd) << 8)
 
@@ -70,6 +85,8 @@ DEV void make_symbols(Tables& t) {
         t.tokens[i] = symbol_of(start, FREQUENCIES[i]);
         t.costs[i] = (u16)TOKEN_COSTS[i];
     }
+    for (u32 i = threadIdx.x; i < SORT_ROWS * SORT_COLUMNS; i += blockDim.x) t.sorts[i] = SORTS[i];
+    if (threadIdx.x <= TABLES) t.firsts[threadIdx.x] = FIRSTS[threadIdx.x];
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < CLASS_SYMBOLS; i += blockDim.x) {
         const u16* const starts = CLASS_STARTS + i / CLASSES * (CLASSES + 1) + i % CLASSES;
@@ -188,24 +205,57 @@ template <class Code> struct Quad {
     Code code[QUAD];
     u32 has;
 
-    DEV Quad(const Code* codes, u32 n, u32 group, u32 lane) {
-        const u32 first = group * GROUP + lane * QUAD;
-        has = codes_there(n, group, lane);
-        if (sizeof(Code) == 4 && has == low_ones(QUAD)) {
-            const uint4 q = *(const uint4*)(codes + first);
-            code[0] = q.x;
-            code[1] = q.y;
-            code[2] = q.z;
-            code[3] = q.w;
-            return;
-        }
-#pragma unroll
-        for (u32 j = 0; j < QUAD; j++) code[j] = has >> j & 1 ? codes[first + j] : 0;
-    }
     template <class Show> DEV void each(Show show) const {
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++)
             if (has >> j & 1) show(code[j]);
+    }
+};
+// What decides the class of a group: the sum of magnitudes, codes other than 0, the greatest one.
+template <class Code> struct GroupSums {
+    u32 sum, nonzeros;
+    Code most;
+};
+DEV u32 greatest_of_lanes(u32 v) { return __reduce_max_sync(FULL, v); }
+DEV u64 greatest_of_lanes(u64 v) { return ~warp_min(~v); }
+
+// Codes of a tile, each in a word. What is loaded is looked at later.
+template <class Word> struct InWords {
+    typedef Word Code;
+    typedef Quad<Word> Loaded;
+    const Word* at;
+    u32 n;
+
+    DEV Word code(u32 i) const { return at[i]; }
+    DEV Loaded load(u32 group, u32 lane) const {
+        const u32 first = group * GROUP + lane * QUAD;
+        Quad<Word> q;
+        q.has = codes_there(n, group, lane);
+        if (sizeof(Word) == 4 && q.has == low_ones(QUAD)) {
+            const uint4 all = *(const uint4*)(at + first);
+            q.code[0] = all.x;
+            q.code[1] = all.y;
+            q.code[2] = all.z;
+            q.code[3] = all.w;
+            return q;
+        }
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) q.code[j] = q.has >> j & 1 ? at[first + j] : 0;
+        return q;
+    }
+    DEV Quad<Word> quad(const Loaded& q, u32) const { return q; }
+    DEV GroupSums<Word> sums(const Quad<Word>& q, u32 low) const {
+        GroupSums<Word> g = {0, 0, 0};
+        q.each([&](Word own) {
+            const Word c = own >> low, m = (c >> 1) + (c & 1);
+            g.sum += m < MOST_MAGNITUDE ? (u32)m : (u32)MOST_MAGNITUDE;
+            g.nonzeros += own != 0;
+            g.most = c > g.most ? c : g.most;
+        });
+        g.sum = __reduce_add_sync(FULL, g.sum);
+        g.nonzeros = __reduce_add_sync(FULL, g.nonzeros);
+        g.most = greatest_of_lanes(g.most);
+        return g;
     }
 };
 
@@ -256,13 +306,15 @@ struct Writer {
 };
 
 // A warp that makes words of the codes of a tile.
-template <class Code> struct Coding {
+template <class Source> struct Coding {
+    typedef typename Source::Code Code;
     const Tables& t;
     Bench& b;
-    const Code* codes;
+    Source codes;
     u32 n, groups, lane, number_bits, low;
+    u32 least_sum;    // of magnitudes of a group that is not 0
 
-    DEV Coding(const Tables& t, Bench& b, const Code* codes, u32 n, u32 number_bits)
+    DEV Coding(const Tables& t, Bench& b, const Source& codes, u32 n, u32 number_bits)
         : t(t),
           b(b),
           codes(codes),
@@ -270,13 +322,23 @@ template <class Code> struct Coding {
           groups((n + GROUP - 1) / GROUP),
           lane(threadIdx.x & 31),
           number_bits(number_bits),
-          low(0) {}
-    DEV Quad<Code> quad(u32 g) const { return Quad<Code>(codes, n, g, lane); }
+          low(0),
+          least_sum(~0u) {}
+    DEV Quad<Code> quad(u32 g) const { return codes.quad(codes.load(g, lane), g); }
+    // Shows one group of so many, while the next one comes.
+    template <class Show> DEV void each_group(u32 every, Show show) const {
+        u32 g = every / 2;
+        typename Source::Loaded next = codes.load(g, lane);
+#pragma unroll 1
+        for (; uniform(g < groups); g += every) {
+            const typename Source::Loaded own = next;
+            next = codes.load(g + every, lane);
+            show(g, own);
+        }
+    }
     DEV u32 len(u32 g) const { return min_of(n - g * GROUP, (u32)GROUP); }
     static DEV Code magnitude(Code c) { return (c >> 1) + (c & 1); }
     static DEV u64 sum_of_lanes(u64 v) { return warp_sum(v); }
-    static DEV Code greatest(u32 v) { return __reduce_max_sync(FULL, v); }
-    static DEV Code greatest(u64 v) { return ~warp_min(~v); }
 
     // Low bits of all codes that stand apart; `bits`: of elements' bits, by the widths of codes.
     DEV void find_low(bool bits) {
@@ -307,55 +369,61 @@ template <class Code> struct Coding {
 
     // What codes of a group cost in a class, but for low bits apart. For a whole warp.
     DEV u32 cost_in(const Quad<Code>& q, u32 cls, u32 low) const {
-        const u16* const costs = t.costs + FIRSTS[table_of_class(cls)];
+        const u16* const costs = t.costs + t.firsts[table_of_class(cls)];
         const u32 shift = apart_of(cls, low);
         u32 cost = 0;
         q.each([&](Code c) { cost += costs[token_of_code((Code)(c >> shift))]; });
         return __reduce_add_sync(FULL, cost);
     }
-    // The class of a group. For a whole warp.
-    DEV u32 class_of(const Quad<Code>& q, u32 g) const {
-        u32 sum = 0, nonzeros = 0;
-        Code most = 0, any = 0;
-        q.each([&](Code own) {
-            const Code c = own >> low, m = magnitude(c);
-            sum += m < MOST_MAGNITUDE ? (u32)m : (u32)MOST_MAGNITUDE;
-            nonzeros += c != 0;
-            most = c > most ? c : most;
-            any |= own;
+    // What codes of a group cost in one class less than in another, in a part of a bit. For a whole warp.
+    DEV i32 difference_of(const Quad<Code>& q, u32 cls, u32 other) const {
+        const u16 *const costs = t.costs + t.firsts[table_of_class(cls)], *const others =
+                                                                              t.costs + t.firsts[table_of_class(other)];
+        const u32 shift = apart_of(cls, low), other_shift = apart_of(other, low);
+        u32 cost = 0;
+        q.each([&](Code c) {
+            cost += costs[token_of_code((Code)(c >> shift))] - others[token_of_code((Code)(c >> other_shift))];
         });
-        if (!uniform(__any_sync(FULL, any != 0))) return 0;
-        sum = __reduce_add_sync(FULL, sum);
-        nonzeros = __reduce_add_sync(FULL, nonzeros);
-        most = greatest(most);
-        sum = sum ? sum : 1;
-        const u32 octave = top_bit(nonzeros ? nonzeros : 1), of_sum = top_bit(sum),
+        return (i32)__reduce_add_sync(FULL, cost);
+    }
+    // The class of a group. For a whole warp.
+    DEV u32 class_of(const Quad<Code>& q, u32 g) {
+        const GroupSums<Code> sums = codes.sums(q, low);
+        if (!uniform(sums.nonzeros)) return 0;
+        const u32 sum = sums.sum ? sums.sum : 1;
+        least_sum = min_of(least_sum, sum);
+        // Those that low bits are all of count as one.
+        const u32 nonzeros = low ? nonzeros_above(q) : sums.nonzeros, octave = top_bit(nonzeros), of_sum = top_bit(sum),
                   row = 2 * octave + (nonzeros * nonzeros >> (2 * octave + 1) != 0),
                   column = min_of(1 + 4 * of_sum + (u32)(((u64)sum << 2) >> of_sum & 3), (u32)SORT_COLUMNS - 1),
-                  cell = SORTS[row * SORT_COLUMNS + column], first = cell & 31, second = cell >> 5 & 31;
+                  cell = t.sorts[row * SORT_COLUMNS + column], first = cell & 31, second = cell >> 5 & 31;
         const auto fits = [&](u32 cls) {
-            const u32 table = table_of_class(cls);
-            return token_of_code((Code)(most >> apart_of(cls, 0))) < (u32)(FIRSTS[table + 1] - FIRSTS[table]);
+            return token_of_code((Code)(sums.most >> apart_of(cls, 0))) < t.size(table_of_class(cls));
         };
         const bool one = fits(first), other = fits(second);
         if (uniform(one && other && first != second)) {
-            const u32 apart = 256 * len(g), in_first = cost_in(q, first, low) + apart * apart_of(first, low),
-                      in_second = cost_in(q, second, low) + apart * apart_of(second, low);
-            return in_second < in_first ? second : first;
+            const i32 apart = (i32)(256 * len(g)) * (i32)(apart_of(second, low) - apart_of(first, low));
+            return difference_of(q, second, first) + apart < 0 ? second : first;
         }
         return one ? first : other ? second : cell >> 10;
     }
-    DEV void find_classes() {
-        Quad<Code> next = quad(0);
-#pragma unroll 1
-        for (u32 g = 0; uniform(g < groups); g++) {
-            // The group behind it comes meanwhile.
-            const Quad<Code> own = next;
-            next = quad(g + 1);
-            const u32 cls = class_of(own, g);
+    DEV u32 nonzeros_above(const Quad<Code>& q) const {
+        u32 count = 0;
+        q.each([&](Code c) { count += c >> low != 0; });
+        count = __reduce_add_sync(FULL, count);
+        return count ? count : 1;
+    }
+    // Whether any code is not 0.
+    DEV bool find_classes() {
+        u32 any = 0;
+        least_sum = ~0u;
+        each_group(1, [&](u32 g, const typename Source::Loaded& own) {
+            const u32 cls = class_of(codes.quad(own, g), g);
             if (lane == 0) b.classes[g] = (u8)cls;
-        }
+            any |= cls;
+        });
         __syncwarp();
+        return any;
     }
 
     // ---- A table of the tile's own.
@@ -364,28 +432,26 @@ template <class Code> struct Coding {
     DEV void fit_to(u32 chosen, u32 every) {
         for (u32 s = lane; s < SYMBOLS; s += 32) b.count[s] = 0;
         __syncwarp();
-#pragma unroll 1
-        for (u32 g = every / 2; uniform(g < groups); g += every) {
-            if (!uniform(chosen >> b.classes[g] & 1)) continue;
-            quad(g).each([&](Code c) { atomicAdd(b.count + token_of_code((Code)(c >> low)), 1u); });
-        }
+        each_group(every, [&](u32 g, const typename Source::Loaded& own) {
+            if (!uniform(chosen >> b.classes[g] & 1)) return;
+            codes.quad(own, g).each([&](Code c) { atomicAdd(b.count + token_of_code((Code)(c >> low)), 1u); });
+        });
         fit(b);
     }
     // What groups cost by the table, each lane that of the class of its number.
     DEV u32 costs_by_table(u32 chosen, u32 every) const {
         u32 costs = 0;
-#pragma unroll 1
-        for (u32 g = every / 2; uniform(g < groups); g += every) {
+        each_group(every, [&](u32 g, const typename Source::Loaded& own) {
             const u32 cls = b.classes[g];
-            if (!uniform(chosen >> cls & 1)) continue;
+            if (!uniform(chosen >> cls & 1)) return;
             u32 cost = 0;
-            quad(g).each([&](Code c) {
+            codes.quad(own, g).each([&](Code c) {
                 const u32 token = token_of_code((Code)(c >> low));
                 cost += b.cost[token] + BIT * raw_bits_of(token);
             });
             cost = __reduce_add_sync(FULL, cost);
             if (lane == cls) costs += cost;
-        }
+        });
         return costs;
     }
     // What counted codes cost without a table and with the best one, and the classes that it is for.
@@ -395,14 +461,13 @@ template <class Code> struct Coding {
     };
     DEV Fit fit_best(u32 every) {
         u32 used = 0, costs = 0;
-#pragma unroll 1
-        for (u32 g = every / 2; uniform(g < groups); g += every) {
+        each_group(every, [&](u32 g, const typename Source::Loaded& own) {
             const u32 cls = b.classes[g];
-            if (!uniform(cls)) continue;
+            if (!uniform(cls)) return;
             used |= 1u << cls;
-            const u32 cost = cost_in(quad(g), cls, low) + 256 * len(g) * apart_of(cls, 0);
+            const u32 cost = cost_in(codes.quad(own, g), cls, low) + 256 * len(g) * apart_of(cls, 0);
             if (lane == cls) costs += cost;
-        }
+        });
         const u64 before = warp_sum((u64)costs);
         if (!uniform(used)) return {before, before, 0};
         fit_to(used, every);
@@ -439,7 +504,7 @@ template <class Code> struct Coding {
     // ---- Words.
 
     // Encodes the codes of a sparse tile from the end of `stream` on, with what stands before them; how many halves: ~0
-    // if too many groups have codes. One lane does it.
+    // if too many groups have codes. All lanes do the same.
     DEV u32 write_sparse(u16* stream) const {
         u32 nonzero = 0, coded = 1;
         for (u32 g = lane; g < groups; g += 32)
@@ -450,25 +515,32 @@ template <class Code> struct Coding {
         nonzero = __reduce_add_sync(FULL, nonzero);
         coded = __reduce_max_sync(FULL, coded);
         if (uniform(nonzero > SPARSE_NONZERO)) return ~0u;
-        u32 at = SPARSE_HALVES;
-        if (lane == 0) {
-            u32 x = 1;
-            const auto put = [&] {
-                stream[--at] = (u16)x;
-                x >>= 16;
-            };
-            const auto symbol = [&](const uint4& s) {
-                if (x >= s.x) put();
-                x = state_behind(x, s);
-            };
+        u32 at = SPARSE_HALVES, x = 1;
+        const auto store = [&](u32 half) {
+            at--;
+            if (lane == 0) stream[at] = (u16)half;
+        };
+        const auto put = [&] {
+            store(x);
+            x >>= 16;
+        };
+        const auto symbol = [&](const uint4& s) {
+            if (x >= s.x) put();
+            x = state_behind(x, s);
+        };
 #pragma unroll 1
-            for (u32 g = coded; g-- > 0;) {
-                const u32 cls = b.classes[g], shift = apart_of(cls, 0);
-                const uint4* const tokens = t.tokens + FIRSTS[table_of_class(cls)];
-                if (cls)
+        for (u32 g = coded; uniform(g > 0);) {
+            const u32 cls = b.classes[--g], shift = apart_of(cls, 0);
+            const uint4* const tokens = t.tokens + t.firsts[table_of_class(cls)];
+            if (uniform(cls)) {
+                const Quad<Code> q = quad(g);
 #pragma unroll 1
-                    for (u32 i = min_of(n, (g + 1) * GROUP); i-- > g * GROUP;) {
-                        const Code code = codes[i];
+                for (u32 of = (len(g) + QUAD - 1) / QUAD; uniform(of > 0);) {
+                    const u32 has = __shfl_sync(FULL, q.has, --of);
+#pragma unroll
+                    for (u32 j = QUAD; j-- > 0;) {
+                        const Code code = __shfl_sync(FULL, q.code[j], of);
+                        if (!(has >> j & 1)) continue;
                         const u32 token = token_of_code((Code)(code >> shift)), raw = raw_bits_of(token) + shift;
 #pragma unroll 1
                         for (u32 round = (raw + RAW_BITS - 1) / RAW_BITS; round-- > 0;) {
@@ -478,27 +550,35 @@ template <class Code> struct Coding {
                         }
                         symbol(tokens[token]);
                     }
-                symbol(t.classes[(g ? b.classes[g - 1] : (u32)FIRST) * CLASSES + cls]);
+                }
             }
-            const u32 is_odd = SPARSE_HALVES - at & 1, is_long = x >> 16 != 0;
-            if (is_long) stream[--at] = (u16)(x >> 16);
-            stream[--at] = (u16)x;
-            stream[--at] = (u16)(SPARSE_HEAD(coded, is_long, is_odd));
+            symbol(t.classes[(g ? b.classes[g - 1] : (u32)FIRST) * CLASSES + cls]);
         }
-        return SPARSE_HALVES - __shfl_sync(FULL, at, 0);
+        const u32 is_odd = SPARSE_HALVES - at & 1, is_long = x >> 16 != 0;
+        if (is_long) store(x >> 16);
+        store(x);
+        store(SPARSE_HEAD(coded, is_long, is_odd));
+        return SPARSE_HALVES - at;
     }
 
     // Encodes a group. For a whole warp.
     DEV void encode(Writer& w, const Quad<Code>& q, u32 shift, const uint4* symbols, bool direct) const {
-        u32 token[QUAD], raw[QUAD], most = 0;
+        u32 token[QUAD];
+        Code any = 0;
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             const Code c = q.code[j] >> shift;
-            token[j] = direct ? (u32)c : token_of_code(c);
-            raw[j] = direct ? 0 : raw_bits_of(token[j]);
-            most = raw[j] > most ? raw[j] : most;
+            token[j] = (u32)c;
+            any |= c;
         }
-        if (uniform(__any_sync(FULL, most))) {
+        if (!direct && uniform(__any_sync(FULL, any >= DIRECT))) {
+            u32 raw[QUAD], most = 0;
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) {
+                token[j] = token_of_code((Code)(q.code[j] >> shift));
+                raw[j] = raw_bits_of(token[j]);
+                most = raw[j] > most ? raw[j] : most;
+            }
             most = __reduce_max_sync(FULL, most);
 #pragma unroll 1
             for (u32 round = (most + RAW_BITS - 1) / RAW_BITS; round-- > 0;) {
@@ -518,15 +598,16 @@ template <class Code> struct Coding {
     }
     // Encodes all groups and their classes; false if words would pass half `limit`.
     DEV bool encode_all(Writer& w, bool direct, u32 limit) const {
-        Quad<Code> next = quad(groups - 1);
+        typename Source::Loaded next = codes.load(groups - 1, lane);
 #pragma unroll 1
         for (u32 g = groups; uniform(g > 0);) {
             const u32 cls = b.classes[--g];
-            const Quad<Code> q = next;
-            next = quad(g ? g - 1 : groups);
+            const typename Source::Loaded own = next;
+            next = codes.load(g ? g - 1 : 0, lane);
             if (!uniform(cls)) continue;
             if (uniform(w.at < limit)) return false;
-            const uint4* const symbols = b.has_own && cls == OWN ? b.own : t.tokens + FIRSTS[table_of_class(cls)];
+            const Quad<Code> q = codes.quad(own, g);
+            const uint4* const symbols = b.has_own && cls == OWN ? b.own : t.tokens + t.firsts[table_of_class(cls)];
             w.step(g + 1, [&] { encode(w, q, apart_of(cls, low), symbols, direct); });
         }
         w.step(0, [&] {
@@ -561,7 +642,7 @@ template <class Code> struct Coding {
                 u32 word = 0;
                 for (u32 i = 32 * k / shift; i < count && i * shift < 32 * (k + 1); i++) {
                     const i32 place = (i32)(i * shift) - (i32)(32 * k);
-                    const u64 bits = codes[first + i] & mask;
+                    const u64 bits = codes.code(first + i) & mask;
                     word |= place >= 0 ? (u32)(bits << place) : (u32)(bits >> -place);
                 }
                 to[at + k] = word;

@@ -9,7 +9,7 @@ use crate::codec::traits::gpu::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::Params;
+use crate::params::{Bound, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
@@ -57,24 +57,78 @@ impl Base {
 /// The kernels that compress elements of a type.
 #[derive(Clone, Copy)]
 struct Encoder {
-    compress: Kernel,
-    try_tiles: Kernel,
     begin: Kernel,
+    try_tiles: Kernel,
+    /// Tiles of any form, or those that are left.
+    compress: Kernel,
+    place: Kernel,
     /// Of floats: the value range.
     range: Option<Kernel>,
+    /// Of whole tiles, where there are such for the type and the device.
+    whole: Option<WholeEncoder>,
+}
+
+/// The kernels of whole tiles: elements to codes of 8 and of 16 bits, and codes to words.
+#[derive(Clone, Copy)]
+struct WholeEncoder {
+    predict: [Kernel; 2],
+    entropy: Kernel,
 }
 
 impl Encoder {
     fn load(session: &Session, dtype: DType) -> Result<Encoder> {
         static LOADED: Loaded<Encoder> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "encoder")?, |module| {
+            let entropy = match module.has("entropy") {
+                true => module.kernel_of_warps("entropy", ENTROPY_TABLE_BYTES, ENTROPY_WARP_BYTES)?,
+                false => None,
+            };
+            let whole = |entropy| -> Result<WholeEncoder> {
+                let narrow = module.kernel_sharing("predict", INTERP_PREDICT_BYTES)?;
+                let wide = module.kernel_sharing("predict_wide", INTERP_PREDICT_WIDE_BYTES)?;
+                Ok(WholeEncoder { predict: [narrow, wide], entropy })
+            };
             Ok(Encoder {
-                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
-                try_tiles: module.kernel_sharing("try", SHARED_BYTES)?,
                 begin: module.kernel("begin_compress")?,
+                try_tiles: module.kernel_sharing("try", SHARED_BYTES)?,
+                compress: module.kernel_sharing("compress", SHARED_BYTES)?,
+                place: module.kernel("place")?,
                 range: if module.has("range") { Some(module.kernel("range")?) } else { None },
+                whole: entropy.map(whole).transpose()?,
             })
         })
+    }
+}
+
+/// Tiles of a wave, at most: as many as there are warps on a large device.
+const WAVE_TILES: u64 = 4224;
+
+impl Encoder {
+    /// Enqueues what brings the tiles of a wave from elements to their places in the stream.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernels.
+    unsafe fn run_wave(
+        &self,
+        session: &Session,
+        whole: Option<WholeEncoder>,
+        blocks: u32,
+        args: &InterpCompressArgs,
+    ) -> Result<()> {
+        let count = u64::from(args.count);
+        // SAFETY: the contract of this function.
+        unsafe {
+            session.clear(args.stages, INTERP_LISTS_BYTES)?;
+            if let Some(WholeEncoder { predict, entropy }) = whole {
+                for kernel in predict {
+                    kernel.launch(session, kernel.blocks(count), args)?;
+                }
+                let of_warps = count.div_ceil(entropy.warps().into());
+                entropy.launch(session, entropy.blocks(of_warps), args)?;
+            }
+            self.compress.launch(session, blocks, args)?;
+            self.place.launch(session, count.div_ceil(PLACE_TILES as u64) as u32, args)
+        }
     }
 }
 
@@ -109,42 +163,64 @@ impl GpuCodec for Interp {
             return fail!(Internal, "codec interp is to compress an array in runs");
         };
         let session = arrays.session;
-        let Encoder { compress, try_tiles, begin, range } = Encoder::load(session, params.dtype)?;
+        let encoder = Encoder::load(session, params.dtype)?;
         let list = Base::load(session, params.dtype)?.list;
         let dims = layout.shape.dims.lens();
-        // Of an array alone all tiles are known, however the array's edges cut them.
-        let tiles_of = |item: &Item| if arrays.is_batch() { tiles(item.count) } else { layout.chunks as u64 };
+        let tiles_of =
+            |item: &Item| if dims.len() == 1 { item.count.div_ceil(1 << TILE_LOG2) } else { layout.chunks as u64 };
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
         unsafe {
-            let batch = arrays.tell(list, compress, tiles_of)?;
-            let blocks = compress.blocks(batch.work_slots);
-            let tries = try_tiles.blocks(u64::from(batch.count) * MOST_TRIALS as u64);
+            let batch = arrays.tell_chunks(list, tiles_of)?;
+            let tiles = batch.work_slots;
+            let whole = encoder.whole.filter(|_| matches!(params.bound, Bound::Abs(_) | Bound::Noa { .. }));
+            let wave = WAVE_TILES.min(tiles).next_multiple_of(16).max(16);
+            let blocks = encoder.compress.blocks(wave);
+            let tries = encoder.try_tiles.blocks(u64::from(batch.count) * MOST_TRIALS as u64);
             // Words have at least 32 bits.
             let word = params.dtype.size().max(4);
             let desk = ((INTERP_DESK_WORDS * word) << TILE_LOG2) + INTERP_DESK_BYTES;
             let scratch = session.allocate(blocks.max(tries) as usize * desk)?;
             let trials = session.allocate(batch.count as usize * INTERP_TRIALS_BYTES)?;
+            let slot = params.dtype.size() << TILE_LOG2;
+            let of_tile = 2 * size_of::<u32>() + INTERP_STAGE_TILE_BYTES + slot;
+            let stages = session.allocate(INTERP_LISTS_BYTES + INTERP_WEIGHTS_BYTES + wave as usize * of_tile)?;
             let common = CompressArgs { fast: 0, ..promise::arguments(batch, params, layout) };
             let (lens, rank) = (padded(dims), dims.len() as u32);
-            let args = InterpCompressArgs {
+            let mut args = InterpCompressArgs {
                 common,
                 lens,
                 sides_log2,
                 scratch: scratch.start(),
                 trials: trials.start(),
+                stages: stages.start(),
+                first: 0,
+                room: wave,
+                count: 0,
+                wave: 0,
+                staged: whole.is_some().into(),
+                trying: 0,
                 rank,
                 zero: 0,
             };
-            if let Some(range) = range.filter(|_| params.bound.measures()) {
+            if let Some(range) = encoder.range.filter(|_| params.bound.measures()) {
                 batch.clear_slots(session)?;
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
             }
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
-            begin.launch(session, begin.blocks_each(batch.count, index), &args)?;
-            if batch.work_slots > 0 {
-                try_tiles.launch(session, tries, &args)?;
-                compress.launch(session, blocks, &args)?;
+            encoder.begin.launch(session, encoder.begin.blocks_each(batch.count, index), &args)?;
+            if tiles > 0 {
+                if let Some(WholeEncoder { predict: [_, wide], .. }) = whole {
+                    let parts = u64::from(batch.count) * (MOST_TRIALS * INTERP_TRIAL_PARTS) as u64;
+                    wide.launch(session, wide.blocks(parts), &InterpCompressArgs { trying: 1, ..args })?;
+                }
+                encoder.try_tiles.launch(session, tries, &args)?;
+            }
+            while args.first < tiles {
+                args.count = wave.min(tiles - args.first) as u32;
+                encoder.run_wave(session, whole, blocks, &args)?;
+                args.first += wave;
+                args.wave += 1;
             }
             Ok(())
         }

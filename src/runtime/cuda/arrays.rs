@@ -74,6 +74,20 @@ impl<'a> Arrays<'a> {
         unsafe { self.table(list, worker.work_slots(&each)) }
     }
 
+    /// The same for kernels that take chunks by their number through all arrays: each has as many slots as chunks.
+    ///
+    /// # Safety
+    /// As for `tell`.
+    pub unsafe fn tell_chunks(&self, list: Kernel, chunks: impl Fn(&Item) -> u64) -> Result<Batch> {
+        if !self.is_batch {
+            let slots = self.workspace.cast::<Slot>();
+            let (only, items, outcomes) = (self.items[0], std::ptr::null(), self.outcomes);
+            return Ok(Batch { only, items, slots, outcomes, work_slots: chunks(&only), count: 1, zero: 0 });
+        }
+        // SAFETY: the contract of this function.
+        unsafe { self.table(list, self.items.iter().map(chunks)) }
+    }
+
     /// Writes the table of a batch, whose items have so many `work_slots` each, into the workspace.
     ///
     /// # Safety

@@ -322,6 +322,20 @@ launch_structs! {
         scratch: *mut u8,
         /// What trials of tiles cost, those of each array.
         trials: *mut u8,
+        /// Where the stages have the tiles of a wave.
+        stages: *mut u8,
+        /// The first of these, counted through all arrays.
+        first: u64,
+        /// For how many there is room.
+        room: u64,
+        /// How many they are.
+        count: u32,
+        /// The number of the wave.
+        wave: u32,
+        /// Whether whole tiles are coded by kernels of their own.
+        staged: u32,
+        /// Whether tiles are tried.
+        trying: u32,
         /// Dimensions.
         rank: u32,
         /// 0.
@@ -354,11 +368,33 @@ launch_structs! {
 /// Bytes before the numbers of the tiles on a list.
 pub const INTERP_LIST_BYTES: usize = 32;
 /// What a block that compresses keeps of its tiles: so many times their words, and other things of so many bytes.
-pub const INTERP_DESK_WORDS: usize = 15;
+pub const INTERP_DESK_WORDS: usize = 11;
 /// See there.
 pub const INTERP_DESK_BYTES: usize = 320 << 10;
 /// What the trials of an array cost, in bytes.
-pub const INTERP_TRIALS_BYTES: usize = 16 * 152;
+pub const INTERP_TRIALS_BYTES: usize = 128 + 16 * 152;
+/// Parts of a trial of a whole tile: along axes, smooth and rough.
+pub const INTERP_TRIAL_PARTS: usize = 3;
+/// What the stages of compressing tell each other of a tile,
+pub const INTERP_STAGE_TILE_BYTES: usize = 40;
+/// and of lists of tiles.
+pub const INTERP_LISTS_BYTES: usize = 32;
+/// Weights of nodes of whole tiles.
+pub const INTERP_WEIGHTS_BYTES: usize = 1536;
+/// What a block shares that makes codes of 8 bits of a whole tile,
+pub const INTERP_PREDICT_BYTES: usize = 42208;
+/// or of 16 bits.
+pub const INTERP_PREDICT_WIDE_BYTES: usize = 60640;
+/// The most warps of a block that makes words of codes.
+pub const ENTROPY_WARPS: usize = 32;
+/// Bytes that it shares: symbols of all tables that are always there,
+pub const ENTROPY_TABLE_BYTES: usize = 23888;
+/// and for each warp what is known of its tile.
+pub const ENTROPY_WARP_BYTES: usize = 6112;
+/// Warps of a block that brings bodies to their places.
+pub const PLACE_WARPS: usize = 16;
+/// Tiles that it takes.
+pub const PLACE_TILES: usize = 32;
 
 /// The most warps of a block that decodes whole tiles.
 pub const DECODE_WARPS: usize = 32;
