@@ -1,5 +1,5 @@
 // Twin: src/codec/interp/body/decode.rs
-// Stream → array, any tiles; of an array alone those on the list that whole.cuh leaves. Blocks take INTERP_TOGETHER
+// Stream → array, any tiles; of an array alone those on the list that alone.cuh leaves. Blocks take INTERP_TOGETHER
 // tiles at once, or fewer of small arrays, by ticket. A warp reads and decodes each of them (tile.cuh), then the whole
 // block restores them one by one (restore.cuh). What steers an address is checked before it is used; checksums are
 // compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
@@ -10,7 +10,7 @@
 //   ring     words of a body on their way, behind the tables     each warp its own
 //   v        numbers of a tile, at the same place, while it is restored     all threads
 //   own      the slots of a tile's own table      each warp its own
-//   e        errors of nodes, where these are (interp.cuh)     all threads
+//   e        errors of nodes, where these are (nodes.cuh)     all threads
 //
 // and besides
 //
@@ -85,17 +85,14 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
         if (begin >= chunks || !any) break;
         const bool there = warp < together && place < chunks;
         const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
-        if (__syncthreads_or(there && !(entry & DECODED))) {
+        if (__syncthreads_or(there)) {
             make_tables(v);
             __syncthreads();
         }
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
-            const u64 chunk = listed ? entry & ~(ADDED | DECODED) : place;
-            if (uniform(entry & DECODED))
-                for (u32 i = lane; i < sizeof(Own<T>) / 16; i += 32)
-                    ((uint4*)&a.own[warp])[i] = ((const uint4*)(tiles.own + chunk))[i];
-            else if (uniform(there) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
+            const u64 chunk = listed ? entry & ~ADDED : place;
+            if (uniform(there) && (uniform(all) || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)))
                 good &= read_tile(s, a.own[warp], chunk, places, codes + ((u64)warp << TILE_LOG2), entry & ADDED,
                                   disagreement);
         }

@@ -1,10 +1,10 @@
 // Twin: src/codec/interp/mod.rs
 // Every kernel of codec interp. `kernels/modules.toml` says which modules are made of it for each element type.
+#include "alone.cuh"
 #include "code_tiles.cuh"
 #include "entropy.cuh"
 #include "general.cuh"
 #include "place.cuh"
-#include "whole.cuh"
 
 #define LIST_TILES_THREADS 96
 #define BEGIN_TILES_THREADS 256
@@ -13,16 +13,14 @@
 #if !defined(PART) || PART == 0
 #define DECODER(name, type) \
     KERNEL(interp_decompress_##name, InterpDecompressArgs, INTERP_THREADS, 2) { interp::decompress<type>(a); }
-// R: blocks of the kernel that makes elements of codes of 8 bits, on a multiprocessor.
-#define WHOLE_DECODER(name, type, R)                                                                            \
+#define STAGES(name, type)                                                                                      \
     DECODER(name, type)                                                                                         \
     KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); } \
-    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, R) { interp::restore_tiles<type, false>(a); }      \
-    KERNEL(interp_restore_wide_##name, InterpDecompressArgs, 128, 3) { interp::restore_tiles<type, true>(a); }
+    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, 4) { interp::restore_tiles<type>(a); }
 GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
 #define DECODER(name, type)
-#define WHOLE_DECODER(name, type, R)
+#define STAGES(name, type)
 #endif
 #if !defined(PART) || PART == 1
 #define LOSSLESS_ENCODER(name, type)                                                                                   \
@@ -48,11 +46,11 @@ GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
-WHOLE_DECODER(f32, F32, 5)
+STAGES(f32, F32)
 WHOLE_ENCODER(f32, F32, 4)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
-WHOLE_DECODER(f64, F64, 4)
+STAGES(f64, F64)
 WHOLE_ENCODER(f64, F64, 3)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3

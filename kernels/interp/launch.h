@@ -8,8 +8,8 @@
 #define DECODE_TABLE_BYTES 53248u
 #define DECODE_WARP_BYTES 5376u
 #define TILE_BYTES 192u
-#define RESTORE_BYTES 37632u
-#define RESTORE_WIDE_BYTES 51456u
+#define RESTORE_BYTES 53760u
+#define RESTORE_WIDE_BYTES 70656u
 #define INTERP_THREADS 256u
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
@@ -95,8 +95,8 @@ struct InterpDecompressArgs {
     u64 room;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;
-    // 0.
-    u32 zero;
+    // Whether to restore the tiles that take much room, not the others.
+    u32 wide;
 };
 static_assert(sizeof(InterpDecompressArgs) == 648, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
@@ -107,4 +107,4 @@ static_assert(OFFSET_OF(InterpDecompressArgs, list) == 616, "InterpDecompressArg
 static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 624, "InterpDecompressArgs.tiles");
 static_assert(OFFSET_OF(InterpDecompressArgs, room) == 632, "InterpDecompressArgs.room");
 static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 640, "InterpDecompressArgs.boxed");
-static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 644, "InterpDecompressArgs.zero");
+static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 644, "InterpDecompressArgs.wide");

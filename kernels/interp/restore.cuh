@@ -2,7 +2,7 @@
 // One block, one tile: from codes to elements in the array (docs/reference/codecs/interp.md §6 to §8), then patches,
 // elements that are no decimals, and missing values.
 #pragma once
-#include "interp.cuh"
+#include "nodes.cuh"
 #include "tile.cuh"
 
 namespace interp {
@@ -195,32 +195,55 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Restores a tile whose codes are there: those of differences of 32 bits tells `code`; others are words. `v` and `e`:
-// shared memory for its numbers, if they have 32 bits, and for errors of nodes. For a whole block; a barrier before and
-// behind.
-template <class T, class Codes>
-DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, Codes code, typename T::Word* words, u32* v, u32* e,
+// Codes of a tile in words.
+struct WordsOfCodes {
+    u32* at;
+
+    DEV u32 operator()(u32 n) const { return difference_of(at[n]); }
+    DEV u32 keep(u32 n, u32 difference) const {
+        at[n] = code_of(difference);
+        return 0;
+    }
+};
+
+// The numbers of an interpolated tile from its codes. `e`: room for errors of nodes. For a whole block; barriers before
+// and behind.
+template <bool ROUGH>
+DEV void interpolate_words(const Tile& t, TileHead head, WordsOfCodes codes, u32* v, u32* e, Levels& levels) {
+    const bool two = t.lz == 1;
+    const auto recipes = [&levels](u32 a, u32 k) { return levels.of[ROUGH][k][a].of; };
+    const TileNodes<decltype(recipes)> nodes = {
+        {t.lx, two ? 1 : t.ly, two ? t.ly : t.lz}, t.lx, two ? t.lx : t.lx * t.ly, 0, recipes};
+    lay_out(levels, nodes.len[0], nodes.len[1], nodes.len[2], nodes.last_level() + 1);
+    const u32 set = two ? (head.set() & X_AXIS) | (head.set() & Y_AXIS) << 1 : head.set();
+    for (u32 k = 0; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++) sum_classes(nodes, codes, k, set);
+    restore_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
+}
+
+// Restores a tile whose codes are in words. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for
+// errors of nodes. For a whole block; a barrier before and behind.
+template <class T>
+DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word* words, u32* v, u32* e,
                         Bench<T>& bench) {
     typedef typename T::Word Word;
     const Tile& t = own.t;
     const u32 n = t.count(), set = own.head.set(), numbers = own.head.numbers(), predictor = own.head.predictor();
     const Box box = {{t.lx, t.ly, t.lz}, {1, t.lx, t.lx * t.ly}};
     // Of 64 bits they stay where words are.
-    const bool in_words = T::BITS == 64 && words && !own.head.is_interpolated();
-    if (predictor == SMOOTH || predictor == ROUGH) {
-        const bool in_steps = numbers == IN_STEPS;
-        if (predictor == SMOOTH)
-            interpolate<false>(v, e, code, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
-        else
-            interpolate<true>(v, e, code, t.lx, t.ly, t.lz, in_steps, set, bench.levels, &bench.narrow);
+    const bool in_words = T::BITS == 64 && !own.head.is_interpolated();
+    if (predictor == SMOOTH) {
+        interpolate_words<false>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.levels);
+    } else if (predictor == ROUGH) {
+        interpolate_words<true>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.levels);
     } else {
         const bool axes = predictor == BY_AXES;
 #pragma unroll 4
         for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+            const Word w = axes ? difference_of(words[i]) : words[i];
             if (in_words)
-                words[i] = axes ? difference_of(words[i]) : words[i];
+                words[i] = w;
             else
-                v[i] = axes ? code(i) : (u32)words[i];
+                v[i] = (u32)w;
         }
         __syncthreads();
         if (axes && in_words)
@@ -264,17 +287,10 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, Codes code, typen
     return good;
 }
 
-// The same of any tile; `words`: where its codes are, unless they stand in the place of its elements.
+// The same of any tile.
 template <class T>
 DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, typename T::Word* words, u32* v, u32* e, Bench<T>& bench) {
-    bool good = true;
-    if (own.state == STORED)
-        good = put_stored(s, own);
-    else if (own.state == PACKED)
-        good = restore_packed(s, own, WordCodes{(const u32*)words}, words, v, e, bench);
-    else
-        good = restore_packed(s, own, UnitCodes<T>{Units<T>(own.t, own.to), own.state == HALVES},
-                              (typename T::Word*)nullptr, v, e, bench);
+    bool good = own.state == STORED ? put_stored(s, own) : restore_packed(s, own, words, v, e, bench);
     if (T::EXPONENT && own.plane) {
         __syncthreads();
         if (threadIdx.x < 32) good &= put_missing(s, own, own.body - own.plane, own.plane);

@@ -67,6 +67,7 @@ struct Target {
     u64 origin;         // the number of its first element in what is restored
     u64 step[3];        // from one element to the next along the axes
     u32 whole, some;    // whether all of it is wanted, or anything
+    u64 last;           // from the first element to the last one, of a run
 
     DEV Target() {}
     template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
@@ -81,6 +82,7 @@ struct Target {
             const u64 last =
                 t.origin + (t.lx - 1) * step[0] + (t.ly - 1) * step[1] + z_offset(g, stride, t.chunk, t.lz - 1);
             origin = t.origin - w.first;
+            this->last = last - t.origin;
             whole = t.origin >= w.first && last - w.first < w.count;
             some = t.origin < w.first + w.count && last >= w.first;
             return;

@@ -3,6 +3,7 @@
 // which come to stand in global memory for the block that restores the tile (restore.cuh).
 #pragma once
 #include "../common/plan.cuh"
+#include "sums.cuh"
 #include "target.cuh"
 
 namespace interp {
@@ -10,8 +11,8 @@ namespace interp {
 enum Numbers : u32 { OF_BITS, OF_BINS, IN_STEPS, OF_MULTIPLES };
 enum Predictor : u32 { BY_AXES, SMOOTH, ROUGH, BY_SYMBOLS };
 // What there is of a tile: nothing, the elements of its body, or its codes: in words, or in place of its elements, with
-// 8 bits each, with 16, or with 8 where their sums need 16.
-enum State : u32 { NOTHING, STORED, PACKED, BYTES, HALVES, SUMMED };
+// 8 bits each or with 16.
+enum State : u32 { NOTHING, STORED, PACKED, BYTES, HALVES };
 
 // The first word of a packed tile.
 struct TileHead {
@@ -107,6 +108,7 @@ template <class T> struct alignas(16) Own {
     const u8* body;    // behind the plane of missing values
     u32 bytes, kind, state;
     u32 plane;    // bytes of the plane of missing values, 0 without one
+    u32 wide;     // whether it takes the block with more room
     TileHead head;
     typename T::Word base;
     Side side;
@@ -118,18 +120,18 @@ DEV void put_code(u32* to, u32 code) { *to = code; }
 DEV void put_code(u64* to, u64 code) { *to = code; }
 DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); }
 
-// Tiles for decompress.cuh: their numbers stand behind this, with DECODED where their codes stand in the place of their
-// elements, and ADDED where the sum of disagreements has them already.
+// Tiles for decompress.cuh: their numbers stand behind this, with ADDED where the sum of disagreements has them
+// already.
 struct List {
     u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
     u64 count;     // of the list
-    u64 wide;      // whole tiles whose codes need 16 bits
+    u64 wide;      // tiles that take the block with more room
     u64 zero;
 
     DEV u32* tiles() { return (u32*)(this + 1); }
     DEV void add(u64 chunk, u32 flags) { tiles()[count_if(true, &count)] = (u32)chunk | flags; }
 };
-enum : u32 { ADDED = 1u << 31, DECODED = 1u << 30 };
+enum : u32 { ADDED = 1u << 31 };
 
 // The memory that kernels share: a list, and a table of what is known of tiles, both with room for so many.
 template <class T> struct Tiles {
@@ -146,10 +148,7 @@ template <class T> struct Tiles {
 };
 
 // Of codes that stand in the place of elements the first ones have 16 bits, the others 8, or all have 16.
-enum : u32 {
-    LONG_CODES = 2560,
-    LONG_GROUPS = LONG_CODES / GROUP,
-};
+enum : u32 { LONG_CODES = 2560, LONG_GROUPS = LONG_CODES / GROUP };
 DEV u32 unit_of(u32 code, bool by16) {
     return by16 || code < LONG_CODES ? code / 2 : LONG_CODES / 2 + (code - LONG_CODES) / 4;
 }
@@ -229,17 +228,6 @@ template <class T> struct InUnits {
     DEV bool may_keep() const { return !__any_sync(FULL, any_long >> 16 || any >> FAR_BITS); }
 };
 
-// What a block reads of them: the difference of code n.
-template <class T> struct UnitCodes {
-    Units<T> units;
-    bool by16;
-
-    DEV u32 operator()(u32 n) const {
-        const u8* const at = units.at(unit_of(n, by16));
-        return difference_of(by16 || n < LONG_CODES ? (u32)((const u16*)at)[n % 2] : (u32)at[n % 4]);
-    }
-};
-
 // Keeps the codes of a tile in words, four neighbours at a time, or one among zeros.
 template <class Kept> struct InWords {
     Kept* codes;
@@ -267,6 +255,7 @@ struct Places {
 // room the words come to the ring first.
 template <class Word, class Keep>
 SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& places, Keep& keep) {
+    enum : u32 { ZEROS = 8 };
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     if (!has_bytes(at, bytes, 2)) return false;
     const u32 head = read16(body + at), coded = (head & 127) + 1, is_long = head >> 7 & 1;
@@ -306,23 +295,40 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& 
             if (cls == 0) continue;
             const u32 end = min_of(n, (g + 1) * GROUP), table = table_of(places.slots, 0, false, cls),
                       shift = shift_of(cls, 0);
+            const u32 zeros = load_shared32(table) >> 22;
 #pragma unroll 1
-            for (u32 i = g * GROUP; i < end; i++) {
-                const u32 e = load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1)));
-                x = (e >> 22) * (x >> TABLE_BITS) + (e & ((1u << TABLE_BITS) - 1));
-                // Most codes are 0, and take no word.
-                if ((top_of(e) | raw_of(e) | shift) == 0 && x >= LOW) continue;
-                refill();
-                const u32 raw = raw_of(e) + shift;
-                Word code = shifted(top_of(e), raw, (Word)0);
-#pragma unroll 1
-                for (u32 from = 0; from < raw; from += RAW_BITS) {
-                    const u32 n = min_of(raw - from, (u32)RAW_BITS);
-                    if (from < 8 * sizeof(Word)) code |= (Word)(x & low_ones(n)) << from;
-                    x >>= n;
-                    refill();
+            for (u32 i = g * GROUP; i < end;) {
+                // Most codes are 0, and take no word: as many as fit at once, without the table.
+                u32 after = x;
+                bool all = shift == 0 && i + ZEROS <= end;
+#pragma unroll
+                for (u32 k = 0; k < ZEROS; k++) {
+                    const u32 slot = after & ((1u << TABLE_BITS) - 1);
+                    all &= slot < zeros;
+                    after = zeros * (after >> TABLE_BITS) + slot;
                 }
-                if (code) keep.put_one(i, code);
+                if (all && after >= LOW) {
+                    x = after;
+                    i += ZEROS;
+                    continue;
+                }
+#pragma unroll 1
+                for (const u32 until = min_of(i + ZEROS, end); i < until; i++) {
+                    const u32 e = load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1)));
+                    x = (e >> 22) * (x >> TABLE_BITS) + (e & ((1u << TABLE_BITS) - 1));
+                    if ((top_of(e) | raw_of(e) | shift) == 0 && x >= LOW) continue;
+                    refill();
+                    const u32 raw = raw_of(e) + shift;
+                    Word code = shifted(top_of(e), raw, (Word)0);
+#pragma unroll 1
+                    for (u32 from = 0; from < raw; from += RAW_BITS) {
+                        const u32 n = min_of(raw - from, (u32)RAW_BITS);
+                        if (from < 8 * sizeof(Word)) code |= (Word)(x & low_ones(n)) << from;
+                        x >>= n;
+                        refill();
+                    }
+                    if (code) keep.put_one(i, code);
+                }
             }
         }
         good = x == 1 && taken == count;
@@ -351,6 +357,7 @@ DEV u32 low_bits_of(u32 classes, u32 low, u32 n, u32 lane, u32 (&before)[CLASSES
 template <class Word, class Keep>
 DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, const Places& places,
                     Keep& keep) {
+    enum : u32 { FEW_LOW = 32 / QUAD };
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const bool symbols = head.predictor() == BY_SYMBOLS;
     const u32 change = uniform(head.change());
@@ -376,20 +383,30 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
         const u32 has = whole ? 15 : codes_there(n, i, lane);
         Word code[QUAD] = {0, 0, 0, 0};
         if (cls) {
-            const u32 table = table_of(places.slots, places.own, head.has_table(), cls);
+            const u32 table = table_of(places.slots, places.own, head.has_table(), cls),
+                      shift = shift_of(cls, head.low());
+            // Bits that stand apart: few are asked for before the words are decoded.
+            u32 bit = 0, few = 0;
+            if (uniform(shift)) {
+                const u32 mine = s == 0 ? before[0] : s == 1 ? before[1] : s == 2 ? before[2] : before[3];
+                bit = __shfl_sync(FULL, mine, of) + shift * QUAD * lane;
+                const u32 bits = shift * __popc(has);
+                if (uniform(shift <= FEW_LOW) && bits) few = take_bits(body, low_at, bit, bits, 0u);
+            }
             if (uniform(symbols))
                 decode_symbols(c, table, cls == OWN, has, lane, code);
             else if (uniform(whole))
                 decode_group<Word, true>(c, table, 15, lane, code);
             else
                 decode_group<Word, false>(c, table, has, lane, code);
-            const u32 shift = shift_of(cls, head.low());
             if (uniform(shift)) {
-                const u32 mine = s == 0 ? before[0] : s == 1 ? before[1] : s == 2 ? before[2] : before[3];
-                u32 bit = __shfl_sync(FULL, mine, of) + shift * QUAD * lane;
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++, bit += shift)
-                    if (has >> j & 1) code[j] = code[j] << shift | take_bits(body, low_at, bit, shift, (Word)0);
+                for (u32 j = 0; j < QUAD; j++, bit += shift) {
+                    if (!(has >> j & 1)) continue;
+                    const Word low = shift <= FEW_LOW ? (Word)(few >> (j * shift) & low_ones(shift))
+                                                      : take_bits(body, low_at, bit, shift, (Word)0);
+                    code[j] = code[j] << shift | low;
+                }
             }
         }
         keep.put(i, lane, code);

@@ -13,7 +13,7 @@ use crate::params::{Bound, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{Buffer, Session};
 use crate::runtime::cuda::launch::*;
-use crate::runtime::cuda::module::{Kernel, Loaded, need};
+use crate::runtime::cuda::module::{Kernel, Loaded, Warps, need};
 
 /// Bytes that a block shares.
 const SHARED_BYTES: usize = INTERP_NUMBER_BYTES + INTERP_TOGETHER * INTERP_WARP_BYTES;
@@ -25,14 +25,15 @@ const _: () = assert!(INTERP_NUMBER_BYTES == 4 << TILE_LOG2);
 struct Base {
     decompress: Kernel,
     list: Kernel,
-    /// Of whole tiles, where there are such for the type and the device.
-    whole: Option<Whole>,
+    /// In two stages, where there are such for the type and the device.
+    stages: Option<Stages>,
 }
 
-/// The kernels of whole tiles: words to codes, and codes of 8 and of 16 bits to elements.
+/// The kernels of two stages: words to codes, and codes to elements, in blocks that share little and in such that share
+/// much.
 #[derive(Clone, Copy)]
-struct Whole {
-    decode: Kernel,
+struct Stages {
+    decode: Warps,
     restore: [Kernel; 2],
 }
 
@@ -42,14 +43,15 @@ impl Base {
         LOADED.get(session, need(CODEC_INTERP, dtype, "base")?, |module| {
             let decompress = module.kernel_sharing("decompress", SHARED_BYTES)?;
             let decode = match module.has("decode") {
-                true => module.kernel_of_warps("decode", DECODE_TABLE_BYTES, DECODE_WARP_BYTES)?,
+                true => module.warps_sharing("decode", DECODE_TABLE_BYTES, DECODE_WARP_BYTES)?,
                 false => None,
             };
-            let whole = |decode| -> Result<Whole> {
+            let stages = |decode| -> Result<Stages> {
+                // The last one says how much its blocks may share.
                 let narrow = module.kernel_sharing("restore", RESTORE_BYTES)?;
-                Ok(Whole { decode, restore: [narrow, module.kernel_sharing("restore_wide", RESTORE_WIDE_BYTES)?] })
+                Ok(Stages { decode, restore: [narrow, module.kernel_sharing("restore", RESTORE_WIDE_BYTES)?] })
             };
-            Ok(Base { decompress, list: module.kernel("list")?, whole: decode.map(whole).transpose()? })
+            Ok(Base { decompress, list: module.kernel("list")?, stages: decode.map(stages).transpose()? })
         })
     }
 }
@@ -72,7 +74,7 @@ struct Encoder {
 #[derive(Clone, Copy)]
 struct WholeEncoder {
     predict: [Kernel; 2],
-    entropy: Kernel,
+    entropy: Warps,
 }
 
 impl Encoder {
@@ -80,7 +82,7 @@ impl Encoder {
         static LOADED: Loaded<Encoder> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "encoder")?, |module| {
             let entropy = match module.has("entropy") {
-                true => module.kernel_of_warps("entropy", ENTROPY_TABLE_BYTES, ENTROPY_WARP_BYTES)?,
+                true => module.warps_sharing("entropy", ENTROPY_TABLE_BYTES, ENTROPY_WARP_BYTES)?,
                 false => None,
             };
             let whole = |entropy| -> Result<WholeEncoder> {
@@ -123,6 +125,7 @@ impl Encoder {
                 for kernel in predict {
                     kernel.launch(session, kernel.blocks(count), args)?;
                 }
+                let entropy = entropy.kernel(count)?;
                 let of_warps = count.div_ceil(entropy.warps().into());
                 entropy.launch(session, entropy.blocks(of_warps), args)?;
             }
@@ -132,8 +135,8 @@ impl Encoder {
     }
 }
 
-/// For so many tiles of an array there is room where whole ones are restored by themselves: edges cut more of them than
-/// would hold it. Of an array of more none is.
+/// For so many tiles of an array there is room where they are restored in stages: edges cut more of them than would
+/// hold it. Of an array of more none is.
 fn room(tiles: u64) -> u64 {
     4 * tiles + 64
 }
@@ -228,7 +231,7 @@ impl GpuCodec for Interp {
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
         let session = streams.session;
-        let Base { decompress, list, whole } = Base::load(session, dtype)?;
+        let Base { decompress, list, stages } = Base::load(session, dtype)?;
         let (first, start, lens) = part.numbers();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
@@ -245,10 +248,10 @@ impl GpuCodec for Interp {
                 tiles: std::ptr::null_mut(),
                 room: 0,
                 boxed: part.is_box().into(),
-                zero: 0,
+                wide: 0,
             };
-            let whole = whole.filter(|_| !streams.is_batch() && !part.is_box());
-            let left = whole.map(|whole| restore_whole_tiles(session, &whole, &mut args)).transpose()?;
+            let stages = stages.filter(|_| !streams.is_batch() && !part.is_box());
+            let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
@@ -261,12 +264,12 @@ impl GpuCodec for Interp {
     }
 }
 
-/// Enqueues what whole tiles of an array alone take, and notes in the arguments where the list of all others is: the
+/// Enqueues the stages of an array alone. Notes in the arguments where the list of the tiles is that they leave: the
 /// memory that comes back.
 ///
 /// # Safety
 /// The arguments are those of the kernels of an array alone, whose slot is zero.
-unsafe fn restore_whole_tiles(session: &Session, whole: &Whole, args: &mut InterpDecompressArgs) -> Result<Buffer> {
+unsafe fn restore_in_stages(session: &Session, stages: &Stages, args: &mut InterpDecompressArgs) -> Result<Buffer> {
     let tiles = tiles(args.common.batch.only.count);
     args.room = room(tiles);
     let list = INTERP_LIST_BYTES + (args.room as usize * size_of::<u32>()).next_multiple_of(16);
@@ -276,9 +279,10 @@ unsafe fn restore_whole_tiles(session: &Session, whole: &Whole, args: &mut Inter
         args.list = memory.start();
         args.tiles = memory.start().wrapping_add(list);
         session.clear(memory.start(), INTERP_LIST_BYTES)?;
-        let of_warps = tiles.div_ceil(whole.decode.warps().into());
-        whole.decode.launch(session, whole.decode.blocks(of_warps), args)?;
-        for restore in whole.restore {
+        let decode = stages.decode.kernel(tiles)?;
+        decode.launch(session, decode.blocks(tiles.div_ceil(decode.warps().into())), args)?;
+        for (wide, restore) in stages.restore.iter().enumerate() {
+            args.wide = wide as u32;
             restore.launch(session, restore.blocks(tiles), args)?;
         }
         Ok(memory)

@@ -360,8 +360,8 @@ launch_structs! {
         room: u64,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
-        /// 0.
-        zero: u32,
+        /// Whether to restore the tiles that take much room, not the others.
+        wide: u32,
     }
 }
 
@@ -396,7 +396,7 @@ pub const PLACE_WARPS: usize = 16;
 /// Tiles that it takes.
 pub const PLACE_TILES: usize = 32;
 
-/// The most warps of a block that decodes whole tiles.
+/// The most warps of a block that decodes tiles.
 pub const DECODE_WARPS: usize = 32;
 /// Bytes that it shares: the tables of tokens,
 pub const DECODE_TABLE_BYTES: usize = 13 << 12;
@@ -404,10 +404,10 @@ pub const DECODE_TABLE_BYTES: usize = 13 << 12;
 pub const DECODE_WARP_BYTES: usize = (4 << 10) + 1280;
 /// What is known of a tile, at most.
 pub const TILE_BYTES: usize = 192;
-/// What a block shares that makes elements of codes of 8 bits,
-pub const RESTORE_BYTES: usize = 37632;
-/// or of 16 bits.
-pub const RESTORE_WIDE_BYTES: usize = RESTORE_BYTES + 13824;
+/// What a block shares that makes elements of codes: four such have room on a multiprocessor;
+pub const RESTORE_BYTES: usize = 53760;
+/// and where rows are long.
+pub const RESTORE_WIDE_BYTES: usize = 70656;
 
 /// Threads of a block of the kernel that decompresses any tiles.
 pub const INTERP_THREADS: usize = 256;

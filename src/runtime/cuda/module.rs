@@ -7,6 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
 
+use sys::CUdevice_attribute::{
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as MULTIPROCESSOR_COUNT,
+};
+
 use super::driver::{Session, check, describe};
 use super::image::{self, PTX};
 use crate::dtype::DType;
@@ -24,11 +29,13 @@ pub struct Kernel {
     alone: u32,
 }
 
-/// A kernel whose blocks have as many warps as the work needs.
+/// A kernel whose blocks have as many warps as the work needs, and share some bytes and more for each warp.
 #[derive(Clone, Copy)]
 pub struct Warps {
     kernel: Kernel,
     processors: u32,
+    all: usize,
+    each: usize,
 }
 
 impl Warps {
@@ -36,15 +43,15 @@ impl Warps {
     /// multiprocessors have some.
     pub fn kernel(&self, pieces: u64) -> Result<Kernel> {
         let warps = pieces.div_ceil(self.processors.into()).clamp(1, self.kernel.warps().into()) as u32;
-        let threads = 32 * warps;
+        let (threads, shared) = (32 * warps, self.all + warps as usize * self.each);
         let mut blocks: c_int = 0;
+        let (function, of_threads) = (self.kernel.function, threads as c_int);
         // SAFETY: a live local and a function of a loaded module.
-        let done = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.kernel.function, threads as c_int, 0)
-        };
+        let done =
+            unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, of_threads, shared) };
         check(done, "measuring a kernel")?;
         let resident = blocks.max(1) as u32 * self.processors;
-        Ok(Kernel { threads, resident, alone: resident, ..self.kernel })
+        Ok(Kernel { threads, shared: shared as u32, resident, alone: resident, ..self.kernel })
     }
 }
 
@@ -293,45 +300,38 @@ impl Opened {
         measure(function, self.ordinal, u32::MAX, bytes)
     }
 
-    /// The kernel for this role, with as many warps of a block as the memory allows that they share: `all` bytes, and
-    /// `each` for every warp. None where not one fits.
-    pub fn kernel_of_warps(&self, role: &str, all: usize, each: usize) -> Result<Option<Kernel>> {
-        let function = self.function(role)?;
-        let (mut device, mut room, mut own): (c_int, c_int, c_int) = (0, 0, 0);
-        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        // SAFETY: live locals and a function of a loaded module.
-        let steps: [CUresult; 3] = unsafe {
-            [
-                sys::cuDeviceGet(&mut device, self.ordinal),
-                sys::cuDeviceGetAttribute(&mut room, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
-                sys::cuFuncGetAttribute(&mut own, CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
-            ]
-        };
-        steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-        let room = (room.max(0) as usize).saturating_sub(all + own.max(0) as usize);
-        let most = measure(function, self.ordinal, u32::MAX, 0)?.warps() as usize;
-        let warps = most.min(room / each);
-        if warps == 0 {
-            return Ok(None);
-        }
-        let kernel = self.kernel_sharing(role, all + warps * each)?;
-        Ok(Some(Kernel { threads: 32 * warps as u32, ..kernel }))
-    }
-
     /// The kernel for this role, whose blocks have fewer warps for less work.
     pub fn warps(&self, role: &str) -> Result<Warps> {
-        let function = self.function(role)?;
-        let (mut processors, mut device): (c_int, c_int) = (0, 0);
-        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let kernel = self.kernel(role)?;
+        Ok(Warps { kernel, processors: self.attribute(MULTIPROCESSOR_COUNT)?.max(1) as u32, all: 0, each: 0 })
+    }
+
+    /// The same of a kernel whose blocks share `all` bytes, and `each` for every warp: no more of them than the memory
+    /// has room for. None where not one fits.
+    pub fn warps_sharing(&self, role: &str, all: usize, each: usize) -> Result<Option<Warps>> {
+        let warps = self.warps(role)?;
+        let mut own: c_int = 0;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        // SAFETY: a live local and a function of a loaded module.
+        check(unsafe { sys::cuFuncGetAttribute(&mut own, attribute, warps.kernel.function) }, "measuring a kernel")?;
+        let room = self.attribute(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
+        let most = (room.saturating_sub(all + own.max(0) as usize) / each).min(warps.kernel.warps() as usize);
+        if most == 0 {
+            return Ok(None);
+        }
+        let kernel = Kernel { threads: 32 * most as u32, ..self.kernel_sharing(role, all + most * each)? };
+        Ok(Some(Warps { kernel, all, each, ..warps }))
+    }
+
+    /// What the device says of itself.
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<c_int> {
+        let (mut device, mut value): (c_int, c_int) = (0, 0);
         // SAFETY: live locals.
         let steps: [CUresult; 2] = unsafe {
-            [
-                sys::cuDeviceGet(&mut device, self.ordinal),
-                sys::cuDeviceGetAttribute(&mut processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-            ]
+            [sys::cuDeviceGet(&mut device, self.ordinal), sys::cuDeviceGetAttribute(&mut value, attribute, device)]
         };
         steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-        Ok(Warps { kernel: measure(function, self.ordinal, u32::MAX, 0)?, processors: processors.max(1) as u32 })
+        Ok(value)
     }
 
     fn function(&self, role: &str) -> Result<CUfunction> {
