@@ -171,11 +171,9 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
         let kinds = dataset.coded.info.as_ref().map_or(String::new(), |info| format!(": {}", shares(kinds(info))));
         lines.push(format!("in {looked_at}{of} {chunks}{}{kinds}", others.collect::<String>()));
     }
-    if let Some(info) = &dataset.coded.info {
-        if has_details(info) {
-            let divided = info.details.iter().filter(|detail| detail.counts.len() > 1);
-            lines.extend(divided.map(|d| format!("{}: {}", d.name, shares(d.counts.iter().copied()))));
-        }
+    if let Some(info) = dataset.coded.info.as_ref().filter(|info| has_details(info)) {
+        let divided = info.details.iter().filter(|detail| detail.counts.len() > 1);
+        lines.extend(divided.map(|d| format!("{}: {}", d.name, shares(d.counts.iter().copied()))));
     }
     lines
 }
