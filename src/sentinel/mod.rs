@@ -87,7 +87,7 @@ pub struct Sample {
 
 impl Sample {
     /// Elements that are looked at, in rows, for the compiler to make vectors of.
-    const COUNT: usize = 32;
+    const COUNT: usize = 64;
     const ROW: usize = 8;
 
     /// Of an array; `None` if it has a sign of what is searched for, or is so short that a search costs no more.
