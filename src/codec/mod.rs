@@ -21,7 +21,7 @@ use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory::{Heap, filled};
 use crate::params::{Params, Profile};
-use crate::sentinel::{self, Sample};
+use crate::sentinel::{self, ElementSample};
 
 /// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
 /// the build script has it.
@@ -231,11 +231,11 @@ fn compressed<B: AsMut<[u8]>>(
 /// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
 /// inlined, so that nothing of it stays on the stack.
 #[inline(never)]
-fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, Sample)>> {
+fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, ElementSample)>> {
     let codec = chosen(params)?;
     let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
     match tells && src.len().is_multiple_of(params.dtype.size()) {
-        true => Ok(Sample::of(params, src)?.map(|sample| (codec, sample))),
+        true => Ok(ElementSample::of(params, src)?.map(|sample| (codec, sample))),
         false => Ok(None),
     }
 }
@@ -245,7 +245,7 @@ fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, Sam
 fn encode_searched<B: AsMut<[u8]>>(
     codec: &dyn Codec,
     params: &Params,
-    sample: &Sample,
+    sample: &ElementSample,
     src: &[u8],
     options: ExecOptions,
     place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,

@@ -80,18 +80,18 @@ fn declare(params: &mut Params, found: &Found, src: &[u8]) -> Result<()> {
 }
 
 /// What some elements say of an array, from all over it and without a sign of what is searched for.
-pub struct Sample {
+pub struct ElementSample {
     /// Smallest and largest of some of them that are at no end.
     between: (f64, f64),
 }
 
-impl Sample {
+impl ElementSample {
     /// Elements that are looked at, in rows, for the compiler to make vectors of.
     const COUNT: usize = 64;
     const ROW: usize = 8;
 
     /// Of an array; `None` if it has a sign of what is searched for, or is so short that a search costs no more.
-    pub fn of(params: &Params, src: &[u8]) -> Result<Option<Sample>> {
+    pub fn of(params: &Params, src: &[u8]) -> Result<Option<ElementSample>> {
         if src.len() < 8 << 10 {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl Sample {
         let high = most.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let inner = || least.into_iter().chain(most).filter(|v| low < *v && *v < high);
         let between = (inner().fold(f64::INFINITY, f64::min), inner().fold(f64::NEG_INFINITY, f64::max));
-        Ok(rule::are_cleared(dtype, [low, high], between).then_some(Sample { between }))
+        Ok(rule::are_cleared(dtype, [low, high], between).then_some(ElementSample { between }))
     }
 
     /// Whether there is nothing to be found in the array, of which no number lies beyond `ends`: by the sample, or by a
@@ -140,9 +140,13 @@ impl Sample {
 }
 
 /// Elements from all over an array.
-fn some_of<const N: usize>(src: &[u8], big_endian: bool, number: impl Fn([u8; N]) -> f64) -> [f64; Sample::COUNT] {
+fn some_of<const N: usize>(
+    src: &[u8],
+    big_endian: bool,
+    number: impl Fn([u8; N]) -> f64,
+) -> [f64; ElementSample::COUNT] {
     let elements = src.as_chunks::<N>().0;
-    let stride = elements.len() / Sample::COUNT;
+    let stride = elements.len() / ElementSample::COUNT;
     std::array::from_fn(|k| {
         let mut element = elements[k * stride];
         if big_endian {
@@ -153,10 +157,10 @@ fn some_of<const N: usize>(src: &[u8], big_endian: bool, number: impl Fn([u8; N]
 }
 
 /// Smallest and largest number of each column of a sample.
-fn columns(values: &[f64; Sample::COUNT]) -> [[f64; Sample::ROW]; 2] {
-    let [mut least, mut most] = [[f64::INFINITY; Sample::ROW], [f64::NEG_INFINITY; Sample::ROW]];
-    for row in values.as_chunks::<{ Sample::ROW }>().0 {
-        for k in 0..Sample::ROW {
+fn columns(values: &[f64; ElementSample::COUNT]) -> [[f64; ElementSample::ROW]; 2] {
+    let [mut least, mut most] = [[f64::INFINITY; ElementSample::ROW], [f64::NEG_INFINITY; ElementSample::ROW]];
+    for row in values.as_chunks::<{ ElementSample::ROW }>().0 {
+        for k in 0..ElementSample::ROW {
             least[k] = if row[k] < least[k] { row[k] } else { least[k] };
             most[k] = if row[k] > most[k] { row[k] } else { most[k] };
         }

@@ -250,14 +250,14 @@ pub fn raw(size: usize, big_endian: bool, src: &[u8], out: &mut [u8]) {
 const FETCHED: usize = 4;
 
 /// Where the elements of a chunk go.
-pub trait Target {
+pub trait PieceSink {
     /// Takes bytes for the place of the first one.
     fn put(&mut self, at: usize, bytes: &[u8]);
     /// Has a place fetched that bytes will soon be put to.
     fn fetch(&self, _at: usize, _len: usize) {}
 }
 
-impl<F: FnMut(usize, &[u8])> Target for F {
+impl<F: FnMut(usize, &[u8])> PieceSink for F {
     fn put(&mut self, at: usize, bytes: &[u8]) {
         self(at, bytes);
     }
@@ -273,7 +273,7 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     /// Has row `row` of piece `k` fetched.
     #[inline(always)]
-    fn fetch(&self, k: usize, row: usize, target: &impl Target) {
+    fn fetch(&self, k: usize, row: usize, target: &impl PieceSink) {
         if let Some(piece) = self.pieces.get(k)
             && row < piece.rows as usize
         {
@@ -283,7 +283,7 @@ impl Pieces<'_> {
     }
 
     /// Has the first pieces fetched.
-    fn fetch_first(&self, target: &impl Target) {
+    fn fetch_first(&self, target: &impl PieceSink) {
         for (k, piece) in self.pieces.iter().enumerate().take(FETCHED) {
             (0..piece.rows as usize).for_each(|row| self.fetch(k, row, target));
         }
@@ -291,7 +291,7 @@ impl Pieces<'_> {
 
     /// Puts bytes of the chunk from this one on to their places, as far as they have any.
     #[inline(always)]
-    fn put(&self, first: usize, bytes: &[u8], target: &mut impl Target) {
+    fn put(&self, first: usize, bytes: &[u8], target: &mut impl PieceSink) {
         let size = self.size;
         let (first, end) = (first / size, (first + bytes.len()) / size);
         let end_of = |piece: &Piece| (piece.in_chunk + piece.rows * piece.len) as usize;
@@ -383,7 +383,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         chunk: CodedChunk,
         next: Option<CodedChunk>,
         wanted: &Wanted,
-        mut target: impl Target,
+        mut target: impl PieceSink,
     ) -> Result<()> {
         let (mut apart, size) = (self.take_apart()?, self.layout.dtype.size());
         self.find_pieces(chunk.number, wanted)?;

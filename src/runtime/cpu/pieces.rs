@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::chunk::{ChunkDecoder, Target};
+use super::chunk::{ChunkDecoder, PieceSink};
 use super::codec::ChunkCodec;
 use super::sums::verify;
 use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
@@ -50,12 +50,12 @@ pub fn decompress<C: ChunkCodec>(
 }
 
 /// What is wanted.
-struct Place<'a> {
+struct SharedPieces<'a> {
     dst: &'a Shared,
     past_caches: bool,
 }
 
-impl Target for Place<'_> {
+impl PieceSink for SharedPieces<'_> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn put(&mut self, at: usize, bytes: &[u8]) {
@@ -97,7 +97,7 @@ fn group<C: ChunkCodec>(
             decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;
             continue;
         }
-        decoder.decode_pieces(chunk, next, wanted, Place { dst, past_caches })?;
+        decoder.decode_pieces(chunk, next, wanted, SharedPieces { dst, past_caches })?;
     }
     Ok(())
 }

@@ -12,9 +12,9 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, load, load_halves, low_halves, store};
-use super::pack;
+use super::pack::{self, UNPACK64, Unpack, unpack_table};
 use crate::exec::Avx2;
-use crate::simd::bits::{BitVectors, InMemory, LISTED, MASKED, MOST, NO_PLACE, PLACES, begins, first_bits};
+use crate::simd::bits::{BitVectors, InMemory, LISTED, MASKED, MOST, NO_PLACE, PLACES};
 
 /// Of sets of four lanes of 64 bits what a table has for the 32-bit lanes that they are made of.
 const fn of_halves(table: &[u64; 256]) -> [u64; 16] {
@@ -36,27 +36,7 @@ const fn of_halves(table: &[u64; 256]) -> [u64; 16] {
 static LISTED_HALVES: [u64; 16] = of_halves(&LISTED);
 static PLACES_HALVES: [u64; 16] = of_halves(&PLACES);
 
-/// Constants of unpacking eight n-bit values: the bytes that each begins in, counted from those of its half's first
-/// value, and its first bit there.
-#[derive(Clone, Copy)]
-pub struct Unpack<const BYTES: usize> {
-    bytes: Lanes<u8, BYTES>,
-    pub shift: Lanes<u8, BYTES>,
-}
-
-const fn unpack_table<const BYTES: usize, const ROWS: usize>() -> [Unpack<BYTES>; ROWS] {
-    let mut table = [Unpack { bytes: Lanes([0; BYTES]), shift: Lanes([0; BYTES]) }; ROWS];
-    let mut n = 1;
-    while n < ROWS {
-        table[n].bytes = Lanes(begins(n, BYTES / 8, 16));
-        table[n].shift = Lanes(first_bits(n, BYTES / 8));
-        n += 1;
-    }
-    table
-}
-
 static UNPACK32: [Unpack<32>; 33] = unpack_table();
-pub static UNPACK64: [Unpack<64>; 65] = unpack_table();
 
 /// For eight values of n bits, which lie in n bytes: in each half of a vector the same.
 #[derive(Clone, Copy)]

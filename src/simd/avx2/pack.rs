@@ -5,10 +5,31 @@
 
 use std::arch::x86_64::*;
 
-use super::bits::UNPACK64;
 use super::lanes::{Lanes, load, load_halves, low_halves};
 use crate::exec::Avx2;
-use crate::simd::bits::room;
+use crate::simd::bits::{begins, first_bits, room};
+
+/// Constants of unpacking eight n-bit values: the bytes that each begins in, counted from those of its half's first
+/// value, and its first bit there.
+#[derive(Clone, Copy)]
+pub struct Unpack<const BYTES: usize> {
+    pub bytes: Lanes<u8, BYTES>,
+    pub shift: Lanes<u8, BYTES>,
+}
+
+/// These constants of all widths.
+pub const fn unpack_table<const BYTES: usize, const ROWS: usize>() -> [Unpack<BYTES>; ROWS] {
+    let mut table = [Unpack { bytes: Lanes([0; BYTES]), shift: Lanes([0; BYTES]) }; ROWS];
+    let mut n = 1;
+    while n < ROWS {
+        table[n].bytes = Lanes(begins(n, BYTES / 8, 16));
+        table[n].shift = Lanes(first_bits(n, BYTES / 8));
+        n += 1;
+    }
+    table
+}
+
+pub static UNPACK64: [Unpack<64>; 65] = unpack_table();
 
 /// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
 const NARROW: u32 = 14;

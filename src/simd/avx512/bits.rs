@@ -110,20 +110,20 @@ static ASCENDING: [u8; MOST + 64] = {
 };
 
 /// Parts in vectors, and how many there are.
-pub struct Parts<const VECTORS: usize>([__m512i; VECTORS], usize);
+pub struct PartVectors<const VECTORS: usize>([__m512i; VECTORS], usize);
 
-impl<const VECTORS: usize> Default for Parts<VECTORS> {
+impl<const VECTORS: usize> Default for PartVectors<VECTORS> {
     #[inline(always)]
     fn default() -> Self {
         // SAFETY: any bits are vectors.
-        Parts(unsafe { std::mem::zeroed() }, 0)
+        PartVectors(unsafe { std::mem::zeroed() }, 0)
     }
 }
 
 /// For each word of a set its part, by a number for each word.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn from16(set: __mmask32, parts: &Parts<1>, numbers: &[u8; 32]) -> __m512i {
+fn from16(set: __mmask32, parts: &PartVectors<1>, numbers: &[u8; 32]) -> __m512i {
     // SAFETY: they are 32.
     let numbers = _mm512_cvtepu8_epi16(unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) });
     _mm512_maskz_permutexvar_epi16(set, numbers, parts.0[0])
@@ -131,7 +131,7 @@ fn from16(set: __mmask32, parts: &Parts<1>, numbers: &[u8; 32]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn from32(set: __mmask16, parts: &Parts<2>, numbers: &[u8; 16]) -> __m512i {
+fn from32(set: __mmask16, parts: &PartVectors<2>, numbers: &[u8; 16]) -> __m512i {
     // SAFETY: they are 16.
     let numbers = _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) });
     _mm512_maskz_permutex2var_epi32(set, parts.0[0], numbers, parts.0[1])
@@ -139,7 +139,7 @@ fn from32(set: __mmask16, parts: &Parts<2>, numbers: &[u8; 16]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn from64(set: __mmask8, Parts([a, b, c, d], count): &Parts<4>, numbers: &[u8; 8]) -> __m512i {
+fn from64(set: __mmask8, PartVectors([a, b, c, d], count): &PartVectors<4>, numbers: &[u8; 8]) -> __m512i {
     let numbers = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(i64::from_le_bytes(*numbers)));
     let parts = _mm512_maskz_permutex2var_epi64(set, *a, numbers, *b);
     if *count <= MOST / 2 {
@@ -191,7 +191,7 @@ macro_rules! bits {
         impl BitVectors<$w> for Avx512 {
             const UNPACKED: usize = 512 / <$w>::BITS as usize;
             const WITHIN: u32 = $within;
-            type Parts = Parts<$vectors>;
+            type Parts = PartVectors<$vectors>;
 
             #[inline(always)]
             unsafe fn unpack<const WITHIN: bool>(self, packed: &[u8], at: usize, n: u32, to: *mut $w) {
@@ -251,7 +251,7 @@ macro_rules! bits {
 
             // Of what is stored as vectors and loaded from another place on each load would wait for the cache.
             #[inline(always)]
-            fn put(self, words: &mut [$w; MASKED], set: u64, parts: &Parts<{ $vectors }>, at: usize) {
+            fn put(self, words: &mut [$w; MASKED], set: u64, parts: &PartVectors<{ $vectors }>, at: usize) {
                 const LANES: usize = 64 / size_of::<$w>();
                 // SAFETY: the processor has the level, as the token says; `LANES` words at a time.
                 unsafe {
@@ -369,7 +369,7 @@ impl BitVectors<u8> for Avx512 {
     const UNPACKED: usize = 64;
     const WITHIN: u32 = 0;
 
-    type Parts = Parts<1>;
+    type Parts = PartVectors<1>;
 
     #[inline(always)]
     unsafe fn unpack<const WITHIN: bool>(self, packed: &[u8], at: usize, n: u32, to: *mut u8) {
@@ -383,7 +383,7 @@ impl BitVectors<u8> for Avx512 {
     }
 
     #[inline(always)]
-    fn unpack_parts(self, packed: &[u8], _count: usize, n: u32, width: u32, parts: &mut Parts<1>) {
+    fn unpack_parts(self, packed: &[u8], _count: usize, n: u32, width: u32, parts: &mut PartVectors<1>) {
         assert!(packed.len() >= 64);
         // SAFETY: the processor has the level, as the token says; 64 bytes. High part and width are a byte at most, so
         // nothing is shifted into the next one.
@@ -391,7 +391,7 @@ impl BitVectors<u8> for Avx512 {
     }
 
     #[inline(always)]
-    fn put(self, words: &mut [u8; MASKED], set: u64, parts: &Parts<1>, at: usize) {
+    fn put(self, words: &mut [u8; MASKED], set: u64, parts: &PartVectors<1>, at: usize) {
         // SAFETY: the processor has the level, as the token says; 64 bytes each.
         unsafe {
             let numbers = _mm512_loadu_si512(numbers_of(set, at).as_ptr().cast());

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::codec::interp::format::Rule;
-use crate::codec::interp::predict::interpolation::layout::{CodeRow, Layout, Layouts};
+use crate::codec::interp::predict::interpolation::layout::{CodeRow, NodeLayout, NodeLayouts};
 use crate::codec::interp::predict::interpolation::march::{Direction, March};
 use crate::error::Result;
 use crate::host::memory::Aligned;
@@ -15,7 +15,7 @@ use crate::simd::word::Word;
 
 /// Where tiles are restored.
 pub struct Buffers {
-    layouts: Layouts,
+    layouts: NodeLayouts,
     rows: Aligned<u32>,
     errors: Aligned<u32>,
     /// The numbers of a plane, in raster order.
@@ -25,7 +25,7 @@ pub struct Buffers {
 impl Buffers {
     /// For tiles of a grid with these sides, or for none.
     pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
-        let (layouts, [rows, errors]) = Layouts::new(sides, true)?;
+        let (layouts, [rows, errors]) = NodeLayouts::new(sides, true)?;
         Ok(Buffers {
             layouts,
             rows: Aligned::zeros(rows)?,
@@ -115,7 +115,7 @@ impl Task for Decode<'_> {
 #[inline(always)]
 fn restore<L: Lanes, C: Codes + ?Sized>(
     l: L,
-    layout: &Layout,
+    layout: &NodeLayout,
     rule: Rule,
     codes: &C,
     (rows, errors, plane): (&mut [u32], &mut [u32], &mut [u32]),
@@ -127,7 +127,7 @@ fn restore<L: Lanes, C: Codes + ?Sized>(
 
 /// Replaces codes that are differences along axes of a set by what they lead to; whether all fit.
 #[inline(always)]
-fn sum_up<W: Word>(layout: &Layout, set: u8, codes: &mut [W]) -> bool {
+fn sum_up<W: Word>(layout: &NodeLayout, set: u8, codes: &mut [W]) -> bool {
     // A march reads a vector from each code on.
     assert!(layout.lens.iter().product::<usize>() + LONGEST <= codes.len());
     let mut beyond = W::ZERO;
@@ -196,7 +196,7 @@ impl<L: Lanes, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
     }
 
     #[inline(always)]
-    fn show(&mut self, l: L, layout: &Layout, rows: &[u32], z: usize) {
+    fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize) {
         let [x, y, _] = layout.lens;
         layout.join(l, rows, layout.levels[0].plane_at(z), &mut self.plane[..x * y + 2 * LONGEST]);
         (self.show)(z * x * y, &self.plane[..x * y]);

@@ -3,9 +3,8 @@
 // Iterators and closures may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use super::layout::{CodeRow, Layout, Layouts};
+use super::layout::{ABSENT, CodeRow, NodeLayout, NodeLayouts, is_for};
 use super::march::{Direction, March, there};
-use super::{ABSENT, is_for};
 use crate::codec::interp::format::Rule;
 use crate::error::Result;
 use crate::host::memory::Aligned;
@@ -20,7 +19,7 @@ const CODE_LIMIT: u32 = 1 << 22;
 
 /// Where tiles are encoded.
 pub struct Buffers {
-    layouts: Layouts,
+    layouts: NodeLayouts,
     /// The lengths of the tile whose numbers are there.
     lens: [usize; AXES],
     /// The numbers that are to be coded.
@@ -37,7 +36,7 @@ impl Buffers {
     #[inline(never)]
     pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
         let sides = if is_for(sides) { sides } else { [1; AXES] };
-        let (layouts, [rows, errors]) = Layouts::new(sides, false)?;
+        let (layouts, [rows, errors]) = NodeLayouts::new(sides, false)?;
         Ok(Buffers {
             layouts,
             lens: [0; AXES],
@@ -188,7 +187,7 @@ impl<L: Lanes> Direction<L> for Encoding<'_, L> {
     }
 
     #[inline(always)]
-    fn show(&mut self, _: L, _: &Layout, _: &[u32], _: usize) {}
+    fn show(&mut self, _: L, _: &NodeLayout, _: &[u32], _: usize) {}
 }
 
 /// The code that one is the difference to whose rows before it, if any, are so far before it.

@@ -9,6 +9,18 @@ use crate::host::memory::reserve;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::lanes::{LONGEST, Lanes};
 
+/// What stands for a number that does not count. Where some do not, the others are below 2^30.
+pub const ABSENT: u32 = 1 << 31;
+/// Rows shorter than this are not worth their vectors, unless they are few.
+pub const SHORTEST_ROW: usize = 8;
+/// Elements of a tile of such rows, at most.
+pub const FEW: usize = 2048;
+
+/// Whether tiles with these sides may be interpolated.
+pub fn is_for(sides: [usize; AXES]) -> bool {
+    sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
+}
+
 /// The new axes of the classes of a level, in their order.
 pub const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
 /// The class of nodes that are coarse along all axes.
@@ -188,7 +200,7 @@ fn all_levels(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
 }
 
 /// The levels of a tile, the finest one first.
-pub struct Layout {
+pub struct NodeLayout {
     pub lens: [usize; AXES],
     pub levels: Vec<Level>,
     /// Smooth and rough.
@@ -199,11 +211,11 @@ pub struct Layout {
     pub errors: usize,
 }
 
-impl Layout {
+impl NodeLayout {
     /// Of no tile, with room for those of tiles that are no longer than these sides.
-    fn empty(sides: [usize; AXES]) -> Result<Layout> {
+    fn empty(sides: [usize; AXES]) -> Result<NodeLayout> {
         let mut layout =
-            Layout { lens: [0; AXES], levels: Vec::new(), taps: Vec::new(), ends: Vec::new(), rows: 0, errors: 0 };
+            NodeLayout { lens: [0; AXES], levels: Vec::new(), taps: Vec::new(), ends: Vec::new(), rows: 0, errors: 0 };
         let count = all_levels(sides).count();
         reserve(&mut layout.levels, count + 1)?;
         reserve(&mut layout.ends, ENDS * count)?;
@@ -393,30 +405,30 @@ fn coarsen<L: Lanes>(l: L, finer: &Level, level: &Level, rows: &mut [u32]) {
 }
 
 /// The layouts of the last tiles.
-pub struct Layouts {
-    all: Vec<Layout>,
+pub struct NodeLayouts {
+    all: Vec<NodeLayout>,
     /// The one that gives way to the next one.
     next: usize,
     few_planes: bool,
 }
 
-impl Layouts {
+impl NodeLayouts {
     /// For tiles that are no longer than these sides, of which a decoder keeps few planes; as many numbers as rows take,
     /// and errors.
-    pub fn new(sides: [usize; AXES], few_planes: bool) -> Result<(Layouts, [usize; 2])> {
+    pub fn new(sides: [usize; AXES], few_planes: bool) -> Result<(NodeLayouts, [usize; 2])> {
         let mut all = Vec::new();
         reserve(&mut all, LAYOUTS)?;
         for _ in 0..LAYOUTS {
-            all.push(Layout::empty(sides)?);
+            all.push(NodeLayout::empty(sides)?);
         }
         all[0].lay_out(sides, LONGEST, few_planes);
         let room = [all[0].rows, all[0].errors];
         all[0].lens = [0; AXES];
-        Ok((Layouts { all, next: 0, few_planes }, room))
+        Ok((NodeLayouts { all, next: 0, few_planes }, room))
     }
 
     /// That of a tile with these lengths, none longer than the sides.
-    pub fn fit(&mut self, lens: [usize; AXES], lanes: usize) -> &Layout {
+    pub fn fit(&mut self, lens: [usize; AXES], lanes: usize) -> &NodeLayout {
         let known = self.all.iter().position(|layout| layout.lens == lens);
         let at = known.unwrap_or_else(|| {
             let at = self.next;

@@ -2,7 +2,7 @@
 //! the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
 //! restored as a direction says. All arithmetic is modulo 2^32.
 
-use super::layout::{COARSE, CodeRow, End, Layout, Level, Tap};
+use super::layout::{COARSE, CodeRow, End, Level, NodeLayout, Tap};
 use super::weights::{WEIGHT_BITS, WeightKind};
 use crate::codec::interp::format::Rule;
 use crate::primitives::lorenzo::AXES;
@@ -25,13 +25,13 @@ pub trait Direction<L: Lanes> {
     fn error(&mut self, l: L, predicted: (L::V, usize), at: usize, codes: (&CodeRow, usize), step: u32) -> u32;
 
     /// A plane of the finest level is whole.
-    fn show(&mut self, l: L, layout: &Layout, rows: &[u32], z: usize);
+    fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize);
 }
 
 /// What goes through a tile.
 pub struct March<'a, L, D> {
     pub l: L,
-    pub layout: &'a Layout,
+    pub layout: &'a NodeLayout,
     pub rule: Rule,
     pub rows: &'a mut [u32],
     /// What was restored less what was predicted, of rows of a plane that others look at.
@@ -311,7 +311,7 @@ struct Across<'a> {
 impl<'a> Across<'a> {
     #[inline(always)]
     fn new<const NEW: u8, const ROUGH: bool>(
-        layout: &'a Layout,
+        layout: &'a NodeLayout,
         level: &Level,
         row: usize,
         (y, z): (usize, usize),

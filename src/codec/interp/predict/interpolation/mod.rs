@@ -6,22 +6,9 @@ pub mod layout;
 pub mod march;
 pub mod weights;
 
-use crate::primitives::lorenzo::AXES;
 pub use encode::{Buffers, Encode, Load, Restored};
-pub use layout::{DIFFERENCE_LEVELS, single_classes, with_differences};
+pub use layout::{ABSENT, DIFFERENCE_LEVELS, FEW, SHORTEST_ROW, is_for, single_classes, with_differences};
 pub use weights::WEIGHT_BITS;
-
-/// What stands for a number that does not count. Where some do not, the others are below 2^30.
-pub const ABSENT: u32 = 1 << 31;
-/// Rows shorter than this are not worth their vectors, unless they are few.
-pub const SHORTEST_ROW: usize = 8;
-/// Elements of a tile of such rows, at most.
-pub const FEW: usize = 2048;
-
-/// Whether tiles with these sides may be interpolated.
-pub fn is_for(sides: [usize; AXES]) -> bool {
-    sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
-}
 
 #[cfg(test)]
 mod tests {
@@ -33,6 +20,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     use crate::exec::{Avx2, Avx512};
     use crate::exec::{Isa, Level as Processor};
+    use crate::primitives::lorenzo::AXES;
     use crate::simd::lanes::LONGEST;
     use crate::simd::{Level, Scalar};
 
