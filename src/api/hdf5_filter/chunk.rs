@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::cd_values::{CdValues, lossless};
 use crate::codec::{self, Held};
-use crate::container::Dims;
+use crate::container::{Dims, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Params, Profile};
@@ -80,13 +80,18 @@ const VARIABLE_BYTES: usize = 16;
 /// The shape of a chunk of `count` elements; of arrays and complex numbers the parts are the fastest dimension, and of
 /// what nobody told the bytes of an element.
 fn dims(values: &CdValues, count: usize) -> Dims {
-    let untold = || vec![(count / VARIABLE_BYTES) as u64];
-    let mut lens = values.element.as_ref().map_or_else(untold, |e| e.chunk.clone());
-    let of_chunk = lens.iter().fold(1u64, |n, d| n.saturating_mul(*d)).max(1);
-    if count as u64 != of_chunk {
-        lens.push(count as u64 / of_chunk);
+    let untold = [(count / VARIABLE_BYTES) as u64];
+    let chunk = values.element.as_ref().map_or(&untold[..], |element| &element.chunk);
+    let of_chunk = chunk.iter().fold(1u64, |n, d| n.saturating_mul(*d)).max(1);
+    let has_parts = count as u64 != of_chunk;
+    let rank = chunk.len() + usize::from(has_parts);
+    // No room of the heap: it may have none.
+    let mut lens = [count as u64 / of_chunk; MAX_RANK];
+    if rank > MAX_RANK {
+        return Dims::NONE;
     }
-    Dims::new(&lens).ok().filter(|dims| dims.count() == count as u64).unwrap_or(Dims::NONE)
+    lens[..chunk.len()].copy_from_slice(chunk);
+    Dims::new(&lens[..rank]).ok().filter(|dims| dims.count() == count as u64).unwrap_or(Dims::NONE)
 }
 
 #[cfg(test)]
