@@ -266,7 +266,8 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     }
     __syncthreads();
     const Stream<T>& s = own.stream;
-    if (!tiles.are_for(s)) return;
+    // An array without elements has axes without nodes.
+    if (!tiles.are_for(s) || s.head.grid.chunks == 0) return;
     own.recipes.make();
     const auto fetch = [&](u64 chunk, u32 turn) {
         if (chunk < s.head.grid.chunks && threadIdx.x < sizeof(Own<T>) / 16)
