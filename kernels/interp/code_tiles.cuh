@@ -478,7 +478,8 @@ template <class T, bool BY16> DEV void predict_tiles(const InterpCompressArgs& a
     SHARED PredictShared<T> s;
     PredictRoom<BY16>& room = *(PredictRoom<BY16>*)shared;
     const Wave wave(a, slot_bytes_of<T>());
-    const u32 count = BY16 ? wave.lists->wide : wave.count, lane = threadIdx.x & 31;
+    // While tiles are tried there are no lists.
+    const u32 count = !BY16 ? wave.count : a.trying ? 0 : wave.lists->wide, lane = threadIdx.x & 31;
     if (BY16 && !a.trying && count == 0) return;
     if (threadIdx.x == 0) s.array = ~0u;
     s.weights.take(*wave.weights);

@@ -217,9 +217,10 @@ def test_a_dataset_of_xarray(tmp_path, field):
     with h5py.File(tmp_path / "again.nc") as f, h5py.File(tmp_path / "one.nc") as one:
         assert 0 < worst(field, f["t"][:]) <= 2e-3 and f["t"].chunks == (50, 60)
         assert one["t"].maxshape == (None, field.shape[1]) and one["t"].id.get_create_plist().get_filter(0)[0] == sleek.FILTER_ID
-    with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
-        sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
-    assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
+    if importlib.util.find_spec("netCDF4"):
+        with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
+            sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
+        assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
     # Chunks of at most 4 MiB.
     sleek.to_netcdf(xarray.Dataset({"large": (("z", "y", "x"), np.zeros((30, 300, 500), "f4"))}), tmp_path / "large.nc", abs=1)
     with h5py.File(tmp_path / "large.nc") as f:

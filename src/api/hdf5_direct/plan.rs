@@ -61,7 +61,8 @@ pub struct Direct {
     pub words: Vec<u32>,
     /// Whether the filter is mandatory, or optional, as far as that is heeded.
     pub flags: c_uint,
-    /// The longest stream that a chunk is stored as.
+    /// The longest stream that a chunk is stored as, where a GPU makes it.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "host memory goes by the filter, which knows"))]
     pub longest: usize,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
     pub swap: usize,

@@ -21,8 +21,8 @@
 //!
 //! **Elements' bits** differ by anything from nothing to all bits, often in one tile, where numbers change their sign
 //! or their exponent: a sum says what its greatest magnitude is. So their differences, and their rule's codes, cost
-//! what widths make of all that are looked at (`predict/widths.rs`), of cheap tiles too by a sample; the rule's limit is
-//! [`LIMIT_OF_BITS`].
+//! what widths make of all that are looked at (`predict/widths.rs`), of cheap tiles too by a sample; the rule's limit
+//! is [`LIMIT_OF_BITS`].
 
 pub use super::entropy::sums::MOST_MAGNITUDE;
 use super::entropy::sums::Sum;

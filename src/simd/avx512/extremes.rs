@@ -1,5 +1,5 @@
-//! The least and the largest word of each of eight rows, as signed numbers, for AVX-512: those of eight rows go into one
-//! vector, two by two, as their halves are brought together and compared. A loop over rows would do that for each.
+//! The least and the largest word of each of eight rows, as signed numbers, for AVX-512: those of eight rows go into
+//! one vector, two by two, as their halves are brought together and compared. A loop over rows would do that for each.
 
 use std::arch::x86_64::*;
 

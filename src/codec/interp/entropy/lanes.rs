@@ -213,8 +213,8 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     }
 }
 
-/// Decodes the tokens of the next group of each course, four bytes a lane: several at once, as each symbol waits for the
-/// one before it. All groups are whole, or `there` codes of one.
+/// Decodes the tokens of the next group of each course, four bytes a lane: several at once, as each symbol waits for
+/// the one before it. All groups are whole, or `there` codes of one.
 #[inline(always)]
 fn tokens<P: Simd<M>, const M: usize, const T: usize, const WHOLE: bool>(
     courses: &mut [&mut Course<P, M>; T],

@@ -413,8 +413,8 @@ pub struct NodeLayouts {
 }
 
 impl NodeLayouts {
-    /// For tiles that are no longer than these sides, of which a decoder keeps few planes; as many numbers as rows take,
-    /// and errors.
+    /// For tiles that are no longer than these sides, of which a decoder keeps few planes; as many numbers as rows
+    /// take, and errors.
     pub fn new(sides: [usize; AXES], few_planes: bool) -> Result<(NodeLayouts, [usize; 2])> {
         let mut all = Vec::new();
         reserve(&mut all, LAYOUTS)?;

@@ -1,5 +1,5 @@
-//! The way through a tile, in either direction: level by level, on each plane by plane, so that what is read again is in
-//! the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
+//! The way through a tile, in either direction: level by level, on each plane by plane, so that what is read again is
+//! in the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
 //! restored as a direction says. All arithmetic is modulo 2^32.
 
 use super::layout::{COARSE, CodeRow, End, Level, NodeLayout, Tap};
