@@ -8,6 +8,7 @@ Every number printed is measured in this run. The exit status is 1 if SLEEK brea
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
