@@ -1,14 +1,21 @@
 //! Levels of instructions: what is compiled for each, and the vectors of each. Here alone stands with which features
 //! code is compiled for a level. A function of a level's own instructions names the few that it has.
 //!
-//! A loop is written once over a trait of vectors, which the levels implement: `lanes` and `vec` (32-bit numbers),
-//! `words` (words of 16 to 64 bits), `bits` (packed words), `columns` (a word of each of eight rows), `elements` (words
-//! as they lie in memory). The scalar level has arrays for vectors, and judges the others.
+//! A loop is written once over a trait of vectors, which the levels implement. The scalar level has arrays for vectors,
+//! and judges the others. The traits:
 //!
-//! What one level has for itself, as the loop over the traits would be slower by more than 3 %: `avx512::pack` (strings
-//! are put together by permutes, not by a store each), `avx512::extremes` (eight rows are reduced together),
-//! `avx512::byte_sums` (products of bytes), `avx2::stream` (lines that are shared), the sums of `keyed`, and for codec
-//! sleek the transposition of bytes and their comparison.
+//! - `lanes` and `vec`: 32-bit numbers;
+//! - `words`: words of 16 to 64 bits;
+//! - `bits`: packed words;
+//! - `columns`: a word of each of eight rows;
+//! - `elements`: words as they lie in memory.
+//!
+//! What one level has for itself:
+//!
+//! - `avx512::pack`: strings are put together by permutes, not by a store each. The loop over the traits is slower.
+//! - `avx512::extremes`: eight rows are reduced together. The loop over the traits is slower.
+//! - `avx512::byte_sums` (products of bytes), `avx2::stream` (lines that are shared), the sums of `keyed`.
+//! - For codec sleek the transposition of bytes and their comparison.
 
 /// Methods of a level that are one instruction, or a few.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,7 +1,7 @@
 //! Zigzag and differences of bytes undone, for AVX-512: no other level has its product.
 //!
-//! Running sums go by quads: an instruction multiplies the four bytes of each 32-bit lane with four others and adds the
-//! products to the lane, so it gives all sums within a quad at once, behind the sum of the quads before.
+//! Running sums go by quads. An instruction multiplies the four bytes of each 32-bit lane with four others and adds the
+//! products to the lane. So it gives all sums within a quad at once, behind the sum of the quads before.
 
 use std::arch::x86_64::*;
 
@@ -100,8 +100,8 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
 /// Undoes zigzag and differences of N · 64 codes: for each the sum of `start` and what the codes up to it stand for;
 /// `twice`, of these sums (from 0 on) once more.
 ///
-/// With A the sum of the differences before a quad, and B that of each times its place i in the subchunk, second
-/// differences come to Σ (4q − i) · c = 4q · A − B before quad q: both sums do not wait for each other.
+/// A is the sum of the differences before a quad, B that of each times its place i in the subchunk. Before quad q
+/// second differences come to Σ (4q − i) · c = 4q · A − B. The two sums do not wait for each other.
 #[inline(always)]
 pub fn undo_differences<const N: usize>(_: Avx512, start: u32, twice: bool, bytes: &[u8], to: &mut [u32]) {
     assert!(bytes.len() >= 64 * N && to.len() >= 64 * N);
