@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The files of docs/guide/intents.md, figures.md and job-arrays.md: model.nc, and an archive of small ones in runs. Needs ncgen and awk.
+# The files of docs/guide/cli.md: model.nc, and an archive of small ones in runs. Needs ncgen and awk.
 set -euo pipefail
 field() { # name, period
     awk -v p="$2" 'BEGIN {

@@ -12,7 +12,7 @@ module sleek_hdf5
     ! The filter's id.
     integer(c_int), parameter, public :: SLEEK_ID = 47474
 
-    ! Modes, as in docs/guide/hdf5.md.
+    ! Modes, as in docs/guide/bounds.md.
     integer(c_int), parameter, public :: SLEEK_H5_LOSSLESS = 0, SLEEK_H5_ABS = 1, SLEEK_H5_NOA = 2, SLEEK_H5_REL = 3
 
     public :: sleek_cd_values, sleek_h5_register
@@ -54,7 +54,7 @@ contains
         end if
     end function sleek_cd_values
 
-    ! A request in words: "abs=1e-3", "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless" (docs/guide/hdf5.md).
+    ! A request in words: "abs=1e-3", "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless" (docs/guide/bounds.md).
     ! The filter reads it when the dataset is created, so it is h5dcreate_f that refuses a text that means nothing.
     subroutine h5pset_sleek_f(dcpl, request, hdferr)
         integer(c_int64_t), intent(in) :: dcpl

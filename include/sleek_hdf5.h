@@ -29,7 +29,7 @@ const void *sleek_h5_class(void);
  * once before writing to a dataset that exists already: HDF5 loads plugins on creating and on reading, not there. */
 #define sleek_h5_register() H5Zregister(sleek_h5_class())
 
-/* Modes of sleek_h5_set, as in docs/guide/hdf5.md. */
+/* Modes of sleek_h5_set, as in docs/guide/bounds.md. */
 enum { SLEEK_H5_LOSSLESS = 0, SLEEK_H5_ABS = 1, SLEEK_H5_NOA = 2, SLEEK_H5_REL = 3 };
 
 /* The most characters of a request in words. */
@@ -68,7 +68,7 @@ static inline herr_t H5Pset_sleek_rel(hid_t dcpl, double bound) { return sleek_h
 /* Every bit comes back; for elements of any type. */
 static inline herr_t H5Pset_sleek_lossless(hid_t dcpl) { return sleek_h5_set(dcpl, SLEEK_H5_LOSSLESS, 0, 0, 0); }
 
-/* A request in words: "abs=1e-3,fill=-9999", "noa=1e-4,range=50", "rel=1e-2,profile=fast", "lossless" (docs/guide/hdf5.md). The filter
+/* A request in words: "abs=1e-3,fill=-9999", "noa=1e-4,range=50", "rel=1e-2,profile=fast", "lossless" (docs/guide/bounds.md). The filter
  * reads it when the dataset is created, so it is H5Dcreate that refuses a text that means nothing. */
 static inline herr_t H5Pset_sleek(hid_t dcpl, const char *request)
 {

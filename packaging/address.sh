@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts the address of the public repository into every place that wants it: address.sh https://HOST/OWNER/NAME. Once, before the first
-# release (docs/internals/release.md).
+# release (CONTRIBUTING.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 address=${1:?the address of the repository}

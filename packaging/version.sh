@@ -10,7 +10,7 @@ old=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # Every place has the whole version, and no other number that looks like it.
 files=(Cargo.toml cli/Cargo.toml integrations/zarrs/Cargo.toml integrations/h5wasm/Cargo.toml integrations/h5wasm/package.json include/sleek.h packaging/conda/recipe.yaml
     packaging/spack/spack_repo/sleek/packages/sleek/package.py python/decoder/src/sleek_decode/__init__.py
-    docs/guide/quickstart/clusters.md docs/guide/h5wasm.md README.md)
+    docs/guide/install.md README.md)
 for file in "${files[@]}"; do
     grep -qF "$old" "$file" || { echo "$file does not name $old" >&2 && exit 1; }
 done
@@ -32,4 +32,4 @@ done
     cat packaging/debian/changelog
 } > packaging/debian/changelog.new
 mv packaging/debian/changelog.new packaging/debian/changelog
-echo "version $old -> $new; left: the heading in CHANGELOG.md, Status in README.md (docs/internals/release.md)"
+echo "version $old -> $new; left: the heading in CHANGELOG.md, Status in README.md (CONTRIBUTING.md)"

@@ -39,10 +39,12 @@ rm -rf build
 
 step "the tarball: unpacked, its quick starts and examples"
 mkdir sleek-prefix && tar -xf sleek-*-linux-*.tar.gz -C sleek-prefix --strip-components 1 && mv sleek-prefix /room/sleek
-for page in c cpp fortran netcdf h5repack; do
-    python3 pages.py quickstart/$page.md
+for page in c files; do
+    python3 pages.py guide/$page.md
 done
-python3 pages.py --with "$(ls sleek_compress-*.whl)" quickstart/python.md
-python3 pages.py --with "$(ls sleek-*-linux-*.tar.gz)" quickstart/clusters.md
+python3 pages.py --with examples/fields.sh guide/cli.md
+python3 pages.py --with "$(ls sleek-*-linux-*.tar.gz)" 'guide/install.md#clusters'
+python3 -m venv env && env/bin/python -m pip install -q h5py sleek_compress-*.whl
+awk '/^```$/ { on = 0 } /^## / && seen { exit } on { print } /^```python$/ { on = seen = 1 }' guide/python.md > page.py && env/bin/python page.py
 cmake -S examples -B build -DCMAKE_PREFIX_PATH=/room/sleek > log 2>&1 && cmake --build build >> log 2>&1 && (cd build && ctest) >> log 2>&1 || { cat log && exit 1; }
 tail -n 4 log | grep 'tests passed'

@@ -23,7 +23,7 @@ tar -xf "$base" -C "$root"
 room=$root/room
 mkdir -p "$room"
 cp build/deb/*.deb build/dist/sleek-*.tar.gz build/wheel/sleek_compress-*.whl tests/pages.py "$room"
-cp -r docs/guide/quickstart examples "$room"
+cp -r docs/guide examples "$room"
 cp tests/clean-room-inside.sh "$room"
 # The room's programs reach the machine's package index of Python, by the machine's settings.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null || true

@@ -14,8 +14,8 @@ fail() {
     exit 1
 }
 quiet() { "$@" > "$log" 2>&1 || fail "$*"; }
-blocks() { # language: the page's blocks of it
-    awk -v begin="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/guide/install.md
+blocks() { # language: the page's blocks of it, but for those on clusters
+    awk -v begin="\`\`\`$1" '$0 == "## Clusters" { exit } $0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/guide/install.md
 }
 files() { (cd "$1" && find . ! -type d | sort); }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recipes of packages name the version and targets that are there, and Spack's does what it says, on a stand-in for Spack. What
-# builds the packages for real: make dist, tests/clean-room.sh, docs/guide/packages.md.
+# builds the packages for real: make dist, tests/clean-room.sh, docs/guide/install.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -10,13 +10,13 @@ head -n 1 packaging/debian/changelog | grep -qF "sleek (${version/-/\~})" || fai
 grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
 grep -qF "version(\"$version\"" packaging/spack/spack_repo/sleek/packages/sleek/package.py || fail "Spack's recipe is not about $version"
 
-# Another version reaches every place that names one (docs/internals/release.md). The changelogs keep what was, and figures the version
+# Another version reaches every place that names one (CONTRIBUTING.md). The changelogs keep what was, and figures the version
 # that they were measured with.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z -- . ':!tests/vectors' ':!tests/data' ':!fuzz/corpus' | tar --null -T - -cf - | tar -xf - -C "$copy"
 bash "$copy/packaging/version.sh" 77.8.9 > /dev/null
-left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude=release.md --exclude=version.sh \
+left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude=version.sh \
     --exclude='*.lock' --exclude-dir=debian --exclude-dir=results --exclude=performance.md || true)
 [ -z "$left" ] || fail "packaging/version.sh leaves the old version in: $left"
 for lock in Cargo.lock fuzz/Cargo.lock integrations/zarrs/Cargo.lock integrations/h5wasm/Cargo.lock; do
@@ -55,7 +55,7 @@ for file in kernels/build.py $(git ls-files kernels | grep -E '\.(cu|cuh|toml)$'
 done
 grep -q '^ *- run: \.ci/run$' .github/workflows/ci.yml && grep -qx '  pull_request:' .github/workflows/ci.yml || fail "nothing runs .ci/run on pull requests"
 
-# From a release on (docs/internals/release.md) golden streams are never made anew.
+# From a release on (CONTRIBUTING.md) golden streams are never made anew.
 if [ -f tests/vectors/frozen.sha256 ]; then
     (cd tests/vectors && sha256sum --check --quiet frozen.sha256) || fail "golden streams of a release have other bytes"
 fi
@@ -88,7 +88,7 @@ recipe.setup_run_environment(types.SimpleNamespace(prepend_path=lambda *a: calle
 assert called == [("build",), ("-o", "build", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
-grep -qF "sleek/$version.lua" docs/guide/quickstart/clusters.md || fail "docs/guide/quickstart/clusters.md names a module of another version"
+grep -qF "sleek/$version.lua" docs/guide/install.md || fail "docs/guide/install.md names a module of another version"
 for target in build static install dist; do
     grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
 done

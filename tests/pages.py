@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs pages of documentation exactly as they are printed: pages.py [--links] [--lines] [--with FILE]... PAGE...
+"""Runs pages of documentation exactly as they are printed: pages.py [--links] [--lines] [--with FILE]... PAGE[#SECTION]...
 
-Each page is worked through in an empty folder (--with puts copies of files there), top to bottom:
+Each page, or the section that has the anchor, is worked through in an empty folder (--with puts copies of files there):
 
 - a block after a line that ends in `NAME`: (a file name in backquotes, then a colon) is written to the file NAME,
 - a block of sh is run by bash in one shell for the whole page; a command that fails ends the page,
@@ -60,11 +60,29 @@ def matches(expected, printed):
     return re.fullmatch(pattern, printed.strip(), re.DOTALL)
 
 
+def anchor(heading):
+    """As GitHub and mdBook make it."""
+    return re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-")
+
+
+def section(text, wanted):
+    """The part of a page from the heading with that anchor up to the next one of its level or above."""
+    hidden = BLOCK.sub(lambda block: re.sub("(?m)^#", "\0", block[0]), text)   # in a block # is no heading
+    found = [(len(h[1]), anchor(h[2]), h.start()) for h in re.finditer(r"^(#+) +(.*)$", hidden, re.MULTILINE)]
+    for at, (level, name, start) in enumerate(found):
+        if name == wanted:
+            return text[start : next((s for lower, _, s in found[at + 1 :] if lower <= level), len(text))]
+    sys.exit(f"no section #{wanted}")
+
+
 def run(page, files):
+    path, _, part = page.partition("#")
+    text = Path(path).read_text()
+    text = section(text, part) if part else text
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as said:
         for file in files:
             shutil.copy(file, here)
-        program, expected = script(page.read_text(), page, said)
+        program, expected = script(text, page, said)
         done = subprocess.run(["bash", "-c", program], cwd=here, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         printed = {int(f.name): f.read_text() for f in Path(said).iterdir()}
         if done.returncode:
@@ -77,10 +95,7 @@ def run(page, files):
 
 
 def headings(path):
-    """The anchors of a page, as GitHub and mdBook make them."""
-    text = BLOCK.sub("", path.read_text())
-    found = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in found}
+    return {anchor(heading) for heading in re.findall(r"^#+ +(.*)$", BLOCK.sub("", path.read_text()), re.MULTILINE)}
 
 
 def check_links(page):
@@ -112,11 +127,11 @@ def main():
     parser.add_argument("--links", action="store_true")
     parser.add_argument("--lines", action="store_true")
     parser.add_argument("--with", dest="files", action="append", default=[], metavar="FILE", type=Path)
-    parser.add_argument("pages", nargs="+", type=Path, metavar="PAGE")
+    parser.add_argument("pages", nargs="+", metavar="PAGE")
     options = parser.parse_args()
     checks = [check for check, wanted in ((check_links, options.links), (check_lines, options.lines)) if wanted]
     if checks:
-        found = [line for check in checks for page in options.pages for line in check(page)]
+        found = [line for check in checks for page in options.pages for line in check(Path(page))]
         sys.exit("\n".join(found) or None)
     for page in options.pages:
         run(page, [file.resolve() for file in options.files])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""docs/guide/programs.md, which is made of docs/results/programs.json: what programs read and write our files.
+"""The table of docs/guide/programs.md, which is made of docs/results/programs.json: what programs read and write our files.
 
-    programs.py ask      after `make test-long`: asks the programs that are here for their versions, writes JSON and page
+    programs.py ask      after `make test-long`: asks the programs that are here for their versions, writes JSON and table
     programs.py check [--data JSON] [--page PAGE]
-                         fails if the page is not what the JSON makes, or if a test that it names is not there
+                         fails if the table is not what the JSON makes, or if a test that it names is not there
 
 A program that is not here keeps what the last run found. A test is FILE::FUNCTION, a page that a test runs, or a script.
 """
@@ -66,6 +66,7 @@ SCENARIOS, BOUNDS, SENTINEL = "tests/hdf5/scenarios.py", "tests/hdf5/bounds.py",
 TOOLS, OF_FILES = "tests/hdf5/tools.rs", "cli/tests/hdf5/tools.rs"
 H5PY, NETCDF, PATH, ZARR = (f"python/tests/test_{name}.py" for name in ("hdf5", "netcdf", "path", "zarr"))
 MASKS = f"{SENTINEL}::masks_in_thirty_ways"
+PROGRAMS = "docs/guide/programs.md"
 TREES = f"{OF_FILES}::trees_of_anndata_and_silx_and_cubes_of_iris"
 ROWS = {  # the version, then the tests that show it
     "HDF5, C and Fortran": (
@@ -91,7 +92,7 @@ ROWS = {  # the version, then the tests that show it
     "nccopy, ncdump": (
         command(r"netCDF (\S+)", "nc-config", "--version"),
         {
-            "reads": "docs/guide/recipes.md",
+            "reads": "docs/guide/files.md",
             "writes": f"{TOOLS}::nccopy_and_netcdf4",
             "missing": f"{TOOLS}::nccopy_with_a_fill_value",
         },
@@ -100,14 +101,14 @@ ROWS = {  # the version, then the tests that show it
         command(r"ncks version (\S+)", "ncks", "--version"),
         {
             **dict.fromkeys(("reads", "missing"), f"{OF_FILES}::results_of_nco_and_cdo_have_the_same_mask"),
-            "writes": "docs/guide/tools/nco.md",
+            "writes": PROGRAMS,
         },
     ),
     "CDO": (
         command(r"version (\S+)", "cdo", "--version"),
         dict.fromkeys(("reads", "missing"), f"{OF_FILES}::results_of_nco_and_cdo_have_the_same_mask"),
     ),
-    "GDAL": (command(r"GDAL (\d[\d.]*)", "gdalinfo", "--version"), {"reads": "docs/guide/tools/gdal.md"}),
+    "GDAL": (command(r"GDAL (\d[\d.]*)", "gdalinfo", "--version"), {"reads": PROGRAMS}),
     "h5py": (
         package("h5py", "venv-h5py-old", "venv-h5py-1.14", "venv-h5py-2", "venv-netcdf", "venv-python"),
         {**dict.fromkeys(("reads", "writes"), f"{H5PY}::test_requests"), "missing": f"{H5PY}::test_missing_values_in_words"},
@@ -155,20 +156,20 @@ ROWS = {  # the version, then the tests that show it
     "iris": (package("scitools-iris", "venv-h5ad"), dict.fromkeys(("reads", "missing"), TREES)),
     "anndata": (package("anndata", "venv-h5ad"), dict.fromkeys(("reads", "writes"), TREES)),
     "silx": (package("silx", "venv-h5ad"), dict.fromkeys(("reads", "writes"), TREES)),
-    "pynwb": (package("pynwb", "venv-h5ad"), dict.fromkeys(("reads", "writes"), "docs/guide/tools/pynwb.md")),
+    "pynwb": (package("pynwb", "venv-h5ad"), dict.fromkeys(("reads", "writes"), "tests/programs/pynwb.sh")),
     "openPMD-api": (
         package("openPMD-api", "venv-recipes"),
-        dict.fromkeys(("reads", "writes"), "docs/guide/recipes.md"),
+        dict.fromkeys(("reads", "writes"), "tests/programs/openpmd.sh"),
     ),
     "ADIOS2": (
         package("adios2", "venv-adios2", "venv-openpmd"),
-        dict.fromkeys(("reads", "writes"), "docs/guide/adios2.md"),
+        dict.fromkeys(("reads", "writes"), "docs/guide/archives.md"),
     ),
-    "VTK": (package("vtk", "venv-vtk"), {"reads": "docs/guide/vtk.md"}),
-    "ParaView": (command(r"version (\S+)", "pvpython", "--version"), {"reads": "docs/guide/paraview.md"}),
-    "R, rhdf5": (r("rhdf5"), {"reads": "docs/guide/tools/rhdf5.md"}),
-    "R, hdf5r": (r("hdf5r"), dict.fromkeys(("reads", "writes"), "docs/guide/tools/r.md")),
-    "Octave": (command(r"version (\S+)", "octave-cli", "--version"), {"reads": "docs/guide/tools/octave.md"}),
+    "VTK": (package("vtk", "venv-vtk"), {"reads": "tests/programs/vtk.sh"}),
+    "ParaView": (command(r"version (\S+)", "pvpython", "--version"), {"reads": "tests/programs/paraview.sh"}),
+    "R, rhdf5": (r("rhdf5"), {"reads": PROGRAMS}),
+    "R, hdf5r": (r("hdf5r"), dict.fromkeys(("reads", "writes"), PROGRAMS)),
+    "Octave": (command(r"version (\S+)", "octave-cli", "--version"), {"reads": "tests/programs/octave.sh"}),
     "h5wasm": (lambda: [], {"reads": "integrations/h5wasm/test.sh"}),  # its test fetches it
 }
 
@@ -186,26 +187,13 @@ def ask():
     return rows
 
 
-def page_of(rows):
-    lines = [
-        "# Programs that read and write these files",
-        "",
-        "`python3 tests/programs.py ask` makes this table after `make test-long`. A dash: no test.",
-        "[What does not work](not-there.md).",
-        "",
-        "| program | version | date | " + " | ".join(CAPABILITIES.values()) + " | tests |",
-        "|" + "---|" * (4 + len(CAPABILITIES)),
-    ]
+def page_of(rows, page):
+    """The page with the table of these rows, which is its last part."""
+    lines = [f"|program|version|date|{'|'.join(CAPABILITIES.values())}|", "|" + "---|" * (3 + len(CAPABILITIES))]
     for row in rows:
         marks = ["✓" if capability in row else "–" for capability in CAPABILITIES]
-        tests = dict.fromkeys(shown(row[capability]) for capability in CAPABILITIES if capability in row)
-        lines.append("| " + " | ".join([row["program"], row["version"], row["date"], *marks, ", ".join(tests)]) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def shown(test):
-    inside = test.removeprefix("docs/guide/")
-    return f"[its-page]({inside})" if inside != test else f"`{test}`"
+        lines.append(f"|{'|'.join([row['program'], row['version'], row['date'], *marks])}|")
+    return page.partition("|program|")[0] + "\n".join(lines) + "\n"
 
 
 def is_there(test):
@@ -227,8 +215,8 @@ def wrong(rows, page):
         yield from (f"{name}: no test {test}" for test in tests.values() if not is_there(test))
         if not tests:
             yield f"{name}: no test"
-    if page != page_of(rows):
-        yield "the page is not what its data make: python3 tests/programs.py ask"
+    if page != page_of(rows, page):
+        yield "the table is not what its data make: python3 tests/programs.py ask"
 
 
 def main():
@@ -240,7 +228,7 @@ def main():
     if options.what == "ask":
         rows = ask()
         options.data.write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
-        options.page.write_text(page_of(rows))
+        options.page.write_text(page_of(rows, options.page.read_text()))
     else:
         found = list(wrong(json.loads(options.data.read_text()), options.page.read_text()))
         sys.exit("\n".join(f"programs: {line}" for line in found) or None)

@@ -35,7 +35,7 @@ checks=(
     "wheel-arm  | python3   | apt install python3                     | bash packaging/portable.sh build/portable aarch64"
     "decoder    | python3   | apt install python3                     | make -s dist DIST=decoder"
     "debian     | dpkg-deb  | apt install dpkg-dev                    | make -s dist DIST=deb"
-    # The maintainer's address is still to come: docs/internals/release.md §1.
+    # The maintainer's address is still to come: CONTRIBUTING.md §1.
     "lintian    | lintian   | apt install lintian                     | lintian --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/deb/*.deb"
     "recipes    | python3   | apt install python3                     | bash tests/packages.sh"
     "clean-room | debootstrap | apt install debootstrap               | make -s dist DIST='deb tarball wheel' && bash tests/clean-room.sh"

@@ -35,18 +35,17 @@ step "the doctor tells of the GPU"
 LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64 "$HOME/sleek/bin/sleek" doctor > "$work/said" || true
 grep -q '^GPU: .*, compute capability [0-9.]*, driver for CUDA [0-9.]*$' "$work/said" || { cat "$work/said" >&2 && exit 1; }
 
-pages=(c cpp fortran netcdf h5repack archive gpu)
+pages=(c files gpu)
 if [ "${SLEEK_KERNELS:-}" = none ]; then
     step "without kernels (SLEEK_KERNELS=none): the page on GPUs is passed over"
-    pages=("${pages[@]/gpu/}")
+    pages=(c files)
 fi
-for page in ${pages[@]}; do
-    python3 tests/pages.py "docs/guide/quickstart/$page.md"
+for page in "${pages[@]}"; do
+    python3 tests/pages.py "docs/guide/$page.md"
 done
-for page in intents figures job-arrays; do
-    python3 tests/pages.py --with examples/fields.sh "docs/guide/$page.md"
-done
-python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/guide/quickstart/python.md
-python3 tests/pages.py --with "$tarball" docs/guide/quickstart/clusters.md
+python3 tests/pages.py --with examples/fields.sh docs/guide/cli.md
+"$HOME/sleek/bin/sleek" decompress -q tests/vectors/tensors/model.slk "$work/model.safetensors"
+python3 tests/pages.py --with "$work/model.safetensors" 'docs/guide/archives.md#safetensors'
+python3 tests/pages.py --with "$tarball" 'docs/guide/install.md#clusters'
 PKG_CONFIG_PATH=$HOME/apps/sleek/lib/pkgconfig pkg-config --cflags sleek | grep -q apps || { echo "quickstart: the tarball's sleek.pc" >&2 && exit 1; }
 step "passed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/guide's recipes, missing-plugin, adios2, vtk, paraview, parallel and tools as they are printed, and the examples with MPI in CMake,
-# against what `make install` and `make dist` give. Needs what tests/hdf5/setup.sh installs.
+# What docs/guide's programs, archives and mpi print, other programs (tests/programs), and the examples with MPI in CMake, against what
+# `make install` and `make dist` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
@@ -26,15 +26,16 @@ quiet make -s install PREFIX="$HOME/sleek"
 quiet make -s dist DIST=wheel
 quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --target "$work/site" build/wheel/sleek_compress-*.whl
 
-step "docs/guide/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
-PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/recipes.md
+wind=tests/data/navy_uwnd_12x73x144.f32
+step "openPMD-api, $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
+PATH=$venv/bin:$PATH bash tests/programs/openpmd.sh $wind
 
-step "docs/guide/missing-plugin.md"
-PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/missing-plugin.md
+step "without the plugin"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site bash tests/programs/missing.sh $wind
 
-step "docs/guide/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
-PATH=$adios2/bin:$PATH python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 \
-    --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt docs/guide/adios2.md
+step "ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
+PATH=$adios2/bin:$PATH python3 tests/pages.py --with $wind \
+    --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt 'docs/guide/archives.md#adios2'
 
 ADIOS2_PLUGIN_PATH=$HOME/sleek/lib "$adios2/bin/python" integrations/adios2/test.py modes
 
@@ -56,50 +57,39 @@ months.to_netcdf("wind.nc", engine="netcdf4", encoding={"uwnd": {"chunksizes": (
 END
     quiet h5repack -f "uwnd:$(sleek h5args --ud --abs 0.01)" wind.nc small.nc
 )
-tool() { # page, command that succeeds if the tool is there
+tool() { # section of the page, command that succeeds if the tool is there
     if "${@:2}" > /dev/null 2>&1; then
-        step "docs/guide/tools/$1.md"
-        PATH=$HOME/sleek/bin:$PATH python3 tests/pages.py --with "$work/small.nc" "docs/guide/tools/$1.md"
+        step "docs/guide/programs.md#$1"
+        PATH=$HOME/sleek/bin:$PATH python3 tests/pages.py --with "$work/small.nc" "docs/guide/programs.md#$1"
     else
-        step "docs/guide/tools/$1.md: passed over, since its tool is not there"
+        step "docs/guide/programs.md#$1: passed over, since its tool is not there"
     fi
 }
 tool nco ncks --version
 tool cdo cdo --version
-tool gdal gdalinfo --version
-tool r Rscript -e 'library(hdf5r)'
-tool rhdf5 Rscript -e 'library(rhdf5)'
-tool octave octave-cli --version
+tool gdal-and-qgis gdalinfo --version
+tool r-with-hdf5r Rscript -e 'library(hdf5r)'
+tool r-with-rhdf5 Rscript -e 'library(rhdf5)'
 
-for page in anndata pynwb; do
-    if "$h5ad/bin/python" -c "import $page" 2> /dev/null; then
-        step "docs/guide/tools/$page.md"
-        PATH=$h5ad/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py "docs/guide/tools/$page.md"
+program() { # script, folder of its Python, command that succeeds if the program is there
+    if "${@:3}" > /dev/null 2>&1; then
+        step "$1"
+        quiet env PATH="$HOME/sleek/bin:$2:$PATH" PYTHONPATH="$work/site" bash "$1" $wind
     else
-        step "docs/guide/tools/$page.md: passed over, since SLEEK_H5AD=1 bash tests/hdf5/setup.sh was not run"
+        step "$1: passed over, since its program is not there"
     fi
-done
+}
+program tests/programs/octave.sh "$venv/bin" octave-cli --version
+program tests/programs/pynwb.sh "$h5ad/bin" "$h5ad/bin/python" -c 'import pynwb'    # SLEEK_H5AD=1 bash tests/hdf5/setup.sh
+program tests/programs/vtk.sh "$vtk/bin" "$vtk/bin/python" -c 'import vtkmodules'   # SLEEK_VTK=1
+program tests/programs/paraview.sh "$venv/bin" pvpython --version
 
-if [ -x "$vtk/bin/python" ]; then
-    step "docs/guide/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"
-    PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/vtk.md
-else
-    step "docs/guide/vtk.md: passed over, since SLEEK_VTK=1 bash tests/hdf5/setup.sh was not run"
-fi
-
-if command -v pvpython > /dev/null; then
-    step "docs/guide/paraview.md"
-    PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/guide/paraview.md
-else
-    step "docs/guide/paraview.md: passed over, since pvpython is not there"
-fi
-
-step "docs/guide/parallel.md"
-python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/guide/parallel.md
+step "docs/guide/mpi.md"
+python3 tests/pages.py $(printf -- '--with examples/mpi/%s ' heat.c file_per_rank.c together.c together.f90) docs/guide/mpi.md
 
 step "examples/mpi with CMake"
 quiet cmake -S examples/mpi -B "$work/mpi" -DCMAKE_PREFIX_PATH="$HOME/sleek"
 quiet cmake --build "$work/mpi"
 (cd "$work/mpi" && quiet ctest --output-on-failure && cp "$work/log" "$work/tests")
-grep -q '^100% tests passed, 0 tests failed out of 4' "$work/tests" || { cat "$work/tests" >&2 && exit 1; }
+grep -q '^100% tests passed, 0 tests failed out of 5' "$work/tests" || { cat "$work/tests" >&2 && exit 1; }
 step "passed"

@@ -1,4 +1,4 @@
-// SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/guide/adios2.md).
+// SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/guide/archives.md).
 // The parameters of the operator are a request in words, such as abs=1e-3, for sleek_params_parse(). Behind ADIOS2's own
 // header stand the bytes of the data, a number of 8 bytes in little-endian order, and a stream of
 // docs/reference/format.md. Data may lie in host or in GPU memory.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The operator for ADIOS2 beyond docs/guide/adios2.md: test.py modes | openpmd.
+"""The operator for ADIOS2 beyond docs/guide/archives.md: test.py modes | openpmd.
 
 modes    with ADIOS2's Python: every mode, type, rank and engine for files, boxes of what was written, requests that are
          refused, and damage, which is an exception of the read.

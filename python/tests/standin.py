@@ -151,7 +151,7 @@ class Rocm(Torch):
 
 
 class Cupy:
-    """As much of CuPy as docs/guide/python-gpu.md uses."""
+    """As much of CuPy as docs/guide/python.md uses."""
 
     class cuda:
         """The default stream is the current one."""

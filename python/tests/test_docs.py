@@ -1,4 +1,4 @@
-"""What docs/guide/python.md, the READMEs and the docstrings show works as it is printed."""
+"""What pages of docs/guide, the READMEs and the docstrings show works as it is printed."""
 
 import doctest
 import importlib
@@ -30,8 +30,9 @@ def test_docstrings(name, examples):
 
 
 def blocks(path):
-    """The Python blocks of a page, in order."""
-    found = re.findall(r"^```python\n(.*?)^```$", (ROOT / path).read_text(), re.MULTILINE | re.DOTALL)
+    """The Python blocks of a page, in order, but for those that need a GPU (test_gpu.py)."""
+    page = (ROOT / path).read_text().partition("\n## GPU arrays")[0]
+    found = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found, path
     return found
 
@@ -41,7 +42,7 @@ def needs(code):
         pytest.importorskip("".join(module), minversion="3" if "zarr" in module else None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/guide/python.md", "docs/guide/zarr.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/guide/python.md", "docs/guide/zarr.md", "docs/guide/arrays.md"])
 def test_pages(page, tmp_path, monkeypatch):
     """Each page is one program: a block may use what those above it made."""
     monkeypatch.chdir(tmp_path)

@@ -553,14 +553,14 @@ def test_complex_numbers_go_as_pairs(kind, dtype, monkeypatch):
 
 
 def test_the_page(tmp_path, monkeypatch, capsys):
-    """docs/guide/python-gpu.md as it is printed, but for a CuPy on the stand-in."""
+    """docs/guide/python.md as it is printed, but for a CuPy on the stand-in."""
     pytest.importorskip("h5py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "cupy", Cupy)
-    page = (Path(__file__).parents[2] / "docs/guide/python-gpu.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/guide/python.md").read_text().partition("\n## GPU arrays")[2]
     code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
     names = {}
-    exec(compile(code, "docs/guide/python-gpu.md", "exec"), names)
+    exec(compile(code, "docs/guide/python.md", "exec"), names)
     wave = names["wave"]
     assert capsys.readouterr().out.startswith("gpu ")
     assert np.abs(names["back"].host() - wave).max() <= 1e-3 and np.abs(names["again"][1].host() - 2 * wave).max() <= 1e-3

@@ -83,7 +83,7 @@ def test_virtualizarr(path, tmp_path):
 
 
 def test_what_they_say_without(path):
-    """docs/guide/missing-plugin.md has these sentences."""
+    """docs/guide/programs.md has these sentences."""
     pytest.importorskip("virtualizarr", minversion="2")
     pytest.importorskip("kerchunk")
     program = """
@@ -106,7 +106,7 @@ for what in (
         print(e)
 """
     said = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True).stdout
-    page = (Path(__file__).parents[2] / "docs/guide/missing-plugin.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/guide/programs.md").read_text()
     of_kerchunk = ("uses filter id 47474 with properties (", "), not supported by kerchunk")
     for sentence in (*of_kerchunk, "Unknown filter: 47474", "codec not available: ''sleek''"):
         assert sentence in said and sentence in page, (sentence, said)

@@ -10,7 +10,7 @@ import pytest
 import sleek
 from sleek import safetensors
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/checkpoint.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/archives.md"
 TYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "c8"]
 
 
@@ -94,11 +94,11 @@ def test_damage_is_refused(tmp_path):
 
 
 def test_checkpoints_by_the_page(tmp_path):
-    """The functions of docs/guide/checkpoint.md, as they are printed."""
+    """The functions of docs/guide/archives.md, as they are printed."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("ml_dtypes")
     page = {}
-    exec(PAGE.read_text().split("```python\n")[1].split("```")[0], page)
+    exec(PAGE.read_text().split("`checkpoint.py`:\n\n```python\n")[1].split("```")[0], page)
     model = torch.nn.Sequential(torch.nn.Linear(70, 90), torch.nn.BatchNorm1d(90))
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         made = model.to(dtype).state_dict()

@@ -1,5 +1,5 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
-//! `docs/internals/adding-a-codec.md`.
+//! `CONTRIBUTING.md`.
 
 #[allow(unsafe_code)] // pointers to device memory
 #[cfg(feature = "cuda")]

@@ -42,7 +42,7 @@ struct call {
     int status;
 };
 
-/* The long form of cd_values (docs/reference/cd-values.md). */
+/* The long form of cd_values (docs/reference/api.md). */
 static void words_of(struct call *c) {
     const sleek_params *p = c->params;
     unsigned *w = c->words, n = 2;

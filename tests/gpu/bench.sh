@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Measures the GPU path on a machine with a GPU, with nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu
-# says how to get it) and there is nvcc, and fields of simulations where there is cupy. Tables and plot go to build/gpu, those of
-# simulations to simulated.md there; benches/bench.py gpu takes tables over, docs/guide/gpu.png goes by hand. SLEEK_GPU as in check.sh,
-# SLEEK_OUT for another folder.
+# says how to get it) and there is nvcc, and fields of simulations where there is cupy. Tables go to build/gpu, those of
+# simulations to simulated.md there; benches/bench.py gpu takes tables over. SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 gpu=${SLEEK_GPU:-}
@@ -65,6 +64,3 @@ simulated
     echo
     nvcomp
 } | tee "$out/tables.md"
-if python3 -c 'import matplotlib' 2>/dev/null; then
-    python3 tests/gpu/plot.py "$out/tables.md" "$out/gpu.png"
-fi

@@ -1,4 +1,4 @@
-//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/guide/parallel.md names, on real
+//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/guide/mpi.md names, on real
 //! fields, and the example programs.
 
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ fn files_of_ranks_under_a_virtual_dataset() {
     assert!(has_nan());
 }
 
-/// HDF5 says that all is well. Should this fail one day, docs/guide/parallel.md may say better things.
+/// HDF5 says that all is well. Should this fail one day, docs/guide/mpi.md may say better things.
 #[test]
 fn chunks_of_several_ranks_in_one_file_are_lost() {
     let Some(place) = place() else { return };
@@ -188,7 +188,7 @@ fn example_of_a_file_for_each_rank() {
     }
 }
 
-/// The mini-application whose ways to write docs/guide/scale.md compares, the one from Fortran too. It says "kept"
+/// The mini-application whose ways to write docs/guide/mpi.md compares, the one from Fortran too. It says "kept"
 /// where a checkpoint and the end after the restart from it are within the bound, and fails where they are not.
 #[test]
 fn mini_application_in_all_ways() {

@@ -27,7 +27,7 @@ def words(x):
 
 
 def opts(mode, bound=0.0, profile=0, value_range=None, fill=None):
-    """The cd_values by the table of docs/reference/cd-values.md, made without the library's help."""
+    """The cd_values by the table of docs/reference/api.md, made without the library's help."""
     extra = [x for x in (value_range, fill) if x is not None]
     flags = profile | (value_range is not None) << 8 | (fill is not None) << 9
     return (1, mode, *words(bound), flags, *(w for x in extra for w in words(x)))

@@ -21,7 +21,7 @@ need nccopy netcdf-bin
 need nc-config libnetcdf-dev
 need gfortran gfortran
 need python3 python3
-if [ -z "${SLEEK_SHORT:-}" ]; then   # of docs/guide/tools; the others of its tools are heavier
+if [ -z "${SLEEK_SHORT:-}" ]; then   # of docs/guide/programs.md; the others of its tools are heavier
     need ncks nco
     need cdo cdo
 fi
@@ -58,13 +58,13 @@ newer=()   # what needs Python 3.11
 venv venv-python "h5py, hdf5plugin, netCDF4, tables, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
     h5py hdf5plugin netCDF4 tables xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, netCDF4, xarray, h5netcdf, openpmd_api' \
-    h5py netCDF4 xarray h5netcdf openpmd-api   # what docs/guide/recipes.md names
-[ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/adios2.md names
+    h5py netCDF4 xarray h5netcdf openpmd-api   # what tests/programs names
+[ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/archives.md names
 # openPMD-api's ADIOS2 is its own, of a version whose headers and library the package of that version has.
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-openpmd 'adios2, openpmd_api' 'adios2==2.11.*' 'openpmd-api==0.17.*' numpy
-# What docs/guide/tools/anndata.md, pynwb.md and tests/hdf5/trees.py name; only when asked for, as they bring 900 MB.
+# What tests/programs/pynwb.sh and tests/hdf5/trees.py name; only when asked for, as they bring 900 MB.
 [ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb, silx, iris' h5py anndata pynwb silx scitools-iris
-# What docs/guide/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
+# What tests/programs/vtk.sh names; only when asked for, as the wheel of VTK has 130 MB.
 [ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
 if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then

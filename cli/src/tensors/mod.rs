@@ -1,4 +1,4 @@
-//! Safetensors files and the compressed files of them: a file of streams for each tensor (docs/guide/safetensors.md).
+//! Safetensors files and the compressed files of them: a file of streams for each tensor (docs/guide/archives.md).
 
 mod compress;
 mod decompress;

@@ -1,5 +1,5 @@
 //! What `sleek analyze` advises: for digits, a bound under which rounding brings them back; for all else nothing, with
-//! a word of caution where magnitudes reach far. docs/guide/advice.md says what it does.
+//! a word of caution where magnitudes reach far. docs/guide/bounds.md says what it does.
 
 use serde_json::Value;
 

@@ -88,7 +88,7 @@ fn every_kind_there_and_back() {
     assert_eq!(bench.get("out"), file);
 }
 
-/// Reads the file as docs/guide/safetensors.md says it is.
+/// Reads the file as docs/guide/archives.md says it is.
 #[test]
 fn the_file_is_as_the_page_says() {
     let bench = Bench::new();

@@ -389,7 +389,7 @@ def test_later_formats_are_said_to_be_unsupported():
 def test_numbers_of_the_pages():
     frequencies = r"((?:\d+×)?\d+(?:, (?:\d+×)?\d+)+|–|as 12)"
     page = (ROOT / "docs/reference/codecs/interp.md").read_text()
-    rows = re.findall(rf"^\| (\d+|first) \| {frequencies} \| {frequencies} \|$", page, re.MULTILINE)
+    rows = re.findall(rf"^\|(\d+|first)\|{frequencies}\|{frequencies}\|$", page, re.MULTILINE)
     assert [number for number, *_ in rows] == [*map(str, range(20)), "first"]
     rows = [[row[0], rows[12][1] if row[1] == "as 12" else row[1], row[2]] for row in rows]
     tables = [_tables.TOKENS, _tables.CLASSES]

@@ -54,7 +54,7 @@ def codec(cd_values: Any) -> Sleek:
 
 
 def _of_long_form(words: tuple[int, ...]) -> Sleek:
-    """What docs/reference/cd-values.md has, but for missing values, which streams name themselves."""
+    """What docs/reference/api.md has, but for missing values, which streams name themselves."""
     mode = _MODES[min(words[0] >> 8 & 15, len(_MODES) - 1)]
     if mode == "lossless" or words[0] & _LOSSLESS or len(words) < 4:
         return Sleek(lossless=True)

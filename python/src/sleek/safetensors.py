@@ -1,4 +1,4 @@
-"""Compressed safetensors files, as ``sleek compress model.safetensors`` makes them, tensor by tensor (docs/guide/safetensors.md).
+"""Compressed safetensors files, as ``sleek compress model.safetensors`` makes them, tensor by tensor (docs/guide/archives.md).
 
 >>> import numpy as np, os, sleek.safetensors, tempfile
 >>> path = os.path.join(tempfile.mkdtemp(), "model.slk")

@@ -1,4 +1,4 @@
-//! The `cd_values` words of the filter, byte for byte as `docs/reference/cd-values.md` has them. Pure: no HDF5 here.
+//! The `cd_values` words of the filter, byte for byte as `docs/reference/api.md` has them. Pure: no HDF5 here.
 //!
 //! A user gives a *request*: what to do, in a few words or as a text. `set_local` puts the long form in its place,
 //! which adds the *element*: what it is done to. Parsing takes all forms, so a property list may be used again for

@@ -279,7 +279,7 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
 
 /// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies
 /// and writes, and waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches
-/// from their caches (docs/internals/experiments.md).
+/// from their caches (docs/internals/design.md).
 const BYTES_FOR_THREADS: (usize, usize) = (2 << 20, 8 << 20);
 
 /// HDF5 reads the result at once: it writes what was compressed, and copies what was decompressed.

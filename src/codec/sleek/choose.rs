@@ -25,7 +25,7 @@
 //!
 //! Words that all end in zeros are coded without these, and so without the countdown.
 //!
-//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/experiments.md:
+//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/internals/design.md:
 //! 1–6 % in all.
 
 use super::plan::Plan;

@@ -1,4 +1,4 @@
-/* As much of CUDA's runtime interface as docs/guide/quickstart/gpu.md needs, for machines without CUDA; runtime.c is behind it. */
+/* As much of CUDA's runtime interface as docs/guide/gpu.md needs, for machines without CUDA; runtime.c is behind it. */
 #ifndef SLEEK_TESTS_CUDA_RUNTIME_H
 #define SLEEK_TESTS_CUDA_RUNTIME_H
 #include <stddef.h>

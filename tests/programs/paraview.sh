@@ -1,18 +1,14 @@
-# ParaView
+#!/usr/bin/env bash
+# ParaView's readers, by pvpython, read files with the filter; run by tests/recipes.sh with tests/data/navy_uwnd_12x73x144.f32.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$@" "$work"
+cd "$work"
 
-ParaView's readers of VTKHDF, netCDF, and XDMF 2 and 3 read files with the filter. Set the variable before the program
-starts, for the server too. With Debian's ParaView and our [Debian packages](packages.md) no variable is needed.
-
-```sh
 export HDF5_PLUGIN_PATH=$HOME/sleek/lib/hdf5/plugin
-```
 
-A test runs this page with `pvpython`, ParaView 5.11 of Debian 12. h5py writes a field of wind as VTKHDF and as netCDF;
-XDMF leads to the first:
-
-`image.py`:
-
-```python
+cat > image.py <<'END'
 import h5py
 import numpy as np
 import sleek
@@ -37,11 +33,9 @@ with h5py.File("wind.nc", "w") as f:
     uwnd = f.create_dataset("uwnd", **bounded)
     for axis, name in enumerate(("time", "lat", "lon")):
         uwnd.dims[axis].attach_scale(f[name])
-```
+END
 
-`wind.xmf`:
-
-```xml
+cat > wind.xmf <<'END'
 <?xml version="1.0" ?>
 <Xdmf Version="2.0">
   <Domain>
@@ -57,11 +51,9 @@ with h5py.File("wind.nc", "w") as f:
     </Grid>
   </Domain>
 </Xdmf>
-```
+END
 
-`show.py`:
-
-```python
+cat > show.py <<'END'
 import os
 
 import numpy as np
@@ -86,30 +78,25 @@ for name, reader in readers.items():
     values = np.zeros(1) if field is None else vtk_to_numpy(field).ravel().astype("f8")
     error = np.abs(wind.ravel()[: values.size] - values).max()
     print(name, "kept" if 0 < error <= 0.01 else "broken")
-```
+END
 
-```sh
-python3 image.py
-pvpython show.py 2> /dev/null | grep -E 'kept|broken'
-```
-
-```text
+{
+    python3 image.py
+    pvpython show.py 2> /dev/null | grep -E 'kept|broken'
+} > said
+diff said - <<'END'
 VTKHDF kept
 netCDF kept
 XDMF 2 kept
 XDMF 3 kept
-```
+END
 
-Without the filter the first three leave the field out. The reader of XDMF 3 goes on with zeros, so look at the
-messages.
-
-```sh
-HDF5_PLUGIN_PATH=/ pvpython show.py > printed.txt 2>&1 || true
-grep -c kept printed.txt || true
-grep -o "required filter 'SLEEK' is not registered" printed.txt | sort -u
-```
-
-```text
+{
+    HDF5_PLUGIN_PATH=/ pvpython show.py > printed.txt 2>&1 || true
+    grep -c kept printed.txt || true
+    grep -o "required filter 'SLEEK' is not registered" printed.txt | sort -u
+} > said
+diff said - <<'END'
 0
 required filter 'SLEEK' is not registered
-```
+END

@@ -1,10 +1,11 @@
-# pynwb
+#!/usr/bin/env bash
+# pynwb writes and reads with the filter; run by tests/recipes.sh.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
 
-`H5DataIO` takes the filter, and warns that others may lack it; reading takes `import sleek`.
-
-`lfp.py`:
-
-```python
+cat > lfp.py <<'END'
 import datetime
 
 import numpy as np
@@ -23,12 +24,11 @@ with NWBHDF5IO("lfp.nwb", "w") as io:
 with NWBHDF5IO("lfp.nwb", "r") as io:
     back = io.read().acquisition["lfp"].data[:]
 print("kept" if np.abs(back.astype("f8") - volts).max() <= 1e-6 else "broken")
-```
+END
 
-```sh
-python3 -W ignore lfp.py
-```
-
-```text
+{
+    python3 -W ignore lfp.py
+} > said
+diff said - <<'END'
 kept
-```
+END

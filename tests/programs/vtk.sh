@@ -1,31 +1,22 @@
-# VTK
+#!/usr/bin/env bash
+# VTK reads VTKHDF, XDMF and netCDF files with the filter, and says where it is not there; run by tests/recipes.sh with that field of wind.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$@" "$work"
+cd "$work"
 
-VTK reads HDF5 through its own copy of the library, which loads plugins like any other. Set the variable before the
-program starts, and VTKHDF, XDMF and netCDF files with the filter are read. Without it the field is missing.
-
-You need the packages `vtk`, `h5py` and `h5netcdf`, and Sleek with its Python package as in the [recipes](recipes.md).
-
-```sh
 export PATH=$HOME/sleek/bin:$PATH HDF5_PLUGIN_PATH=$HOME/sleek/lib/hdf5/plugin
-```
 
-## VTKHDF
-
-VTK's writer knows only deflate. Compress what it wrote, and name the arrays that may be rounded:
-
-`write.py`:
-
-```python
+cat > write.py <<'END'
 from vtkmodules.vtkFiltersSources import vtkSphereSource
 from vtkmodules.vtkIOHDF import vtkHDFWriter
 
 sphere = vtkSphereSource(theta_resolution=300, phi_resolution=300)
 vtkHDFWriter(file_name="sphere.vtkhdf", input_connection=sphere.output_port).Write()
-```
+END
 
-`compare.py`:
-
-```python
+cat > compare.py <<'END'
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOHDF import vtkHDFReader
@@ -40,27 +31,20 @@ def read(name):
 
 (points, normals), (points_2, normals_2) = read("sphere.vtkhdf"), read("small.vtkhdf")
 print(np.array_equal(points, points_2), 0 < np.abs(normals.astype("f8") - normals_2).max() <= 1e-3)
-```
+END
 
-```sh
-python3 write.py
-sleek repack --quiet --dataset /VTKHDF/PointData/Normals=abs=1e-3 sphere.vtkhdf small.vtkhdf
-h5dump -pH -d /VTKHDF/PointData/Normals small.vtkhdf | grep COMMENT
-python3 compare.py
-```
-
-```text
+{
+    python3 write.py
+    sleek repack --quiet --dataset /VTKHDF/PointData/Normals=abs=1e-3 sphere.vtkhdf small.vtkhdf
+    h5dump -pH -d /VTKHDF/PointData/Normals small.vtkhdf | grep COMMENT
+    python3 compare.py
+} > said
+diff said - <<'END'
          COMMENT SLEEK
 True True
-```
+END
 
-## XDMF
-
-The numbers of an XDMF file lie in HDF5. h5py writes them here, as a netCDF file.
-
-`wind.xmf`:
-
-```xml
+cat > wind.xmf <<'END'
 <?xml version="1.0" ?>
 <Xdmf Version="2.0">
   <Domain>
@@ -76,11 +60,9 @@ The numbers of an XDMF file lie in HDF5. h5py writes them here, as a netCDF file
     </Grid>
   </Domain>
 </Xdmf>
-```
+END
 
-`wind.py`:
-
-```python
+cat > wind.py <<'END'
 import h5netcdf
 import numpy as np
 import sleek
@@ -89,11 +71,9 @@ wind = np.fromfile("navy_uwnd_12x73x144.f32", "<f4").reshape(12, 73, 144)
 with h5netcdf.File("wind.nc", "w") as f:
     f.dimensions = {"time": 12, "lat": 73, "lon": 144}
     f.create_variable("uwnd", ("time", "lat", "lon"), data=wind, chunks=(1, 73, 144), **sleek.h5(abs=0.01))
-```
+END
 
-`show.py`:
-
-```python
+cat > show.py <<'END'
 import sys
 
 import numpy as np
@@ -114,28 +94,22 @@ if field is None:
 wind = np.fromfile("navy_uwnd_12x73x144.f32", "<f4")
 error = np.abs(wind.astype("f8") - vtk_to_numpy(field).ravel()).max()
 print(sys.argv[1], "kept" if 0 < error <= 0.01 else "broken")
-```
+END
 
-```sh
-python3 wind.py
-python3 show.py xdmf
-```
-
-```text
+{
+    python3 wind.py
+    python3 show.py xdmf
+} > said
+diff said - <<'END'
 xdmf kept
-```
+END
 
-## netCDF
-
-The same file through the reader for netCDF, and without the variable:
-
-```sh
-python3 show.py netcdf
-if HDF5_PLUGIN_PATH=/ python3 show.py netcdf 2> reason.txt; then exit 1; fi
-tail -n 1 reason.txt
-```
-
-```text
+{
+    python3 show.py netcdf
+    if HDF5_PLUGIN_PATH=/ python3 show.py netcdf 2> reason.txt; then exit 1; fi
+    tail -n 1 reason.txt
+} > said
+diff said - <<'END'
 netcdf kept
 no field
-```
+END
