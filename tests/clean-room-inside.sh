@@ -39,9 +39,8 @@ rm -rf build
 
 step "the tarball: unpacked, its quick starts and examples"
 mkdir sleek-prefix && tar -xf sleek-*-linux-*.tar.gz -C sleek-prefix --strip-components 1 && mv sleek-prefix /room/sleek
-for page in c files; do
-    python3 pages.py guide/$page.md
-done
+python3 pages.py --with examples/fortran/hdf5_write.f90 --with examples/cpp/compress.cpp guide/c.md
+python3 pages.py --with examples/c/netcdf_write.c guide/files.md
 python3 pages.py --with examples/fields.sh guide/cli.md
 python3 pages.py --with "$(ls sleek-*-linux-*.tar.gz)" 'guide/install.md#clusters'
 python3 -m venv env && env/bin/python -m pip install -q h5py sleek_compress-*.whl

@@ -35,15 +35,14 @@ step "the doctor tells of the GPU"
 LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64 "$HOME/sleek/bin/sleek" doctor > "$work/said" || true
 grep -q '^GPU: .*, compute capability [0-9.]*, driver for CUDA [0-9.]*$' "$work/said" || { cat "$work/said" >&2 && exit 1; }
 
-pages=(c files gpu)
+python3 tests/pages.py --with examples/fortran/hdf5_write.f90 --with examples/cpp/compress.cpp docs/guide/c.md
+python3 tests/pages.py --with examples/c/netcdf_write.c docs/guide/files.md
+python3 tests/pages.py --with examples/fields.sh docs/guide/cli.md
 if [ "${SLEEK_KERNELS:-}" = none ]; then
     step "without kernels (SLEEK_KERNELS=none): the page on GPUs is passed over"
-    pages=(c files)
+else
+    python3 tests/pages.py docs/guide/gpu.md
 fi
-for page in "${pages[@]}"; do
-    python3 tests/pages.py "docs/guide/$page.md"
-done
-python3 tests/pages.py --with examples/fields.sh docs/guide/cli.md
 "$HOME/sleek/bin/sleek" decompress -q tests/vectors/tensors/model.slk "$work/model.safetensors"
 python3 tests/pages.py --with "$work/model.safetensors" 'docs/guide/archives.md#safetensors'
 python3 tests/pages.py --with "$tarball" 'docs/guide/install.md#clusters'
