@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages: no link leads nowhere, prose, Rust and CUDA end at 120 columns, every page is in the site's table of contents, and the
-# site, where mdBook is there, has no dead link either. Each test that docs/promises.md names is there. Needs python3.
+# site, where mdBook is there, has no dead link either. Each test that docs/promises.md names is there. Few pages, few words. Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "doc
 listed=$(make -s help | wc -l) explained=$(grep -cE '^[^[:space:]]+:.*## ' Makefile)
 [ "$listed" = "$explained" ] || { echo "docs: make help lists $listed targets of $explained" >&2 && exit 1; }
 
-# docs/guide/programs.md is what its data make, and each test that it names is there.
+# The table of docs/guide/programs.md is what its data make, and each test that they name is there.
 python3 tests/programs.py check
 sed 's/✓/–/' docs/guide/programs.md > "$wrong/programs.md"
 sed 's/::test_kerchunk/::test_gone/' docs/results/programs.json > "$wrong/programs.json"
@@ -50,6 +50,9 @@ mapfile -t site_pages < <(git ls-files 'docs/*.md')
 for path in $(grep -oE '\b(tests|cli|python|src|fuzz)/[a-zA-Z0-9_/]+(\.[a-z]+)?' docs/promises.md); do
     [ -e "$path" ] || { echo "docs: docs/promises.md names $path, which is not there" >&2 && exit 1; }
 done
+# Nobody reads more: a word is what has a letter and stands between spaces.
+words=$(cat README.md "${site_pages[@]}" | tr -s '[:space:]' '\n' | grep -c '[[:alpha:]]')
+[ ${#site_pages[@]} -le 24 ] && [ "$words" -le 20000 ] || { echo "docs: ${#site_pages[@]} pages beside README.md, $words words; 24 and 20000 are allowed" >&2 && exit 1; }
 for page in "${site_pages[@]}"; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }
 done
