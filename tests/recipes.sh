@@ -33,6 +33,9 @@ PATH=$venv/bin:$PATH bash tests/programs/openpmd.sh $wind
 step "without the plugin"
 PATH=$venv/bin:$PATH PYTHONPATH=$work/site bash tests/programs/missing.sh $wind
 
+step "dask $("$venv/bin/python" -c 'import dask; print(dask.__version__)'): two workers, one Zarr store"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site bash tests/programs/dask.sh
+
 step "ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
 PATH=$adios2/bin:$PATH python3 tests/pages.py --with $wind \
     --with integrations/adios2/plugin.cpp --with integrations/adios2/CMakeLists.txt 'docs/guide/archives.md#adios2'

@@ -57,8 +57,8 @@ newer=()   # what needs Python 3.11
 [ "$(python3 -c 'import sys; print(sys.version_info >= (3, 11))')" = False ] || newer=(virtualizarr kerchunk)
 venv venv-python "h5py, hdf5plugin, netCDF4, tables, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
     h5py hdf5plugin netCDF4 tables xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
-[ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, netCDF4, xarray, h5netcdf, openpmd_api' \
-    h5py netCDF4 xarray h5netcdf openpmd-api   # what tests/programs names
+[ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, netCDF4, xarray, h5netcdf, openpmd_api, zarr, distributed' \
+    h5py netCDF4 xarray h5netcdf openpmd-api zarr dask distributed   # what tests/programs names
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/archives.md names
 # openPMD-api's ADIOS2 is its own, of a version whose headers and library the package of that version has.
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-openpmd 'adios2, openpmd_api' 'adios2==2.11.*' 'openpmd-api==0.17.*' numpy
