@@ -1,6 +1,7 @@
 """Sleek beside other compressors and a plain copy, as a user has them: one core, defaults. `make bench` installs what it needs.
 
-    bench.py measure [--quick] [FIELD…]    # ratio, error and speed of arrays in memory, into docs/results/bench.json
+    bench.py measure [--quick] [--cores N] [FIELD…]    # ratio, error and speed of arrays in memory, into docs/results/bench.json;
+                                           # N codecs at once, each on a core of its own
     bench.py hdf5 [--quick]                # the same through h5py on a RAM disk
     bench.py gpu COMMIT TABLES             # takes over what tests/gpu/bench.sh printed
     bench.py page                          # docs/performance.md and docs/speed.svg, of docs/results/bench.json
@@ -12,6 +13,7 @@ Fields are those of tests/data and of the folder SLEEK_DATA ("real"), of the fol
 and those that heldout.py makes, on which nothing was tuned. `measure` and `hdf5` replace their own rows alone.
 """
 
+import concurrent.futures
 import ctypes
 import datetime
 import json
@@ -19,6 +21,7 @@ import math
 import os
 import pathlib
 import pickle
+import queue
 import re
 import resource
 import signal
@@ -27,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 
 os.environ["SLEEK_NUM_THREADS"] = "1"
@@ -289,11 +293,18 @@ SPEED_BYTES = 64 << 20
 SECONDS = 0.1  # after which a codec's share of a round ends
 
 
-def in_child(work, *arguments):
-    """`work(*arguments)` in a forked child, since a peer may die or hang: its result, or why there is none, as a string."""
-    reader, writer = os.pipe()
-    pid = os.fork()
+forking = threading.Lock()
+
+
+def in_child(core, work, *arguments):
+    """`work(*arguments)` in a forked child on a core, since a peer may die or hang: its result, or why there is none, as a string."""
+    with forking:  # no child of another thread inherits this pipe
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(writer)
     if pid == 0:
+        os.sched_setaffinity(0, {core})
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             signal.alarm(20 * PATIENCE)
@@ -309,7 +320,6 @@ def in_child(work, *arguments):
             with os.fdopen(writer, "wb") as pipe:
                 pickle.dump(answer, pipe)
         os._exit(0)
-    os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         answer = pipe.read()
     status = os.waitpid(pid, 0)[1]
@@ -367,30 +377,45 @@ def speed(codec, field, bound):
     return {"memcpy": 1e-9 / memcpy, "compress": memcpy * done / there, "decompress": memcpy * done / again}
 
 
-def measure(quick, names):
+def side_by_side(cases, cores):
+    """`(key, answer)` of cases `(key, work, *arguments)`, each in a child on one of so many cores that it has alone."""
+    free = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:cores]:
+        free.put(core)
+
+    def run(case):
+        core = free.get()
+        try:
+            return case[0], in_child(core, *case[1:])
+        finally:
+            free.put(core)
+
+    with concurrent.futures.ThreadPoolExecutor(free.qsize()) as pool:
+        yield from pool.map(run, cases)
+
+
+def measure(quick, names, cores):
     """Rows of every field, codec and bound: qualities, then speeds in rounds, medians of them."""
     all_fields, rounds = fields(quick, names), 1 if quick else 3
-    rows = {}
-    for field in all_fields:
-        for bound in (*(TIMED if quick else BOUNDS), *(() if quick else (LOSSLESS,))):
-            for name, codec in codecs_of(bound).items():
-                key = (field.where, field.name, field.type, name, bound)
-                answer = in_child(quality, codec, field, bound)
-                rows[key] = {"error": answer} if isinstance(answer, str) else answer
-        print(field.name, file=sys.stderr)
-    found = {}
-    for turn in range(rounds):
+    bounds = TIMED if quick else (*BOUNDS, LOSSLESS)
+
+    def cases(work, bounds, levels, without=()):
         for field in all_fields:
-            for bound in TIMED:
-                codecs = codecs_of(bound) | (LEVELS if field.where == "real" else {})
-                for name, codec in codecs.items():
-                    key = (field.where, field.name, field.type, name, bound)
-                    # The slowest have one round.
-                    if turn and name in ("SPERR", "SZ3", "SZ3 of hdf5plugin"):
-                        continue
-                    answer = in_child(speed, codec, field, bound)
-                    if not isinstance(answer, str):
-                        found.setdefault(key, []).append(answer)
+            for bound in bounds:
+                for name, codec in (codecs_of(bound) | (levels if field.where == "real" else {})).items():
+                    if name not in without:
+                        yield (field.where, field.name, field.type, name, bound), work, codec, field, bound
+
+    rows, found = {}, {}
+    for key, answer in side_by_side(cases(quality, bounds, {}), cores):
+        rows[key] = {"error": answer} if isinstance(answer, str) else answer
+    print("ratios and errors", file=sys.stderr)
+    for turn in range(rounds):
+        # The slowest have one round.
+        slowest = ("SPERR", "SZ3", "SZ3 of hdf5plugin") if turn else ()
+        for key, answer in side_by_side(cases(speed, TIMED, LEVELS, slowest), cores):
+            if not isinstance(answer, str):
+                found.setdefault(key, []).append(answer)
         print(f"round {turn + 1} of {rounds}", file=sys.stderr)
     for key, answers in found.items():
         rows.setdefault(key, {}).update({k: statistics.median(a[k] for a in answers) for k in answers[0]})
@@ -833,11 +858,12 @@ Sleek beside other compressors and a plain copy, with the defaults of a user. `m
 def main():
     command, *words = sys.argv[1:] or ["help"]
     quick = "--quick" in words
+    cores = int(words.pop(words.index("--cores") + 1)) if "--cores" in words else 1
     names = [word for word in words if not word.startswith("--")]
     today = datetime.date.today().isoformat()
     here = lambda what: {"machine": machine(), "date": today, "commit": commit(), "command": f"make bench BENCH={what}", "versions": versions()}
     if command == "measure":
-        rows = measure(quick, names)
+        rows = measure(quick, names, cores)
         print(with_bound(rows), lossless(rows), sep="\n\n") if quick or names else save("cpu", here("measure"), rows)
     elif command == "hdf5":
         rows = hdf5(quick)
