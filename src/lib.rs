@@ -58,6 +58,7 @@ pub mod exec;
 #[allow(unsafe_code)]
 #[doc(hidden)]
 pub mod host;
+pub mod missing;
 mod mode;
 mod params;
 #[doc(hidden)]
@@ -69,7 +70,6 @@ mod rooms;
 pub mod route;
 #[doc(hidden)]
 pub mod runtime;
-pub mod sentinel;
 #[allow(unsafe_code)]
 mod simd;
 pub mod text;
@@ -96,9 +96,10 @@ pub mod range {
 }
 
 pub use codec::{Detail, Info};
-pub use container::{Dims, MissingValue};
+pub use container::Dims;
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
+pub use missing::MissingValue;
 pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
 
 /// The library's version, as in `Cargo.toml`.
@@ -106,7 +107,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    codec::compress_bound(params, count)
+    route::cpu::compress_bound(params, count)
 }
 
 /// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes
@@ -114,7 +115,7 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 ///
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::compress_into(params, src, dst, ExecOptions::threads(params.threads))
+    route::cpu::compress_into(params, src, dst, ExecOptions::threads(params.threads))
 }
 
 /// What `params` ask of `src`, one chunk of an array whose chunks are changed and compressed again, as in Zarr. `Noa`
@@ -122,43 +123,43 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
 /// the last element, which may be padding. The step is a power of two, so the bound holds however often the chunk is
 /// written.
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    codec::rewritten::of_chunk(params, src)
+    route::recompression::of_chunk(params, src)
 }
 
 /// [`compress_into`] a new buffer of the right size.
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    codec::compress(params, src)
+    route::cpu::compress(params, src)
 }
 
 /// Restores the whole array into `dst`; returns the bytes written.
 ///
 /// Every checksum is verified before the bytes that it covers are decoded. After an error `dst` holds nothing of use.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::decompress_into(src, dst, ExecOptions::threads(0))
+    route::cpu::decompress_into(src, dst, ExecOptions::threads(0))
 }
 
 /// [`decompress_into`] on `threads` threads; 0 lets the library choose.
 pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
-    codec::decompress_into(src, dst, ExecOptions::threads(threads))
+    route::cpu::decompress_into(src, dst, ExecOptions::threads(threads))
 }
 
 /// [`decompress_into`] a new buffer of the right size.
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
-    codec::decompress(src)
+    route::cpu::decompress(src)
 }
 
 /// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
-    codec::decompress_range_into(src, first, count, dst).map(|_| ())
+    route::cpu::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
 /// Restores the box of elements that begins at `start` and has `lens` along each dimension. It decodes only the chunks
 /// that hold them. The dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
-    codec::decompress_box_into(src, start, lens, dst).map(|_| ())
+    route::cpu::decompress_box_into(src, start, lens, dst).map(|_| ())
 }
 
 /// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.
 pub fn inspect(src: &[u8]) -> Result<Info> {
-    codec::inspect(src)
+    route::cpu::inspect(src)
 }

@@ -2,9 +2,9 @@
 
 use crate::bound::mul_down;
 use crate::container::Dims;
-use crate::container::missing::{MAX_MISSING, Missing, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::missing::{MAX_MISSING, Missing, MissingValue};
 pub use crate::mode::{Mode, Profile};
 
 /// Where the work runs.

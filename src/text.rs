@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 
 use crate::codec;
-use crate::container::MissingValue;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::host::environment;
 use crate::host::memory::reserve;
+use crate::missing::MissingValue;
 use crate::params::{Bound, Limits, Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.

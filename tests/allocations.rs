@@ -8,7 +8,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use sleek::exec::ExecOptions;
-use sleek::{Bound, DType, MissingValues, Params, Profile, codec};
+use sleek::route::cpu;
+use sleek::{Bound, DType, MissingValues, Params, Profile};
 use vectors::requests::{dims, requests};
 
 thread_local! {
@@ -77,9 +78,9 @@ fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 4] {
     let mut stream = vec![0; sleek::compress_bound(&params, count).unwrap()];
     let (mut back, mut bytes) = (vec![0; data.len()], 0);
     let options = ExecOptions::threads(params.threads);
-    let compress = asked(|| bytes = codec::compress_into(&params, &data, &mut stream, options).unwrap());
+    let compress = asked(|| bytes = cpu::compress_into(&params, &data, &mut stream, options).unwrap());
     let stream = &stream[..bytes];
-    let decompress = asked(|| assert_eq!(codec::decompress_into(stream, &mut back, options).unwrap(), data.len()));
+    let decompress = asked(|| assert_eq!(cpu::decompress_into(stream, &mut back, options).unwrap(), data.len()));
     let range = asked(|| sleek::decompress_range_into(stream, 1, count - 2, &mut back[..(count - 2) * size]).unwrap());
     let lens = [128 * pieces as u64 - 2, 126];
     let room = lens.iter().product::<u64>() as usize * size;
@@ -139,9 +140,9 @@ fn most_held_here(params: &Params) -> [usize; 2] {
         call();
         HELD.get()[1] as usize / 1024
     };
-    let compress = most(&mut || bytes = codec::compress_into(params, &data, &mut stream, options).unwrap());
+    let compress = most(&mut || bytes = cpu::compress_into(params, &data, &mut stream, options).unwrap());
     let decompress = most(&mut || {
-        codec::decompress_into(&stream[..bytes], &mut back, options).unwrap();
+        cpu::decompress_into(&stream[..bytes], &mut back, options).unwrap();
     });
     [compress, decompress]
 }

@@ -303,7 +303,7 @@ fn searched_while_it_is_encoded_or_before_is_one() {
         let big_endian = random.below(3) == 0;
         let params = Params { profile, missing, big_endian, ..searching(dtype, bound) };
         let src = bytes(dtype, big_endian, &values);
-        let before = sleek::sentinel::declared(params.clone(), &src).unwrap();
+        let before = sleek::missing::sentinel::declared(params.clone(), &src).unwrap();
         let stream = sleek::compress(&params, &src).unwrap();
         assert!(stream == sleek::compress(&before, &src).unwrap(), "round {round}: {params:?} of {n}");
         found += usize::from(sleek::inspect(&stream).unwrap().missing.found() > 0);

@@ -3,9 +3,9 @@
 mod common;
 mod vectors;
 
-use sleek::codec;
 use sleek::container::{Header, Index};
 use sleek::exec::ExecOptions;
+use sleek::route::cpu;
 use sleek::{Bound, DType, Dims, Kind, Mode, Params, Profile};
 use vectors::Random;
 
@@ -58,12 +58,12 @@ fn neither_threads_nor_caches_change_a_byte() {
             let back = sleek::decompress(&one).unwrap();
             for options in [1, 2, 3, 7].map(ExecOptions::threads).into_iter().chain([1, 3].map(read_at_once)) {
                 let mut again = vec![0xA5; data.len()];
-                codec::decompress_into(&one, &mut again, options).unwrap();
+                cpu::decompress_into(&one, &mut again, options).unwrap();
                 assert!(again == back, "{options:?} decoding {size} bytes of {:?}", params.dtype);
             }
             for options in [1, 3].map(read_at_once) {
                 let mut again = vec![0xA5; sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap()];
-                let bytes = codec::compress_into(&params, &data, &mut again, options).unwrap();
+                let bytes = cpu::compress_into(&params, &data, &mut again, options).unwrap();
                 assert!(again[..bytes] == one, "{options:?} encoding {size} bytes of {:?}", params.dtype);
             }
         }
@@ -91,7 +91,7 @@ fn threads_change_no_byte_of_any_codec() {
                 for threads in 2..8 {
                     assert!(with(threads) == one, "{threads} threads of {name} with {lens:?}, {bound:?}");
                     let mut again = vec![0xA5; data.len()];
-                    codec::decompress_into(&one, &mut again, ExecOptions::threads(threads)).unwrap();
+                    cpu::decompress_into(&one, &mut again, ExecOptions::threads(threads)).unwrap();
                     assert!(again == back, "{threads} threads decoding {name} with {lens:?}, {bound:?}");
                 }
             }
@@ -149,7 +149,7 @@ fn calls_from_many_threads_do_not_disturb_each_other() {
                     let stream = sleek::compress(&Params { threads, ..params.clone() }, data).unwrap();
                     assert!(stream == *expected, "{threads} threads for caller {caller}");
                     let mut again = vec![0xA5; data.len()];
-                    codec::decompress_into(&stream, &mut again, ExecOptions::threads(threads)).unwrap();
+                    cpu::decompress_into(&stream, &mut again, ExecOptions::threads(threads)).unwrap();
                     assert!(again == *back, "{threads} threads decoding for caller {caller}");
                 }
             });
@@ -228,7 +228,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
     let at_once = ExecOptions { read_at_once: true, ..ExecOptions::threads(1) };
     let bound = sleek::compress_bound(params, data.len() / params.dtype.size()).unwrap();
     let mut buffer = vec![GUARD; bound + 256];
-    let n = codec::compress_into(params, &data, &mut buffer, at_once).unwrap();
+    let n = cpu::compress_into(params, &data, &mut buffer, at_once).unwrap();
     let stream = buffer[..n].to_vec();
     for threads in [1, 3] {
         let places = (0..64).map(|offset| (offset, n)).chain((1..80).map(|less| (less % 64, n - less)));
@@ -236,7 +236,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
         for (offset, room) in places.step_by(if common::short() { 7 } else { 3 }) {
             buffer.fill(GUARD);
             let dst = &mut buffer[offset..offset + room];
-            match codec::compress_into(params, &data, dst, ExecOptions::threads(threads)) {
+            match cpu::compress_into(params, &data, dst, ExecOptions::threads(threads)) {
                 Ok(written) => assert!(room == n && dst[..written] == stream[..], "{offset} {threads}"),
                 Err(error) => assert!(room < n && error.kind == Kind::BufferTooSmall, "{offset} {room} {error}"),
             }

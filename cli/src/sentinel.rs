@@ -1,8 +1,8 @@
 //! Missing values that nobody declared, in a whole file. The library finds them in each part that it compresses, by the
 //! rule of docs/reference/format.md §5.1. Here all parts are looked at together, for one range or one request.
 
+use sleek::missing::sentinel::rule;
 use sleek::range::{join, value_range};
-use sleek::sentinel::rule;
 use sleek::{Bound, DType, MissingValue, MissingValues, Params};
 
 use sleek::advise::elements;
@@ -166,7 +166,7 @@ mod tests {
         watch.see(&bytes);
         let numbers: Vec<_> = known.iter().map(|number| MissingValue::Number(*number)).collect();
         let params = Params { missing: MissingValues::of(&numbers).unwrap(), ..Params::new(DType::F32) };
-        let library = sleek::sentinel::search(&params, &bytes).unwrap();
+        let library = sleek::missing::sentinel::search(&params, &bytes).unwrap();
         let mut all = watch.found();
         let mut range = watch.range();
         if let Some(mut behind) = watch.behind() {

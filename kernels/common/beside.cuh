@@ -1,4 +1,4 @@
-// Twin: src/runtime/cpu/besides.rs
+// Twin: src/missing/collisions.rs
 // Numbers that take the place of those which would come back equal to a missing value (docs/reference/format.md §5).
 #pragma once
 #include "plan.cuh"

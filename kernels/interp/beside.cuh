@@ -1,4 +1,4 @@
-// Twin: src/runtime/cpu/besides.rs
+// Twin: src/missing/collisions.rs
 // Elements that would come back equal to a missing value which they are not: the next larger number takes its place
 // (docs/reference/format.md §5): src/runtime/cpu/besides.rs in CUDA.
 #pragma once

@@ -1,6 +1,6 @@
-// Twin: src/container/missing.rs, src/primitives/gaps/mod.rs
+// Twin: src/missing/plane.rs, src/missing/gaps/mod.rs
 // Missing values taken out of a tile that is compressed, and the plane that tells where they are
-// (docs/reference/format.md §5): src/container/missing.rs and src/primitives/gaps in CUDA.
+// (docs/reference/format.md §5): src/missing/plane.rs and src/missing/gaps in CUDA.
 #pragma once
 #include "survey.cuh"
 

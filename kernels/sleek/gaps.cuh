@@ -1,4 +1,4 @@
-// Twin: src/primitives/gaps/mod.rs
+// Twin: src/missing/gaps/mod.rs
 // Missing values of a chunk (docs/reference/format.md §5): which elements have one, told by a plane before the body,
 // and what the body holds in their places: the element before them in their subchunk, which is a block of the plane.
 //

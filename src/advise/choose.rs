@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::measured::restored;
 use crate::codec;
 use crate::params::{Params, Profile};
+use crate::route::cpu;
 
 /// Bytes that all of them are tried on.
 pub const SAMPLE_BYTES: u64 = 8 << 20;
@@ -71,7 +72,7 @@ fn try_on<P: AsRef<[u8]>, E>(
     let start = Instant::now();
     let parts = all.iter().zip(sample);
     let streams: Vec<Vec<u8>> =
-        parts.map(|(params, part)| codec::compress(params, part.as_ref())).collect::<Result<_, _>>().ok()?;
+        parts.map(|(params, part)| cpu::compress(params, part.as_ref())).collect::<Result<_, _>>().ok()?;
     let there = start.elapsed();
     let start = Instant::now();
     for (stream, part) in streams.iter().zip(sample) {

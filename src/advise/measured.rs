@@ -3,11 +3,11 @@
 use super::elements;
 use super::quality::{Ssim, scale_of};
 use super::target::Target;
-use crate::codec;
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
 use crate::params::Params;
+use crate::route::cpu;
 
 /// Bytes and errors of what was compressed.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +86,6 @@ impl Measured {
 /// What a stream restores.
 pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>> {
     let mut back = filled(bytes, 0u8)?;
-    codec::decompress_into(stream, &mut back, ExecOptions::threads(0))?;
+    cpu::decompress_into(stream, &mut back, ExecOptions::threads(0))?;
     Ok(back)
 }

@@ -16,12 +16,12 @@ pub use quest::{Answer, Failed, Quest, Unmet};
 pub use target::Target;
 
 use crate::bound::sub_down;
-use crate::codec;
 use crate::container::Dims;
 use crate::error::{Result, fail};
+use crate::missing::sentinel;
 use crate::params::{Bound, Params};
+use crate::route;
 use crate::runtime::cpu;
-use crate::sentinel;
 
 /// The request with the bound that meets a target on the array `src`: absolute, or lossless.
 ///
@@ -72,7 +72,7 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
 /// Takes in what comes of a piece.
 fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::SamplePiece, target: Target) -> Result<()> {
     let params = Params { dims: piece.dims, ..params.clone() };
-    let stream = codec::compress(&params, piece.bytes)?;
+    let stream = route::cpu::compress(&params, piece.bytes)?;
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.bound != Bound::Lossless {
         let back = restored(&stream, piece.bytes.len())?;

@@ -1,27 +1,18 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
 //! `CONTRIBUTING.md`.
 
-#[allow(unsafe_code)] // pointers to device memory
-#[cfg(feature = "cuda")]
-pub mod gpu;
-#[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod interp;
-mod limits;
-mod promise;
-pub mod rewritten;
+pub mod shared;
 pub mod sleek;
-mod traits;
 pub mod zfp;
 
-pub use traits::{Capabilities, Codec, CpuCodec, Detail, Info};
+pub use shared::{Capabilities, Codec, CpuCodec, Detail, Info};
 
-use crate::container::{Header, Index, Layout, Missing, Region, Shape, Wanted};
+use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
-use crate::error::{Kind, Result, fail};
-use crate::exec::{self, ExecOptions};
-use crate::host::memory::{Heap, filled};
+use crate::error::{Result, fail};
+use crate::missing::Missing;
 use crate::params::{Params, Profile};
-use crate::sentinel::{self, ElementSample};
 
 /// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which `cfg` of
 /// the build script has it.
@@ -90,7 +81,7 @@ fn known() -> String {
 }
 
 /// The codec that `params` name, by its id or by a profile.
-fn named(params: &Params) -> Result<&'static dyn Codec> {
+pub(crate) fn named(params: &Params) -> Result<&'static dyn Codec> {
     match params.codec {
         0 => match REGISTRY.iter().find(|c| c.profiles().contains(&params.profile)) {
             Some(codec) => Ok(*codec),
@@ -107,7 +98,7 @@ fn named(params: &Params) -> Result<&'static dyn Codec> {
 }
 
 /// Refuses element types that the codec does not take.
-fn check_dtype(codec: &dyn Codec, dtype: DType) -> Result<()> {
+pub(crate) fn check_dtype(codec: &dyn Codec, dtype: DType) -> Result<()> {
     let can = codec.capabilities().dtypes;
     if can.contains(&dtype) {
         return Ok(());
@@ -158,283 +149,10 @@ pub fn layout(params: &Params, count: u64) -> Result<Layout> {
 }
 
 /// The same of the codec that was chosen, with these missing values.
-fn layout_with(codec: &dyn Codec, params: &Params, missing: Missing, count: u64) -> Result<Layout> {
+pub(crate) fn layout_with(codec: &dyn Codec, params: &Params, missing: Missing, count: u64) -> Result<Layout> {
     let dims = params.dims.of_count(count)?;
     let shape = codec.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
     Layout::with(params.dtype, shape)
-}
-
-/// The same with as many missing values as may be found.
-fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
-    match sentinel::is_wanted(params)? || params.limits.is_some() {
-        true => layout_with(chosen(params)?, params, Missing::most(), count),
-        false => layout(params, count),
-    }
-}
-
-/// The layout of the stream of `src`. Takes nothing of the caller's stack; never inlined, so that nothing of the way
-/// there stays either.
-#[inline(never)]
-fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
-    let size = params.dtype.size();
-    if !src.len().is_multiple_of(size) {
-        let (bytes, name) = (src.len(), params.dtype.name());
-        return fail!(InvalidArgument, "{bytes} bytes are not a whole number of {name} elements");
-    }
-    Heap::new(layout_with(codec, params, params.missing.of_type(params.dtype)?, (src.len() / size) as u64)?)
-}
-
-/// See [`crate::compress_bound`].
-pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    largest_layout(params, count as u64)?.max_stream_bytes()
-}
-
-/// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
-pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let all = |params: &Params, layout: &Layout, _: Most| match dst.len() < layout.bodies_at() {
-        true => no_room(params, layout, dst.len()),
-        false => Ok(dst),
-    };
-    Ok(compressed(params, src, options, all)?.1)
-}
-
-/// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes.
-pub fn compress_to<B: AsMut<[u8]>>(
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    allocate: impl FnOnce(usize) -> Result<B>,
-) -> Result<(B, usize)> {
-    compressed(params, src, options, |_, _, most| allocate(most()?))
-}
-
-/// The most bytes that a stream may take.
-type Most<'a> = &'a dyn Fn() -> Result<usize>;
-
-/// The stream of `src` in what `place` gives for a request, a layout, and what its stream may take.
-fn compressed<B: AsMut<[u8]>>(
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
-    exec::check_environment()?;
-    if !sentinel::is_wanted(params)? {
-        return encode(params, src, options, place);
-    }
-    match if params.bound.measures() { None } else { sample(params, src)? } {
-        Some((codec, sample)) => encode_searched(codec, params, &sample, src, options, place),
-        None => encode(&*declared(params, src, true)?, src, options, place),
-    }
-}
-
-/// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
-/// inlined, so that nothing of it stays on the stack.
-#[inline(never)]
-fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, ElementSample)>> {
-    let codec = chosen(params)?;
-    let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
-    match tells && src.len().is_multiple_of(params.dtype.size()) {
-        true => Ok(ElementSample::of(params, src)?.map(|sample| (codec, sample))),
-        false => Ok(None),
-    }
-}
-
-/// Encodes an array as if there were nothing to be found. Only where the ends that the codec tells leave a doubt is the
-/// array searched, and encoded once more if there is something.
-fn encode_searched<B: AsMut<[u8]>>(
-    codec: &dyn Codec,
-    params: &Params,
-    sample: &ElementSample,
-    src: &[u8],
-    options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
-    let layout = &*layout_of(codec, params, src)?;
-    let mut dst = place(params, layout, &|| largest_layout(params, layout.count)?.max_stream_bytes())?;
-    let told = match codec.cpu().compress_told(params, layout, src, dst.as_mut(), options) {
-        Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
-        told => Ok(told?),
-    };
-    if let Ok((n, ends)) = told
-        && sample.clears(params, ends, src)?
-    {
-        return Ok((dst, n));
-    }
-    let are_numbers = told.as_ref().is_ok_and(|(_, ends)| ends.are_numbers());
-    let found = &*declared(params, src, !are_numbers)?;
-    let is_something = found.exact || found.missing.iter().count() > params.missing.iter().count();
-    let n = if is_something { encode_in(found, src, dst.as_mut(), options)? } else { told?.0 };
-    Ok((dst, n))
-}
-
-/// The request with what the search finds; there may be none but numbers. Takes nothing of the caller's stack; never
-/// inlined, as `layout_on_heap`.
-#[inline(never)]
-fn declared(params: &Params, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
-    chosen(params)?;
-    Heap::new(match may_have_specials {
-        true => sentinel::declared(params.clone(), src)?,
-        false => sentinel::declared_but_specials(params.clone(), src)?.0,
-    })
-}
-
-fn encode<B: AsMut<[u8]>>(
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
-    let codec = chosen(params)?;
-    let Some(limits) = params.limits else {
-        let layout = &*layout_of(codec, params, src)?;
-        let mut dst = place(params, layout, &|| layout.max_stream_bytes())?;
-        let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
-        return Ok((dst, n));
-    };
-    let count = (src.len() / params.dtype.size()) as u64;
-    let most = &*Heap::new(layout_with(codec, params, Missing::most(), count)?)?;
-    let mut dst = place(params, most, &|| most.max_stream_bytes())?;
-    let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_in(params, src, dst, options);
-    let restore = |stream: &[u8], dst: &mut [u8]| Stream::open(stream)?.decompress_into(dst, options).map(|_| ());
-    let n = limits::compress_into(params, limits, src, dst.as_mut(), encode, restore)?;
-    Ok((dst, n))
-}
-
-/// The same in `dst`, whatever the limits.
-fn encode_in(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let codec = chosen(params)?;
-    let layout = &*layout_of(codec, params, src)?;
-    if dst.len() < layout.bodies_at() {
-        return no_room(params, layout, dst.len());
-    }
-    codec.cpu().compress(params, layout, src, dst, options)
-}
-
-#[cold]
-#[inline(never)]
-fn no_room<T>(params: &Params, layout: &Layout, have: usize) -> Result<T> {
-    let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
-    fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
-}
-
-/// See [`crate::compress`].
-pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    let options = ExecOptions::threads(params.threads);
-    let (mut dst, n) = compress_to(params, src, options, |bytes| filled(bytes, 0u8))?;
-    dst.truncate(n);
-    dst.shrink_to_fit();
-    Ok(dst)
-}
-
-/// The header of a stream, and its codec.
-type Opened = (Header, &'static dyn Codec);
-
-/// The verified header of a stream that ends where `src` does, and its codec.
-fn open(src: &[u8]) -> Result<Opened> {
-    let header = Header::read(src)?;
-    let codec = by_id(header.codec)?;
-    if (src.len() as u64) > header.stream_bytes {
-        return fail!(Corrupt, "{} bytes follow the end of the stream", src.len() as u64 - header.stream_bytes);
-    }
-    Ok((header, codec))
-}
-
-/// What a stream restores.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
-    /// Bytes of the array.
-    pub bytes: usize,
-    /// The type of its elements.
-    pub dtype: DType,
-    /// Their byte order.
-    pub big_endian: bool,
-}
-
-/// A stream whose header and index were read and verified, once for all that is asked of it.
-pub struct Stream<'a> {
-    opened: Heap<Opened>,
-    bytes: &'a [u8],
-}
-
-impl<'a> Stream<'a> {
-    /// The stream that `src` is. Takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
-    #[inline(never)]
-    pub fn open(src: &'a [u8]) -> Result<Stream<'a>> {
-        let stream = Stream { opened: Heap::new(open(src)?)?, bytes: src };
-        Index::new(&stream.opened.0, src)?;
-        Ok(stream)
-    }
-
-    /// What it restores. Each chunk of the index has a body in the stream, so this cannot be more than what so many
-    /// bodies can restore, whatever the header says: memory for it may be asked for.
-    pub fn held(&self) -> Held {
-        let header = &self.opened.0;
-        let Layout { dtype, raw_bytes, .. } = header.layout;
-        Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian }
-    }
-
-    /// See [`crate::decompress_into`].
-    pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-        self.restore(dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
-    }
-
-    /// Restores what `wanted` says of the stream's layout; returns the bytes written.
-    fn restore(
-        &self,
-        dst: &mut [u8],
-        options: ExecOptions,
-        wanted: impl FnOnce(&Layout) -> Result<Wanted>,
-    ) -> Result<usize> {
-        exec::check_environment()?;
-        let (header, codec) = &*self.opened;
-        let index = Index::again(header, self.bytes);
-        let wanted = wanted(&header.layout)?;
-        let bytes = wanted.count() as usize * header.layout.dtype.size();
-        if dst.len() < bytes {
-            return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
-        }
-        codec.cpu().decompress(&index, &wanted, &mut dst[..bytes], options)?;
-        Ok(bytes)
-    }
-}
-
-/// Bytes of the array, for one who is about to allocate them.
-pub fn raw_bytes(src: &[u8]) -> Result<usize> {
-    Ok(Stream::open(src)?.held().bytes)
-}
-
-/// See [`crate::decompress_into`].
-pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    Stream::open(src)?.decompress_into(dst, options)
-}
-
-/// See [`crate::decompress`].
-pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
-    let stream = Stream::open(src)?;
-    let mut dst = filled(stream.held().bytes, 0u8)?;
-    stream.decompress_into(&mut dst, ExecOptions::threads(0))?;
-    Ok(dst)
-}
-
-/// See [`crate::decompress_range_into`]; returns the bytes written.
-pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
-}
-
-/// See [`crate::decompress_box_into`]; returns the bytes written.
-pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| {
-        Region::new(&layout.shape.dims, start, lens).map(Wanted::Region)
-    })
-}
-
-/// Elements `first .. first + count` of an array of `layout`.
-pub fn range(layout: &Layout, first: u64, count: u64) -> Result<Wanted> {
-    match first.checked_add(count).filter(|end| *end <= layout.count) {
-        Some(_) => Ok(Wanted::Range { first, count }),
-        None => fail!(OutOfRange, "{count} elements from {first} on; the array has {}", layout.count),
-    }
 }
 
 /// The profile of a stream: of those that its codec serves, since the header tells fast from adaptive alone.
@@ -444,32 +162,4 @@ pub fn profile_of(header: &Header) -> Profile {
         true => header.profile,
         false => profiles.first().copied().unwrap_or(header.profile),
     }
-}
-
-/// See [`crate::inspect`].
-pub fn inspect(src: &[u8]) -> Result<Info> {
-    let header = Header::read(src)?;
-    let index = Index::new(&header, src)?;
-    let layout = &header.layout;
-    let mut info = Info {
-        version: crate::container::constants::VERSION,
-        codec: header.codec,
-        dtype: layout.dtype,
-        mode: header.mode,
-        profile: profile_of(&header),
-        big_endian: header.big_endian,
-        count: layout.count,
-        raw_bytes: layout.raw_bytes,
-        stream_bytes: header.stream_bytes,
-        bound: header.bound,
-        range: header.range,
-        abs_bound: header.abs_bound,
-        dims: layout.shape.dims,
-        missing: layout.shape.missing,
-        step: 0.0,
-        chunks: index.kinds(),
-        details: Vec::new(),
-    };
-    by_id(header.codec)?.cpu().inspect(&index, &mut info)?;
-    Ok(info)
 }

@@ -4,9 +4,9 @@ use super::checksum;
 use super::constants::*;
 use super::dims::{Dims, MAX_RANK};
 use super::layout::{EntryForm, Geometry, Layout, Shape};
-use super::missing::{MAX_MISSING, Missing};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::missing::{MAX_MISSING, Missing};
 use crate::mode::{Mode, Profile};
 
 /// The fields of a stream header.

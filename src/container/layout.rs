@@ -2,9 +2,9 @@
 
 use super::constants::*;
 use super::dims::{Dims, MAX_RANK, Region, Row};
-use super::missing::Missing;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::missing::Missing;
 
 /// How an array is cut into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

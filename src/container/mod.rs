@@ -7,10 +7,8 @@ mod dims;
 mod header;
 mod index;
 mod layout;
-pub mod missing;
 
 pub use dims::{Dims, MAX_RANK, Region, Row};
 pub use header::Header;
 pub use index::{Body, CodedChunk, Index, IndexMut, Kind};
 pub use layout::{EntryForm, Geometry, Layout, Piece, Shape, Wanted};
-pub use missing::{Missing, MissingValue};

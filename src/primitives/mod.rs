@@ -1,11 +1,7 @@
 //! The transforms that codecs are made of, one file or folder each. They know no codec, no thread and no device.
 
-pub mod changes;
-pub mod equal;
-pub mod gaps;
 pub mod lorenzo;
 pub mod quantize;
 pub mod range;
 pub mod rans;
 pub mod round;
-pub mod specials;

@@ -1,6 +1,5 @@
 //! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
 
-mod besides;
 mod chunk;
 mod codec;
 mod job;
@@ -12,7 +11,6 @@ mod serial;
 mod sums;
 mod threads;
 
-use besides::Besides;
 pub use chunk::raw;
 pub use codec::{ChunkCodec, Data};
 use job::Job;
@@ -23,6 +21,7 @@ use crate::container::{Header, Index, IndexMut, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::Scratch;
+use crate::missing::collisions::Collisions;
 use crate::simd::stream::StreamingStores;
 
 /// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the
@@ -35,9 +34,13 @@ pub fn compress<C: ChunkCodec>(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let besides =
-        if codec.comes_beside() { Besides::of(&header.layout, header.abs_bound)? } else { Besides::default() };
-    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, besides: &besides };
+    let layout = &header.layout;
+    let collisions = if codec.comes_beside() {
+        Collisions::of(layout.dtype, &layout.shape.missing, header.abs_bound)?
+    } else {
+        Collisions::default()
+    };
+    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, collisions: &collisions };
     let bodies_at = job.layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
     let (tasks, past_caches) =
@@ -49,7 +52,7 @@ pub fn compress<C: ChunkCodec>(
         serial::compress(job, index, past_caches, bodies)?
     };
     header.stream_bytes = (bodies_at + end) as u64;
-    header.layout.shape.missing = header.layout.shape.missing.with_next(besides.were_met());
+    header.layout.shape.missing = header.layout.shape.missing.with_next(collisions.were_met());
     header.write(section, dst);
     Ok(bodies_at + end)
 }
@@ -61,9 +64,13 @@ pub fn encode_some<C: ChunkCodec>(
     src: &[u8],
     chunks: impl Iterator<Item = usize>,
 ) -> Result<()> {
-    let besides =
-        if codec.comes_beside() { Besides::of(&header.layout, header.abs_bound)? } else { Besides::default() };
-    let mut encoder = chunk::ChunkEncoder::new(codec, &header.layout, header.big_endian, &besides)?;
+    let layout = &header.layout;
+    let collisions = if codec.comes_beside() {
+        Collisions::of(layout.dtype, &layout.shape.missing, header.abs_bound)?
+    } else {
+        Collisions::default()
+    };
+    let mut encoder = chunk::ChunkEncoder::new(codec, &header.layout, header.big_endian, &collisions)?;
     let mut out = Scratch::new(2 * header.layout.chunk_bytes() + codec::SLACK)?;
     chunks.for_each(|c| _ = encoder.encode(src, c, &[], StreamingStores::none(), &mut out));
     Ok(())

@@ -3,9 +3,9 @@
 
 use std::ptr::null_mut;
 
-use sleek::codec::gpu::refuses;
 use sleek::codec::{Codec, REGISTRY};
 use sleek::route::batch::{self, Item};
+use sleek::route::device::refuses;
 use sleek::{Bound, DType, Device, Kind, MissingValues, Mode, Params, route};
 
 use crate::missing::seal_header;

@@ -118,7 +118,7 @@ pub fn bench(mib: usize, reps: usize) {
             let p = params(p.clone(), lens);
             let count = lens.iter().product::<u64>() as usize;
             let layout = sleek::codec::layout(&p, count as u64).unwrap();
-            if let Some(why) = sleek::codec::gpu::refuses(&p, &layout).unwrap() {
+            if let Some(why) = sleek::route::device::refuses(&p, &layout).unwrap() {
                 println!("| {} | {name} | {why} | | | | |", field.name);
                 continue;
             }

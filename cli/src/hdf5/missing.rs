@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use sleek::container::missing::MAX_MISSING;
+use sleek::missing::MAX_MISSING;
 use sleek::{DType, Limits, MissingValue, MissingValues};
 
 use super::abi::{self, DEFAULT};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use sleek::container::Missing;
+use sleek::missing::Missing;
 use sleek::{Info, MissingValue, Mode};
 
 use crate::Outcome;

@@ -1,6 +1,6 @@
 //! What the chunks of a dataset would take, and what errors they would have.
 
-use sleek::container::missing::MAX_MISSING;
+use sleek::missing::MAX_MISSING;
 use sleek::{Bound, Dims, MissingValue, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};

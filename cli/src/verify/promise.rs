@@ -1,8 +1,9 @@
 //! What the second of two datasets promises of the values of the first.
 
 use sleek::bound::mul_down;
-use sleek::container::{Header, Missing};
+use sleek::container::Header;
 use sleek::hdf5::CdValues;
+use sleek::missing::Missing;
 use sleek::{Bound, Limits, Params};
 
 use super::difference::Valid;

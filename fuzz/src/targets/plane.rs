@@ -2,8 +2,8 @@
 //! back.
 
 use super::Input;
-use sleek::container::missing::{Mask, block_elements, max_plane_bytes, read_plane, write_plane};
 use sleek::exec::Isa;
+use sleek::missing::plane::{Mask, block_elements, max_plane_bytes, read_plane, write_plane};
 
 /// Elements of a chunk, as runs and tiles have them.
 const CAPACITIES: [usize; 8] = [256, 1024, 2048, 4096, 8192, 16384, 1, 60];

@@ -6,10 +6,10 @@ use std::slice::from_raw_parts_mut;
 
 use super::memory;
 use super::types::sleek_params;
-use crate::codec::zfp::array::CompressedArray;
 use crate::error::{Result, fail};
 use crate::host::guard::{guard, status};
 use crate::route;
+use crate::route::array::CompressedArray;
 
 /// An array in memory that is kept compressed: each block of 4^d elements takes the same number of bytes, and any
 /// element is read and written by itself. Opaque.

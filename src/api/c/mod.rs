@@ -5,7 +5,7 @@
 
 mod advice;
 mod array;
-mod gpu;
+mod device;
 mod h5d;
 mod memory;
 mod structs;
@@ -14,7 +14,6 @@ mod types;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use crate::codec;
 use crate::container::{Header, Index};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
@@ -76,7 +75,7 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         // SAFETY: the contract of this function.
         let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
         asked.check()?;
-        let found = crate::codec::rewritten::of_chunk(asked, chunk)?;
+        let found = route::recompression::of_chunk(asked, chunk)?;
         // SAFETY: as above, and writable.
         unsafe {
             sleek_params::change(params, |own| {
@@ -99,7 +98,7 @@ pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count
     guard(0, || {
         // SAFETY: the contract of this function.
         let params = unsafe { sleek_params::read(params) }?;
-        codec::compress_bound(&params, count)
+        route::cpu::compress_bound(&params, count)
     })
 }
 

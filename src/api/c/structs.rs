@@ -6,9 +6,10 @@ use std::mem::{MaybeUninit, offset_of, size_of};
 use super::memory::{not_null, numbers};
 use super::types::{sleek_codec, sleek_device, sleek_info, sleek_mode, sleek_params, sleek_profile};
 use crate::container::constants::VERSION;
-use crate::container::{Dims, Index, Kind as Chunk, MissingValue};
+use crate::container::{Dims, Index, Kind as Chunk};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::missing::MissingValue;
 use crate::params::{Bound, Device, MissingValues, Mode, Params, Profile};
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
@@ -181,7 +182,7 @@ impl sleek_info {
             dtype: layout.dtype as i32,
             element_bytes: layout.dtype.size() as i32,
             mode: header.mode as i32,
-            profile: crate::codec::profile_of(header) as i32,
+            profile: crate::route::profile_of(header) as i32,
             big_endian: header.big_endian.into(),
             rank: layout.shape.dims.rank() as i32,
             count: layout.count,

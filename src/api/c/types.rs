@@ -279,7 +279,7 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
     Hdf5 = SLEEK_E_HDF5, Internal = SLEEK_E_INTERNAL);
 const _: () = assert!(
     sleek_status::SLEEK_OK as i32 == 0
-        && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
-        && sleek_codec::SLEEK_CODEC_INTERP as u8 == crate::codec::interp::format::CODEC_INTERP
-        && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::codec::zfp::format::CODEC_ZFP
+        && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::route::ids::CODEC_SLEEK
+        && sleek_codec::SLEEK_CODEC_INTERP as u8 == crate::route::ids::CODEC_INTERP
+        && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::route::ids::CODEC_ZFP
 );

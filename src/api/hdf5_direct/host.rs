@@ -6,13 +6,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
 use super::report::Done;
-use crate::api::hdf5_filter::filter::{expected, stream};
-use crate::codec::rewritten;
+use crate::api::hdf5_filter::declined::stream;
+use crate::api::hdf5_filter::filter::expected;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
 use crate::host::pool;
 use crate::params::{Device, Params};
+use crate::route::recompression;
 
 /// Chunks that may be under way for each thread.
 const AHEAD: usize = 2;
@@ -79,7 +80,7 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: 
 /// What the filter would make of a chunk, and 1 if that is the chunk itself.
 fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<(Vec<u8>, u32)> {
     let params = Params { device: Device::Cpu, threads, ..direct.params.clone() };
-    let params = rewritten::measured(params, chunk)?;
+    let params = recompression::measured(params, chunk)?;
     let options = ExecOptions { threads, read_at_once: true };
     Ok(match stream(direct.flags, &params, chunk, options, |bytes| filled(bytes, 0u8))? {
         Some((mut stream, len)) => {

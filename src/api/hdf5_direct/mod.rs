@@ -2,13 +2,13 @@
 //! threads or on the GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller
 //! is told why.
 //!
-//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `shared` where MPI ranks share
+//! `plan` decides, `boxes` knows where each chunk lies, `host` and `device` do the work, `shared` where MPI ranks share
 //! the file, `dataset` is all that talks to HDF5.
 
 mod boxes;
 mod dataset;
 #[cfg(feature = "cuda")]
-mod gpu;
+mod device;
 mod host;
 mod ordinary;
 mod plan;
@@ -71,7 +71,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                 #[cfg(feature = "cuda")]
                 let why = match place {
                     MemorySpace::Host => None,
-                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses_to_write(direct, src)? {
+                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match device::refuses_to_write(direct, src)? {
                         None => {
                             let (mut left, boxes) = (Vec::new(), &direct.boxes);
                             let mut put = |i, stream: &[u8]| {
@@ -82,7 +82,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                                 }
                                 Ok(is_stored)
                             };
-                            let mut done = gpu::write(direct, src, d, request.stream, &mut put)?;
+                            let mut done = device::write(direct, src, d, request.stream, &mut put)?;
                             if !left.is_empty()
                                 && let Some(copy) = staged(place, src, plan.bytes, request.stream)?
                             {
@@ -142,9 +142,9 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
                 #[cfg(feature = "cuda")]
                 let why = match place {
                     MemorySpace::Host => None,
-                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses(direct, dst) {
+                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match device::refuses(direct, dst) {
                         None => {
-                            let done = gpu::read(&dataset, direct, dst, d, request.stream)?;
+                            let done = device::read(&dataset, direct, dst, d, request.stream)?;
                             return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
                         }
                         why => why,
@@ -211,7 +211,7 @@ unsafe fn put_back(copy: Option<Vec<u8>>, place: MemorySpace, array: *mut u8, st
         #[cfg(feature = "cuda")]
         (Some(copy), MemorySpace::Device(d) | MemorySpace::Managed(d)) => {
             // SAFETY: the contract.
-            unsafe { gpu::upload(&copy, array, d, stream)? };
+            unsafe { device::upload(&copy, array, d, stream)? };
             Ok(true)
         }
         (copy, _) => {

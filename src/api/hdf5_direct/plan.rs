@@ -7,7 +7,7 @@ use super::dataset::Dataset;
 use super::report::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
-use crate::api::hdf5_filter::filter::{heeded, longest};
+use crate::api::hdf5_filter::declined::{heeded, longest};
 use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::error::{Result, fail};
@@ -55,7 +55,7 @@ pub enum Decision {
 pub struct Direct {
     /// Where they lie.
     pub boxes: Boxes,
-    /// How they are compressed; where each is to be measured, `codec::rewritten::measured` says the rest.
+    /// How they are compressed; where each is to be measured, `route::recompression::measured` says the rest.
     pub params: Params,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,

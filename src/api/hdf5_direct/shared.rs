@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use super::dataset::Dataset;
-use super::gpu;
+use super::device;
 use super::ordinary;
 use super::plan::{Direct, Plan};
 use super::report::Done;
@@ -33,7 +33,7 @@ pub unsafe fn write(
     ordinal: i32,
     stream: *mut c_void,
 ) -> Result<std::result::Result<Done, String>> {
-    if let Some(why) = gpu::refuses_to_write(direct, src)?.or_else(|| refuses(direct)) {
+    if let Some(why) = device::refuses_to_write(direct, src)?.or_else(|| refuses(direct)) {
         return Ok(Err(why));
     }
     let (prepared, mut are_stored) = (Prepared::new(), true);
@@ -42,7 +42,7 @@ pub unsafe fn write(
         prepared.push(stream).map(|()| true)
     };
     // SAFETY: the contract.
-    let made = unsafe { gpu::write(direct, src, ordinal, stream, &mut put) };
+    let made = unsafe { device::write(direct, src, ordinal, stream, &mut put) };
     // The other ranks wait in H5Dwrite, so what fails here must not keep this one from it.
     let (done, blank) = match made.and_then(|done| Ok((done, Blank::of(plan.bytes)?))) {
         Ok(both) => both,

@@ -7,12 +7,12 @@
 use std::ops::RangeInclusive;
 
 use crate::bound;
-use crate::codec;
 use crate::container::Dims;
-use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::missing::{MAX_MISSING, MissingValue};
 use crate::params::{Bound, Limits, MissingValues, Mode, Params, Profile};
+use crate::route;
 use crate::text;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
@@ -97,7 +97,7 @@ impl CdValues {
             _ => CdValues { request: Reader { words, at: 0 }.short()?, element: None },
         };
         values.request.check()?;
-        codec::refuse_retired(&values.request)?;
+        route::refuse_retired(&values.request)?;
         Ok(values)
     }
 
@@ -141,7 +141,7 @@ impl CdValues {
                 .try_for_each(|bits| params.missing.push(MissingValue::Bits(bits?)))?;
         }
         let mut params = if element.lossless { lossless(params) } else { params };
-        if codec::uses_dims(&params) {
+        if route::uses_dims(&params) {
             params.dims = element.dims().unwrap_or(Dims::NONE);
         }
         Ok(Some(params))
@@ -160,7 +160,7 @@ impl StoredElement {
 pub fn lossless(params: Params) -> Params {
     let lossless = params.with_bound(Bound::Lossless);
     // A codec for some types only leaves the others to the one that takes them all.
-    let codec = if codec::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
+    let codec = if route::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
     Params { codec, ..lossless }
 }
 

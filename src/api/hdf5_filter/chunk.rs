@@ -3,11 +3,12 @@
 use std::ops::RangeInclusive;
 
 use super::cd_values::{CdValues, lossless};
-use crate::codec::{self, Held};
 use crate::container::{Dims, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Params, Profile};
+use crate::route;
+use crate::route::cpu::Held;
 
 /// A chunk's length in words.
 pub fn told(right: &RangeInclusive<u64>) -> String {
@@ -60,7 +61,7 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
         as_asked => as_asked,
     };
     let params = Params { profile, ..params };
-    let dims = if codec::chosen(&params)?.capabilities().rank > 1 {
+    let dims = if route::chosen(&params)?.capabilities().rank > 1 {
         dims(values, bytes / params.dtype.size())
     } else {
         Dims::NONE

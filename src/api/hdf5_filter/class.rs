@@ -5,9 +5,10 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::abi::{self, Herr, Hid};
 use super::caller::with_return_address;
 use super::cd_values::FILTER_ID;
-use super::filter::{self, logged};
 use super::loaded::Object;
 use super::report;
+use super::report::logged;
+use super::{filter, set_local};
 use crate::error::{Kind, fail};
 
 static CLASS: abi::FilterClass = abi::FilterClass {
@@ -48,7 +49,7 @@ mod plugin {
 with_return_address! {
     /// `H5Z_set_local_func_t`. A fourth argument goes into a register that the caller leaves free.
     pub fn set_local(dcpl: Hid, type_id: Hid, space: Hid) -> i32
-        => filter::set_local, "mov rcx, [rsp]\njmp {to}", "mov x3, x30\nb {to}"
+        => set_local::set_local, "mov rcx, [rsp]\njmp {to}", "mov x3, x30\nb {to}"
 }
 
 with_return_address! {

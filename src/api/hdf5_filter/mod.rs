@@ -6,6 +6,8 @@
 #[doc(hidden)]
 pub mod abi;
 #[cfg(unix)]
+mod buffer;
+#[cfg(unix)]
 pub(crate) mod caller;
 pub mod cd_values;
 #[cfg(unix)]
@@ -15,6 +17,8 @@ mod class;
 #[cfg(unix)]
 pub(crate) mod dataset;
 pub mod datatype;
+#[cfg(unix)]
+pub(crate) mod declined;
 #[cfg(unix)]
 pub(crate) mod filter;
 #[cfg(unix)]
@@ -29,6 +33,8 @@ pub(crate) mod prepared;
 pub(crate) mod report;
 #[cfg(unix)]
 pub(crate) mod resolve;
+#[cfg(unix)]
+pub(crate) mod set_local;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod symtab;
 

@@ -113,3 +113,14 @@ pub fn log(line: std::fmt::Arguments) {
             .and_then(|mut f| f.write_all(line.as_bytes()))
     };
 }
+
+/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
+/// and pushed.
+pub fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T, Error>) -> T {
+    logged(failed, || work().inspect_err(|e| push(caller, e)))
+}
+
+/// The same without an HDF5 that has called.
+pub fn logged<T>(failed: T, work: impl FnOnce() -> Result<T, Error>) -> T {
+    crate::host::guard::guard(failed, || work().inspect_err(|e| log(format_args!("error: {e}"))))
+}

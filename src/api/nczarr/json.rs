@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::container::MissingValue;
 use crate::error::{Result, fail};
+use crate::missing::MissingValue;
 use crate::params::{Mode, Params, Profile};
 use crate::text;
 

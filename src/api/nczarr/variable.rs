@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
 use crate::api::hdf5_filter::datatype::Stored;
-use crate::api::hdf5_filter::filter::Place;
 use crate::api::hdf5_filter::loaded::Object;
 use crate::api::hdf5_filter::neighbours;
+use crate::api::hdf5_filter::set_local::Place;
 use crate::dtype::DType;
 use crate::dtype::element_bits;
 use crate::error::{Result, fail};

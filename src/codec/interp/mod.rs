@@ -22,7 +22,7 @@ pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::traits::{Capabilities, Codec, CpuCodec, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -75,7 +75,7 @@ impl Codec for Interp {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::shared::gpu_codec::GpuCodec> {
         Some(self)
     }
 }

@@ -3,12 +3,13 @@
 use super::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
 use crate::codec::interp::format::{CODEC_INTERP, Grid};
-use crate::codec::promise::{self, Promise};
-use crate::container::missing::{MAX_MISSING, next_above};
-use crate::container::{Header, Layout, Missing};
+use crate::codec::shared::promise::{self, Promise};
+use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
+use crate::missing::Missing;
+use crate::missing::{MAX_MISSING, next_above};
 use crate::params::Params;
 use crate::primitives::quantize::Quantizer;
 

@@ -2,8 +2,8 @@
 
 use super::Sleek;
 use super::constants::{CODEC_SLEEK, FEW_MISSING};
-use crate::codec::promise::{self, mantissa_bits_to_drop};
-use crate::codec::traits::gpu::{GpuCodec, Part};
+use crate::codec::shared::gpu_codec::{GpuCodec, Part};
+use crate::codec::shared::promise::{self, mantissa_bits_to_drop};
 use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;

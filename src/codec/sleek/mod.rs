@@ -25,7 +25,7 @@ pub use plan::Plan;
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use super::traits::{Capabilities, Codec, CpuCodec, Detail, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Detail, Info};
 use crate::codec::sleek::format::SubMode;
 use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
@@ -70,7 +70,7 @@ impl Codec for Sleek {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::shared::gpu_codec::GpuCodec> {
         Some(self)
     }
 }

@@ -2,12 +2,12 @@
 
 use super::constants::CODEC_SLEEK;
 use crate::bound;
-use crate::codec::promise::{self, Promise};
-use crate::container::missing::{MAX_MISSING, Missing, next_above};
+use crate::codec::shared::promise::{self, Promise};
 use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
+use crate::missing::{MAX_MISSING, Missing, next_above};
 use crate::params::{Params, Profile};
 use crate::primitives::quantize::{self, Quantizer};
 

@@ -3,7 +3,7 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::traits::gpu::{GpuCodec, Part, padded};
+use crate::codec::shared::gpu_codec::{GpuCodec, Part, padded};
 use crate::container::{Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};

@@ -13,7 +13,7 @@ mod tile;
 
 use std::marker::PhantomData;
 
-use super::traits::{Capabilities, Codec, CpuCodec, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -57,7 +57,7 @@ impl Codec for Zfp {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::traits::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn super::shared::gpu_codec::GpuCodec> {
         Some(self)
     }
 }

@@ -3,7 +3,7 @@
 use zfp_rs::{ZfpConfig, ZfpDimensionality, ZfpScalarType, ZfpStreamAlignment};
 
 use super::format::{Axes, CODEC_ZFP, Coding};
-use crate::codec::promise;
+use crate::codec::shared::promise;
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};

@@ -1,14 +1,14 @@
 //! One chunk of an array to its body, and back: what every codec gets from the runtime. Tiles are gathered and
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
-use super::besides::{self, Besides};
 use super::codec::{ChunkCodec, Data, SLACK};
-use crate::container::missing::{self, Mask};
 use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::primitives::{equal, gaps};
+use crate::missing::collisions::{self, Collisions};
+use crate::missing::plane::{self as planes, Mask};
+use crate::missing::{equal, gaps};
 use crate::simd::stream::{self, StreamingStores};
 
 /// What a thread needs to encode chunks.
@@ -21,17 +21,17 @@ pub struct ChunkEncoder<'a, C: ChunkCodec> {
     masker: Option<Masker>,
     isa: Isa,
     big_endian: bool,
-    besides: &'a Besides,
+    collisions: &'a Collisions,
 }
 
 impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
     /// For arrays of `layout`; fails when memory is short.
-    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool, besides: &'a Besides) -> Result<Self> {
+    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool, collisions: &'a Collisions) -> Result<Self> {
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
         let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
         let isa = Isa::best();
         let encoder = codec.encoder()?;
-        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, isa, big_endian, besides })
+        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, isa, big_endian, collisions })
     }
 
     /// Encodes chunk `c` of the array `src` into `out`, as [`ChunkCodec::encode`] does.
@@ -58,17 +58,31 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         if let Some(masker) = &mut self.masker
             && masker.finds(data.bytes())
         {
-            let besides = (self.layout, self.besides);
-            return masker.encode(self.codec, &mut self.encoder, besides, data, stores, out);
+            let collisions = (self.layout, self.collisions);
+            return masker.encode(self.codec, &mut self.encoder, collisions, data, stores, out);
         }
-        data.beside = self.besides.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
+        data.beside = self.collisions.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
         let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
         let came = self.codec.came_beside(&self.encoder);
-        self.besides.note(came);
+        self.collisions.note(came);
         if (data.beside || came) && kind == Kind::Constant {
-            besides::replace(self.isa, self.layout, false, &mut out[..self.layout.dtype.size()]);
+            collisions::replace(
+                self.isa,
+                self.layout.dtype,
+                &self.layout.shape.missing,
+                false,
+                &mut out[..self.layout.dtype.size()],
+            );
         }
         (kind, bytes)
+    }
+}
+
+/// Has elements of a chunk that came back as a missing value be the next larger number, where the stream says so.
+fn next_for_collisions(isa: Isa, layout: &Layout, big_endian: bool, kind: Kind, out: &mut [u8]) {
+    let missing = &layout.shape.missing;
+    if missing.has_next() && kind == Kind::Packed {
+        collisions::replace(isa, layout.dtype, missing, big_endian, out);
     }
 }
 
@@ -123,7 +137,7 @@ impl Masker {
             isa: Isa::best(),
             size,
             unit: layout.unit(),
-            block: missing::block_elements(capacity),
+            block: planes::block_elements(capacity),
             big_endian,
             values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_source(*bits))).collect(),
             masks,
@@ -151,7 +165,7 @@ impl Masker {
         &mut self,
         codec: &C,
         encoder: &mut C::Encoder,
-        (layout, besides): (&Layout, &Besides),
+        (layout, collisions): (&Layout, &Collisions),
         data: Data,
         stores: StreamingStores,
         out: &mut [u8],
@@ -166,26 +180,26 @@ impl Masker {
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
         let mut rest = Data::new(&self.filled[..BEFORE + len], data.chunk, BEFORE, len, data.ahead);
         let raw_bytes = len.next_multiple_of(self.unit);
-        let plane = missing::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
+        let plane = planes::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
         rest.missing = &self.any;
-        rest.beside = besides.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
+        rest.beside = collisions.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
         let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });
         let came = codec.came_beside(encoder);
-        besides.note(came);
+        collisions.note(came);
         if (rest.beside || came) && kind == Kind::Constant {
             let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
-            besides::replace(self.isa, layout, false, &mut body[..self.size]);
+            collisions::replace(self.isa, layout.dtype, &layout.shape.missing, false, &mut body[..self.size]);
         }
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
             raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);
             return (Kind::Raw, raw_bytes);
         }
-        missing::set_inner(kind as u8, out);
+        planes::set_inner(kind as u8, out);
         if apart {
             out[plane..bytes].copy_from_slice(&self.body[..body_bytes]);
         }
@@ -372,7 +386,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         }
         let next = next.filter(|next| next.kind != Kind::Masked);
         self.codec.decode_before(&mut self.decoder, chunk, next, out)?;
-        besides::put(self.isa, self.layout, self.big_endian, chunk.kind, out);
+        next_for_collisions(self.isa, self.layout, self.big_endian, chunk.kind, out);
         Ok(())
     }
 
@@ -396,7 +410,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
             let (next, pieces) = (next.filter(|next| next.kind != Kind::Masked), Pieces { pieces, size });
             pieces.fetch_first(&target);
             codec.show(decoder, chunk, next, out, &mut |first, bytes| {
-                besides::put(*isa, layout, *big_endian, chunk.kind, bytes);
+                next_for_collisions(*isa, layout, *big_endian, chunk.kind, bytes);
                 pieces.put(first, bytes, &mut target);
             })?;
         }
@@ -431,7 +445,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     #[inline]
     fn unmasked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
         self.codec.decode(&mut self.decoder, chunk, ahead, out, past_caches)?;
-        besides::put(self.isa, self.layout, self.big_endian, chunk.kind, out);
+        next_for_collisions(self.isa, self.layout, self.big_endian, chunk.kind, out);
         Ok(())
     }
 
@@ -439,7 +453,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     fn masked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8]) -> Result<()> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
-        let plane = missing::read_plane(self.isa, chunk.body.bytes(), capacity, unit, &mut self.masks)?;
+        let plane = planes::read_plane(self.isa, chunk.body.bytes(), capacity, unit, &mut self.masks)?;
         let kind = Kind::of(plane.inner.into());
         let body = chunk.body.behind(plane.bytes);
         let fits = kind == Kind::Packed || kind == Kind::Constant && body.len == size.next_multiple_of(unit);

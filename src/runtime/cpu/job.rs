@@ -1,10 +1,10 @@
 //! What is to be compressed.
 
-use super::besides::Besides;
 use super::chunk::ChunkEncoder;
 use super::codec::ChunkCodec;
 use crate::container::Layout;
 use crate::error::{Result, fail};
+use crate::missing::collisions::Collisions;
 
 /// What is to be compressed, and how.
 pub struct Job<'a, C> {
@@ -12,7 +12,7 @@ pub struct Job<'a, C> {
     pub layout: &'a Layout,
     pub big_endian: bool,
     pub src: &'a [u8],
-    pub besides: &'a Besides,
+    pub collisions: &'a Collisions,
 }
 
 impl<C> Clone for Job<'_, C> {
@@ -26,7 +26,7 @@ impl<C> Copy for Job<'_, C> {}
 impl<'a, C: ChunkCodec> Job<'a, C> {
     /// What a thread encodes by.
     pub fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
-        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.besides)
+        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.collisions)
     }
 
     /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.

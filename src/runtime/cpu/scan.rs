@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::threads::{COMPRESSED_PER_THREAD, tasks};
-use crate::container::Missing;
-use crate::container::missing::MAX_MISSING;
 use crate::host::{fpu, pool};
+use crate::missing::MAX_MISSING;
+use crate::missing::Missing;
 use crate::params::Params;
 use crate::primitives::range::{self, Extremes};
 

@@ -4,7 +4,7 @@
 
 use crate::container::MAX_RANK;
 use crate::container::constants::EXTENSION_BYTES;
-use crate::container::missing::MAX_MISSING;
+use crate::missing::MAX_MISSING;
 
 /// Words of the arguments of a launch that tells of arrays.
 pub const LIST_WORDS: usize = 480;

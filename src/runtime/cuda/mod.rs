@@ -1,5 +1,5 @@
 //! GPUs: the driver, the modules of kernels by codec, launches, and the arrays of a call as kernels get them. Which
-//! kernels do what is asked for is their codec's affair (`codec::gpu`).
+//! kernels do what is asked for is their codec's affair (`route::device`).
 
 pub mod arrays;
 pub(crate) mod driver;

@@ -2,7 +2,7 @@
 //! restore, ranges and boxes too.
 
 use super::{ID, MAX_RANK, Toy, step_for};
-use crate::codec::gpu::{GpuCodec, Part};
+use crate::codec::shared::gpu_codec::{GpuCodec, Part};
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};

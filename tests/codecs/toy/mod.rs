@@ -6,7 +6,8 @@
 mod gpu;
 
 use crate::codec::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, Missing, Region, Shape, Wanted};
+use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, Region, Shape, Wanted};
+use crate::missing::Missing;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
@@ -57,7 +58,7 @@ impl Codec for Toy {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn crate::codec::gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn crate::codec::shared::gpu_codec::GpuCodec> {
         Some(self)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
-use crate::codec::gpu::without_kernels;
-pub use crate::codec::gpu::{batch, compress, compress_async, decompress, decompress_async, decompress_box, prepare};
+use super::device::without_kernels;
+pub use super::device::{compress, compress_async, decompress, decompress_async, decompress_box, prepare};
 use crate::error::Result;
 use crate::params::Device;
 pub use crate::runtime::cuda::place;

@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
-use super::{Part, compressor, named_side, refuse_search};
+use super::device::{compressor, named_side, refuse_search};
 use crate::codec;
+use crate::codec::shared::gpu_codec::Part;
 use crate::container::Layout;
 use crate::container::constants::ALIGN;
 use crate::error::{Result, fail};

@@ -3,11 +3,11 @@
 //! limit is a missing value then, and so comes back exactly. Where nothing leaves, nothing changes.
 
 use crate::container::Header;
-use crate::container::missing::{MAX_MISSING, MissingValue, next_above};
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::exec::Isa;
 use crate::host::memory::filled;
+use crate::missing::{MAX_MISSING, MissingValue, next_above};
 use crate::params::{Bound, Limits, Params};
 use crate::primitives::range;
 

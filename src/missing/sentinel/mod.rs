@@ -8,20 +8,21 @@
 //! array without any. Only where an end is not cleared is a closer look taken, as far as it takes to clear it.
 //! NaN and infinities are found besides, by their bits.
 
+mod non_finite;
 pub mod rule;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bound::sub_down;
-use crate::container::MissingValue;
-use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::host::fpu;
+use crate::missing::MAX_MISSING;
+use crate::missing::MissingValue;
 use crate::params::{Mode, Params};
 use crate::primitives::range::{self, Ends, Extremes};
-use crate::primitives::specials::Specials;
 use crate::runtime::cpu::{extremes, of_pieces};
+use non_finite::Specials;
 use rule::{Found, MOST_KNOWN, Others};
 
 /// Whether a call is to search: it is asked to, elements may change, and there is room for what may be found. Under a

@@ -1,13 +1,14 @@
 //! Requests for chunks that are restored, changed and compressed again, as HDF5 and Zarr do.
 
+use super::cpu::sample;
 use crate::bound;
-use crate::container::Missing;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::host::fpu;
+use crate::missing::Missing;
+use crate::missing::sentinel;
 use crate::params::{Bound, Params};
 use crate::runtime::cpu;
-use crate::sentinel;
 
 /// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given.
 ///
@@ -20,7 +21,7 @@ pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
     if !params.bound.measures() {
         return Ok(params);
     }
-    match sentinel::is_wanted(&params)? && super::sample(&params, src)?.is_some() {
+    match sentinel::is_wanted(&params)? && sample(&params, src)?.is_some() {
         true => with_range(params, &[], src, sentinel::declared_but_specials),
         false => measured_without(params, &[], src),
     }

@@ -4,27 +4,25 @@
 //! Host code only moves pointers: every decision on the data, the bound's resolution and all checks of a stream
 //! included, is made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
-pub mod batch;
-
-pub use super::traits::gpu::{GpuCodec, Part};
-
 use std::ffi::c_void;
 
-use super::traits::Codec;
+use super::cpu;
+use crate::codec::shared::gpu_codec::{GpuCodec, Part};
+use crate::codec::{self, Codec};
 use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
 use crate::container::{Header, Layout, Region};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, WORKSPACE_BYTES};
 use crate::host::memory::{Heap, filled};
+use crate::missing::sentinel;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{DeviceScratch, Session};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
-use crate::sentinel;
 
 /// Who does what a call in GPU memory asks for.
-enum Worker {
+pub enum Worker {
     /// The kernels of a codec.
     Kernels(&'static dyn GpuCodec),
     /// The CPU, since there are no kernels for it, for this reason.
@@ -49,7 +47,7 @@ impl Worker {
     }
 
     /// The kernels, for calls that cannot go by the CPU.
-    fn kernels(self) -> Result<&'static dyn GpuCodec> {
+    pub fn kernels(self) -> Result<&'static dyn GpuCodec> {
         match self {
             Worker::Kernels(gpu) => Ok(gpu),
             Worker::Cpu(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
@@ -58,24 +56,24 @@ impl Worker {
 }
 
 /// Who compresses an array of `layout`.
-fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
+pub fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
     let inside = params.limits.map(|_| "values that are to stay inside of limits are looked at by the CPU".into());
-    Ok(Worker::of(super::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
+    Ok(Worker::of(codec::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
 }
 
 /// Who restores `part` of a stream.
 fn decompressor(header: &Header, part: &Part) -> Result<Worker> {
-    Ok(Worker::of(super::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, part)))
+    Ok(Worker::of(codec::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, part)))
 }
 
 /// The names of the codecs without kernels.
 pub fn without_kernels() -> Vec<&'static str> {
-    super::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
+    codec::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
 }
 
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
-    super::named(params).map_or_else(|e| Some(e.message), |codec| Worker::of(codec, |_| None).reason())
+    codec::named(params).map_or_else(|e| Some(e.message), |codec| Worker::of(codec, |_| None).reason())
 }
 
 /// Why no kernels compress arrays of `layout`, if none do.
@@ -85,7 +83,7 @@ pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
 
 /// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
 pub fn takes(params: &Params, header: &Header) -> bool {
-    let is_own = super::named(params).is_ok_and(|codec| codec.id() == header.codec);
+    let is_own = codec::named(params).is_ok_and(|codec| codec.id() == header.codec);
     let has_kernels = || decompressor(header, &Part::From(0)).is_ok_and(|worker| worker.reason().is_none());
     is_own && header.layout.dtype == params.dtype && has_kernels()
 }
@@ -99,9 +97,9 @@ fn may_go_by_cpu(asked: Device, why: &str) -> Result<()> {
 }
 
 /// The kernels' side of the codec that asynchronous calls to restore streams name.
-fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
-    let codec = super::named(params)?;
-    super::check_dtype(codec, params.dtype)?;
+pub fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
+    let codec = codec::named(params)?;
+    codec::check_dtype(codec, params.dtype)?;
     Worker::of(codec, |_| None).kernels()
 }
 
@@ -124,7 +122,7 @@ unsafe fn declared(
     if !sentinel::is_wanted(params)? {
         return Heap::new(params.clone());
     }
-    super::chosen(params)?;
+    codec::chosen(params)?;
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function.
     let array = unsafe { host_copy(&session, src, count.saturating_mul(params.dtype.size()))? };
@@ -159,8 +157,8 @@ pub unsafe fn compress(
 ) -> Result<usize> {
     // SAFETY: the contract of this function.
     let params = &*unsafe { declared(params, src, count, ordinal, stream) }?;
-    let layout = super::layout(params, count as u64)?;
-    let enough = super::compress_bound(params, count)?;
+    let layout = codec::layout(params, count as u64)?;
+    let enough = cpu::compress_bound(params, count)?;
     if capacity < layout.bodies_at() {
         return fail!(
             BufferTooSmall,
@@ -215,11 +213,11 @@ pub unsafe fn decompress(
             None => (0, header.layout.count),
             Some((first, count)) => (first, count as u64),
         };
-        super::range(&header.layout, first, count)?;
+        cpu::range(&header.layout, first, count)?;
         let wanted = (Part::From(first), count);
         restore(&session, asked, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| match range {
-            None => super::decompress_into(stream, array, ExecOptions::threads(0)),
-            Some((first, count)) => super::decompress_range_into(stream, first, count, array),
+            None => cpu::decompress_into(stream, array, ExecOptions::threads(0)),
+            Some((first, count)) => cpu::decompress_range_into(stream, first, count, array),
         })
     }
 }
@@ -244,7 +242,7 @@ pub unsafe fn decompress_box(
         let region = Region::new(&header.layout.shape.dims, start, lens)?;
         let wanted = (Part::Box(&region), region.count());
         restore(&session, Device::Auto, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| {
-            super::decompress_box_into(stream, start, lens, array)
+            cpu::decompress_box_into(stream, start, lens, array)
         })
     }
 }
@@ -326,7 +324,7 @@ unsafe fn compress_on_host(
     // SAFETY: the contract of this function; the buffers live until the waits are over.
     unsafe {
         let array = host_copy(session, src, layout.raw_bytes as usize)?;
-        let n = super::compress_into(params, &array, &mut stream, ExecOptions::threads(params.threads))?;
+        let n = cpu::compress_into(params, &array, &mut stream, ExecOptions::threads(params.threads))?;
         session.copy(dst, stream.as_ptr(), n)?;
         session.wait()?;
         Ok(n)
@@ -347,7 +345,7 @@ unsafe fn decompress_on_host(
     // SAFETY: the contract of this function; the buffers live until the waits are over.
     unsafe {
         let stream = host_copy(session, src, src_bytes)?;
-        super::raw_bytes(&stream)?;
+        cpu::raw_bytes(&stream)?;
         let mut array = filled(bytes, 0u8)?;
         let n = restore(&stream, &mut array)?;
         session.copy(dst, array.as_ptr(), n)?;
@@ -372,7 +370,7 @@ pub unsafe fn compress_async(
     stream: *mut c_void,
 ) -> Result<()> {
     refuse_search(params)?;
-    let layout = super::layout(params, count as u64)?;
+    let layout = codec::layout(params, count as u64)?;
     let gpu = compressor(params, &layout)?.kernels()?;
     let ordinal = common_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
     if capacity < layout.bodies_at() {

@@ -1,13 +1,15 @@
-//! What a codec is, for those who call it.
+//! What codecs share: what a codec is for those who call it, and from a bound to the step and the header that keep it.
 
 #[allow(unsafe_code)] // what launches of kernels ask of callers
 #[cfg(feature = "cuda")]
-pub mod gpu;
+pub mod gpu_codec;
+pub mod promise;
 
-use crate::container::{Dims, Index, Layout, Missing, Shape, Wanted};
+use crate::container::{Dims, Index, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::ExecOptions;
+use crate::missing::Missing;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::range::Ends;
 
@@ -42,7 +44,7 @@ pub trait Codec: Sync {
     /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels
     /// where only a GPU could do it.
     #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn gpu::GpuCodec> {
+    fn gpu(&self) -> Option<&dyn gpu_codec::GpuCodec> {
         None
     }
 }

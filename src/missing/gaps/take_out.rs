@@ -4,7 +4,7 @@
 use super::vectors;
 use super::words::{MOST_WORDS, WORD, fill_word, of_block};
 use crate::exec::Isa;
-use crate::primitives::equal;
+use crate::missing::equal;
 use crate::simd::elements::by_vectors;
 use crate::simd::word::Word;
 

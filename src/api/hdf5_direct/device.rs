@@ -10,12 +10,12 @@ use super::host::{expect, raw_chunk};
 use super::plan::Direct;
 use super::report::Done;
 use crate::api::hdf5_filter::bytes_of_chunk;
-use crate::codec;
-use crate::codec::gpu::batch::{self, Item};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
 use crate::error::Result;
 use crate::host::memory::reserve;
+use crate::route::batch::{self, Item};
+use crate::route::{self, cpu, device};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
 use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
 use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
@@ -35,7 +35,7 @@ pub fn refuses(direct: &Direct, array: *const u8) -> Option<String> {
     } else if !(array as usize).is_multiple_of(boxes.element) {
         "chunks of numbers at odd addresses".into()
     } else {
-        codec::gpu::lacks(&direct.params)?
+        device::lacks(&direct.params)?
     };
     Some(format!("{why}, copied to or from the host"))
 }
@@ -48,8 +48,8 @@ pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Result<Option<Stri
     if let Some(why) = refuses(direct, array) {
         return Ok(Some(why));
     }
-    let layout = codec::layout(&direct.params, elements(direct))?;
-    let why = codec::gpu::refuses(&direct.params, &layout)?;
+    let layout = route::layout(&direct.params, elements(direct))?;
+    let why = device::refuses(&direct.params, &layout)?;
     Ok(why.map(|why| format!("{why}: chunks copied from the host")))
 }
 
@@ -88,7 +88,7 @@ impl<'a> Work<'a> {
     fn new(session: &'a Session, direct: &'a Direct, array: *mut u8) -> Result<Work<'a>> {
         let boxes = &direct.boxes;
         let bytes = boxes.chunk_bytes();
-        let stride = codec::compress_bound(&direct.params, bytes / boxes.element)?.next_multiple_of(256);
+        let stride = cpu::compress_bound(&direct.params, bytes / boxes.element)?.next_multiple_of(256);
         let batch = (BATCH_BYTES / bytes).clamp(1, BATCH_CHUNKS).min(boxes.len());
         let mut pad = [0u8; 8];
         pad[..boxes.element].copy_from_slice(&direct.pad);
@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
     fn takes(&self, stream: &[u8]) -> bool {
         let params = &self.direct.params;
         let is_right = |h: &Header| h.layout.count == self.elements() && h.big_endian == params.big_endian;
-        let of_chunk = |h: Header| codec::gpu::takes(params, &h) && is_right(&h);
+        let of_chunk = |h: Header| device::takes(params, &h) && is_right(&h);
         Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
 
@@ -327,7 +327,7 @@ impl Fetched {
                 Stored::Bytes(_) if work.takes(data) => Source::Stream(at, size),
                 Stored::Bytes(_) => {
                     expect(bytes_of_chunk(&work.direct.words, data)?, boxes.chunk_bytes(), i)?;
-                    Source::Restored(codec::decompress(data)?)
+                    Source::Restored(cpu::decompress(data)?)
                 }
             };
             streams += usize::from(matches!(source, Source::Stream(..)));

@@ -3,17 +3,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::container::missing::next_above;
-use crate::container::{Kind, Layout};
+use super::{Missing, equal, next_above};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
 use crate::host::memory::reserve;
-use crate::primitives::{equal, range};
+use crate::primitives::range;
 
 /// What is near the missing values of an array, and whether anything was.
 #[derive(Default)]
-pub struct Besides {
+pub struct Collisions {
     near: Vec<Near>,
     met: AtomicBool,
 }
@@ -26,23 +25,23 @@ struct Near {
     far: (f64, f64),
 }
 
-impl Besides {
-    /// Those of an array of `layout` with this absolute bound; none without one.
-    pub fn of(layout: &Layout, abs_bound: f64) -> Result<Besides> {
-        let (mut near, missing) = (Vec::new(), layout.shape.missing);
+impl Collisions {
+    /// Those of an array with this absolute bound; none without one.
+    pub fn of(dtype: DType, missing: &Missing, abs_bound: f64) -> Result<Collisions> {
+        let mut near = Vec::new();
         reserve(&mut near, missing.len())?;
         for bits in missing.bits().iter().filter(|_| abs_bound > 0.0) {
-            let m = layout.dtype.number(*bits);
+            let m = dtype.number(*bits);
             if !m.is_finite() {
                 continue;
             }
             // A little more, since differences are rounded.
             let all = ((m - abs_bound).next_down(), (m + abs_bound).next_up());
-            let next = next_above(layout.dtype, *bits).filter(|next| !missing.bits().contains(next));
-            let edge = next.map_or(f64::INFINITY, |next| (layout.dtype.number(next) - abs_bound).next_up());
+            let next = next_above(dtype, *bits).filter(|next| !missing.bits().contains(next));
+            let edge = next.map_or(f64::INFINITY, |next| (dtype.number(next) - abs_bound).next_up());
             near.push(Near { all, far: (all.0, edge.min(all.1)) });
         }
-        Ok(Besides { near, met: AtomicBool::new(false) })
+        Ok(Collisions { near, met: AtomicBool::new(false) })
     }
 
     /// Whether the next larger numbers may be used for the elements of a chunk.
@@ -82,19 +81,11 @@ impl Besides {
 
 /// Puts the next larger numbers into the places of elements of a chunk that have the number of a missing value; in an
 /// array's elements, or in a body's words, which are little-endian.
-pub fn put(isa: Isa, layout: &Layout, big_endian: bool, kind: Kind, out: &mut [u8]) {
-    if !layout.shape.missing.has_next() || kind != Kind::Packed {
-        return;
-    }
-    replace(isa, layout, big_endian, out);
-}
-
-/// The same whatever the kind.
-pub fn replace(isa: Isa, layout: &Layout, big_endian: bool, out: &mut [u8]) {
-    let (dtype, size) = (layout.dtype, layout.dtype.size());
+pub fn replace(isa: Isa, dtype: DType, missing: &Missing, big_endian: bool, out: &mut [u8]) {
+    let size = dtype.size();
     let in_array = |bits: u64| if big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { bits };
     let sign = 1u64 << (8 * size - 1);
-    for bits in layout.shape.missing.bits() {
+    for bits in missing.bits() {
         let Some(next) = next_above(dtype, *bits) else { continue };
         let zeros = [0, sign];
         let same = if bits & !sign == 0 { &zeros[..] } else { std::slice::from_ref(bits) };

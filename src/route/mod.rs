@@ -1,14 +1,18 @@
-//! Where a call runs: where do its pointers lead, and who does the work.
+//! The calls: where do a call's pointers lead, and who does the work. Doors reach codecs through here alone.
 
-#[cfg(not(feature = "cuda"))]
-#[path = "route/absent.rs"]
-mod gpu;
 #[cfg(feature = "cuda")]
+pub mod batch;
+pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod device;
+#[cfg_attr(not(feature = "cuda"), path = "absent.rs")]
+#[cfg_attr(feature = "cuda", path = "present.rs")]
 mod gpu;
+mod limits;
+pub mod recompression;
 
 use std::ffi::c_void;
 
-use crate::codec;
 use crate::container::Header;
 use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
 use crate::error::{Result, fail};
@@ -16,7 +20,17 @@ use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
 
 pub use crate::exec::WORKSPACE_BYTES;
-pub use gpu::{batch, compress_async, decompress_async, gpus, prepare};
+#[cfg(not(feature = "cuda"))]
+pub use gpu::batch;
+pub use gpu::{compress_async, decompress_async, gpus, prepare};
+
+/// What requests and streams are asked of codecs, whoever does the work.
+pub use crate::codec::{chosen, layout, profile_of, refuse_retired, uses_dims, zfp::array};
+
+/// Ids of codecs, as the C interface has them.
+pub mod ids {
+    pub use crate::codec::{interp::format::CODEC_INTERP, sleek::constants::CODEC_SLEEK, zfp::format::CODEC_ZFP};
+}
 
 /// A decision, and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +120,7 @@ pub unsafe fn compress(
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe { gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
         // SAFETY: host memory; the contract of this function.
-        None => codec::compress_into(
+        None => cpu::compress_into(
             params,
             unsafe { slice(src, bytes) },
             unsafe { slice_mut(dst, capacity) },
@@ -156,8 +170,8 @@ pub unsafe fn decompress_if(
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
             look(src, accept)?;
             match range {
-                None => codec::decompress_into(src, dst, ExecOptions::threads(0)),
-                Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
+                None => cpu::decompress_into(src, dst, ExecOptions::threads(0)),
+                Some((first, count)) => cpu::decompress_range_into(src, first, count, dst),
             }
         }
     }
@@ -186,7 +200,7 @@ pub unsafe fn decompress_box(
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe { gpu::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream) },
         // SAFETY: host memory; the contract of this function.
-        None => unsafe { codec::decompress_box_into(slice(src, src_bytes), start, lens, slice_mut(dst, capacity)) },
+        None => unsafe { cpu::decompress_box_into(slice(src, src_bytes), start, lens, slice_mut(dst, capacity)) },
     }
 }
 

@@ -1,0 +1,229 @@
+//! The call-back `set_local`, which HDF5 calls when a dataset is made.
+
+use std::ffi::c_void;
+
+use super::abi::{Functions, Herr, Hid};
+use super::cd_values::{CdValues, FILTER_ID, StoredElement};
+use super::datatype::Stored;
+use super::pipeline::{Other, Pipeline, pipeline};
+use super::report::guard;
+use super::resolve::Hdf5;
+use super::{dataset, neighbours, report};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::exec;
+use crate::missing::MAX_MISSING;
+use crate::params::{Bound, MissingValues, Params};
+use crate::route;
+use crate::text;
+
+/// `H5Z_set_local_func_t` with the caller's return address: completes the `cd_values` with what the dataset holds.
+///
+/// It alone protects the data, since HDF5 ignores `can_apply` for an optional filter: what it refuses is not made.
+///
+/// # Safety
+/// As HDF5 calls it.
+pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
+    guard(-1, caller, || {
+        // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
+        exec::check_environment()?;
+        match Hdf5::<Functions>::of_caller(caller)? {
+            // SAFETY: the ids come from the library of `caller`.
+            Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
+            // The user's words stay as they are: with the long form a bound works, with any other chunks are lossless.
+            None => report::log(format_args!(
+                "the calling HDF5 hides its functions, and with them the element type; cd_values are taken as given, \
+                and those \
+                 without one store losslessly"
+            )),
+        }
+        Ok(0)
+    })
+}
+
+/// # Safety
+/// The ids belong to the library of `hdf5`.
+unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
+    // SAFETY: the contract, for all calls below.
+    let Pipeline { ours, filters, .. } = unsafe { pipeline(hdf5, dcpl)? };
+    let Some(ours) = ours else {
+        return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
+    };
+    for behind in &ours.behind {
+        neighbours::check_behind(behind.id, &behind.words)?;
+    }
+    // SAFETY: as above.
+    let stored = unsafe { dataset::stored(hdf5, type_id)? };
+    // SAFETY: as above.
+    let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
+    // Of bytes there are no numbers to be had without it, and it may help.
+    let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && stored.dtype.size() > 1);
+    // A shuffle behind us makes a buffer as large as it is told that ours is: of `may_refer` it must be told all.
+    let shuffled = stored.dtype == DType::U8 && ours.behind.iter().any(|other| other.id == neighbours::SHUFFLE);
+    let at = Place {
+        preceded: ours.preceded || ours.shuffle.is_some() && moved.is_none(),
+        resized: ours.resized || shuffled,
+    };
+    let words = completed(&ours.words, &stored, at, chunk, fills)?;
+    // SAFETY: as above; `words` outlives the call.
+    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
+        return fail!(Hdf5, "H5Pmodify_filter failed");
+    }
+    // SAFETY: as above.
+    moved.map_or(Ok(()), |shuffle| unsafe { move_shuffle(hdf5, dcpl, shuffle, &ours.behind) })
+}
+
+/// Takes a shuffle that comes before us out of the pipeline. HDF5 goes through that meanwhile, by the number of filters
+/// that it had: so where others follow, the shuffle gets the place right behind us, and each of them keeps its own.
+///
+/// # Safety
+/// `dcpl` is a dataset creation property list of the library of `hdf5`.
+unsafe fn move_shuffle(hdf5: &Functions, dcpl: Hid, shuffle: &Other, behind: &[Other]) -> Result<()> {
+    let (Some(remove), Some(set)) = (hdf5.H5Premove_filter, hdf5.H5Pset_filter) else {
+        return fail!(InvalidArgument, "a shuffle before SLEEK, and an HDF5 that lets none be taken out");
+    };
+    let after: &[&Other] = if behind.is_empty() { &[] } else { &[shuffle] };
+    for other in [shuffle].into_iter().chain(behind) {
+        // SAFETY: the contract.
+        if unsafe { remove(dcpl, other.id) } < 0 {
+            return fail!(Hdf5, "H5Premove_filter failed for filter {}", other.id);
+        }
+    }
+    for other in after.iter().copied().chain(behind) {
+        // SAFETY: the contract; HDF5 copies the words.
+        if unsafe { set(dcpl, other.id, other.flags, other.words.len(), other.words.as_ptr()) } < 0 {
+            return fail!(Hdf5, "H5Pset_filter failed for filter {}", other.id);
+        }
+    }
+    let how = if behind.is_empty() { "is taken out" } else { "is put behind it" };
+    report::log(format_args!("shuffle comes before SLEEK, which needs the numbers: it {how}"));
+    Ok(())
+}
+
+/// Where in a pipeline the filter is.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Another filter comes before.
+    pub preceded: bool,
+    /// The length of an element is not to be told: one that gives chunks of another length than it gets comes before,
+    /// or a shuffle behind bytes that are no numbers.
+    pub resized: bool,
+}
+
+/// The words of a request with what a dataset is added: what its elements are, the lengths of its chunks, and its fill
+/// values.
+pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fills: Vec<u64>) -> Result<Vec<u32>> {
+    let asked = CdValues::decode(words)?.request;
+    refuse_half_a_number(words, &asked)?;
+    // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
+    let mut request = if words.is_empty() || asked.bound != Bound::Lossless {
+        text::of_environment()?.unwrap_or(asked)
+    } else {
+        asked
+    };
+    let lossy = request.bound != Bound::Lossless;
+    if lossy && at.preceded && stored.dtype.is_float() {
+        return fail!(
+            InvalidArgument,
+            "mode {} after another filter: SLEEK must come first, before checksums and compressors",
+            request.bound.mode().name()
+        );
+    }
+    // Behind another filter the bytes are no elements any more.
+    let dtype = if at.preceded { DType::U8 } else { stored.dtype };
+    let known = together(&mut request, dtype, fills)?;
+    // Integers have no bound; some codecs have a rate for them. It must be meant for them: a request for a whole tree
+    // meets indices and flags too.
+    let of_integers =
+        || request.integers && stored.integers && route::chosen(&Params { dtype, ..request.clone() }).is_ok();
+    let suits = stored.dtype.is_float() || of_integers();
+    let element = StoredElement {
+        dtype,
+        big_endian: stored.big_endian && !at.preceded,
+        bytes: if at.resized { 0 } else { stored.bytes },
+        lossless: lossy && (!suits || known.is_none()),
+        fills: known.unwrap_or_default(),
+        chunk,
+    };
+    report::log(format_args!(
+        "dataset of {} in chunks of {:?}: {}{}",
+        stored.what,
+        element.chunk,
+        text::format(&request),
+        remark(&request, &element, stored)
+    ));
+    let values = CdValues { request, element: Some(element) };
+    // A codec that cannot do what is asked for would fail on every chunk.
+    values.params()?.map_or(Ok(()), |params| route::chosen(&params).map(|_| ()))?;
+    Ok(values.encode())
+}
+
+/// Refuses a bound that came as one word where two make a number, or as an integer. Nothing could be as near as
+/// that, and every bit would be kept without a word.
+fn refuse_half_a_number(words: &[u32], asked: &Params) -> Result<()> {
+    let number = asked.bound.number();
+    let is_bound = asked.bound.mode().has_bound();
+    if !(CdValues::is_short(words) && is_bound && number < f64::MIN_POSITIVE) {
+        return Ok(());
+    }
+    fail!(
+        InvalidBound,
+        "the bound of mode {} in cd_values is {number:e}; a number takes two words, low one first: for nccopy write \
+        0.001d, not 0.001, and to keep every bit no words at all",
+        asked.bound.mode().name()
+    )
+}
+
+/// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay
+/// those that elements of `dtype` can have.
+fn together(request: &mut Params, dtype: DType, fills: Vec<u64>) -> Result<Option<Vec<u64>>> {
+    if !dtype.is_float() {
+        return Ok(Some(Vec::new()));
+    }
+    let named: Vec<_> = request.missing.iter().filter(|value| value.bits(dtype).is_ok()).collect();
+    request.missing = MissingValues::of(&named)?;
+    let own: Vec<u64> = request.missing.of_type(dtype)?.bits().to_vec();
+    let fills: Vec<u64> = fills.into_iter().filter(|bits| !own.contains(bits)).collect();
+    Ok((named.len() + fills.len() <= MAX_MISSING).then_some(fills))
+}
+
+/// What a person should know of a dataset besides the request.
+fn remark(request: &Params, element: &StoredElement, stored: &Stored) -> &'static str {
+    match () {
+        () if element.lossless && !stored.dtype.is_float() => {
+            "; its elements can have no bound and are kept losslessly"
+        }
+        () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
+        () if request.bound.measures() => {
+            "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it \
+            can be \
+             written again"
+        }
+        () => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::hdf5_filter::cd_values_of;
+
+    /// nccopy hands `0.001` on as the word 0, and `1e-3` as the word 1.
+    #[test]
+    fn half_a_number_is_no_bound() {
+        let stored = crate::api::hdf5_filter::datatype::parse(&[
+            3, 0, 0x11, 0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0,
+        ]);
+        let (stored, at) = (stored.unwrap(), Place { preceded: false, resized: false });
+        let of = |words: &[u32]| completed(words, &stored, at, vec![10], vec![]);
+        for words in [&[1, 1, 0][..], &[1, 1, 1], &[1, 2, 0, 0, 0], &[1, 3, 7, 0, 2], &[1, 1, 0, 1]] {
+            let error = of(words).unwrap_err().to_string();
+            assert!(error.contains("write 0.001d"), "{words:?}: {error}");
+        }
+        for words in
+            [&[][..], &[7], &[0, 0], &[1, 0], &cd_values_of(&Params::new(DType::F32).with_bound(Bound::Abs(1e-3)))]
+        {
+            of(words).unwrap();
+        }
+    }
+}
