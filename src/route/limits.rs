@@ -14,7 +14,7 @@ use crate::primitives::range;
 /// Other values take their neighbours' places in the prediction when one is put at a limit, so that others may leave.
 const ROUNDS: usize = 8;
 
-/// Elements nearest to limits, inside of them.
+/// Elements nearest to limits, inside of them, and no missing values: what is put there is none.
 struct Ends {
     dtype: DType,
     big_endian: bool,
@@ -23,18 +23,24 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(params: &Params, limits: Limits) -> Ends {
+    fn of(params: &Params, limits: Limits) -> Result<Ends> {
         let dtype = params.dtype;
         let sign = 1u64 << (8 * dtype.size() - 1);
-        let above = |limit: f64| match dtype.nearest(limit) {
-            bits if dtype.number(bits) < limit => next_above(dtype, bits),
-            bits => Some(bits),
+        let missing = params.missing.of_type(dtype)?;
+        // The first one from a limit on upwards; `flip` is what makes elements of these bits.
+        let above = |limit: f64, flip: u64| {
+            let is_missing = |bits: u64| missing.bits().iter().any(|m| dtype.number(*m) == dtype.number(bits ^ flip));
+            let mut end = Some(dtype.nearest(limit));
+            while let Some(bits) = end.filter(|bits| dtype.number(*bits) < limit || is_missing(*bits)) {
+                end = next_above(dtype, bits);
+            }
+            end.map(|bits| bits ^ flip)
         };
-        let ends = [above(limits.low), above(-limits.high).map(|bits| bits ^ sign)];
+        let ends = [above(limits.low, 0), above(-limits.high, sign)];
         let bits = ends.map(|end| end.filter(|bits| dtype.number(*bits).is_finite()));
         let number = |end: usize, none: f64| bits[end].map_or(none, |bits| dtype.number(bits));
         let numbers = [number(0, f64::NEG_INFINITY), number(1, f64::INFINITY)];
-        Ends { dtype, big_endian: params.big_endian, bits, numbers }
+        Ok(Ends { dtype, big_endian: params.big_endian, bits, numbers })
     }
 
     /// Whether an element is so near to an end that it may come back beyond it.
@@ -85,7 +91,7 @@ pub fn compress_into(
     restore: impl Fn(&[u8], &mut [u8]) -> Result<()>,
 ) -> Result<usize> {
     let mut n = encode(params, src, dst)?;
-    let ends = Ends::of(params, limits);
+    let ends = Ends::of(params, limits)?;
     let header = Header::read(&dst[..n])?;
     if !params.bound.mode().has_bound() || !ends.are_near(params.bound, header.abs_bound, src) {
         return Ok(n);

@@ -3,7 +3,7 @@
 
 use crate::vectors;
 
-use sleek::{Bound, DType, Dims, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Params, Profile};
 use vectors::Random;
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
@@ -93,6 +93,33 @@ fn what_is_inside_stays_inside() {
                 left_without += leave(&params, &values, (limits.low, limits.high));
                 let with = Params { limits: asked, ..params.clone() };
                 assert_eq!(leave(&with, &values, (limits.low, limits.high)), 0, "{with:?}");
+            }
+        }
+    }
+    assert!(left_without > 1000, "{left_without}");
+}
+
+/// What leaves limits does not become a missing value, which a limit may be.
+#[test]
+fn a_limit_may_be_a_missing_value() {
+    let r = &mut Random(72);
+    let mut left_without = 0;
+    for dtype in FLOATS {
+        for asked in requests(dtype) {
+            let values = fraction(r);
+            for marks in [&[0.0, 1.0][..], &[1.0, dtype.number(dtype.nearest(1.0) - 1)]] {
+                let named: Vec<_> = marks.iter().map(|mark| MissingValue::Number(*mark)).collect();
+                let params = Params { missing: MissingValues::of(&named).unwrap(), ..asked.clone() };
+                left_without += leave(&params, &values, (0.0, 1.0));
+                let params = Params { limits: sleek::text::parse("abs=1,limits=0:1").unwrap().limits, ..params };
+                assert_eq!(leave(&params, &values, (0.0, 1.0)), 0, "{params:?}");
+                let src = bytes(&params, &values);
+                let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
+                let pairs =
+                    numbers(dtype, params.big_endian, &src).into_iter().zip(numbers(dtype, params.big_endian, &back));
+                for (v, r) in pairs {
+                    assert!(marks.contains(&v) == marks.contains(&r), "{params:?}: {v} became {r}");
+                }
             }
         }
     }
