@@ -58,6 +58,11 @@ DIFFER = {
     "hard link": [lambda f: link(f, f["same"]), lambda f: link(f, np.arange(4.0) + 1)],
     "soft link": [lambda f: link(f, h5py.SoftLink("/same")), lambda f: link(f, np.arange(4.0) + 1)],
     "name": [lambda f: link(f, f["same"]), lambda f: None],
+    "group": [lambda f: f.create_group("x"), lambda f: None],
+    "dataset in a group's place": [lambda f: f.create_group("x"), lambda f: link(f, 1.0)],
+    "named type": [lambda f: link(f, np.dtype("f4")), lambda f: f.create_group("x")],
+    "external link": [lambda f, n=n: link(f, h5py.ExternalLink("other.h5", n)) for n in ("/one", "/two")],
+    "link to nothing": [lambda f, n=n: link(f, h5py.SoftLink(n)) for n in ("/one", "/two")],
 }
 
 

@@ -33,6 +33,7 @@ pub struct Link {
     pub to: Target,
 }
 
+#[derive(PartialEq)]
 pub enum Target {
     /// The place of an object in the contents.
     Object(usize),

@@ -315,13 +315,18 @@ fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
 fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<Id<'a>, String> {
     let hdf5 = old.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
-    h5!(hdf5, H5Premove_filter(creation.id, FILTER_ID as c_int))?;
+    let now = filters::pipeline(&creation)?;
     let filters = match filter {
         Filter::Deflate(level) => {
             vec![filters::Filter::new(SHUFFLE, vec![]), filters::Filter::new(DEFLATE, vec![level])]
         }
-        _ => text_of(old, FILTERS)?.and_then(|text| filters::from_words(&text)).unwrap_or_default(),
+        _ => match text_of(old, FILTERS)?.and_then(|text| filters::from_words(&text)) {
+            Some(before) => before,
+            None => now.into_iter().filter(|filter| !filter.is_sleek()).collect(),
+        },
     };
+    // HDF5 1.10 crashes where one of several is taken out, or another one joins them.
+    h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     let optional = 1;
     for filter in filters {
         if h5!(hdf5, H5Zfilter_avail(filter.id))? > 0 {

@@ -43,7 +43,8 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
     let mut progress = Progress::new("comparing", None, args.verbosity.quiet);
     let mut report = Report::new(args.limits.clone());
     let mut met = vec![false; new.1.objects.len()];
-    for Name { name, places: (place, twin) } in names(&old, &new)? {
+    let (names, lost) = names(&old, &new)?;
+    for Name { name, places: (place, twin) } in names {
         let object = &old.1.objects[place];
         let twin = twin.filter(|twin| new.1.objects[*twin].kind == ObjectKind::Dataset);
         let Some(twin) = twin else {
@@ -57,6 +58,9 @@ pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<
             (FieldVerdict::Broken(format!("cannot be read: {why}")), None)
         });
         report.add(name, verdict, figures);
+    }
+    for name in lost {
+        report.add(name, FieldVerdict::Broken("is not in the second file, or something else is there".into()), None);
     }
     for (object, met) in new.1.objects.iter().zip(met) {
         if object.kind == ObjectKind::Dataset && !met {
@@ -75,28 +79,36 @@ struct Name {
 }
 
 /// Every name that leads to a dataset in the first file, unless it leads to one that another name led to, and in the
-/// second file to the same too.
-fn names(old: &File, new: &File) -> Result<Vec<Name>, String> {
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+/// second file to the same too. Then the names of all else that the second file does not have: groups, named types,
+/// and links to what no hard link leads to.
+fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
+    let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut groups = VecDeque::from([(String::new(), 0, Some(0))]);
     while let Some((path, group, twin)) = groups.pop_front() {
         for link in &old.1.links[group] {
-            let Some(place) = target(old, group, link)? else { continue };
             let others = twin.map(|twin| (twin, &new.1.links[twin]));
             let other = others.and_then(|(twin, links)| Some((twin, links.iter().find(|l| l.name == link.name)?)));
+            let name = format!("{path}/{}", link.name.to_string_lossy());
+            let Some(place) = target(old, group, link)? else {
+                lost.extend(other.is_none_or(|(_, other)| other.to != link.to).then_some(name));
+                continue;
+            };
             let places = (place, other.map(|(twin, link)| target(new, twin, link)).transpose()?.flatten());
             if !seen.insert(places) {
                 continue;
             }
-            let name = format!("{path}/{}", link.name.to_string_lossy());
-            match old.1.objects[place].kind {
-                ObjectKind::Dataset => found.push(Name { name, places }),
-                ObjectKind::Group => groups.push_back((name, places.0, places.1)),
-                ObjectKind::NamedType => {}
+            let kind = old.1.objects[place].kind;
+            if kind == ObjectKind::Dataset {
+                found.push(Name { name, places });
+                continue;
+            }
+            lost.extend(places.1.is_none_or(|twin| new.1.objects[twin].kind != kind).then(|| name.clone()));
+            if kind == ObjectKind::Group {
+                groups.push_back((name, places.0, places.1));
             }
         }
     }
-    Ok(found)
+    Ok((found, lost))
 }
 
 /// The object of its own file that a link leads to.

@@ -248,6 +248,26 @@ fn the_filters_of_before_come_back() {
     sleek_fails(&place, &["repack", "--filter", "gzip", "packed.h5", "x.h5"], "deflate=9");
 }
 
+/// Filters behind ours stay, unless others are asked for.
+#[test]
+fn filters_behind_ours_stay() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let python = venv_python(PYTHON);
+    let make = "import h5py, numpy as np\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   f.create_dataset('t', data=np.arange(3000), chunks=(1000,), compression=47474, fletcher32=True)\n";
+    place.run(&python, &["-c", make]);
+    for (filter, expected) in [("none", "[3]"), ("deflate=9", "[2, 1]")] {
+        sleek_ok(&place, &["repack", "--force", "--filter", filter, "old.h5", "new.h5"]);
+        let check = format!(
+            "import h5py, numpy as np; d = h5py.File('new.h5')['t']; p = d.id.get_create_plist(); \
+             assert [p.get_filter(i)[0] for i in range(p.get_nfilters())] == {expected}; \
+             assert (d[:] == np.arange(3000)).all()"
+        );
+        place.run(&python, &["-c", &check]);
+    }
+}
+
 /// No value leaves the valid range that was inside.
 #[test]
 fn valid_values_stay_valid() {

@@ -20,7 +20,7 @@ fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String) {
 fn verify_sees_any_difference_of_types_shapes_and_names() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     let names = python(&place, &["differ", "."]);
-    assert_eq!(names.lines().count(), 14);
+    assert_eq!(names.lines().count(), 19);
     for (n, name) in names.lines().enumerate() {
         let [a, b] = ["a", "b"].map(|side| format!("{n}{side}.h5"));
         let (code, said) = run(&place, &["verify", &a, &b]);
