@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for a while: run.sh SECONDS [TARGET...], SLEEK_FUZZ_AT_ONCE (1) of them side by side; run.sh build only
 # compiles them. Each starts from fuzz/corpus, those that take streams from the golden ones too, and from what earlier runs found
-# (fuzz/found, not in the repository). An input that fails goes into fuzz/corpus with the mend, so that tests/fuzz.rs has it.
+# (fuzz/found, not in the repository). An input that fails goes into fuzz/corpus with the mend, so that tests/streams/fuzz.rs has it.
 # Needs a nightly toolchain and cargo-fuzz (fuzz/setup.sh); without them it says so and is content, unless SLEEK_FUZZ=required.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -23,6 +23,6 @@ bash examples/demo/need.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export SLEEK_TEST_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"   # for tests that run themselves again
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$SLEEK_TEST_RUNNER
-export CARGO_PROFILE_DEV_DEBUG=0 SLEEK_SHORT=1
+export CARGO_PROFILE_DEV_DEBUG=0
 [ $# -gt 0 ] || set -- --lib --test streams
 "${cargo[@]}" --target $target --target-dir "${CARGO_TARGET_DIR:-target}/aarch64" --no-default-features "$@"

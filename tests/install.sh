@@ -57,7 +57,7 @@ quiet h5cc -Wall -Werror "$work/readme/program.c" -I"$prefix/include" -o "$work/
 quiet "$work/readme/program"
 
 step "nothing but the prefix: its own CMake project, moved, static"
-quiet env CARGO=false make -o build -o static install PREFIX="$prefix" STATIC=yes
+quiet env CARGO=false make -o build install PREFIX="$prefix" STATIC=yes
 mkdir "$work/project"
 blocks cmake > "$work/project/CMakeLists.txt"
 cp examples/c/compress.c "$work/project"
@@ -81,7 +81,7 @@ grep -q "$version" "$log" || fail "the refusal does not name $version"
 mv "$work/moved" "$prefix"
 
 # A build without optimization has larger frames and more code, which nothing is promised of.
-if [ -z "${SLEEK_PREBUILT:-}" ]; then
+if [ -z "${SLEEK_PREBUILT:-}" ] || [ "${1:-}" = release ]; then
     step "small stacks"
     quiet cc -O1 -Wall -Wextra -Werror -I"$prefix/include" tests/c/stack.c -L"$prefix/lib" -lsleek -lpthread -lm -o "$work/stack"
     LD_LIBRARY_PATH=$prefix/lib quiet "$work/stack"
@@ -133,7 +133,7 @@ diff <(grep -vx /share/sleek/installed.txt "$work/there") "$work/listed" || fail
 step "DESTDIR, LIBDIR and HDF5_PLUGIN_DIR"
 stage=$work/stage
 plugins=/opt/hdf5/lib/plugin
-CARGO=false quiet make -o build -o static install STATIC=yes PREFIX=/usr LIBDIR=/usr/lib64 HDF5_PLUGIN_DIR=$plugins DESTDIR="$stage"
+CARGO=false quiet make -o build install STATIC=yes PREFIX=/usr LIBDIR=/usr/lib64 HDF5_PLUGIN_DIR=$plugins DESTDIR="$stage"
 [ -f "$stage/usr/lib64/libsleek.a" ] && [ -f "$stage$plugins/libsleek.so" ] || fail "$(files "$stage")"
 if grep -rIl "$stage" "$stage"; then fail "DESTDIR is written into a file"; fi
 PKG_CONFIG_PATH=$stage/usr/lib64/pkgconfig pkg-config --variable=libdir sleek | grep -q '/usr/lib64' || fail "libdir of sleek.pc"
@@ -144,7 +144,7 @@ quiet "$work/staged/compress_c"
 
 step "HDF5_PLUGIN_DIR=auto"
 found=$work/found
-h5_install() { CARGO=false make -o build -o static install PREFIX="$work/auto" DESTDIR="$found" HDF5_PLUGIN_DIR="$1" > "$log" 2>&1; }
+h5_install() { CARGO=false make -o build install PREFIX="$work/auto" DESTDIR="$found" HDF5_PLUGIN_DIR="$1" > "$log" 2>&1; }
 plugins() { files "$found" | sed -n 's|^\.\(/.*\)/libsleek.so$|\1|p' | grep /hdf5/ || true; }
 for flavour in serial openmpi; do
     rm -rf "$found" && h5_install auto:$flavour || fail "auto:$flavour"
@@ -162,14 +162,14 @@ if h5_install auto:nosuch; then fail "auto:nosuch found an HDF5"; fi
 grep -q "no libhdf5 with 'nosuch'" "$log" || fail "the reason of auto:nosuch"
 
 step "FORTRAN=gfortran"
-quiet env CARGO=false make -o build -o static install PREFIX="$work/fortran" FORTRAN=gfortran
+quiet env CARGO=false make -o build install PREFIX="$work/fortran" FORTRAN=gfortran
 modules=$work/fortran/lib/sleek/gfortran
 quiet gfortran examples/fortran/compress.f90 -I"$modules" -L"$modules" -lsleek_fortran -L"$work/fortran/lib" -lsleek -o "$work/program_f"
 LD_LIBRARY_PATH=$work/fortran/lib quiet "$work/program_f"
 quiet make uninstall PREFIX="$work/fortran"
 [ -z "$(files "$work/fortran")" ] || fail "left behind: $(files "$work/fortran")"
 
-if [ -z "${SLEEK_SHORT:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
+if [ -n "${SLEEK_LONG:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
     step "cargo cinstall"
     capi=$work/capi
     quiet cargo cinstall -p sleek-compress --profile dev --library-type cdylib --prefix "$capi" --libdir lib
@@ -184,7 +184,7 @@ if [ -z "${SLEEK_SHORT:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
     LD_LIBRARY_PATH=$capi/lib quiet "$work/program_capi"
     unset PKG_CONFIG_PATH
 else
-    step "cargo cinstall: passed over, since cargo-c is not there or SLEEK_SHORT is set"
+    step "cargo cinstall: passed over, since cargo-c is not there or SLEEK_LONG is not set"
 fi
 
 step "uninstall"

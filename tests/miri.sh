@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/miri.rs in Miri, which watches each access: each test in a process of its own, JOBS at once (as many as there are cores),
+# tests/streams/miri.rs in Miri, which watches each access: each test in a process of its own, JOBS at once (as many as there are cores),
 # each ended after LIMIT seconds (none). The first argument is a part of the names of those that are wanted. Needs a nightly
 # toolchain with miri and rust-src.
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows"
 # Overflow checks are the other tests' to make.
 miri() {
-	cargo +nightly miri test -p sleek-compress --quiet --no-default-features --test miri \
+	cargo +nightly miri test -p sleek-compress --quiet --no-default-features --test streams \
 		--config profile.dev.package.sleek-compress.debug-assertions=false \
 		--config profile.dev.package.sleek-compress.overflow-checks=false "$@"
 }
@@ -28,6 +28,6 @@ export -f miri one
 list=$(mktemp -d)
 trap 'rm -rf "$list"' EXIT
 miri -- --list >"$list/all" 2>"$list/log" || { cat "$list/log"; exit 1; }
-sed -n 's/: test$//p' "$list/all" | grep -e "${1:-}" >"$list/wanted"
+sed -n "s/^\(miri::.*\): test\$/\1/p" "$list/all" | grep -e "${1:-}" >"$list/wanted"
 xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' <"$list/wanted"
 echo "Miri has nothing to report: $(wc -l <"$list/wanted") tests"

@@ -89,7 +89,7 @@ assert called == [("build",), ("-o", "build", "install", "PREFIX=/p"), ("HDF5_PL
 assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
 END
 grep -qF "sleek/$version.lua" docs/guide/install.md || fail "docs/guide/install.md names a module of another version"
-for target in build static install dist; do
+for target in build install dist; do
     grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
 done
 echo "packages: passed"

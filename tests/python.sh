@@ -49,20 +49,22 @@ else
     export SLEEK_STANDIN=$work/driver/libcuda.so.1
 fi
 
-tested() { # environment, options of pytest
+tested() { # environment, options and files of pytest
     step "$1: $("$venvs/$1/bin/python" -c 'import numpy; print("numpy", numpy.__version__, end=""); import h5py
 print(", h5py", h5py.__version__, "with HDF5", h5py.version.hdf5_version)' 2> /dev/null || true)"
-    PYTHONPATH=$site "$venvs/$1/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python "${@:2}" python/tests
+    PYTHONPATH=$site "$venvs/$1/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python "${@:2}"
 }
+# What depends on the environment: NumPy alone, other HDF5, another netCDF, the oldest h5py and NumPy.
 others() {
-    local environment
-    for environment in venv-numpy venv-h5py-1.14 venv-netcdf venv-h5py-old; do
-        [ "$environment" = venv-h5py-old ] && [ ! -d "$venvs/$environment" ] || tested "$environment" --tb=short
-    done
+    local tests=python/tests
+    tested venv-numpy --tb=short $tests
+    tested venv-h5py-1.14 --tb=short $tests/test_{hdf5,path,references}.py
+    tested venv-netcdf --tb=short $tests/test_netcdf.py
+    [ ! -d "$venvs/venv-h5py-old" ] || tested venv-h5py-old --tb=short $tests/test_{arrays,hdf5}.py
 }
 ( set -e; others ) > "$work/others" 2>&1 &
 beside=$!
-tested venv-python --tb=short -rs | tee "$work/all"
+tested venv-python --tb=short -rs python/tests | tee "$work/all"
 # Zarr 3 needs Python 3.11; from there on nothing may be missing but PyTorch, which is too large to be fetched for a test.
 if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' &&
     grep '^SKIPPED' "$work/all" | grep -qv "could not import 'torch'"; then

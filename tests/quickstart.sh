@@ -14,7 +14,7 @@ unset SLEEK_PARAMS SLEEK_LOG SLEEK_NUM_THREADS PYTHONPATH VIRTUAL_ENV
 mkdir "$HOME"
 
 step "install, wheel and tarball"
-make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s static >> "$work/log" 2>&1 && make -s dist DIST=wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
+make -s install PREFIX="$HOME/sleek" > "$work/log" 2>&1 && make -s dist DIST=wheel >> "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && exit 1; }
 tarball=$(bash packaging/tarball.sh "$work/dist")
 if grep -rIl -e "$repository" "$HOME/sleek"; then
     echo "quickstart: an installed file names the repository" >&2

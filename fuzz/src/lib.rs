@@ -1,4 +1,4 @@
-//! The fuzz targets, with the layout of streams and the exact judge of the tests. `tests/fuzz.rs` has the same
+//! The fuzz targets, with the layout of streams and the exact judge of the tests. `tests/streams/fuzz.rs` has the same
 //! modules and runs the same targets on a stable compiler.
 
 pub mod mutations;

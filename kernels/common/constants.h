@@ -1,4 +1,4 @@
-// Constants of the crate, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
+// Constants of the crate, made by `SLEEK_UPDATE=1 cargo test --test capi`; do not edit.
 #pragma once
 #define VERSION 0x1u
 #define HEADER_BYTES 0x40u

@@ -1,4 +1,4 @@
-// Numbers and tables of codec interp, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
+// Numbers and tables of codec interp, made by `SLEEK_UPDATE=1 cargo test --test capi`; do not edit.
 #pragma once
 #include "machine.cuh"
 

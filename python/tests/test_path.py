@@ -79,9 +79,9 @@ if __name__ == "__main__":
 def test_children_read(tmp_path, file, method):
     pytest.importorskip("netCDF4")
     (tmp_path / "workers.py").write_text(WORKERS)
-    passes(tmp_path / "workers.py", file, method, timeout=120)
+    passes(tmp_path / "workers.py", file, method, timeout=900)
     (tmp_path / "without.py").write_text(WORKERS.replace("    import sleek\n", ""))
-    assert run(tmp_path / "without.py", file, method, timeout=120).returncode != 0
+    assert run(tmp_path / "without.py", file, method, timeout=900).returncode != 0
 
 
 def test_programs_that_are_started_read(file):

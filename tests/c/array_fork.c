@@ -31,7 +31,7 @@ static int usable(sleek_array* array) {
 }
 
 static void child(void) {
-    alarm(60);
+    alarm(900);
     CHECK(usable(arrays[1]));
     const int lost = !usable(arrays[0]);
     CHECK(usable(arrays[0]) == !lost);

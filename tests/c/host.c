@@ -55,7 +55,7 @@ static void floating_point(void) {
             // A child's pool is made by a thread with these settings, which its threads inherit.
             pid_t child = fork();
             if (child == 0) {
-                alarm(60);
+                alarm(900);
                 _mm_setcsr(rounding[i] | rest[k]);
                 work(2);
                 _exit(0);
@@ -196,7 +196,7 @@ static void forks(void) {
     for (int i = 0; i < FORKS; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(60);
+            alarm(900);
             work(1 + i % 3);
             _exit(0);
         }

@@ -42,7 +42,7 @@ static int starved(int (*call)(void), size_t room) {
         size_t limit = in_use() + room;
         struct rlimit space = {limit, limit};
         CHECK(setrlimit(RLIMIT_AS, &space) == 0);
-        alarm(60);
+        alarm(900);
         _exit(call());
     }
     int status = -1;

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
         if (i % (ROUNDS / CHILDREN) != 0) continue;
         pid_t child = fork();
         if (child == 0) {
-            alarm(120);
+            alarm(900);
             work(2), work(2);
             _exit(0);
         }

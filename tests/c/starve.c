@@ -172,7 +172,7 @@ static int starved(int (*call)(void), int n, int way) {
 
 static int in_child(int (*work)(int (*)(void), int, int), int (*call)(void), int n, int way) {
     pid_t child = fork();
-    if (child == 0) alarm(60), _exit(work(call, n, way));
+    if (child == 0) alarm(900), _exit(work(call, n, way));
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

@@ -72,7 +72,7 @@ int main(void) {
     growing_requests();
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(900);
         work();
         _exit(0);
     }

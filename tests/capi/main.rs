@@ -1,4 +1,5 @@
-//! The C interface: programs that call it, the header, and the symbols.
+//! The C interface: programs that call it, the header, and the symbols; and the sources of kernels that are made from
+//! Rust, as the header is.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,3 +8,5 @@ mod common;
 mod abi;
 mod calls;
 mod header;
+#[cfg(feature = "cuda")]
+mod kernels;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The root of the repository, where the library's package lies; the command's lies in its folder `cli`.
 pub fn root() -> &'static Path {
@@ -32,9 +32,9 @@ pub fn data_dir() -> Option<PathBuf> {
     Some(dir)
 }
 
-/// Whether fewer cases of each kind will do: `make test` sets SLEEK_SHORT.
+/// Whether fewer cases of each kind will do: all of them are for a night, with SLEEK_LONG=1.
 pub fn short() -> bool {
-    std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty())
+    std::env::var_os("SLEEK_LONG").is_none_or(|v| v.is_empty())
 }
 
 /// The small real fields of the repository: the files of raw little-endian floats in `tests/data`, sorted.
@@ -56,7 +56,11 @@ pub fn output(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
-    let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    // What another thread has just forked may still hold a program open that this one wrote.
+    let child = wait_for("a program that is ready", || match command.spawn() {
+        Err(e) if e.kind() == std::io::ErrorKind::ExecutableFileBusy => None,
+        spawned => Some(spawned.unwrap_or_else(|e| panic!("{command:?}: {e}"))),
+    });
     let group = child.id();
     let (done, ended) = mpsc::channel();
     std::thread::spawn(move || done.send(child.wait_with_output()));
@@ -71,6 +75,18 @@ pub fn output(command: &mut Command) -> Output {
     // A process that has left the group may still hold the pipes.
     let out = ended.recv_timeout(Duration::from_secs(10)).ok().and_then(Result::ok);
     panic!("{command:?} was still running after {PATIENCE:?}\n{}", out.as_ref().map_or(String::new(), printed));
+}
+
+/// What `found` looks for, which may come late on a machine that has other things to do.
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 fn printed(out: &Output) -> String {

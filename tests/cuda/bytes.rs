@@ -57,7 +57,7 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
             let count = 2 * per_chunk + [1, per_chunk / 3, per_chunk - 1][i % 3];
             let bytes = data(kind, dtype, count, &mut r);
             // Where time matters, every kind with every third setting and every setting with every third kind.
-            let every = if crate::short() { 3 } else { 1 };
+            let every = if crate::common::short() { 3 } else { 1 };
             for (j, p) in settings(dtype).iter().enumerate().filter(|(j, _)| (i + j) % every == 0) {
                 let mut bytes = bytes.clone();
                 if p.big_endian {
@@ -96,7 +96,7 @@ fn every_word_of_16_bits() {
     let (shim, _turn) = Shim::get();
     for dtype in [DType::F16, DType::BF16] {
         let factors = [1u16, 0x8001, 40503];
-        let (factors, bounds) = match crate::short() {
+        let (factors, bounds) = match crate::common::short() {
             true => (&factors[2..], &[0.1, 1.5, 9.0][..]),
             false => (&factors[..], &[0.1, 1.25, 1.5, 1.75, 9.0][..]),
         };

@@ -15,7 +15,7 @@ use crate::vectors::requests::{SHAPES, array, dims, plain_requests, requests, ta
 
 /// Every request with arrays of shapes that its codec takes; fewer where time matters.
 fn cases() -> impl Iterator<Item = (Params, Vec<u8>)> {
-    let every = if crate::short() { 5 } else { 1 };
+    let every = if crate::common::short() { 5 } else { 1 };
     let of_request = |(codec, params): (&'static dyn Codec, Params)| {
         let of_shape = move |(k, shape): (usize, &[u64])| {
             let generator = ["walk", "specials", "noise", "constant"][k % 4];
@@ -176,7 +176,7 @@ fn asynchronous_calls_and_batches_give_the_bytes_of_the_cpu() {
 #[test]
 fn damaged_streams_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    let every = if crate::short() { 29 } else { 7 };
+    let every = if crate::common::short() { 29 } else { 7 };
     for params in plain_requests() {
         let rank = sleek::codec::by_id(params.codec).unwrap().capabilities().rank;
         let params = Params { dims: dims([&[700][..], &[23, 31]][rank.min(2) - 1]), ..params };

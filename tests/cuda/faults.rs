@@ -113,7 +113,7 @@ fn any_call_that_loads_may_fail() {
     let (shim, _turn) = Shim::get();
     let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
     let codecs = [1, 3];
-    let some = if crate::short() { 1 } else { codecs.len() };
+    let some = if crate::common::short() { 1 } else { codecs.len() };
     for (k, codec) in codecs.into_iter().take(some).enumerate() {
         let p = Params { codec, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
         let room = sleek::compress_bound(&p, COUNT).unwrap();

@@ -184,7 +184,7 @@ fn compresses(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what
 fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
-    let rounds = if crate::short() { 1 } else { 2 };
+    let rounds = if crate::common::short() { 1 } else { 2 };
     let mut round = 0usize;
     for dtype in DType::ALL {
         for (k, kind) in kinds.iter().enumerate() {
@@ -206,7 +206,7 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
 #[test]
 fn masks_and_arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    for round in 0..if crate::short() { 24 } else { 96 } {
+    for round in 0..if crate::common::short() { 24 } else { 96 } {
         let dtype = [DType::F32, DType::F64, DType::F32, DType::F16, DType::F64, DType::BF16][round % 6];
         let bound = [Bound::Abs(0.05), Bound::noa(1e-3), Bound::Lossless, Bound::Rel(0.01), Bound::Abs(0.3)][round % 5];
         let missing = match round % 4 {
@@ -245,7 +245,7 @@ fn masks_and_arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
 fn tiles_of_every_type_mode_and_shape_come_back() {
     let (shim, _turn) = Shim::get();
     let kinds = [vec!["field", "rough field"], inputs::KINDS.to_vec(), vectors::GENERATORS.to_vec()].concat();
-    let rounds = if crate::short() { 1 } else { 2 };
+    let rounds = if crate::common::short() { 1 } else { 2 };
     let (mut round, mut met) = (0usize, BTreeSet::new());
     for dtype in DType::ALL {
         for (k, kind) in kinds.iter().enumerate() {
@@ -336,7 +336,7 @@ fn tiles_with_missing_values_come_back() {
     let (shim, _turn) = Shim::get();
     let mut masked = 0;
     for (d, dtype) in [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().enumerate() {
-        for round in 0..if crate::short() { 8 } else { 16 } {
+        for round in 0..if crate::common::short() { 8 } else { 16 } {
             let shape = SHAPES[(7 * d + 3 * round) % SHAPES.len()];
             let bound = [Bound::noa(1e-3), Bound::Lossless, Bound::Abs(0.5), Bound::Rel(1e-3)][round % 4];
             let marks = [dtype.nearest(-999.0), dtype.nearest(f64::NAN)];
@@ -358,7 +358,7 @@ fn tiles_with_missing_values_come_back() {
 fn hostile_bodies_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(77);
-    let rounds = if crate::short() { 60 } else { 250 };
+    let rounds = if crate::common::short() { 60 } else { 250 };
     let (mut taken, mut refused) = (0, 0);
     let patched = |p: &Params| {
         let fresh = field(p, 0.02, 0, 5);

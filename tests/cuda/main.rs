@@ -2,13 +2,8 @@
 //! the CPU, so that host code and kernels are tested together, bit for bit against the CPU path.
 // Every one calls the stand-in driver, or reads its memory, which is the host's.
 #![allow(clippy::undocumented_unsafe_blocks)]
-// Without compiled kernels there is nothing to load; `tests/kernels.rs` says so, and fails where none may be missing.
+// Without compiled kernels there is nothing to load; `tests/capi/kernels.rs` says so, and fails where none may be missing.
 #![cfg(all(feature = "cuda", target_os = "linux", kernels_are_built))]
-
-/// Whether fewer cases of each kind will do: of everything, or of these tests alone, which take long.
-fn short() -> bool {
-    common::short() || std::env::var_os("SLEEK_SHORT_KERNELS").is_some_and(|v| !v.is_empty())
-}
 
 mod bytes;
 mod calls;

@@ -8,7 +8,7 @@ use crate::shim::Shim;
 fn arrays_of_the_matrix_have_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     // Array 7106 once had other bytes: a NaN is within no bound of a number.
-    for seed in std::iter::once(7106).chain(0..if crate::short() { 300 } else { 3000 }) {
+    for seed in std::iter::once(7106).chain(0..if crate::common::short() { 300 } else { 3000 }) {
         let case = Case::new(seed);
         let result = case.run(&mut |params, data| {
             compare(shim, params, data, 0, &format!("array {seed}"));

@@ -435,7 +435,7 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     let (mut found, mut rounds) = ([0; 5], 0);
     for dtype in FLOATS {
         for kind in 0..84 {
-            if crate::short() && kind % 3 != dtype as usize % 3 {
+            if crate::common::short() && kind % 3 != dtype as usize % 3 {
                 continue;
             }
             let bound = modes[(kind + kind / 4) % 4];

@@ -51,7 +51,7 @@ fn modes(dtype: DType) -> Vec<Bound> {
 #[test]
 fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    let every = if crate::short() { 15 } else { 3 }; // the stand-in takes its time
+    let every = if crate::common::short() { 15 } else { 3 }; // the stand-in takes its time
     let mut round = 0;
     for dtype in TYPES {
         for bound in modes(dtype) {
@@ -76,7 +76,7 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
 fn tiles_whose_bound_does_not_hold_are_those_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(77);
-    for round in 0..if crate::short() { 30 } else { 100 } {
+    for round in 0..if crate::common::short() { 30 } else { 100 } {
         let dtype = [DType::F32, DType::F64][round % 2];
         let (mantissa, _) = vectors::float_layout(dtype).unwrap();
         let scale = [0, 8, -60, -110, 60][round / 2 % 5];
@@ -102,7 +102,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(9);
     let mut sound = 0;
-    for round in 0..if crate::short() { 300 } else { 1000 } {
+    for round in 0..if crate::common::short() { 300 } else { 1000 } {
         let dtype = TYPES[round % 4];
         let modes = modes(dtype);
         let bound = modes[round / 4 % modes.len()];
@@ -147,7 +147,7 @@ fn warps_that_take_several_tiles_restore_them() {
         (DType::F64, Bound::Lossless, &[40, 33, 20, 12]),
         (DType::F64, Bound::Precision(13), &[400_000]),
     ];
-    let count = if crate::short() { 2 } else { 4 };
+    let count = if crate::common::short() { 2 } else { 4 };
     for (k, (dtype, bound, shape)) in cases.into_iter().take(count).enumerate() {
         let params = params(dtype, bound, shape);
         shim.set(1 + k as u32, k as u32);

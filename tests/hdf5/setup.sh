@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests of HDF5, Python and installing need and is missing: Debian packages, and virtual environments under build/ (or $SLEEK_VENVS).
+# Installs what the tests of HDF5, Python and installing need and is missing: Debian packages, and virtual environments under build/ (or
+# $SLEEK_VENVS); with SLEEK_RECIPES=1 also what tests/recipes.sh needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venvs=${SLEEK_VENVS:-build}
@@ -21,7 +22,7 @@ need nccopy netcdf-bin
 need nc-config libnetcdf-dev
 need gfortran gfortran
 need python3 python3
-if [ -z "${SLEEK_SHORT:-}" ]; then   # of docs/guide/programs.md; the others of its tools are heavier
+if [ -n "${SLEEK_RECIPES:-}" ]; then   # of docs/guide/programs.md; the others of its tools are heavier
     need ncks nco
     need cdo cdo
 fi
@@ -57,11 +58,11 @@ newer=()   # what needs Python 3.11
 [ "$(python3 -c 'import sys; print(sys.version_info >= (3, 11))')" = False ] || newer=(virtualizarr kerchunk)
 venv venv-python "h5py, hdf5plugin, netCDF4, tables, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
     h5py hdf5plugin netCDF4 tables xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
-[ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, netCDF4, xarray, h5netcdf, openpmd_api, zarr, distributed' \
+[ -z "${SLEEK_RECIPES:-}" ] || venv venv-recipes 'h5py, netCDF4, xarray, h5netcdf, openpmd_api, zarr, distributed' \
     h5py netCDF4 xarray h5netcdf openpmd-api zarr dask distributed   # what tests/programs names
-[ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/archives.md names
+[ -z "${SLEEK_RECIPES:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/guide/archives.md names
 # openPMD-api's ADIOS2 is its own, of a version whose headers and library the package of that version has.
-[ -n "${SLEEK_SHORT:-}" ] || venv venv-openpmd 'adios2, openpmd_api' 'adios2==2.11.*' 'openpmd-api==0.17.*' numpy
+[ -z "${SLEEK_RECIPES:-}" ] || venv venv-openpmd 'adios2, openpmd_api' 'adios2==2.11.*' 'openpmd-api==0.17.*' numpy
 # What tests/programs/pynwb.sh and tests/hdf5/trees.py name; only when asked for, as they bring 900 MB.
 [ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb, silx, iris' h5py anndata pynwb silx scitools-iris
 # What tests/programs/vtk.sh names; only when asked for, as the wheel of VTK has 130 MB.

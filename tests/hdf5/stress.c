@@ -95,7 +95,7 @@ static void forks(void)
     for (int i = 0; i < FORKS; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(120);
+            alarm(900);
             past_hdf5(1 + i % 3);
             _exit(0);
         }

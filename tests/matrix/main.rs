@@ -2,7 +2,7 @@
 //! values of every kind, written once, again, in parts or growing. Each array is judged in exact arithmetic, and its
 //! streams are the same at every SIMD level.
 //!
-//! `cargo test --test matrix` takes the first arrays, more of them without `SLEEK_SHORT`. With `SLEEK_MATRIX=SECONDS`
+//! `cargo test --test matrix` takes the first arrays, more of them with `SLEEK_LONG=1`. With `SLEEK_MATRIX=SECONDS`
 //! it takes so long, on all cores, from the array on that `SLEEK_MATRIX_FIRST` names, or one by the clock. The program
 //! of the test needs nothing beside it: `SLEEK_MATRIX=3600 ./matrix-… --nocapture`.
 
@@ -21,8 +21,8 @@ use cases::{Case, Coded};
 use sleek::exec::{Isa, Level};
 use vectors::levels::program;
 
-/// Arrays that are always taken, and without `SLEEK_SHORT`.
-const FEW: u64 = 7000;
+/// Arrays that are always taken, and with `SLEEK_LONG=1`.
+const FEW: u64 = 3000;
 const MANY: u64 = 20_000;
 /// Arrays that were not right once, beyond those.
 const FOUND: [u64; 3] = [1_795_912_528_718_825, 179_593_247_820_052_049, 179_593_247_800_094_352];
@@ -122,9 +122,9 @@ fn round(seeds: Range<u64>) {
 #[test]
 fn the_matrix() {
     let Some(seconds) = number("SLEEK_MATRIX") else {
-        let short = std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty());
+        let long = std::env::var_os("SLEEK_LONG").is_some_and(|v| !v.is_empty());
         FOUND.into_iter().for_each(|seed| round(seed..seed + 1));
-        return round(0..if short { FEW } else { MANY });
+        return round(0..if long { MANY } else { FEW });
     };
     let clock = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
     let first = number("SLEEK_MATRIX_FIRST").unwrap_or(clock * 1_000_000);

@@ -7,19 +7,32 @@ mod common;
 mod forms;
 #[path = "../vectors/manifest.rs"]
 mod manifest;
+#[path = "../../fuzz/src/mutations.rs"]
+mod mutations;
 #[path = "../reference/mod.rs"]
 mod reference;
+#[path = "../../fuzz/src/targets/mod.rs"]
+mod targets;
 #[path = "../vectors/mod.rs"]
 mod vectors;
 
+#[cfg(target_os = "linux")]
+mod bombs;
 mod bound;
 mod container;
 mod corruption;
+mod device;
 mod differential;
+mod exhaustive;
+mod fuzz;
 mod golden;
+mod interp;
 mod interp_page;
 mod limits;
 mod lossless;
+mod miri;
 mod missing;
+mod sentinel;
 mod small;
+mod threads;
 mod zfp;

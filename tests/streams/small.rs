@@ -1,5 +1,5 @@
 //! Profile `small`: what the page's decoder says of its streams, buffers that threads keep, what few bytes it takes,
-//! and shapes of tiles. The rest is in tests/interp.rs.
+//! and shapes of tiles. The rest is in tests/streams/interp.rs.
 
 use crate::{reference, vectors};
 use reference::builder::seal;

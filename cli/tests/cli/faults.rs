@@ -3,12 +3,14 @@
 //! lost.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::common::wait_for;
 use super::{Bench, bytes_of, common, stderr, wave};
 
 /// Arguments that pack `in` to `out`, and unpack it again to `back`.
@@ -43,18 +45,6 @@ fn plain(mut command: Command, umask: u32) -> Command {
         })
     };
     command
-}
-
-/// Waits for what `found` looks for.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let patience = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(patience.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// A stream of no elements whose header no codec would have written, behind a valid checksum.
@@ -288,10 +278,11 @@ fn a_signal_that_ends_leaves_nothing() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
         let mut command = plain(bench.command("compress --dtype f32 --lossless - out"), 0o022);
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let _input = child.stdin.take();
+        let mut input = child.stdin.take().unwrap();
         wait_for("no file is written", || written_by(&child).pop());
-        // The name of the file is told to the thread that waits for signals just after it is made.
-        std::thread::sleep(Duration::from_millis(200));
+        // The name of the file is told to the thread that waits for signals just after it is made, and before anything
+        // is read: more than a pipe holds.
+        input.write_all(&[0; 1 << 17]).unwrap();
         kill(&child, signal);
         let status = child.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
@@ -306,7 +297,7 @@ fn killed_at_any_moment() {
     let bench = bench(400_000);
     bench.ok(PACK);
     let (array, packed) = (bench.get("in"), bench.get("out"));
-    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
+    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(8, |n| n.parse().unwrap());
     let (mut whole, mut hidden) = (0, 0);
     for (arguments, name, result) in [
         ("compress --force --frame-bytes 40000 --dtype f32 --lossless in new", "new", None),
@@ -421,11 +412,7 @@ fn the_next_writer_removes_what_a_killed_one_left() {
     let hidden = || bench.files().iter().filter(|path| path.to_string_lossy().contains(".sleek-")).count();
     let mut command = bench.command("compress -q --dtype f32 --lossless - killed");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    let start = Instant::now();
-    while hidden() == 0 {
-        assert!(start.elapsed() < Duration::from_secs(60), "no file is being written");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for("no file is being written", || (hidden() > 0).then_some(()));
     // Nobody takes it from a writer that lives.
     bench.ok(PACK);
     assert_eq!(hidden(), 1);

@@ -11,21 +11,29 @@ use tempfile::TempDir;
 mod about;
 #[cfg(unix)]
 mod advice;
+mod codecs;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 #[cfg(unix)]
 mod diff;
 #[cfg(unix)]
 mod faults;
+mod golden;
+#[path = "../../../tests/vectors/manifest.rs"]
+mod manifest;
 mod missing;
 mod npy;
 mod pipes;
+#[path = "../../../tests/reference/mod.rs"]
+mod reference;
 mod refusals;
 mod shapes;
 mod streams;
 mod targets;
 mod tensors;
 mod test;
+#[path = "../../../tests/vectors/mod.rs"]
+mod vectors;
 
 /// A directory of its own for each test.
 struct Bench {

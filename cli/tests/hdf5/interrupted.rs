@@ -5,7 +5,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::Duration;
 
 use crate::repack::{PYTHON, files, python, sleek_ok};
 use crate::{Place, common, venv_python};
@@ -55,16 +54,11 @@ fn working(place: &Place) -> (Child, PathBuf) {
     };
     // What is compared once more is at work long enough to be met there.
     let child = command.args(["repack", "-q", "--lossless", "--verify", "old.h5", "new.h5"]).spawn().unwrap();
-    let patience = std::time::Instant::now();
-    loop {
-        let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
-        let grows = |e: &fs::DirEntry| e.file_name() != "old.h5" && e.metadata().is_ok_and(|m| m.len() > 0);
-        if let Some(new) = entries.into_iter().find(grows) {
-            return (child, new.path());
-        }
-        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let new = common::wait_for("no temporary file appeared", || {
+        let mut entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
+        entries.find(|e| e.file_name() != "old.h5" && e.metadata().is_ok_and(|m| m.len() > 0))
+    });
+    (child, new.path())
 }
 
 fn names(place: &Place) -> Vec<String> {
@@ -90,11 +84,8 @@ fn an_interruption_ends_the_work() {
         unsafe { libc::kill(child.id() as i32, signal) };
         assert!(!child.wait().unwrap().success());
         // Its own child learns of its end by a pipe.
-        let patience = std::time::Instant::now();
-        while (at_work(&new) > 0 || new.exists()) && patience.elapsed() < Duration::from_secs(5) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(at_work(&new), 0, "signal {signal}: the work goes on");
+        let ended = || (at_work(&new) == 0 && !new.exists()).then_some(());
+        common::wait_for(&format!("signal {signal}: the work goes on"), ended);
         assert_eq!(names(&place), ["old.h5"], "signal {signal}");
     }
 }
@@ -105,8 +96,10 @@ fn killed_at_any_moment() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["make", "before.h5"]);
     let before = fs::read(place.path("before.h5")).unwrap();
-    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
-    let arguments = ["repack", "-q", "--force", "--no-attributes", "--abs", "1e-3", "before.h5", "after.h5"];
+    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(10, |n| n.parse().unwrap());
+    // By a path that no other test has: a child that has only been forked has the arguments of its parent.
+    let old = place.path("before.h5");
+    let arguments = ["repack", "-q", "--force", "--no-attributes", "--abs", "1e-3", old.to_str().unwrap(), "after.h5"];
     let start = std::time::Instant::now();
     sleek_ok(&place, &arguments);
     let lasts = start.elapsed();
@@ -119,12 +112,7 @@ fn killed_at_any_moment() {
         std::thread::sleep(lasts * i / rounds);
         child.kill().unwrap();
         child.wait().unwrap();
-        let patience = std::time::Instant::now();
-        // By names that no other test has: a child that has only been forked has the arguments of its parent.
-        while at_work(Path::new("before.h5\0after.h5")) > 0 {
-            assert!(patience.elapsed() < Duration::from_secs(2), "round {i}: the work goes on");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        common::wait_for(&format!("round {i}: the work goes on"), || (at_work(&old) == 0).then_some(()));
         if fs::read(place.path("after.h5")).unwrap() != b"old" {
             right("after.h5");
             whole += 1;

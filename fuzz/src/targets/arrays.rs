@@ -137,7 +137,7 @@ pub fn run(bytes: &[u8]) {
     let expected = whole(&other, &lens, count * size);
     assert!(whole(&array, &lens, count * size) == expected, "{params:?}: the blocks are read in two ways");
     assert!(blocks_of(&other) == blocks, "{params:?}: reading changes blocks");
-    // Where the fuzzer watches memory its own allocator may hang a child: there tests/fuzz.rs forks alone.
+    // Where the fuzzer watches memory its own allocator may hang a child: there tests/streams/fuzz.rs forks alone.
     #[allow(unexpected_cfgs)]
     if forks < 4 && !cfg!(fuzzing) {
         fork(&array, &lens, &expected);

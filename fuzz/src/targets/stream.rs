@@ -1,4 +1,4 @@
-//! The decoder, on streams of any kind. tests/fuzz.rs has the reference decoder beside it.
+//! The decoder, on streams of any kind. tests/streams/fuzz.rs has the reference decoder beside it.
 
 use crate::reference::builder;
 

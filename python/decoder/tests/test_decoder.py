@@ -123,7 +123,7 @@ def test_golden_streams_reach_every_line():
 
 
 def test_random_streams_of_codec_interp_reach_every_line(monkeypatch):
-    """All that its page allows, which is more than the encoder writes. tests/interp.rs compares the two."""
+    """All that its page allows, which is more than the encoder writes. tests/streams/interp.rs compares the two."""
     monkeypatch.syspath_prepend(ROOT / "tests" / "reference")
     import interp
 

@@ -1,8 +1,6 @@
 //! The committed files that are made from others, such as `kernels/common/constants.h` from the format's constants; and
 //! the compiled kernels, if `make kernels` built them.
 
-#![cfg(feature = "cuda")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -80,7 +78,7 @@ fn constants_h() -> String {
         ("STATUS_OUT_OF_RANGE", Kind::OutOfRange.code() as u64),
     ];
     let mut h = String::from(
-        "// Constants of the crate, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+        "// Constants of the crate, made by `SLEEK_UPDATE=1 cargo test --test capi`; do not edit.\n#pragma once\n",
     );
     for (name, value) in numbers {
         writeln!(h, "#define {name} {value:#x}u").unwrap();
@@ -155,7 +153,7 @@ fn comment(indent: &str, doc: &str) -> String {
 /// A `launch.h`, of some structs of src/runtime/cuda/launch.rs and numbers that go with them.
 fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> String {
     let mut h = String::from(
-        "// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+        "// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test capi`; do not edit.\n\
          #pragma once\n",
     );
     writeln!(h, "{includes}").unwrap();
@@ -180,7 +178,7 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
 fn interp_tables_h() -> String {
     use interp::tables;
     let mut h = String::from(
-        "// Numbers and tables of codec interp, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+        "// Numbers and tables of codec interp, made by `SLEEK_UPDATE=1 cargo test --test capi`; do not edit.\n\
          #pragma once\n#include \"machine.cuh\"\n\nnamespace interp {\n\nenum : u32 {\n",
     );
     for (name, value) in interp::gpu_numbers() {
@@ -292,7 +290,7 @@ fn headers_are_fresh() {
             std::fs::write(&path, &made).unwrap();
         }
         let committed = std::fs::read_to_string(path).unwrap();
-        assert!(committed == made, "kernels/{name} is stale: SLEEK_UPDATE=1 cargo test --test kernels");
+        assert!(committed == made, "kernels/{name} is stale: SLEEK_UPDATE=1 cargo test --test capi");
     }
 }
 

@@ -1,8 +1,6 @@
 //! Neither the number of threads nor the room for the stream changes a byte of it, and every range decodes to its part.
 
-mod common;
-mod vectors;
-
+use crate::{common, vectors};
 use sleek::container::{Header, Index};
 use sleek::exec::ExecOptions;
 use sleek::route::cpu;

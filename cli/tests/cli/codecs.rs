@@ -1,10 +1,6 @@
 //! What holds of the command for every codec of the registry.
 
-#[path = "../../tests/reference/mod.rs"]
-mod reference;
-#[path = "../../tests/vectors/mod.rs"]
-mod vectors;
-
+use crate::vectors;
 use sleek::codec::REGISTRY;
 use sleek::{Bound, Params};
 use vectors::levels::program;

@@ -1,17 +1,10 @@
 //! The fuzz targets without a fuzzer: each takes its corpus, those that take streams the short golden ones too, and
 //! seeded mutations of them, the same ones every time. An input on which a target failed stays in its corpus, so it is
 //! tried on every compiler and machine.
-//! `SLEEK_FUZZ_CASES` says how many mutations.
-
-#[path = "../fuzz/src/mutations.rs"]
-mod mutations;
-mod reference;
-#[path = "../fuzz/src/targets/mod.rs"]
-mod targets;
-mod vectors;
 
 use std::path::Path;
 
+use crate::{common, mutations, reference, targets, vectors};
 use mutations::{files, mutated};
 use vectors::Random;
 
@@ -56,8 +49,7 @@ fn replay(target: &str) {
     let coded: u64 = counts.coded.iter().sum();
     assert!(coded >= counts.refused, "of the corpus of {target} {coded} were coded, {} refused", counts.refused);
 
-    let cases: u64 =
-        std::env::var("SLEEK_FUZZ_CASES").map_or(1000, |n| n.parse().expect("SLEEK_FUZZ_CASES is a number"));
+    let cases = if common::short() { 1000 } else { 4000 };
     let mut random = Random(9);
     for _ in 0..cases {
         try_one(&mutated(&mut random, &seeds));

@@ -3,11 +3,7 @@
 //! every feature of the format are read, in part too; they and the golden ones are damaged behind their checksums and
 //! read again.
 
-#[path = "vectors/forms.rs"]
-mod forms;
-mod reference;
-mod vectors;
-
+use crate::{forms, reference, vectors};
 use reference::builder::{Body, Stream, random_packed, seal};
 use sleek::{Bound, DType, Dims, Kind, MissingValues, Mode, Params, Profile};
 use vectors::Random;

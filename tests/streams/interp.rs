@@ -2,11 +2,7 @@
 //! too; hostile bodies. What the reference decoder, written
 //! from docs/reference/codecs/interp.md alone, makes of the same.
 
-#[path = "vectors/forms.rs"]
-mod forms;
-mod reference;
-mod vectors;
-
+use crate::{forms, reference, vectors};
 use reference::builder::seal;
 use reference::{agreed, container};
 use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params};
@@ -296,5 +292,5 @@ fn verdicts() {
 
 #[test]
 fn every_level_restores_the_same() {
-    vectors::levels::alike_at_all_levels("verdicts");
+    vectors::levels::alike_at_all_levels("interp::verdicts");
 }

@@ -3,14 +3,13 @@
 //! By default some hundred thousand of the 2^32 bit patterns are tried. All of them:
 //!
 //! ```text
-//! SLEEK_EXHAUSTIVE=1 cargo test --release --test exhaustive -- --nocapture
+//! SLEEK_EXHAUSTIVE=1 cargo test --release --test streams exhaustive -- --nocapture
 //! ```
 //!
 //! prints a row for each mode and bound, and keeps it; `SLEEK_EXHAUSTIVE=resume` goes on behind the rows of a run that
 //! was interrupted. `SLEEK_EXHAUSTIVE_THREADS` sets the threads (default: all cores).
 
-mod vectors;
-
+use crate::vectors;
 use sleek::{Bound, DType, Mode, Params, Profile};
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,9 +1,7 @@
 //! Missing values that nobody named: they come back bit for bit, nothing else comes back equal to them, and they do not
 //! count for the range (docs/reference/format.md §5.1).
 
-mod common;
-mod vectors;
-
+use crate::{common, vectors};
 use sleek::{Bound, DType, Dims, Mode, Params, Profile};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];

@@ -1,15 +1,7 @@
 //! Golden files of several streams: the command writes exactly these bytes, and restores them as the reference decoder
 //! does. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-#[path = "../../tests/vectors/manifest.rs"]
-mod manifest;
-#[path = "../../tests/reference/mod.rs"]
-mod reference;
-#[path = "../../tests/vectors/mod.rs"]
-mod vectors;
-
+use crate::{manifest, reference, vectors};
 use manifest::{files, seams, updating};
 use sleek::Dims;
 use vectors::levels::program;
@@ -93,6 +85,6 @@ fn golden_files_that_are_cut_or_go_on_are_refused() {
 fn every_simd_level_writes_and_reads_them() {
     // While the files are being rewritten no other process may judge them.
     if !updating() {
-        vectors::levels::at_lower_levels(&["the_command_writes", "the_command_restores"]);
+        vectors::levels::at_lower_levels(&["golden::the_command_writes", "golden::the_command_restores"]);
     }
 }
