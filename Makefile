@@ -8,12 +8,11 @@ HDF5_PLUGIN_DIR ?= $(LIBDIR)/hdf5/plugin
 VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 # What is installed and packed: the release, or what lies in the folder SLEEK_PREBUILT (libsleek.so, sleek, THIRD-PARTY.txt, and
-# where STATIC asks for it a libsleek.a without the plugin's entry points), and then nothing is built.
+# where STATIC asks for it libsleek.a), and then nothing is built.
 RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
-STATIC_LIBRARY := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)/libsleek.a
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long fmt lint docs bench kernels gpu-check install uninstall dist nightly clean
+.PHONY: help build demo test fmt lint docs bench kernels gpu-check install uninstall dist nightly clean
 
 help: # this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -24,55 +23,8 @@ build: $(if $(SLEEK_PREBUILT),,kernels) ## the library, plugin and command, opti
 demo: ## real fields and a simulated one through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
 
-test: export SLEEK_SHORT = 1
-test: export SLEEK_PREBUILT = $(abspath $(TARGET))/prebuilt
-test: ## every kind of test that needs no GPU, on fewer cases, with one build: Rust, C, Fortran, HDF5, Python, MPI, make install
-	$(MAKE) -s -j2 tools prebuilt
-	$(CARGO) test --all-features
-	bash tests/install.sh
-	bash tests/python.sh
-	bash tests/quickstart.sh
-	bash tests/docs.sh
-	bash tests/packages.sh
-
-# What tests need is fetched while they are compiled, and the release is built while they run; what cargo does at once is its own
-# affair, not make's.
-.PHONY: headers tools programs rust-tests release
-# What compiling the tests needs of the system: nothing is compiled before it is there.
-headers:
-	@bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
-tools: headers
-	bash tests/hdf5/setup.sh
-programs: headers kernels
-	MAKEFLAGS= $(CARGO) test --all-features --no-run
-rust-tests:
-	MAKEFLAGS= $(CARGO) test --all-features
-release:
-	MAKEFLAGS= $(MAKE) -s build static
-
-# The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
-prebuilt: programs
-	MAKEFLAGS= CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc -p sleek-compress --lib --crate-type staticlib --no-default-features \
-		--features cuda --target-dir $(TARGET)/static
-	mkdir -p "$(SLEEK_PREBUILT)"
-	python3 packaging/licences.py > "$(SLEEK_PREBUILT)/THIRD-PARTY.txt"
-	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
-
-test-long: ## what CI runs: the same on all cases, with the release installed and packed, and all recipes
-	$(MAKE) -s -j2 tools programs
-	$(MAKE) -s -j2 rust-tests release
-	$(MAKE) -s scripts
-
-# What is tested from outside, with the release.
-.PHONY: scripts
-scripts:
-	bash tests/install.sh
-	bash tests/python.sh
-	bash tests/quickstart.sh
-	bash tests/recipes.sh
-	bash integrations/zarrs/test.sh
-	bash tests/docs.sh
-	bash tests/packages.sh
+test: ## every kind of test that needs no GPU, with one build: Rust, C, Fortran, HDF5, Python, MPI, make install
+	@bash tests/all.sh
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
@@ -86,13 +38,18 @@ fmt: ## format the Rust and CUDA sources
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
-lint: headers ## what CI refuses: unformatted sources, warnings of clippy and rustdoc, also without GPU code
+ARM := aarch64-unknown-linux-gnu
+lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc, also without GPU code
+	@bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
 	$(CARGO) fmt --all --check
 	@for file in $(wildcard tests/codecs/*/*.rs); do rustfmt --edition 2024 --check $$file || exit 1; done
 	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \
 	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were not looked at"; fi
 	$(CARGO) clippy --all-targets --all-features -- -D warnings
 	$(CARGO) clippy -p sleek-compress --no-default-features --features plugin -- -D warnings
+	@if rustup target list --installed 2>/dev/null | grep -qx $(ARM); then \
+		$(CARGO) clippy -p sleek-compress --no-default-features --target $(ARM) -- -D warnings; \
+	else echo "$(ARM) is not installed (rustup target add $(ARM)): NEON was not looked at"; fi
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features
 
 docs: ## the documentation as a site, build/site, and that of the Rust interface; installs mdBook into build/tools if it is not there
@@ -118,24 +75,20 @@ gpu-check: kernels ## on a machine with a GPU: CPU and GPU bytes on real fields 
 kernels: ## the compiled kernels, in target/kernels, with NVRTC and ptxas from PyPI; minutes. SLEEK_KERNELS=FOLDER takes others, =none none
 	$(if $(SLEEK_KERNELS),,@python3 kernels/build.py $(TARGET)/kernels)
 
-static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
-	$(if $(SLEEK_PREBUILT),,$(STATIC_ENV) $(CARGO) rustc -p sleek-compress --release --lib --crate-type staticlib \
-		--no-default-features --features cuda --target-dir $(TARGET)/static)
-
 .PHONY: told
 told:
 	@echo "Sleek goes to $(PREFIX) and takes 40 MB. Compiling takes minutes: on two cores three for the library and the command, and, if"
 	@echo "they are not in $(TARGET)/kernels, three for the kernels of GPUs (SLEEK_KERNELS=none leaves them out)."
 
-install: $(if $(wildcard $(RELEASE)/libsleek.so),,told) build $(if $(STATIC),static) ## into PREFIX (default /usr/local): library, headers, CMake and pkg-config files, command, HDF5 plugin (STATIC=yes: libsleek.a)
+install: $(if $(wildcard $(RELEASE)/libsleek.so),,told) build ## into PREFIX (default /usr/local): library, headers, CMake and pkg-config files, command, HDF5 plugin (STATIC=yes: libsleek.a)
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
 		HDF5_PLUGIN_DIR="$(if $(filter auto auto:%,$(HDF5_PLUGIN_DIR)),$(HDF5_PLUGIN_DIR),$(abspath $(HDF5_PLUGIN_DIR)))" \
 		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(RELEASE)" \
-		STATIC="$(if $(STATIC),$(STATIC_LIBRARY))" \
+		STATIC="$(if $(STATIC),$(RELEASE)/libsleek.a)" \
 		bash packaging/install.sh
 
 DIST ?= wheel decoder tarball deb crates sbom
-dist: build $(if $(filter tarball deb,$(DIST)),static) ## packages, in build/: Python wheels, tarball, Debian packages, crates (dry run), bill of materials (DIST=wheel: one)
+dist: build ## packages, in build/: Python wheels, tarball, Debian packages, crates (dry run), bill of materials (DIST=wheel: one)
 	@CARGO_TARGET_DIR="$(abspath $(TARGET))" RELEASE="$(abspath $(RELEASE))" bash packaging/dist.sh $(DIST)
 
 uninstall: ## what make install put into PREFIX, and nothing outside of it

@@ -2,7 +2,8 @@
 """Builds the compiled kernels into a folder: build.py FOLDER (`make kernels`: target/kernels). Needs no GPU and no CUDA toolkit.
 
 NVRTC and ptxas come from PyPI into FOLDER/tools. Each module of modules.toml becomes PTX for compute capability 8.0, which every driver
-from 525 on takes, and from it a cubin for each of ARCHS. What a step made is kept in FOLDER/cache by what it was made from.
+from 525 on takes, and from it a cubin for each of ARCHS. What a step made is kept in FOLDER/cache by what it was made from, or in the
+folder SLEEK_KERNELS_CACHE, which several FOLDERs may share; what nobody asked for in 30 days goes.
 
 The modules of a codec's part share an LZMA stream for each architecture: their code differs in little, so it takes 5 MB instead of 7, and a
 call unpacks no other part. FOLDER/<codec>-<part>.<architecture>.lzma has their images, each behind a line "<module> <bytes>".
@@ -86,15 +87,15 @@ class Cache:
     """What was made before, by a hash of what it is made from."""
 
     def __init__(self, folder):
-        self.folder, self.used = folder, set()
+        self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, make, *made_from):
         """What `make` makes, and the seconds that it took: none where it is there already."""
         name = hashlib.sha256("\0".join(made_from).encode()).hexdigest()
-        self.used.add(name)
         path = self.folder / name
         if path.is_file():
+            os.utime(path)
             return path.read_bytes(), None
         begin = time.monotonic()
         made = make()
@@ -104,10 +105,10 @@ class Cache:
         return made, time.monotonic() - begin
 
     def prune(self):
-        """Removes what nobody asked for."""
+        """Removes what nobody asked for in 30 days."""
         for path in self.folder.iterdir():
-            if path.name not in self.used:
-                path.unlink()
+            if time.time() - path.stat().st_mtime > 30 * 86400:
+                path.unlink(missing_ok=True)
 
 
 def compile_ptx(nvrtc, row, text):
@@ -150,7 +151,7 @@ def pack(images, options):
 
 def build(folder):
     nvrtc, ptxas = tools(folder)
-    rows, cache, versions = modules(), Cache(folder / "cache"), "\n".join(TOOLS.values())
+    rows, cache, versions = modules(), Cache(pathlib.Path(os.environ.get("SLEEK_KERNELS_CACHE") or folder / "cache")), "\n".join(TOOLS.values())
     marker = (HERE / "uniform.py").read_text(encoding="utf-8")
     sources = {main: source(main) for main in {row["source"] for row in rows}}
     made_of = {main: without_comments(text) for main, text in sources.items()}

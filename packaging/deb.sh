@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Debian packages from what `make build static` has built into CARGO_TARGET_DIR: deb.sh FOLDER. Installs debhelper if needed.
+# Makes the Debian packages from what `make build` has built into CARGO_TARGET_DIR: deb.sh FOLDER. Installs debhelper if needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash examples/demo/need.sh dh:debhelper dpkg-buildpackage:dpkg-dev fakeroot:fakeroot make:make

@@ -99,7 +99,11 @@ fi
 put_stripped --strip-unneeded 755 "$RELEASE/libsleek.so" "$LIBDIR/libsleek.so.$VERSION"
 link "libsleek.so.$VERSION" "$LIBDIR/libsleek.so.$major"
 link "libsleek.so.$major" "$LIBDIR/libsleek.so"
-[ -z "$STATIC" ] || put_stripped --strip-debug 644 "$STATIC" "$LIBDIR/libsleek.a"
+# Two plugins in one program would collide: a static library hides what only a plugin is asked for.
+if [ -n "$STATIC" ]; then
+    put 644 "$STATIC" "$LIBDIR/libsleek.a"
+    "${OBJCOPY:-objcopy}" --strip-debug --wildcard --localize-symbol='H5PL*' --localize-symbol='NCZ_*' "$DESTDIR$LIBDIR/libsleek.a"
+fi
 for text in LICENSE-MIT LICENSE-APACHE "$RELEASE/THIRD-PARTY.txt"; do
     put 644 "$text" "$PREFIX/share/doc/sleek/${text##*/}"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tarball and wheel that run on Linux with glibc 2.17 (CentOS 7, 2014) or newer: portable.sh FOLDER [MACHINE]. MACHINE is aarch64, or
 # without it the machine's own kind of processor; another one's command runs in the emulator, and its wheel lies in build/wheel/MACHINE.
-# FOLDER/MACHINE gets libsleek.so, sleek, THIRD-PARTY.txt and a libsleek.a, as SLEEK_PREBUILT wants them. cargo-zigbuild
+# FOLDER/MACHINE gets libsleek.so, sleek, THIRD-PARTY.txt and libsleek.a, as SLEEK_PREBUILT wants them. cargo-zigbuild
 # links them against the old glibc's symbols; it and zig come from PyPI, as cargo-zigbuild and ziglang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ if [ "$SLEEK_MACHINE" != "$(uname -m)" ]; then
     rustup target add "$target"
     bash examples/demo/need.sh aarch64-linux-gnu-strip:binutils-aarch64-linux-gnu qemu-aarch64:qemu-user \
         /usr/aarch64-linux-gnu/lib/libc.so.6:libc6-arm64-cross /usr/aarch64-linux-gnu/lib/libgcc_s.so.1:libgcc-s1-arm64-cross
-    export STRIP=aarch64-linux-gnu-strip SLEEK_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+    export STRIP=aarch64-linux-gnu-strip OBJCOPY=aarch64-linux-gnu-objcopy SLEEK_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
     wheels=build/wheel/$SLEEK_MACHINE
 fi
 runner=${SLEEK_RUNNER:-}
@@ -30,9 +30,8 @@ PATH=$PWD/$tools/bin:$PATH
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/portable
 make -s kernels
 cargo zigbuild --release --target "$target.$oldest" --target-dir "$built"
-cargo zigbuild --release --target "$target.$oldest" --target-dir "$built/static" -p sleek-compress --lib --no-default-features --features cuda
 python3 packaging/licences.py > "$out/THIRD-PARTY.txt"
-cp "$built/$target/release/libsleek.so" "$built/$target/release/sleek" "$built/static/$target/release/libsleek.a" "$out"
+cp "$built/$target/release/libsleek.so" "$built/$target/release/sleek" "$built/$target/release/libsleek.a" "$out"
 
 for file in libsleek.so sleek; do
     asked=$(grep -aoE 'GLIBC_[0-9.]+' "$out/$file" | sed 's/GLIBC_//' | sort -uV | tail -n 1)

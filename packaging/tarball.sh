@@ -8,7 +8,7 @@ name=sleek-$version-linux-${SLEEK_MACHINE:-$(uname -m)}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-make -s -o build -o static install PREFIX="/$name" DESTDIR="$stage" STATIC=yes > /dev/null
+make -s -o build install PREFIX="/$name" DESTDIR="$stage" STATIC=yes > /dev/null
 # Nothing is left to uninstall by list.
 rm -r "$stage/$name/share/sleek"
 install -m 644 -t "$stage/$name/share/doc/sleek" README.md CHANGELOG.md

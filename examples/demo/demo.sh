@@ -24,8 +24,8 @@ if ! "$python" -c 'import h5py, numpy' 2>/dev/null; then
 fi
 
 step "3/5  build"
-cargo build --release --quiet
-target=${CARGO_TARGET_DIR:-target}/release
+make -s build
+target=${SLEEK_PREBUILT:-${CARGO_TARGET_DIR:-target}/release}
 mkdir -p build/demo/plugin
 install -m 755 "$target/libsleek.so" build/demo/plugin/
 

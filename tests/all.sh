@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Every kind of test that needs no GPU: Rust, C, Fortran, HDF5, Python, MPI, make install, quick starts, pages.
+#     tests/all.sh            with one build, that of the Rust tests (`make test`)
+#     tests/all.sh release    with the release installed and packed, and the recipes and the demo too (`.ci/run`)
+# SLEEK_LONG=1 takes all cases of each kind, which is for a night (`make nightly PROOFS=cases`).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=${1:-one}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+unset SLEEK_PREBUILT MAKEFLAGS
+begin=$SECONDS
+step() { echo; echo "=== $* ($((SECONDS - begin)) s)"; }
+logs=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
+
+# Commands at once: what each says comes when it has ended, and one that fails ends all.
+declare -A at_work=()
+beside() { # a word for it, command...
+    "${@:2}" > "$logs/$1" 2>&1 &
+    at_work[$1]=$!
+}
+done_with() { # a word
+    local status=0
+    wait "${at_work[$1]}" || status=$?
+    step "$1"
+    cat "$logs/$1"
+    [ $status = 0 ] || { echo "all.sh: FAILED: $1" >&2 && exit 1; }
+}
+
+# What compiling the tests needs of the system: nothing is compiled before it is there. What tests need is fetched meanwhile.
+bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
+beside "tools" env SLEEK_RECIPES="$([ "$kind" != release ] || echo 1)" bash tests/hdf5/setup.sh
+make -s kernels
+step "Rust tests: build"
+cargo test --all-features --no-run
+done_with "tools"
+
+if [ "$kind" = release ]; then
+    beside "release" make -s build
+    export SLEEK_PREBUILT=$target/release
+else
+    # The library that the Rust tests link and load, and the command.
+    export SLEEK_PREBUILT=$target/prebuilt
+    mkdir -p "$SLEEK_PREBUILT"
+    python3 packaging/licences.py > "$SLEEK_PREBUILT/THIRD-PARTY.txt"
+    cp -lf "$target"/debug/deps/libsleek.so "$target"/debug/deps/libsleek.a "$target"/debug/sleek "$SLEEK_PREBUILT"
+fi
+step "Rust tests"
+cargo test --all-features
+[ "$kind" != release ] || done_with "release"
+
+# Only one at a time makes a wheel.
+installed() {
+    bash tests/install.sh "$kind" && bash tests/docs.sh && bash tests/packages.sh && { [ "$kind" != release ] || make -s demo; }
+}
+step "scripts"
+beside "install, pages, packages" installed
+bash tests/python.sh
+bash tests/quickstart.sh
+[ "$kind" != release ] || bash tests/recipes.sh
+done_with "install, pages, packages"
+step "all tests passed"
