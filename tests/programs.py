@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of docs/guide/programs.md, which is made of docs/results/programs.json: what programs read and write our files.
 
-    programs.py ask      after `make test-long`: asks the programs that are here for their versions, writes JSON and table
+    programs.py ask      after `.ci/run`: asks the programs that are here for their versions, writes JSON and table
     programs.py check [--data JSON] [--page PAGE]
                          fails if the table is not what the JSON makes, or if a test that it names is not there
 

@@ -2,7 +2,7 @@
 //! the CPU, so that host code and kernels are tested together, bit for bit against the CPU path.
 // Every one calls the stand-in driver, or reads its memory, which is the host's.
 #![allow(clippy::undocumented_unsafe_blocks)]
-// Without compiled kernels there is nothing to load; `tests/capi/kernels.rs` says so, and fails where none may be missing.
+// Without compiled kernels there is nothing to load; `tests/capi/kernels.rs` says so, and fails in CI.
 #![cfg(all(feature = "cuda", target_os = "linux", kernels_are_built))]
 
 mod bytes;

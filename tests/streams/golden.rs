@@ -1,7 +1,7 @@
 //! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes,
 //! but for those with `only_read`, which an earlier one wrote. Our decoder and the reference decoder read all of them
-//! alike; so with files of several streams, which the command writes (cli/tests/cli/golden.rs). `SLEEK_UPDATE=1` rewrites
-//! them; never for a format that was released.
+//! alike; so with files of several streams, which the command writes (cli/tests/cli/golden.rs). `SLEEK_UPDATE=1`
+//! rewrites them; never for a format that was released.
 
 use crate::{manifest, reference, vectors};
 use manifest::{cases, files, folder, seams, updating};
