@@ -122,9 +122,8 @@ fn ratio(r: f64) -> String {
     if r < 1000.0 { format!("{r:.2}") } else { format!("{r:.0}") }
 }
 
-/// What to do where no bound is advised.
-const NEXT: &str =
-    "Next: choose one from the table by what the data is for, or by a figure: sleek analyze --dssim 0.9995.";
+/// What to do where no bound is advised. The figure is one that every field has.
+const NEXT: &str = "Next: choose one from the table by what the data is for, or by a figure: sleek analyze --psnr 80.";
 
 /// What is advised and why, or that nothing is, in a few sentences.
 pub fn verdict(analysis: &Analysis) -> String {
