@@ -1,7 +1,7 @@
 //! Standard input and output.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::{Bench, bytes_of, floats_of, max_error, stderr, wave};
 
@@ -27,6 +27,21 @@ fn pipes() {
     let odd = bench.piped("compress -q --dtype f32 --lossless - odd", &data[..1001]);
     assert_eq!(odd.status.code(), Some(2));
     assert!(stderr(&odd).contains("1001") && !bench.path("odd").exists(), "{}", stderr(&odd));
+}
+
+/// On a terminal, from a program that takes a while: what is done so far, and the line at the end.
+#[cfg(target_os = "linux")]
+#[test]
+fn bar_and_summary_have_the_same_units() {
+    let bench = Bench::new();
+    let sleek = env!("CARGO_BIN_EXE_sleek");
+    let slow = "head -c 4000000 /dev/zero; sleep 1.2; head -c 4000000 /dev/zero";
+    let line = format!("({slow}) | '{sleek}' compress --frame-bytes 1000000 --dtype f32 --abs 1e-3 - packed");
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).current_dir(bench.dir.path()).stdin(Stdio::null());
+    let shown = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
+    let (bar, summary) = shown.rsplit_once("standard input -> packed: ").expect(&shown);
+    assert!(bar.contains("8.00 MB ") && bar.contains("MB/s") && summary.starts_with("8.00 MB -> "), "{shown}");
 }
 
 #[cfg(unix)]
