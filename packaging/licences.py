@@ -1,5 +1,6 @@
 """The licences of the crates that the library and the command are built from, on standard output: each crate's expression, and the
-texts that it brings. What `make build` leaves beside the library, and every package has."""
+texts that it brings. What `make build` leaves beside the library, and every package has: cargo-about would do as well, but is 190
+crates to compile before each `make install`."""
 
 import json
 import os
