@@ -88,8 +88,8 @@ install: $(if $(wildcard $(RELEASE)/libsleek.so),,told) build ## into PREFIX (de
 		bash packaging/install.sh
 
 DIST ?= wheel decoder tarball deb crates sbom
-dist: build ## packages, in build/: Python wheels, tarball, Debian packages, crates (dry run), bill of materials (DIST=wheel: one)
-	@CARGO_TARGET_DIR="$(abspath $(TARGET))" RELEASE="$(abspath $(RELEASE))" bash packaging/dist.sh $(DIST)
+dist: $(if $(SLEEK_PREBUILT),,kernels) $(if $(filter deb,$(DIST)),build) ## packages, in build/: Python wheels, tarball, Debian packages, crates (dry run), bill of materials (DIST=wheel: one)
+	@CARGO_TARGET_DIR="$(abspath $(TARGET))" bash packaging/dist.sh $(DIST)
 
 uninstall: ## what make install put into PREFIX, and nothing outside of it
 	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh

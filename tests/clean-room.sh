@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # A fresh Debian root in which nothing of the repository is but what users get: the Debian packages, the tarball, the wheel, the pages
 # and the examples. Installs the packages there, uses them, takes them away; then runs the quick starts and builds the examples against
-# the unpacked tarball. Needs root, a Debian mirror, and what `make dist` made.
+# the unpacked tarball. Needs root, a Debian mirror, and what `make dist` made. clean-room.sh RELEASE: in another release of Debian, for
+# which the packages are not made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "clean room: needs root, for chroot" >&2 && exit 1; }
 bash examples/demo/need.sh mmdebstrap:mmdebstrap
-suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+here=$(. /etc/os-release && echo "$VERSION_CODENAME")
+suite=${1:-$here}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 step() { echo "clean room: $*"; }
@@ -22,7 +24,8 @@ tar -xf "$base" -C "$root"
 
 room=$root/room
 mkdir -p "$room"
-cp build/deb/*.deb build/dist/sleek-*.tar.gz build/wheel/sleek_compress-*.whl tests/pages.py "$room"
+[ "$suite" != "$here" ] || cp build/deb/*.deb "$room"
+cp build/dist/sleek-*.tar.gz build/wheel/sleek_compress-*.whl tests/pages.py "$room"
 cp -r docs/guide examples "$room"
 cp tests/clean-room-inside.sh "$room"
 # The room's programs reach the machine's package index of Python, by the machine's settings.

@@ -33,8 +33,8 @@ checks=(
     "advisories | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check advisories"
     "sbom       | cargo-cyclonedx | cargo install cargo-cyclonedx     | make -s dist DIST=sbom"
     "reproducible | python3 | apt install python3                     | bash packaging/reproducible.sh"
-    "wheel      | python3   | apt install python3                     | bash packaging/portable.sh build/portable"
-    "wheel-arm  | python3   | apt install python3                     | bash packaging/portable.sh build/portable aarch64"
+    "wheel      | python3   | apt install python3                     | make -s dist DIST='wheel tarball' && bash tests/bare.sh"
+    "wheel-arm  | python3   | apt install python3                     | SLEEK_MACHINE=aarch64 make -s dist DIST='wheel tarball'"
     "decoder    | python3   | apt install python3                     | make -s dist DIST=decoder"
     "debian     | dpkg-deb  | apt install dpkg-dev                    | make -s dist DIST=deb"
     # The maintainer's address is still to come: CONTRIBUTING.md §1.
