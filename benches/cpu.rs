@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench cpu -- [--old LIBRARY] [--rounds N] [--bounds 1e-1,1e-3,0] FIELD...`
 //! times each bound (a part of the range; 0 is lossless) in nanoseconds a value of processor time, the least of the
-//! rounds. `--compress` leaves decompression out. With `--hash` it prints a checksum of each stream instead: so builds
+//! rounds. `--compress` leaves decompression out. `--looks` times previews at strides 2, 4 and 8, as parts of the time of
+//! the whole decode, instead. With `--hash` it prints a checksum of each stream instead: so builds
 //! and levels (`SLEEK_SIMD`) are compared that are to give the same bytes. A field's name ends like `_48x256x256.f32`.
 
 use std::ffi::CString;
@@ -137,9 +138,30 @@ impl Field {
     }
 }
 
+/// The time of previews, and of ranges of chunks, as parts of that of the whole decode, by turns.
+fn looks(field: &Field, bound: f64, rounds: usize) {
+    let stream = sleek::compress(&field.params(bound), &field.bytes).unwrap();
+    let mut back = vec![0; field.bytes.len()];
+    let mut least = [f64::INFINITY; 4];
+    for _ in 0..rounds {
+        for (level, least) in least.iter_mut().enumerate() {
+            let (time, _) = timed(|| sleek::decompress_coarse_into(&stream, level as u32, None, &mut back).unwrap());
+            *least = least.min(time);
+        }
+    }
+    let [whole, parts @ ..] = least;
+    let parts = parts.map(|time| format!("{:.3}", time / whole)).join(" · ");
+    let (ns, ratio) = (whole * 1e9 * field.dtype.size() as f64, field.bytes.len() as f64 / stream.len() as f64);
+    println!(
+        "{:40} {bound:6.0e}; whole {:5.2} ns; strides 2 · 4 · 8 {parts} × whole; ratio {ratio:.1}",
+        field.name,
+        ns / field.bytes.len() as f64
+    );
+}
+
 fn main() {
     let (mut rounds, mut bounds, mut old, mut hash, mut fields) = (5, vec![1e-1, 1e-3, 0.0], None, false, Vec::new());
-    let mut decodes = true;
+    let (mut decodes, mut only_looks) = (true, false);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut next = || args.next().unwrap_or_default();
@@ -149,12 +171,17 @@ fn main() {
             "--bounds" => bounds = next().split(',').map(|b| b.parse().unwrap()).collect(),
             "--hash" => hash = true,
             "--compress" => decodes = false,
+            "--looks" => only_looks = true,
             "--bench" => {}
             path => fields.push(Field::read(path)),
         }
     }
     for field in &fields {
         for bound in &bounds {
+            if only_looks {
+                looks(field, *bound, rounds);
+                continue;
+            }
             let params = field.params(*bound);
             let count = field.bytes.len() / field.dtype.size();
             if hash {

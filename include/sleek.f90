@@ -7,7 +7,7 @@ module sleek
 
     public :: sleek_params, sleek_params_init, sleek_params_parse, sleek_error_message
     public :: sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range, sleek_decompress_box
-    public :: sleek_inspect_dims
+    public :: sleek_decompress_coarse, sleek_inspect_dims
 
     ! Success; every other status is an error.
     integer(c_int32_t), parameter, public :: SLEEK_OK = 0
@@ -108,6 +108,20 @@ module sleek
             type(c_ptr), value :: stream
             integer(c_int32_t) :: status
         end function sleek_decompress_box
+
+        ! Every 2^level-th element of a box along the last three dimensions.
+        function sleek_decompress_coarse(src, src_bytes, level, rank, start, count, dst, dst_capacity, dst_bytes, stream) &
+                bind(c) result(status)
+            import
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: src_bytes, dst_capacity
+            integer(c_int32_t), value :: level, rank
+            integer(c_int64_t), intent(in) :: start(*), count(*)
+            type(*), intent(inout) :: dst(*)
+            integer(c_size_t), intent(out) :: dst_bytes
+            type(c_ptr), value :: stream
+            integer(c_int32_t) :: status
+        end function sleek_decompress_coarse
 
         ! 32 elements of `dims` are always enough.
         function sleek_inspect_dims(src, src_bytes, dims, dims_capacity, rank) bind(c) result(status)

@@ -462,6 +462,36 @@ int32_t sleek_decompress_box(const void *src,
                              size_t dst_capacity,
                              void *stream);
 
+// Restores every 2^level-th element of a stream: those whose places along each of the last three dimensions are
+// multiples of 2^level. They are, bit for bit, those that sleek_decompress() puts there. Codec interp decodes the
+// leading levels of a tile alone, which takes a small part of the time; of other codecs one chunk after the other is
+// decoded and thinned. The array is never held.
+//
+// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and
+//   back, and the CPU does the work.
+// - level: 0 ... 63; 0 is every element.
+// - rank, start, count: a box, as for sleek_decompress_box(); or 0, NULL and NULL for the whole array.
+// - dst: receives the elements without gaps, the last dimension fastest: along each of the last three dimensions
+//   ceil((start + count) / 2^level) - ceil(start / 2^level) of them, along others count. At most dst_capacity bytes; it
+//   may be NULL if there are none. After an error its contents are undefined.
+// - dst_bytes: receives the bytes written, 0 after an error. May be NULL.
+//
+// What is verified is as for sleek_decompress_range(). Of a body whose leading levels alone are decoded the rest is
+// compared with the checksum, and not looked at further.
+//
+// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the box does not lie in the array, SLEEK_E_INVALID_ARGUMENT if the array
+// has another rank or the level is greater, or an error as of sleek_decompress().
+int32_t sleek_decompress_coarse(const void *src,
+                                size_t src_bytes,
+                                uint32_t level,
+                                int32_t rank,
+                                const uint64_t *start,
+                                const uint64_t *count,
+                                void *dst,
+                                size_t dst_capacity,
+                                size_t *dst_bytes,
+                                void *stream);
+
 // Tells what a stream holds without decoding it.
 //
 // - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,

@@ -159,6 +159,15 @@ pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u
     route::cpu::decompress_box_into(src, start, lens, dst).map(|_| ())
 }
 
+/// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of
+/// `part`, where a box begins and its lengths, or of the whole array. They are those of [`decompress_into`]: for a box
+/// from a to b along an axis the ceil(b / 2^level) − ceil(a / 2^level) of them, without gaps.
+///
+/// Codec interp decodes the leading levels of a tile alone; others decode chunk by chunk, and never hold the array.
+pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
+    route::cpu::decompress_coarse_into(src, level, part, dst)
+}
+
 /// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.
 pub fn inspect(src: &[u8]) -> Result<Info> {
     route::cpu::inspect(src)

@@ -64,7 +64,7 @@ const PIECE: usize = 128 * 128;
 
 /// How often each call asks for memory for so many pieces, in which data of every kind take turns, every other one with
 /// `mark` among them.
-fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 4] {
+fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 5] {
     let params = Params { dims: dims(&[128 * pieces as u64, 128]), ..params.clone() };
     let (size, count) = (params.dtype.size(), params.dims.count() as usize);
     let mut words = Vec::new();
@@ -85,7 +85,8 @@ fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 4] {
     let lens = [128 * pieces as u64 - 2, 126];
     let room = lens.iter().product::<u64>() as usize * size;
     let a_box = asked(|| sleek::decompress_box_into(stream, &[1, 1], &lens, &mut back[..room]).unwrap());
-    [compress, decompress, range, a_box]
+    let coarse = asked(|| assert!(sleek::decompress_coarse_into(stream, 1, None, &mut back).unwrap() > 0));
+    [compress, decompress, range, a_box, coarse]
 }
 
 #[test]
@@ -111,7 +112,10 @@ fn a_call_asks_as_often_for_many_tiles_as_for_few() {
             // Buffers of zfp-rs grow when a longer block comes, those of codec interp with what its first tiles are.
             let grown = if ["zfp", "interp"].contains(&codec.name()) { 4 } else { 0 };
             let none_asks_more = of_few.iter().zip(&of_many).all(|(few, many)| *many <= few + grown);
-            assert!(none_asks_more, "{params:?}: compress, decompress, range, box ask {of_few:?}, then {of_many:?}");
+            assert!(
+                none_asks_more,
+                "{params:?}: compress, decompress, range, box, preview ask {of_few:?}, then {of_many:?}"
+            );
             // Where missing values are found in the end an array is encoded twice.
             assert!(of_few.iter().all(|n| *n < 200), "{params:?}: {of_few:?}");
             checked[usize::from(codec.id()).min(5)] += 1;

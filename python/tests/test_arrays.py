@@ -199,6 +199,30 @@ def test_ranges():
             sleek.decompress_range(stream, first, count)
 
 
+def test_strides():
+    a = field("f4", 40 * 50 * 60).reshape(40, 50, 60)
+    a[3:20, 7, 5:40] = -9999
+    for request in ({"abs": 1e-3}, {"abs": 1e-3, "profile": "small"}, {"lossless": True}):
+        for array in (a, a[0, 0], a[0], a.reshape(4, 10, 50, 60), np.float32(2.5), np.empty((0, 3), "f4")):
+            stream = sleek.compress(array, fill=-9999, **request)
+            whole = sleek.decompress(stream)
+            for stride in (1, 2, 4, np.int64(8), 1 << 40):
+                places = (slice(None),) * max(0, array.ndim - 3) + (slice(None, None, int(stride)),) * min(3, array.ndim)
+                assert same_bits(np.ascontiguousarray(whole[places]), sleek.decompress(stream, stride=stride))
+    stream = sleek.compress(a, abs=1e-3, profile="small", fill=-9999)
+    whole, out = sleek.decompress(stream), np.empty((13, 22, 30), "f4")
+    assert sleek.decompress_box(stream, (1, 5, 0), (27, 45, 60), stride=2, out=out) is out
+    assert same_bits(out, np.ascontiguousarray(whole[2:28:2, 6:50:2, ::2]))
+    assert sleek.decompress(stream, stride=2, masked=True).mask.sum() == (whole[::2, ::2, ::2] == -9999).sum() > 0
+    for stride in (0, -2, 3, 6):
+        with pytest.raises(ValueError, match="power of two"):
+            sleek.decompress(stream, stride=stride)
+    with pytest.raises(TypeError, match="neither shape nor dtype"):
+        sleek.decompress(stream, (40, 3000), stride=2)
+    with pytest.raises(ValueError, match=r"\(2, 2\), 4 elements; 12000 are restored"):
+        sleek.decompress(stream, stride=2, out=np.empty((2, 2), "f4"))
+
+
 def test_streams_may_lie_in_any_buffer():
     a = field()
     stream = sleek.compress(a, abs=1e-3)

@@ -4,6 +4,10 @@ use crate::error::{Result, fail};
 
 /// The most dimensions that an array can have; HDF5's limit too.
 pub const MAX_RANK: usize = 32;
+/// Elements of a grid are some way apart along these axes, the last ones; along others they are neighbours.
+pub const GRID_AXES: usize = 3;
+/// The greatest level of a grid.
+pub const MAX_LEVEL: u32 = 63;
 
 /// The dimensions of an array, slowest first; or none, where a caller names none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -151,6 +155,23 @@ impl Region {
         Some(both)
     }
 
+    /// The box of the grid of a level, whose elements are those at multiples of 2^level along the last axes, that has
+    /// what lies in this one.
+    pub fn on_grid(&self, level: u32) -> Region {
+        let mut thin = *self;
+        for k in self.rank.saturating_sub(GRID_AXES)..self.rank {
+            let [start, end] = [self.start[k], self.start[k] + self.lens[k]].map(|at| at.div_ceil(1 << level));
+            (thin.start[k], thin.lens[k]) = (start, end - start);
+        }
+        thin
+    }
+
+    /// Where an element of the grid of a level is in the array.
+    pub fn off_grid(&self, level: u32, mut position: [u64; MAX_RANK]) -> [u64; MAX_RANK] {
+        position[self.rank.saturating_sub(GRID_AXES)..self.rank].iter_mut().for_each(|at| *at <<= level);
+        position
+    }
+
     /// The number that the element at `position` of the array has in this box, which holds it.
     pub fn number_of(&self, position: &[u64]) -> u64 {
         (0..self.rank).fold(0, |n, k| n * self.lens[k] + (position[k] - self.start[k]))
@@ -158,16 +179,22 @@ impl Region {
 
     /// The lines of the box along its last dimension: where each starts in the array, and how long it is.
     pub fn lines(self) -> impl Iterator<Item = ([u64; MAX_RANK], u64)> {
-        let last = self.rank - 1;
-        let count: u64 = self.lens[..last].iter().product();
-        (0..count).map(move |mut line| {
-            let mut position = self.start;
-            for k in (0..last).rev() {
-                position[k] += line % self.lens[k];
-                line /= self.lens[k];
-            }
-            (position, self.lens[last])
-        })
+        (0..self.line_count()).map(move |line| (self.line(line), self.lens[self.rank - 1]))
+    }
+
+    /// How many lines there are.
+    pub fn line_count(&self) -> u64 {
+        self.lens[..self.rank - 1].iter().product()
+    }
+
+    /// Where a line starts.
+    pub fn line(&self, mut line: u64) -> [u64; MAX_RANK] {
+        let mut position = self.start;
+        for k in (0..self.rank - 1).rev() {
+            position[k] += line % self.lens[k];
+            line /= self.lens[k];
+        }
+        position
     }
 
     /// The rows of the box in an array of `dims`, in their order, from the first that holds an element at number `from`

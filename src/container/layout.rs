@@ -1,7 +1,7 @@
 //! Where things stand in a stream: what follows from element type, dimensions and geometry alone.
 
 use super::constants::*;
-use super::dims::{Dims, MAX_RANK, Region, Row};
+use super::dims::{Dims, MAX_LEVEL, MAX_RANK, Region, Row};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::missing::Missing;
@@ -123,16 +123,45 @@ pub enum Wanted {
     },
     /// A box.
     Region(Region),
+    /// A box of the grid of a level, [`Region::on_grid`].
+    Grid {
+        /// The box.
+        region: Region,
+        /// The level, 1 or more.
+        level: u32,
+    },
 }
 
 impl Wanted {
+    /// What of a box lies on the grid of a level.
+    pub fn on_grid(region: Region, level: u32) -> Result<Wanted> {
+        match level {
+            0 => Ok(Wanted::Region(region)),
+            1..=MAX_LEVEL => Ok(Wanted::Grid { region: region.on_grid(level), level }),
+            _ => fail!(InvalidArgument, "level {level}; 0 to {MAX_LEVEL}"),
+        }
+    }
+
     /// Elements.
     pub fn count(&self) -> u64 {
         match self {
             Wanted::Range { count, .. } => *count,
-            Wanted::Region(region) => region.count(),
+            Wanted::Region(region) | Wanted::Grid { region, .. } => region.count(),
         }
     }
+}
+
+/// Elements of a chunk that are equally far from each other there, and follow each other in what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comb {
+    /// The number of the first one in the chunk.
+    pub in_chunk: usize,
+    /// The number of the first one in what is wanted.
+    pub in_wanted: usize,
+    /// Elements.
+    pub len: usize,
+    /// From one to the next in the chunk.
+    pub step: usize,
 }
 
 /// Rows of elements that lie behind each other in a chunk as well as in what is wanted.
@@ -267,6 +296,7 @@ impl Layout {
     pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
         match wanted {
             Wanted::Range { first: 0, count } if *count == self.shape.dims.count() => *count > 0,
+            Wanted::Grid { region, level } => self.combs(c, region, *level, false, &mut |_| ()),
             _ => self.pieces(c, wanted, &mut |_| ()),
         }
     }
@@ -290,6 +320,8 @@ impl Layout {
             (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
         };
         match (&self.shape.geometry, wanted) {
+            // Has no rows, but combs.
+            (_, Wanted::Grid { .. }) => {}
             (Geometry::Linear { chunk_log2 }, wanted) => {
                 let size = self.dtype.size() as u64;
                 let run = (((c as u64) << chunk_log2) / size, self.chunk_raw_bytes(c) as u64 / size);
@@ -298,11 +330,10 @@ impl Layout {
                         show(in_chunk, in_wanted, len);
                     }
                 };
-                match wanted {
-                    Wanted::Range { first, count } => show(Row { at: *first, in_box: 0, len: *count }),
-                    Wanted::Region(region) => {
-                        region.rows(dims, run.0).take_while(|row| row.at < run.0 + run.1).for_each(show);
-                    }
+                if let Wanted::Region(region) = wanted {
+                    region.rows(dims, run.0).take_while(|row| row.at < run.0 + run.1).for_each(show);
+                } else if let Wanted::Range { first, count } = wanted {
+                    show(Row { at: *first, in_box: 0, len: *count });
                 }
             }
             (Geometry::Tile { .. }, Wanted::Range { first, count }) => {
@@ -327,6 +358,62 @@ impl Layout {
                     show(tile.number_of(&position), region.number_of(&position), len);
                 }
             }
+        }
+        any
+    }
+
+    /// Shows those elements of chunk `c` that are in a box of the grid of a level, in their order, by their numbers in
+    /// the chunk or, if it `is_thin`, in what of its tile is on the grid; whether there are any.
+    #[inline(never)]
+    pub fn combs(&self, c: usize, region: &Region, level: u32, is_thin: bool, show: &mut dyn FnMut(Comb)) -> bool {
+        let (dims, mut any) = (&self.shape.dims, false);
+        let step = if is_thin { 1 } else { 1u64 << level };
+        let mut show = |in_chunk: u64, in_wanted: u64, len: u64| {
+            any = true;
+            show(Comb {
+                in_chunk: in_chunk as usize,
+                in_wanted: in_wanted as usize,
+                len: len as usize,
+                step: step as usize,
+            });
+        };
+        if self.is_linear() {
+            let size = self.dtype.size() as u64;
+            let first = c as u64 * self.chunk_bytes() as u64 / size;
+            let end = first + self.chunk_raw_bytes(c) as u64 / size;
+            let line_len = region.lens()[dims.rank() - 1];
+            let line_at = |line| {
+                let position = region.off_grid(level, region.line(line));
+                dims.lens().iter().zip(position).fold(0, |at, (len, place)| at * len + place)
+            };
+            let Some(reach) = line_len.checked_sub(1).map(|last| last * step) else { return false };
+            // The first line that does not end before the chunk, by bisection: lines stand in the order of the array.
+            let (mut line, mut high) = (0, region.line_count());
+            while line < high {
+                let middle = line + (high - line) / 2;
+                if line_at(middle) + reach < first { line = middle + 1 } else { high = middle }
+            }
+            for line in line..region.line_count() {
+                let at = line_at(line);
+                if at >= end {
+                    break;
+                }
+                let skipped = first.saturating_sub(at).div_ceil(step);
+                let until = (end - at).div_ceil(step).min(line_len);
+                if skipped < until {
+                    show(at + skipped * step - first, line * line_len + skipped, until - skipped);
+                }
+            }
+            return any;
+        }
+        let tile = self.tile(c);
+        let thin = tile.on_grid(level);
+        for (position, len) in thin.intersection(region).into_iter().flat_map(Region::lines) {
+            let in_chunk = match is_thin {
+                true => thin.number_of(&position),
+                false => tile.number_of(&tile.off_grid(level, position)),
+            };
+            show(in_chunk, region.number_of(&position), len);
         }
         any
     }
@@ -423,7 +510,9 @@ mod tests {
                     .zip([2, 11, 3])
                     .map(|((n, s), m)| (k * m % n + 1).min(n - s))
                     .collect();
-                cases.push((layout, Wanted::Region(Region::new(&dims, &start, &lens).unwrap())));
+                let region = Region::new(&dims, &start, &lens).unwrap();
+                cases.push((layout, Wanted::Region(region)));
+                cases.push((layout, Wanted::on_grid(region, 1 + k as u32 % 4).unwrap()));
             }
         }
         for (layout, wanted) in cases {
@@ -431,6 +520,11 @@ mod tests {
             let expected: Vec<u64> = match &wanted {
                 Wanted::Range { first, count } => (*first..first + count).collect(),
                 Wanted::Region(region) => region.rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect(),
+                Wanted::Grid { region, level } => {
+                    let number = |at: [u64; MAX_RANK]| (0..3).fold(0, |n, k| n * dims.lens()[k] + at[k]);
+                    let line = |(at, len)| (0..len).map(move |i| number(region.off_grid(*level, at)) + (i << level));
+                    region.lines().flat_map(line).collect()
+                }
             };
             let mut found = vec![None; expected.len()];
             for c in 0..layout.chunks {
@@ -440,6 +534,16 @@ mod tests {
                 } else {
                     layout.tile(c).rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect()
                 };
+                if let Wanted::Grid { region, level } = &wanted {
+                    let any = layout.combs(c, region, *level, false, &mut |comb| {
+                        for i in 0..comb.len {
+                            let element = own[comb.in_chunk + i * comb.step];
+                            assert!(found[comb.in_wanted + i].replace(element).is_none());
+                        }
+                    });
+                    assert_eq!(any, layout.touches(c, &wanted));
+                    continue;
+                }
                 layout.pieces(c, &wanted, &mut |piece| {
                     for (row, i) in (0..piece.rows).flat_map(|row| (0..piece.len).map(move |i| (row, i))) {
                         let place = &mut found[(piece.in_wanted + row * piece.stride + i) as usize];

@@ -57,6 +57,13 @@ refused! {
         impl FnOnce(&Header) -> Result<()>,
     ) -> usize;
     fn decompress_box(*const u8, usize, (&[u64], &[u64]), *mut u8, usize, i32, *mut c_void) -> usize;
+    fn decompress_coarse(
+        (*const u8, usize),
+        u32,
+        Option<(&[u64], &[u64])>,
+        (*mut u8, usize),
+        (i32, *mut c_void),
+    ) -> usize;
     fn compress_async(&Params, *const u8, usize, *mut u8, usize, *mut u8, *mut u8, *mut c_void) -> ();
     fn decompress_async(&Params, *const u8, usize, *mut u8, (u64, u64), *mut u8, *mut u8, *mut c_void) -> ();
 }

@@ -2,7 +2,7 @@
 
 use super::limits;
 use crate::codec::{self, Codec, Info};
-use crate::container::{Header, Index, Layout, Region, Wanted};
+use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
@@ -274,6 +274,22 @@ pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u
     Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| {
         Region::new(&layout.shape.dims, start, lens).map(Wanted::Region)
     })
+}
+
+/// See [`crate::decompress_coarse_into`]; returns the bytes written.
+pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
+    let coarse = |layout: &Layout| coarse(layout, level, part);
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), coarse)
+}
+
+/// What of an array of `layout`, or of a box of it, is on the grid of a level.
+pub fn coarse(layout: &Layout, level: u32, part: Option<(&[u64], &[u64])>) -> Result<Wanted> {
+    let dims = &layout.shape.dims;
+    if level == 0 && part.is_none() {
+        return range(layout, 0, layout.count);
+    }
+    let (start, lens) = part.unwrap_or((&[0; MAX_RANK][..dims.rank()], dims.lens()));
+    Wanted::on_grid(Region::new(dims, start, lens)?, level)
 }
 
 /// Elements `first .. first + count` of an array of `layout`.

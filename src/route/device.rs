@@ -247,6 +247,29 @@ pub unsafe fn decompress_box(
     }
 }
 
+/// Restores what is on the grid of a level, on the host: little of a stream is decoded for it.
+///
+/// # Safety
+/// As for [`decompress`].
+pub unsafe fn decompress_coarse(
+    (src, src_bytes): (*const u8, usize),
+    level: u32,
+    part: Option<(&[u64], &[u64])>,
+    (dst, capacity): (*mut u8, usize),
+    (ordinal, stream): (i32, *mut c_void),
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function.
+    unsafe {
+        let header = read_header(&session, src, src_bytes)?;
+        let bytes =
+            (cpu::coarse(&header.layout, level, part)?.count() as usize).saturating_mul(header.layout.dtype.size());
+        decompress_on_host(&session, (src, src_bytes), (dst, bytes.min(capacity)), |stream, array| {
+            cpu::decompress_coarse_into(stream, level, part, array)
+        })
+    }
+}
+
 /// Restores a `part` of so many elements by the kernels of the stream's codec, or by what `on_host` does.
 ///
 /// # Safety

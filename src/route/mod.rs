@@ -204,6 +204,27 @@ pub unsafe fn decompress_box(
     }
 }
 
+/// Restores what of the whole, or of a box, is on the grid of a level; returns the bytes written.
+///
+/// # Safety
+/// As for [`compress`].
+pub unsafe fn decompress_coarse(
+    (src, src_bytes): (*const u8, usize),
+    level: u32,
+    part: Option<(&[u64], &[u64])>,
+    (dst, capacity): (*mut u8, usize),
+    stream: *mut c_void,
+) -> Result<usize> {
+    match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
+        // SAFETY: the contract of this function, here and below.
+        Some(ordinal) => unsafe {
+            gpu::decompress_coarse((src, src_bytes), level, part, (dst, capacity), (ordinal, stream))
+        },
+        // SAFETY: as above.
+        None => unsafe { cpu::decompress_coarse_into(slice(src, src_bytes), level, part, slice_mut(dst, capacity)) },
+    }
+}
+
 /// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified
 /// but the lengths.
 ///

@@ -220,6 +220,25 @@ static void boxes(void) {
                 sleek_decompress_box(copy, bytes, 2, ZERO, ONE, restored, size, &bytes));
     CHECK_FAILS(SLEEK_E_TRUNCATED, "", sleek_decompress_box(copy, bytes - 1, 2, ZERO, ONE, restored, size, NULL));
 
+    size_t coarse = 1;
+    CHECK(sleek_decompress_coarse(copy, bytes, 1, 0, NULL, NULL, restored, size, &coarse, NULL) == SLEEK_OK);
+    CHECK(coarse == 25 * 50 * 4 && memcmp(restored, field, 4) == 0);
+    for (size_t i = 0; i < 25 * 50; i++) CHECK(memcmp(restored + i, field + i / 50 * 200 + i % 50 * 2, 4) == 0);
+    CHECK(sleek_decompress_coarse(copy, bytes, 1, 2, ONE, LENS, NULL, 0, NULL, NULL) == SLEEK_E_OUT_OF_RANGE);
+    CHECK(sleek_decompress_coarse(copy, bytes, 1, 2, ONE, ONE, NULL, 0, &coarse, NULL) == SLEEK_OK && coarse == 0);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src",
+                sleek_decompress_coarse(NULL, bytes, 1, 2, ZERO, ONE, restored, size, &coarse, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "rank 0; 1 to 32",
+                sleek_decompress_coarse(copy, bytes, 1, 0, ZERO, NULL, restored, size, &coarse, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "count",
+                sleek_decompress_coarse(copy, bytes, 1, 2, ZERO, NULL, restored, size, &coarse, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "level 64; 0 to 63",
+                sleek_decompress_coarse(copy, bytes, 64, 2, ZERO, ONE, restored, size, &coarse, NULL));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "3 bytes",
+                sleek_decompress_coarse(copy, bytes, 9, 0, NULL, NULL, restored, 3, &coarse, NULL));
+    CHECK_FAILS(SLEEK_E_TRUNCATED, "",
+                sleek_decompress_coarse(copy, bytes - 1, 1, 0, NULL, NULL, restored, size, &coarse, NULL));
+
     uint64_t dims[32] = {0};
     int32_t rank = 7;
     CHECK(sleek_inspect_dims(copy, bytes, dims, 32, &rank) == SLEEK_OK && rank == 2 && dims[0] == 50 && dims[1] == 100);

@@ -113,6 +113,107 @@ fn parts_are_parts_of_the_whole() {
     }
 }
 
+/// Coarse previews of the whole and of boxes are the elements of the whole at these places, of every codec, type, mode,
+/// shape and level, with missing values among them or without.
+#[test]
+fn previews_are_what_the_whole_has_there() {
+    let random = &mut Random(70);
+    let shapes = SHAPES.into_iter().chain([&[40u64, 33, 35][..], &[300, 310], &[70_001], &[2, 3, 20, 17, 30]]);
+    let shapes: Vec<&[u64]> = shapes.collect();
+    for (k, (codec, params)) in requests().enumerate() {
+        for (s, shape) in shapes.iter().enumerate().filter(|(_, shape)| takes(codec, shape)) {
+            for generator in ["walk", ["parabola", "specials", "constant"][(k + s) % 3]] {
+                let dtype = params.dtype;
+                let params = Params { dims: dims(shape), big_endian: (k + s) % 2 == 1, ..params.clone() };
+                let count = params.dims.count() as usize;
+                let mut words = vectors::words(generator, dtype, s as u64, count);
+                let mut missing = MissingValues::default();
+                if let (true, Some(mark)) = ((k + s) % 3 == 0, words.first().copied()) {
+                    vectors::strew(&mut words, &[mark], [2, 30][s % 2], 7);
+                    missing = MissingValues::of(&[MissingValue::Bits(mark)]).unwrap();
+                }
+                let data = vectors::to_bytes(dtype, &words, params.big_endian);
+                let (stream, whole) = checked(&Params { missing, ..params.clone() }, &data);
+                for level in [1, 2, 3, 1 + random.below(8) as u32, 63, 0] {
+                    let start: Vec<u64> = shape.iter().map(|len| random.below(len + 1)).collect();
+                    let lens: Vec<u64> =
+                        shape.iter().zip(&start).map(|(len, start)| random.below(len - start + 1)).collect();
+                    let all = (vec![0; shape.len()], shape.to_vec());
+                    for (start, lens) in [all, (start, lens)] {
+                        let expected = thinned(&whole, dtype.size(), shape, (&start, &lens), level);
+                        let mut part = vec![0xa5; expected.len() + 3];
+                        let is_all = lens == *shape;
+                        let of = if is_all && level % 2 == 0 { None } else { Some((&start[..], &lens[..])) };
+                        let n = sleek::decompress_coarse_into(&stream, level, of, &mut part).unwrap();
+                        assert!(
+                            n == expected.len() && part[n..] == [0xa5; 3],
+                            "{params:?}: {n} bytes of level {level}"
+                        );
+                        assert!(
+                            part[..n] == expected,
+                            "{params:?} {generator}: level {level}, {lens:?} from {start:?}"
+                        );
+                    }
+                }
+                let too_deep = sleek::decompress_coarse_into(&stream, 64, None, &mut []).unwrap_err();
+                assert_eq!((too_deep.kind, &too_deep.message[..]), (Kind::InvalidArgument, "level 64; 0 to 63"));
+                if count > 0 {
+                    let small = sleek::decompress_coarse_into(&stream, 40, None, &mut []).unwrap_err();
+                    assert_eq!(small.kind, Kind::BufferTooSmall, "{small}");
+                }
+            }
+        }
+    }
+}
+
+/// The elements of a box at multiples of 2^level along the last three dimensions, by plain arithmetic.
+fn thinned(whole: &[u8], size: usize, shape: &[u64], (start, lens): (&[u64], &[u64]), level: u32) -> Vec<u8> {
+    let is_meant = |k: usize, at: &u64| k + 3 < shape.len() || at.is_multiple_of(1 << level);
+    let places = |k: usize| (start[k]..start[k] + lens[k]).filter(|at| is_meant(k, at)).collect();
+    let places: Vec<Vec<u64>> = (0..shape.len()).map(places).collect();
+    let mut out = Vec::new();
+    for mut i in 0..places.iter().map(Vec::len).product() {
+        let (mut at, mut stride) = (0, 1);
+        for (places, len) in places.iter().zip(shape).rev() {
+            at += places[i % places.len()] * stride;
+            (i, stride) = (i / places.len(), stride * len);
+        }
+        out.extend_from_slice(&whole[at as usize * size..][..size]);
+    }
+    out
+}
+
+/// Of tiles of codec interp a preview decodes the leading levels alone: what is broken behind them is not met.
+#[test]
+fn previews_decode_leading_levels_alone() {
+    let random = &mut Random(71);
+    let params = Params { codec: 5, dims: dims(&[40, 33, 35]), ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
+    let words: Vec<u64> = (0..params.dims.count())
+        .map(|i| {
+            let [x, y, z] = [i % 35, i / 35 % 33, i / 35 / 33].map(|at| at as f64);
+            DType::F32.nearest((x / 7.0).sin() + (y / 9.0).cos() * (z / 5.0).sin() + random.below(100) as f64 * 1e-4)
+        })
+        .collect();
+    let (stream, whole) = checked(&params, &vectors::to_bytes(DType::F32, &words, false));
+    let of = reference::container(&stream).unwrap();
+    let body = of.entry(&stream, 0).unwrap().1;
+    let mut passed = 0;
+    for _ in 0..40 {
+        let mut broken = stream.clone();
+        broken[(of.bodies_at + body - 1 - random.below(body / 4)) as usize] ^= 1 << random.below(8);
+        seal(&mut broken);
+        if sleek::decompress(&broken).is_ok() {
+            continue;
+        }
+        let expected = thinned(&whole, 4, params.dims.lens(), (&[0; 3], params.dims.lens()), 2);
+        let mut part = vec![0; expected.len()];
+        sleek::decompress_coarse_into(&broken, 2, None, &mut part).unwrap();
+        assert!(part == expected);
+        passed += 1;
+    }
+    assert!(passed > 20, "{passed}");
+}
+
 /// Whether a box has an element of chunk `c`.
 fn touches(of: &reference::Container, c: u64, (start, lens): (&[u64], &[u64])) -> bool {
     let (chunk_start, chunk_lens) = of.chunk(c);

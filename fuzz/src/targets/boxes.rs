@@ -36,6 +36,23 @@ pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[
     }
 }
 
+/// Compares what of a box is on the grid of a level with the same of the `whole` array.
+pub fn compare_coarse(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], level: u32) {
+    let coarse: Vec<u64> =
+        (0..dims.len()).map(|k| if k + 3 < dims.len() { dims[k] } else { dims[k].div_ceil(1 << level) }).collect();
+    let mut part = vec![0xa5; coarse.iter().product::<u64>() as usize * size];
+    assert_eq!(sleek::decompress_coarse_into(stream, level, None, &mut part).unwrap(), part.len());
+    for (i, element) in part.chunks_exact(size).enumerate() {
+        let (mut rest, mut at, mut stride) = (i as u64, 0, 1);
+        for k in (0..dims.len()).rev() {
+            let place = rest % coarse[k];
+            at += stride * if k + 3 < dims.len() { place } else { place << level };
+            (rest, stride) = (rest / coarse[k], stride * dims[k]);
+        }
+        assert!(*element == whole[at as usize * size..][..size], "element {i} of level {level} of {dims:?}");
+    }
+}
+
 /// Runs the target.
 pub fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
@@ -79,4 +96,5 @@ pub fn run(bytes: &[u8]) {
     compare(&stream, &back, size, &lens, &start, &part);
     compare(&stream, &back, size, &lens, &far, &part);
     compare(&stream, &back, size, &lens, &start, &far);
+    compare_coarse(&stream, &back, size, &lens, u32::from(missing / 5) % 7);
 }

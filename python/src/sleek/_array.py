@@ -233,6 +233,7 @@ def decompress(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
     masked: bool = False,
+    stride: int = 1,
     cuda_stream: Any = None,
 ) -> Any:
     """Restores the whole array, in the shape that it had, or in `shape`. What is no stream, or is damaged, raises `SleekError`.
@@ -242,6 +243,9 @@ def decompress(
     The stream is bytes, or a buffer on the host or a GPU. The array is one of numpy, or `out`, an array of the same type and as many
     elements on the host or a GPU. With `masked` it is a masked array, in which missing values are masked. `cuda_stream` is as for
     `compress`.
+
+    `stride`, a power of two, gives every so many-th element along the last three dimensions of the stream: the ones of the whole at
+    these places, for a small part of the time where the stream is of codec interp (``profile="small"``).
 
     >>> import numpy as np, sleek
     >>> table = np.arange(12, dtype="i2").reshape(3, 4)
@@ -254,7 +258,14 @@ def decompress(
     array([False,  True, False])
     >>> sleek.decompress(sleek.compress(np.array([1j, 2]), abs=0.1), dtype=complex)
     array([0.+1.j, 2.+0.j])
+    >>> sleek.decompress(sleek.compress(table, lossless=True), stride=2)
+    array([[ 0,  2],
+           [ 8, 10]], dtype=int16)
     """
+    if stride != 1:
+        if shape is not None or dtype is not None:
+            raise TypeError("stride is along the dimensions of the stream: it goes with neither shape nor dtype")
+        return _thinned(stream, None, stride, out, masked, cuda_stream)
     if masked + (dtype is not None) + (out is not None) > 1:
         raise TypeError("at most one of masked, dtype and out is needed: out has its own type, and masks are of floats")
     if out is not None:
@@ -328,11 +339,12 @@ def decompress_range(stream: Any, first: int, count: int, *, out: Any = None, cu
 
 
 def decompress_box(
-    stream: Any, start: tuple[int, ...], count: tuple[int, ...], *, out: Any = None, cuda_stream: Any = None
+    stream: Any, start: tuple[int, ...], count: tuple[int, ...], *, out: Any = None, stride: int = 1, cuda_stream: Any = None
 ) -> Any:
     """Restores the box of `count` elements along each dimension from `start` on, and decodes only the chunks that hold them.
 
-    `out` and `cuda_stream` are as for `decompress`; boxes on a GPU are made by the CPU and copied.
+    `out`, `stride` and `cuda_stream` are as for `decompress`; boxes on a GPU are made by the CPU and copied. With `stride` the
+    elements of the box are those at multiples of it in the array, not in the box.
 
     >>> import numpy as np, sleek
     >>> stream = sleek.compress(np.arange(12).reshape(3, 4), lossless=True)
@@ -349,6 +361,8 @@ def decompress_box(
     for first, length, whole in zip(corner, lengths, shape):
         if first < 0 or length < 0 or first + length > whole:
             raise ValueError(f"the box of {lengths} elements from {corner} on is not inside the array of shape {shape}")
+    if stride != 1:
+        return _thinned(stream, (corner, lengths), stride, out, False, cuda_stream)
     array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
     to = _target(array, info, int(np.prod(lengths, dtype=object)), _first(work, source.stream))
     box = (corner, lengths) if shape else ((0,) * len(dims), dims)
@@ -356,6 +370,26 @@ def decompress_box(
     work = _first(work, source.stream, to.stream)
     check(lib.sleek_decompress_box(source.address, source.nbytes, len(dims), *numbers, to.address, to.nbytes, work))
     return array
+
+
+def _thinned(stream: Any, box: Any, stride: int, out: Any, masked: bool, cuda_stream: Any) -> Any:
+    """What of the whole, or of a box, is at multiples of a stride."""
+    info, source, work = _opened(stream, cuda_stream)
+    dims = _dims(source, info)
+    level = (stride := operator.index(stride)).bit_length() - 1
+    corner, lengths = box or ((0,) * len(own_shape(dims)), own_shape(dims))
+    if stride < 1 or stride != 1 << level:
+        raise ValueError(f"stride is {stride}; a power of two is needed, such as 2, 4 or 8")
+    thin = len(lengths) - 3
+    shape = tuple(
+        -(-(first + n) // stride) - -(-first // stride) if k >= thin else n for k, (first, n) in enumerate(zip(corner, lengths))
+    )
+    array = np.empty(shape, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
+    to = _target(array, info, int(np.prod(shape, dtype=object)), _first(work, source.stream))
+    whole = (0, None, None) if not corner else (len(dims), *((ctypes.c_uint64 * len(dims))(*n) for n in (corner, lengths)))
+    work = _first(work, source.stream, to.stream)
+    check(lib.sleek_decompress_coarse(source.address, source.nbytes, level, *whole, to.address, to.nbytes, None, work))
+    return _masked(array, info) if masked else array
 
 
 def inspect(stream: Any) -> Info:

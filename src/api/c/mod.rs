@@ -325,6 +325,59 @@ pub unsafe extern "C" fn sleek_decompress_box(
     })
 }
 
+/// Restores every 2^level-th element of a stream: those whose places along each of the last three dimensions are
+/// multiples of 2^level. They are, bit for bit, those that sleek_decompress() puts there. Codec interp decodes the
+/// leading levels of a tile alone, which takes a small part of the time; of other codecs one chunk after the other is
+/// decoded and thinned. The array is never held.
+///
+/// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and
+///   back, and the CPU does the work.
+/// - level: 0 ... 63; 0 is every element.
+/// - rank, start, count: a box, as for sleek_decompress_box(); or 0, NULL and NULL for the whole array.
+/// - dst: receives the elements without gaps, the last dimension fastest: along each of the last three dimensions
+///   ceil((start + count) / 2^level) - ceil(start / 2^level) of them, along others count. At most dst_capacity bytes; it
+///   may be NULL if there are none. After an error its contents are undefined.
+/// - dst_bytes: receives the bytes written, 0 after an error. May be NULL.
+///
+/// What is verified is as for sleek_decompress_range(). Of a body whose leading levels alone are decoded the rest is
+/// compared with the checksum, and not looked at further.
+///
+/// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the box does not lie in the array, SLEEK_E_INVALID_ARGUMENT if the array
+/// has another rank or the level is greater, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_coarse(
+    src: *const c_void,
+    src_bytes: usize,
+    level: u32,
+    rank: i32,
+    start: *const u64,
+    count: *const u64,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    dst_bytes: *mut usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        unsafe { memory::clear(dst_bytes) };
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let is_whole = rank == 0 && start.is_null() && count.is_null();
+        // SAFETY: as above.
+        let numbers = |name, of, rank| unsafe { memory::numbers(name, of, rank) };
+        let part = if is_whole { None } else { Some((numbers("start", start, rank)?, numbers("count", count, rank)?)) };
+        let part = part.as_ref().map(|(start, lens)| (&start[..rank as usize], &lens[..rank as usize]));
+        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
+        // SAFETY: as above; the decoder only writes to `dst`.
+        let written = unsafe { route::decompress_coarse(from, level, part, to, stream) }?;
+        if !dst_bytes.is_null() {
+            // SAFETY: not null, and writable by the contract.
+            unsafe { dst_bytes.write_unaligned(written) };
+        }
+        Ok(())
+    })
+}
+
 /// Tells what a stream holds without decoding it.
 ///
 /// - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,

@@ -23,7 +23,9 @@ pub(super) mod tile_shape;
 use std::sync::{Mutex, PoisonError};
 
 use super::shared::{Capabilities, Codec, CpuCodec, Info};
-use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::container::{
+    CodedChunk, EntryForm, GRID_AXES, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted,
+};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, Isa};
@@ -221,6 +223,27 @@ impl ChunkCodec for Tiles<'_> {
         out: &mut [u8],
     ) -> Result<()> {
         self.decode_to(decoder, chunk, next, Out { bytes: out, show: None })
+    }
+
+    fn decode_on_grid(
+        &self,
+        decoder: &mut Decoder,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        level: u32,
+        out: &mut [u8],
+    ) -> Result<bool> {
+        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
+        // Levels are of all axes of a tile.
+        let is_for = |chunk: &CodedChunk| {
+            let (tile, outer) = (self.plan.layout.tile(chunk.number), self.plan.layout.shape.dims.rank());
+            tile.lens()[..outer.saturating_sub(GRID_AXES)].iter().all(|len| *len == 1)
+        };
+        if !is_for(&chunk) {
+            return Ok(false);
+        }
+        let next = next.filter(is_for).map(|next| self.body(next));
+        decoder.on_grid(self, (self.body(chunk), next), level, out)
     }
 
     fn show(

@@ -70,6 +70,7 @@ pub trait DecodeTile {
     /// Begins an array.
     fn begin(&mut self);
     fn decode(&mut self, tiles: &Tiles, body: Body, next: Option<Body>, out: Out) -> Result<()>;
+    fn on_grid(&mut self, tiles: &Tiles, bodies: (Body, Option<Body>), level: u32, out: &mut [u8]) -> Result<bool>;
 }
 
 impl<E: Multiple, N: Word> EncodeTile for [encoder::Encoder<E, N>; 1] {
@@ -97,6 +98,10 @@ impl<E: Multiple, N: Word> DecodeTile for [decode::Decoder<E, N>; 1] {
 
     fn decode(&mut self, tiles: &Tiles, body: Body, next: Option<Body>, out: Out) -> Result<()> {
         by_level!(tiles.isa, p => self[0].decode(p, tiles.plan, body, next, out))
+    }
+
+    fn on_grid(&mut self, tiles: &Tiles, bodies: (Body, Option<Body>), level: u32, out: &mut [u8]) -> Result<bool> {
+        by_level!(tiles.isa, p => self[0].on_grid(p, tiles.plan, bodies, level, out))
     }
 }
 

@@ -2,7 +2,7 @@
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::codec::{ChunkCodec, Data, SLACK};
-use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
+use crate::container::{CodedChunk, Comb, Header, Kind, Layout, Piece, Region, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
@@ -127,7 +127,6 @@ impl Masker {
     fn new(layout: &Layout, big_endian: bool) -> Result<Masker> {
         let (size, bytes) = (layout.dtype.size(), layout.chunk_bytes());
         let capacity = bytes / size;
-        let in_source = |bits: u64| if big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { bits };
         let mut masks = Vec::new();
         reserve(&mut masks, layout.shape.missing.len())?;
         for _ in layout.shape.missing.bits() {
@@ -139,7 +138,7 @@ impl Masker {
             unit: layout.unit(),
             block: planes::block_elements(capacity),
             big_endian,
-            values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_source(*bits))).collect(),
+            values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size, big_endian))).collect(),
             masks,
             any: filled(capacity.div_ceil(64) + 1, 0)?,
             there: 0,
@@ -418,6 +417,54 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
+    /// Decodes a chunk; what of it lies in a box of the grid of a level goes to its place.
+    #[inline(never)]
+    pub fn decode_combs(
+        &mut self,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        (region, level): (&Region, u32),
+        mut target: impl PieceSink,
+    ) -> Result<()> {
+        let (mut apart, size) = (self.take_apart()?, self.layout.dtype.size());
+        let is_thin = !self.layout.is_linear() && self.thin(chunk, next, level, &mut apart)?;
+        if !is_thin {
+            self.decode(chunk, &[], &mut apart[..self.layout.chunk_raw_bytes(chunk.number)], false)?;
+        }
+        self.layout.combs(chunk.number, region, level, is_thin, &mut |comb| {
+            let at = if comb.step == 1 { comb.in_chunk * size } else { close_up(comb, size, &mut apart) };
+            target.put(comb.in_wanted * size, &apart[at..at + comb.len * size]);
+        });
+        self.apart = Some(apart);
+        Ok(())
+    }
+
+    /// Decodes of a tile what is on the grid of a level alone, if the codec can.
+    fn thin(&mut self, chunk: CodedChunk, next: Option<CodedChunk>, level: u32, apart: &mut [u8]) -> Result<bool> {
+        let (number, size) = (chunk.number, self.layout.dtype.size());
+        let thin = self.layout.tile(number).on_grid(level);
+        let out = &mut apart[..thin.count() as usize * size];
+        let inner = if chunk.kind == Kind::Masked { self.behind_plane(chunk)? } else { chunk };
+        let next = next.filter(|next| next.kind != Kind::Masked);
+        if !self.codec.decode_on_grid(&mut self.decoder, inner, next, level, out)? {
+            return Ok(false);
+        }
+        collisions::put(self.isa, self.layout, self.big_endian, inner.kind, out);
+        if chunk.kind == Kind::Masked {
+            self.layout.combs(number, &thin, level, false, &mut |comb| {
+                let those = out[comb.in_wanted * size..].chunks_exact_mut(size).take(comb.len);
+                for (place, i) in those.zip((comb.in_chunk..).step_by(comb.step)) {
+                    for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
+                        if mask[i / 64] >> (i % 64) & 1 == 1 {
+                            place.copy_from_slice(&in_array(*bits, size, self.big_endian).to_le_bytes()[..size]);
+                        }
+                    }
+                }
+            });
+        }
+        Ok(true)
+    }
+
     /// Finds where the wanted elements of a chunk belong.
     fn find_pieces(&mut self, chunk: usize, wanted: &Wanted) -> Result<()> {
         loop {
@@ -449,8 +496,8 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
-    /// Decodes what is behind the plane, and puts the missing values over it.
-    fn masked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8]) -> Result<()> {
+    /// Reads the plane of a chunk; what is behind it.
+    fn behind_plane<'c>(&mut self, chunk: CodedChunk<'c>) -> Result<CodedChunk<'c>> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
         let plane = planes::read_plane(self.isa, chunk.body.bytes(), capacity, unit, &mut self.masks)?;
@@ -460,11 +507,36 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if !fits {
             return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", body.len);
         }
-        self.unmasked(CodedChunk { kind, body, ..chunk }, ahead, out, false)?;
+        Ok(CodedChunk { kind, body, ..chunk })
+    }
+
+    /// Decodes what is behind the plane, and puts the missing values over it.
+    fn masked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8]) -> Result<()> {
+        let (inner, size) = (self.behind_plane(chunk)?, self.layout.dtype.size());
+        self.unmasked(inner, ahead, out, false)?;
         for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
-            let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
-            gaps::put(self.isa, size, mask, value, out);
+            gaps::put(self.isa, size, mask, in_array(*bits, size, self.big_endian), out);
         }
         Ok(())
     }
+}
+
+/// The bits of an element as the array has them.
+fn in_array(bits: u64, size: usize, big_endian: bool) -> u64 {
+    if big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { bits }
+}
+
+/// Has the elements of a comb, of `size` bytes, follow each other, from where the first one is on; where that is.
+fn close_up(comb: Comb, size: usize, chunk: &mut [u8]) -> usize {
+    fn of<const N: usize>(Comb { in_chunk, len, step, .. }: Comb, chunk: &mut [u8]) {
+        let elements = &mut chunk.as_chunks_mut::<N>().0[in_chunk..];
+        (1..len).for_each(|i| elements[i] = elements[i * step]);
+    }
+    match size {
+        1 => of::<1>(comb, chunk),
+        2 => of::<2>(comb, chunk),
+        4 => of::<4>(comb, chunk),
+        _ => of::<8>(comb, chunk),
+    }
+    comb.in_chunk * size
 }

@@ -51,7 +51,19 @@ pub trait ChunkCodec: Sync {
     ) -> Result<()> {
         self.decode(decoder, chunk, &[], out, false)
     }
-    /// The same, showing the bytes in pieces as soon as they are there, in whatever order, so that they leave while
+    /// Decodes of a verified tile the elements on the grid of a level alone into `out`, in their order, where that is
+    /// shorter than decoding all; whether it was. Of the one that comes `next` the same is wanted.
+    fn decode_on_grid(
+        &self,
+        _decoder: &mut Self::Decoder,
+        _chunk: CodedChunk,
+        _next: Option<CodedChunk>,
+        _level: u32,
+        _out: &mut [u8],
+    ) -> Result<bool> {
+        Ok(false)
+    }
+    /// The same as `decode_before`, showing the bytes in pieces as soon as they are there, in whatever order, so that they leave while
     /// others are decoded: the place of the first one, and them, which may change. `out` is room for all.
     fn show(
         &self,

@@ -24,7 +24,12 @@ pub fn decompress<C: ChunkCodec>(
     options: ExecOptions,
 ) -> Result<()> {
     let layout = &index.header().layout;
-    let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    // Of a grid more is decoded than comes out.
+    let work = match wanted {
+        Wanted::Grid { level, .. } => dst.len().saturating_mul(1 << (2 * level).min(32)).min(layout.raw_bytes as usize),
+        _ => dst.len(),
+    };
+    let tasks = tasks(options.threads, work, DECOMPRESSED_PER_THREAD);
     let past_caches = options.past_caches(dst.len());
     let (next, dst, failure) = (AtomicUsize::new(0), Shared::new(dst), Mutex::new(None));
     pool::run(tasks, &|| {
@@ -97,7 +102,11 @@ fn group<C: ChunkCodec>(
             decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;
             continue;
         }
-        decoder.decode_pieces(chunk, next, wanted, SharedPieces { dst, past_caches })?;
+        let target = SharedPieces { dst, past_caches };
+        match wanted {
+            Wanted::Grid { region, level } => decoder.decode_combs(chunk, next, (region, *level), target)?,
+            _ => decoder.decode_pieces(chunk, next, wanted, target)?,
+        }
     }
     Ok(())
 }

@@ -78,6 +78,19 @@ struct Front<'a, N> {
     rest: &'a [u8],
 }
 
+impl<N> Front<'_, N> {
+    /// Whether what is on the grid of a level can be had alone.
+    fn has_levels(&self) -> bool {
+        self.head.is_interpolated() && self.form.order == Order::Numbers
+    }
+
+    /// The codes of a tile of which those of a level and above are wanted.
+    fn coded(&self, lens: [usize; AXES], level: u32) -> Coded<'_> {
+        let wanted = interpolation::layout::codes_from(lens, level);
+        Coded { head: &self.head, bytes: self.rest, n: lens.iter().product(), wanted }
+    }
+}
+
 /// What numbers with the base are; of decimals and ranks the word.
 #[derive(Clone, Copy)]
 struct Meaning<'a, N> {
@@ -187,12 +200,12 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         let front = front::<E, N>(plan, body, Some(&mut self.patches))?;
         let Front { head, base, form, .. } = &front;
         let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base: *base };
-        if head.is_interpolated() && form.order == Order::Numbers {
-            return self.interpolated(p, &front, (body, next), &meaning, out);
+        if front.has_levels() {
+            return self.interpolated(p, &front, (body, next), &meaning, 0, out);
         }
         let bytes = &mut *out.bytes;
         match head.is_interpolated() {
-            true => self.interpolated(p, &front, (body, next), &meaning, &mut Out { bytes, show: None })?,
+            true => self.interpolated(p, &front, (body, next), &meaning, 0, &mut Out { bytes, show: None })?,
             false => self.along_axes(p, &front, body.lens, &meaning, bytes)?,
         }
         let (size, len) = (size_of::<E::Word>(), out.bytes.len());
@@ -209,19 +222,44 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         Ok(())
     }
 
-    /// Reads codes of interpolation, and makes elements of them.
+    /// Decodes the elements on the grid of a level into `out`, if that is shorter than decoding all; whether it is.
+    pub fn on_grid(
+        &mut self,
+        p: impl Level,
+        plan: &Plan,
+        (body, next): (Body, Option<Body>),
+        level: u32,
+        out: &mut [u8],
+    ) -> Result<bool> {
+        if body.kind != Kind::Packed {
+            let is_constant = body.kind == Kind::Constant;
+            return if is_constant { self.decode(p, plan, body, None, Out { bytes: out, show: None }) } else { Ok(()) }
+                .map(|()| is_constant);
+        }
+        let front = front::<E, N>(plan, body, Some(&mut self.patches))?;
+        if !front.has_levels() {
+            return Ok(false);
+        }
+        patches::thin(&mut self.patches, body.lens, level);
+        let Front { head, base, form, .. } = &front;
+        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base: *base };
+        self.interpolated(p, &front, (body, next), &meaning, level, &mut Out { bytes: out, show: None })?;
+        Ok(true)
+    }
+
+    /// Reads codes of interpolation, and makes elements of what is on the grid of a level.
     fn interpolated<P: Level>(
         &mut self,
         p: P,
         front: &Front<N>,
         (body, next): (Body, Option<Body>),
         meaning: &Meaning<N>,
+        level: u32,
         out: &mut Out,
     ) -> Result<()> {
         let (lens, size, rule) = (body.lens, size_of::<E::Word>(), front.head.rule());
-        let n = lens.iter().product::<usize>();
-        let coded = Coded { head: &front.head, bytes: front.rest, n };
-        self.are_short = self.read_short(p, meaning.plan, (body.number, coded), next)?;
+        let coded = front.coded(lens, level);
+        self.are_short = self.read_short(p, meaning.plan, (body.number, coded), next, level)?;
         let Decoder { codes, signed, levels, patches, .. } = self;
         let mut verdict = Ok(());
         let mut show = |first: usize, numbers: &[u32]| {
@@ -237,13 +275,14 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         };
         let done = self.are_short && {
             let codes = Signed::Short(codes.short());
-            p.run(Interpolate { rule, lens, buffers: &mut *levels, codes, show: &mut show })
+            p.run(Interpolate { rule, level, lens, buffers: &mut *levels, codes, show: &mut show })
         };
         if !done {
             // Sums of short ones may be long.
             codes.read(p, coded)?;
-            signed.iter_mut().zip(&codes.long[..n]).for_each(|(signed, code)| *signed = code.extend() as u32);
-            p.run(Interpolate { rule, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show });
+            let long = &codes.long[..coded.wanted];
+            signed.iter_mut().zip(long).for_each(|(signed, code)| *signed = code.extend() as u32);
+            p.run(Interpolate { rule, level, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show });
         }
         verdict
     }
@@ -255,6 +294,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         plan: &Plan,
         (number, coded): (usize, Coded),
         next: Option<Body>,
+        level: u32,
     ) -> Result<bool> {
         if self.ready.take() == Some(number) {
             self.codes.go_on();
@@ -263,10 +303,9 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         // Where the last ones were long, these are, too.
         let next = next.filter(|next| self.are_short && next.kind == Kind::Packed);
         let front = next.and_then(|next| Some((next, front::<E, N>(plan, next, None).ok()?)));
-        let of_next = front.as_ref().filter(|(_, front)| front.head.is_interpolated()).map(|(next, front)| {
-            let n = next.lens.iter().product();
-            Coded { head: &front.head, bytes: front.rest, n }
-        });
+        let is_meant = |front: &Front<N>| if level > 0 { front.has_levels() } else { front.head.is_interpolated() };
+        let of_next = front.as_ref().filter(|(_, front)| is_meant(front));
+        let of_next = of_next.map(|(next, front)| front.coded(next.lens, level));
         let (is_short, is_ready) = self.codes.read_short(p, coded, of_next)?;
         self.ready = front.filter(|_| is_ready).map(|(next, _)| next.number);
         Ok(is_short)
@@ -281,11 +320,10 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         meaning: &Meaning<N>,
         out: &mut [u8],
     ) -> Result<()> {
-        let (n, head) = (lens.iter().product(), &front.head);
-        let codes = &mut self.codes;
-        codes.read(p, Coded { head, bytes: front.rest, n })?;
-        let numbers = &mut codes.long[..n];
-        p.run(Sums { set: head.set, lens, numbers: &mut *numbers });
+        let (coded, codes) = (front.coded(lens, 0), &mut self.codes);
+        codes.read(p, coded)?;
+        let numbers = &mut codes.long[..coded.n];
+        p.run(Sums { set: front.head.set, lens, numbers: &mut *numbers });
         p.run(Elements::<E, N, N> { meaning, numbers, out: &mut *out, element: PhantomData });
         patch::<E, N, N>(meaning, &self.patches, 0, numbers, out)
     }

@@ -4,6 +4,7 @@
 use crate::codec::interp::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::host::memory::reserve;
+use crate::primitives::lorenzo::AXES;
 use crate::simd::word::Word;
 
 /// A correction is no more than this, and its kind so much above it.
@@ -32,6 +33,18 @@ pub fn none(n: usize) -> Result<Patches> {
     let mut patches = Vec::new();
     reserve(&mut patches, n)?;
     Ok(patches)
+}
+
+/// Keeps those of elements of a tile that are on the grid of a level, by their numbers there.
+pub fn thin(patches: &mut Patches, lens: [usize; AXES], level: u32) {
+    let [x, y, _] = lens.map(|n| (n as u64).div_ceil(1 << level) as usize);
+    patches.retain_mut(|(at, _)| {
+        let n = usize::from(*at);
+        let place = [n % lens[0], n / lens[0] % lens[1], n / lens[0] / lens[1]];
+        let [i, j, k] = place.map(|place| place as u64 >> level);
+        *at = ((k as usize * y + j as usize) * x + i as usize) as u16;
+        place.iter().all(|place| (*place as u64).is_multiple_of(1 << level))
+    });
 }
 
 /// Writes them for elements of `size` bytes, if there are any.

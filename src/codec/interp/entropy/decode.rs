@@ -36,8 +36,9 @@ pub struct Codes<N> {
 pub struct Coded<'a> {
     pub head: &'a Head,
     pub bytes: &'a [u8],
-    /// So many codes.
+    /// So many codes, of which as many are wanted, the first ones.
     pub n: usize,
+    pub wanted: usize,
 }
 
 impl Room {
@@ -136,7 +137,8 @@ fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
     let Some(words) = words.as_chunks().0.get(source.at..) else {
         return fail!(Corrupt, "a tile's words end early");
     };
-    Ok(Classed { head, n, classes, own, lanes, threshold: source.threshold, words, low })
+    let wanted = groups(coded.wanted);
+    Ok(Classed { head, n, wanted, classes, own, lanes, threshold: source.threshold, words, low })
 }
 
 /// What `Long` does, of `n` codes.
@@ -145,7 +147,7 @@ fn lane_by_lane<N: Word>(tile: Classed, codes: &mut [N]) -> Result<()> {
     let direct = head.predictor == Predictor::Symbols;
     let mut source = Source::new(tile.words.as_flattened(), tile.threshold);
     let mut low = Bits::new(tile.low);
-    for (g, codes) in codes.chunks_mut(GROUP).enumerate() {
+    for (g, codes) in codes.chunks_mut(GROUP).enumerate().take(tile.wanted) {
         if g == head.switch {
             change(&mut lanes, &mut source)?;
         }
@@ -163,6 +165,9 @@ fn lane_by_lane<N: Word>(tile: Classed, codes: &mut [N]) -> Result<()> {
                 *code = code.unzigzag();
             }
         }
+    }
+    if tile.wanted < groups(n) {
+        return Ok(());
     }
     if groups(n) == head.switch {
         change(&mut lanes, &mut source)?;

@@ -28,8 +28,9 @@ pub type Tail = [[u8; 2]; 2 * MOST_WORDS + READ_SLACK];
 #[derive(Clone, Copy)]
 pub struct Classed<'a> {
     pub head: &'a Head,
-    /// So many codes.
+    /// So many codes, and groups that are wanted, the first ones.
     pub n: usize,
+    pub wanted: usize,
     pub classes: [u8; GROUPS],
     pub own: &'a Slots,
     /// The states behind the classes.
@@ -98,7 +99,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     /// is one.
     #[inline(always)]
     fn next<W: Word>(&mut self, codes: &mut [[W; GROUP]]) -> Result<Option<&'a Slots>> {
-        while self.g < groups(self.tile.n) {
+        while self.g < self.tile.wanted {
             self.reach()?;
             let slots = self.tile.slots(self.g);
             if slots.is_some() {
@@ -116,9 +117,12 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         self.tile.n - self.g * GROUP
     }
 
-    /// Checks how it ended.
+    /// Checks how it ended, if it did.
     #[inline(always)]
     fn end(mut self) -> Result<()> {
+        if self.tile.wanted < groups(self.tile.n) {
+            return Ok(());
+        }
         if !self.bits.end_in_zeros() {
             return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
         }
@@ -492,6 +496,6 @@ impl<'a> Classed<'a> {
 
     /// Whether codes may be short: those of 16 bits have room for low bits, too, behind a number of 16 bits.
     pub fn may_be_short(&self) -> bool {
-        (0..groups(self.n)).all(|g| self.shift(g) < 16)
+        (0..self.wanted).all(|g| self.shift(g) < 16)
     }
 }

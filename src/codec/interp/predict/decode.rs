@@ -81,10 +81,11 @@ pub enum Signed<'a> {
     Long(&'a mut [u32]),
 }
 
-/// Restores the numbers of a tile, from 0 on, and shows them plane by plane, in whatever order: the first element, and
-/// the numbers. Whether codes were long enough for their sums.
+/// Restores the numbers of a tile, from 0 on, or what of it is on the grid of a level, and shows them plane by plane, in
+/// whatever order: the first element, and the numbers. Whether codes were long enough for their sums.
 pub struct Decode<'a> {
     pub rule: Rule,
+    pub level: u32,
     /// None longer than the sides of the grid.
     pub lens: [usize; AXES],
     pub buffers: &'a mut Buffers,
@@ -97,15 +98,18 @@ impl Task for Decode<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> bool {
-        let Decode { rule, lens, buffers, codes, show } = self;
+        let Decode { rule, level, lens, buffers, codes, show } = self;
         let Buffers { layouts, rows, errors, plane } = buffers;
         let layout = layouts.fit(lens, L::N);
+        let finest = (level as usize).min(layout.levels.len() - 1);
         let place = (&mut rows[..], &mut errors[..], &mut plane[..]);
         match codes {
-            Signed::Short(codes) => sum_up(layout, rule.set, codes) && restore(l, layout, rule, codes, place, show),
+            Signed::Short(codes) => {
+                sum_up(layout, finest, rule.set, codes) && restore(l, layout, (rule, level, finest), codes, place, show)
+            }
             Signed::Long(codes) => {
-                sum_up(layout, rule.set, codes);
-                restore(l, layout, rule, codes, place, show)
+                sum_up(layout, finest, rule.set, codes);
+                restore(l, layout, (rule, level, finest), codes, place, show)
             }
         }
     }
@@ -116,22 +120,22 @@ impl Task for Decode<'_> {
 fn restore<L: Lanes, C: Codes + ?Sized>(
     l: L,
     layout: &NodeLayout,
-    rule: Rule,
+    (rule, level, finest): (Rule, u32, usize),
     codes: &C,
     (rows, errors, plane): (&mut [u32], &mut [u32], &mut [u32]),
     show: &mut dyn FnMut(usize, &[u32]),
 ) -> bool {
-    March { l, layout, rule, rows, errors, direction: Decoding { codes, plane, show } }.go();
+    March { l, layout, rule, finest, rows, errors, direction: Decoding { codes, level, finest, plane, show } }.go();
     true
 }
 
-/// Replaces codes that are differences along axes of a set by what they lead to; whether all fit.
+/// Replaces codes that are differences along axes of a set by what they lead to, from a level on; whether all fit.
 #[inline(always)]
-fn sum_up<W: Word>(layout: &NodeLayout, set: u8, codes: &mut [W]) -> bool {
+fn sum_up<W: Word>(layout: &NodeLayout, finest: usize, set: u8, codes: &mut [W]) -> bool {
     // A march reads a vector from each code on.
     assert!(layout.lens.iter().product::<usize>() + LONGEST <= codes.len());
     let mut beyond = W::ZERO;
-    for (first, [nx, ny, nz], axes) in layout.levels.iter().flat_map(|level| level.differences(set)) {
+    for (first, [nx, ny, nz], axes) in layout.levels[finest..].iter().flat_map(|level| level.differences(set)) {
         let codes = &mut codes[first..first + nx * ny * nz];
         if axes & 1 != 0 {
             for row in codes.chunks_exact_mut(nx) {
@@ -178,6 +182,9 @@ fn add<W: Word>(a: W, b: W, beyond: &mut W) -> W {
 /// Adds what codes say.
 struct Decoding<'a, C: ?Sized> {
     codes: &'a C,
+    /// The level of the grid that is wanted, and the finest one that has it.
+    level: u32,
+    finest: usize,
     plane: &'a mut [u32],
     show: &'a mut dyn FnMut(usize, &[u32]),
 }
@@ -197,8 +204,19 @@ impl<L: Lanes, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
 
     #[inline(always)]
     fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize) {
-        let [x, y, _] = layout.lens;
-        layout.join(l, rows, layout.levels[0].plane_at(z), &mut self.plane[..x * y + 2 * LONGEST]);
-        (self.show)(z * x * y, &self.plane[..x * y]);
+        let [nx, ny, _] = layout.levels[self.finest].nodes.each_ref().map(|nodes| nodes.len);
+        let [x, y, depth] = layout.lens.map(|n| (n as u64).div_ceil(1 << self.level) as usize);
+        let step = 1 << (self.level as usize - self.finest);
+        // The last node of a level need not be on the grid.
+        if !z.is_multiple_of(step) || z / step >= depth {
+            return;
+        }
+        layout.join(l, self.finest, rows, z, &mut self.plane[..nx * ny + 2 * LONGEST]);
+        if [nx, ny] != [x, y] {
+            for i in 0..x * y {
+                self.plane[i] = self.plane[i / x * step * nx + i % x * step];
+            }
+        }
+        (self.show)(z / step * x * y, &self.plane[..x * y]);
     }
 }

@@ -89,7 +89,7 @@ impl Task for Encode<'_> {
         assert!(layout.rows <= numbers.len() && lens.iter().product::<usize>() + L::N <= codes.len());
         let (numbers, is_masked) = (&numbers[..], *is_masked);
         let direction = Encoding { numbers, is_masked, codes: &mut *codes, any: l.splat(0), any_apart: 0 };
-        let mut march = March { l, layout, rule, rows, errors, direction };
+        let mut march = March { l, layout, rule, finest: 0, rows, errors, direction };
         march.go();
         let any = l.any(march.direction.any) | march.direction.any_apart;
         for (begin, lens, axes) in layout.levels.iter().flat_map(|level| level.differences(rule.set)) {
@@ -113,7 +113,7 @@ impl Task for Restored<'_> {
         let Buffers { layouts, lens, restored, .. } = self.buffers;
         let layout = layouts.fit(*lens, L::N);
         for (z, plane) in self.numbers.chunks_exact_mut(lens[0] * lens[1]).enumerate() {
-            layout.join(l, restored, layout.levels[0].plane_at(z), plane);
+            layout.join(l, 0, restored, z, plane);
         }
     }
 }

@@ -337,10 +337,11 @@ impl NodeLayout {
         }
     }
 
-    /// Puts a plane of the finest level, which lies at `place`, together.
+    /// Puts plane `z` of a level together.
     #[inline(always)]
-    pub fn join<L: Lanes>(&self, l: L, rows: &[u32], place: usize, numbers: &mut [u32]) {
-        let ([x, y, _], level) = (self.lens, &self.levels[0]);
+    pub fn join<L: Lanes>(&self, l: L, level: usize, rows: &[u32], z: usize, numbers: &mut [u32]) {
+        let level = &self.levels[level];
+        let ([x, y, _], place) = (level.nodes.each_ref().map(|nodes| nodes.len), level.plane_at(z));
         for j in 0..y {
             let row = level.row_at(place, j);
             join(l, rows, [row, row + level.half], numbers, j * x, x);
@@ -438,6 +439,13 @@ impl NodeLayouts {
         });
         &self.all[at]
     }
+}
+
+/// How many codes of a tile are of this level and above: its first ones.
+pub fn codes_from(lens: [usize; AXES], level: u32) -> usize {
+    // A level behind the last one has as many nodes as that.
+    let all = |n: usize| (0..level).try_fold(n, |n, _| if n > 2 { Ok(coarse(n)) } else { Err(n) });
+    lens.map(|n| all(n).unwrap_or_else(|n| n)).iter().product()
 }
 
 /// The lengths of the levels of a tile whose codes may be differences, the finest one first.

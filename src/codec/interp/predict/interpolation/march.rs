@@ -24,7 +24,7 @@ pub trait Direction<L: Lanes> {
     /// The same of the node of one lane, which has code `i` of a row.
     fn error(&mut self, l: L, predicted: (L::V, usize), at: usize, codes: (&CodeRow, usize), step: u32) -> u32;
 
-    /// A plane of the finest level is whole.
+    /// A plane of the finest level that is wanted is whole.
     fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize);
 }
 
@@ -33,6 +33,8 @@ pub struct March<'a, L, D> {
     pub l: L,
     pub layout: &'a NodeLayout,
     pub rule: Rule,
+    /// The finest level that is wanted.
+    pub finest: usize,
     pub rows: &'a mut [u32],
     /// What was restored less what was predicted, of rows of a plane that others look at.
     pub errors: &'a mut [u32],
@@ -40,7 +42,7 @@ pub struct March<'a, L, D> {
 }
 
 impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
-    /// Goes through all levels.
+    /// Goes through all levels that are wanted.
     #[inline(always)]
     pub fn go(&mut self) {
         // All that a level reads and writes is there: places come from the tile's lengths alone.
@@ -50,10 +52,14 @@ impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
 
     #[inline(always)]
     fn levels<const ROUGH: bool>(&mut self) {
-        let levels = &self.layout.levels[..];
-        self.anchors(&levels[levels.len() - 1]);
-        for l in (0..levels.len() - 1).rev() {
-            self.level::<ROUGH>(&levels[l], &levels[l + 1], l == 0);
+        let (levels, finest) = (&self.layout.levels[..], self.finest);
+        let last = &levels[levels.len() - 1];
+        self.anchors(last);
+        if finest + 1 == levels.len() {
+            (0..last.nodes[2].len).for_each(|z| self.direction.show(self.l, self.layout, self.rows, z));
+        }
+        for l in (finest..levels.len() - 1).rev() {
+            self.level::<ROUGH>(&levels[l], &levels[l + 1], l == finest);
         }
     }
 

@@ -75,7 +75,7 @@ mod tests {
             let (buffers, mut long) = (&mut decode::Buffers::new(lens).unwrap(), signed.to_vec());
             let codes = if is_short { Signed::Short(&mut short) } else { Signed::Long(&mut long) };
             // Sums of short codes may be too long for them.
-            let is_done = p.run(decode::Decode { rule, lens, buffers, codes, show: &mut show });
+            let is_done = p.run(decode::Decode { rule, level: 0, lens, buffers, codes, show: &mut show });
             assert!(is_done || is_short);
             assert!(!is_done || is_short && !fits || decoded == restored, "{lens:?} {rule:?} {is_short}");
         }
