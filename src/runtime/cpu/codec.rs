@@ -63,8 +63,10 @@ pub trait ChunkCodec: Sync {
     ) -> Result<bool> {
         Ok(false)
     }
-    /// The same as `decode_before`, showing the bytes in pieces as soon as they are there, in whatever order, so that they leave while
-    /// others are decoded: the place of the first one, and them, which may change. `out` is room for all.
+
+    /// The same as `decode_before`, showing the bytes in pieces as soon as they are there, in whatever order, so that
+    /// they leave while others are decoded: the place of the first one, and them, which may change. `out` is room for
+    /// all.
     fn show(
         &self,
         decoder: &mut Self::Decoder,

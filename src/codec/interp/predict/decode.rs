@@ -81,7 +81,7 @@ pub enum Signed<'a> {
     Long(&'a mut [u32]),
 }
 
-/// Restores the numbers of a tile, from 0 on, or what of it is on the grid of a level, and shows them plane by plane, in
+/// Restores the numbers of a tile, from 0 on, or what of it is on the grid of a level. It shows them plane by plane, in
 /// whatever order: the first element, and the numbers. Whether codes were long enough for their sums.
 pub struct Decode<'a> {
     pub rule: Rule,
