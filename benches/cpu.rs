@@ -2,9 +2,9 @@
 //!
 //! `cargo bench --bench cpu -- [--old LIBRARY] [--rounds N] [--bounds 1e-1,1e-3,0] FIELD...`
 //! times each bound (a part of the range; 0 is lossless) in nanoseconds a value of processor time, the least of the
-//! rounds. `--compress` leaves decompression out. `--looks` times previews at strides 2, 4 and 8, as parts of the time of
-//! the whole decode, instead. With `--hash` it prints a checksum of each stream instead: so builds
-//! and levels (`SLEEK_SIMD`) are compared that are to give the same bytes. A field's name ends like `_48x256x256.f32`.
+//! rounds. `--compress` leaves decompression out. `--looks` times previews at strides 2, 4 and 8 instead, as parts of
+//! the time of the whole decode. With `--hash` it prints a checksum of each stream instead: so builds and levels
+//! (`SLEEK_SIMD`) are compared that are to give the same bytes. A field's name ends like `_48x256x256.f32`.
 
 use std::ffi::CString;
 use std::path::Path;

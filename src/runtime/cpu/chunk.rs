@@ -449,7 +449,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if !self.codec.decode_on_grid(&mut self.decoder, inner, next, level, out)? {
             return Ok(false);
         }
-        collisions::put(self.isa, self.layout, self.big_endian, inner.kind, out);
+        next_for_collisions(self.isa, self.layout, self.big_endian, inner.kind, out);
         if chunk.kind == Kind::Masked {
             self.layout.combs(number, &thin, level, false, &mut |comb| {
                 let those = out[comb.in_wanted * size..].chunks_exact_mut(size).take(comb.len);
