@@ -46,7 +46,8 @@ else
     cp -lf "$target"/debug/deps/libsleek.so "$target"/debug/deps/libsleek.a "$target"/debug/sleek "$SLEEK_PREBUILT"
 fi
 step "Rust tests"
-cargo test --all-features
+# One more than there are cores: some wait for others.
+RUST_TEST_THREADS=$(($(nproc) + 1)) cargo test --all-features
 [ "$kind" != release ] || done_with "release"
 
 # Only one at a time makes a wheel.

@@ -1,7 +1,7 @@
 //! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of
 //! the quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
 
-use crate::{reference, vectors};
+use crate::{common, reference, vectors};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
@@ -75,7 +75,8 @@ fn every_half_with_every_step() {
     let words: Vec<u64> = (0..1 << 16).collect();
     for dtype in [DType::F16, DType::BF16] {
         let steps = step_range(dtype);
-        for j in (*steps.start() - 2..=*steps.end() + 3).step_by(if dtype == DType::F16 { 1 } else { 9 }) {
+        let every = if common::short() { 4 } else { 1 };
+        for j in (*steps.start() - 2..=*steps.end() + 3).step_by(every * if dtype == DType::F16 { 1 } else { 9 }) {
             for bound in corners(j) {
                 for profile in PROFILES {
                     round_trip(&params(dtype, Mode::Abs, bound, profile), &words).unwrap();
@@ -209,7 +210,7 @@ fn delicate_case(params: &Params, seed: u64, count: usize) -> TestCaseResult {
 macro_rules! delicate_values {
     ($($name:ident: $dtype:expr;)*) => {
         proptest! {
-            #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig { cases: if common::short() { 600 } else { 1500 }, failure_persistence: None, ..ProptestConfig::default() })]
             $(
                 #[test]
                 fn $name(
@@ -237,7 +238,8 @@ fn every_step_of_the_large_types() {
     let mut random = Random(4);
     for dtype in [DType::F32, DType::F64] {
         let steps = step_range(dtype);
-        for j in *steps.start() - 2..=*steps.end() + 3 {
+        // Where time matters every third step, and each corner of a step with it.
+        for j in (*steps.start() - 2..=*steps.end() + 3).step_by(if common::short() { 3 } else { 1 }) {
             for bound in corners(j) {
                 let Some(step) = Step::for_bound(dtype, bound, Profile::Adaptive) else {
                     assert!(j < *steps.start() || bound < exact::power(i32::from(j).max(-1020)) * 2.0);

@@ -2,7 +2,7 @@
 //! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an
 //! error.
 
-use crate::vectors;
+use crate::{common, vectors};
 use sleek::codec::REGISTRY;
 use sleek::{Bound, DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use std::path::PathBuf;
@@ -58,11 +58,12 @@ fn buffer_for(stream: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_changed_byte_is_noticed() {
+    let patterns = [0x01, 0x80, 0xff];
     for (name, stream) in streams() {
         let mut buffer = buffer_for(&stream);
         let mut damaged = stream.clone();
         for at in 0..stream.len() {
-            for pattern in [0x01, 0x80, 0xff] {
+            for pattern in if common::short() { &patterns[at % 3..][..1] } else { &patterns[..] } {
                 damaged[at] = stream[at] ^ pattern;
                 let outcome = decode(&damaged, &mut buffer);
                 assert!(outcome.is_err(), "{name}: byte {at} xor {pattern:#04x} was not noticed");

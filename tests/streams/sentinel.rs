@@ -274,7 +274,7 @@ fn what_is_no_number_costs_what_a_mark_costs() {
 fn searched_while_it_is_encoded_or_before_is_one() {
     let mut random = vectors::Random(7);
     let mut found = 0;
-    for round in 0..if common::short() { 3000 } else { 20_000 } {
+    for round in 0..if common::short() { 1500 } else { 20_000 } {
         let dtype = FLOATS[round % 4];
         let n = 1100 + random.below(9000) as usize;
         let offset = [0.0, 3.0, -40.0, 90.0, 1000.0][random.below(5) as usize];
@@ -306,7 +306,7 @@ fn searched_while_it_is_encoded_or_before_is_one() {
         assert!(stream == sleek::compress(&before, &src).unwrap(), "round {round}: {params:?} of {n}");
         found += usize::from(sleek::inspect(&stream).unwrap().missing.found() > 0);
     }
-    assert!(found > 500, "{found}");
+    assert!(found > 300, "{found}");
 }
 
 /// With and without the search a field without marks makes the same bytes.
@@ -348,7 +348,8 @@ fn a_constant_array_is_exact_under_any_bound() {
                 for profile in Profile::ALL {
                     let params = Params { profile, big_endian, ..searching(dtype, bound) };
                     for n in [1, 5, 5000, 90_000] {
-                        for value in [0.1, -7.3, 1e-5, 250.3] {
+                        let some = if common::short() && n > 5000 { 1 } else { 4 };
+                        for value in [0.1, -7.3, 1e-5, 250.3].into_iter().take(some) {
                             let mut values = vec![value; n];
                             let src = bytes(dtype, big_endian, &values);
                             let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();

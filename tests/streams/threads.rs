@@ -26,7 +26,8 @@ fn sizes() -> Vec<usize> {
     let kib = [16, 64, 128, 256, 512, 1024, 1280, 3 << 10, 4 << 10, 6 << 10, 16 << 10];
     let most = if common::short() { 4 << 10 } else { 16 << 10 };
     let marks = kib.into_iter().filter(|kib| *kib <= most).map(|kib| kib << 10);
-    marks.flat_map(|mark| [mark - 8, mark, mark + 8]).collect()
+    let around = |mark| if common::short() && mark > 2 << 20 { vec![mark + 8] } else { vec![mark - 8, mark, mark + 8] };
+    marks.flat_map(around).collect()
 }
 
 fn cases() -> Vec<Params> {
@@ -50,7 +51,7 @@ fn neither_threads_nor_caches_change_a_byte() {
             let data = mixed(params.dtype, size);
             let with = |threads| sleek::compress(&Params { threads, ..params.clone() }, &data).unwrap();
             let one = with(1);
-            for threads in [2, 3, 7, 0] {
+            for threads in [2, 7, 0] {
                 assert!(with(threads) == one, "{threads} threads on {size} bytes of {:?}", params.dtype);
             }
             let back = sleek::decompress(&one).unwrap();
