@@ -774,7 +774,8 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
 
 // Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it
 // can, it makes the chunks on the GPU that has the data or on all threads, and hands them to HDF5. The file is the one
-// that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+// that H5Dwrite() would make, but that undeclared missing values are not searched for. Where it cannot it calls
+// H5Dwrite(), after copying the data to the host if need be.
 //
 // The chunks are made here if all of this holds. The dataset is chunked, SLEEK is its only filter, and its elements
 // are numbers. mem_type has these elements, in any byte order. The box begins and ends between chunks or at the end of

@@ -13,9 +13,10 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Control characters, and what ends a line or a paragraph for programs that know Unicode.
+/// Control characters, and what ends a line or a paragraph, or turns the direction of what follows, for programs that
+/// know Unicode.
 pub fn steers(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn without(text: &str, steers: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -37,7 +38,7 @@ mod tests {
     fn control_characters_are_shown() {
         assert!(matches!(printable("|v − r| ≤ E"), Cow::Borrowed(_)));
         assert_eq!(printable("a\n\x1b[2J\u{9b}\0"), "a\\n\\u{1b}[2J\\u{9b}\\u{0}");
-        assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
+        assert_eq!(printable("a\u{2028}b\u{202e}c"), "a\\u{2028}b\\u{202e}c");
         assert_eq!(printable_lines("a\n\tb\r"), "a\n\tb\\r");
     }
 }

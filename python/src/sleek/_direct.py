@@ -39,7 +39,8 @@ def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cud
     """Writes an array in host or GPU memory to a dataset of h5py, or to the box of the array's shape that begins at `start`.
 
     With the filter's chunks it compresses where the data is, on the GPU or by all threads, and copies compressed bytes only; the
-    file is the one that ``dataset[...] = array`` makes. Where that cannot be (docs/guide/gpu.md) HDF5 does it, and `reason` says why.
+    file is the one that ``dataset[...] = array`` makes, but that undeclared missing values are not searched for. Where that cannot be
+    (docs/guide/gpu.md) HDF5 does it, and `reason` says why.
 
     >>> import h5py, numpy as np, sleek, tempfile
     >>> with h5py.File(tempfile.TemporaryFile(), "w") as f:
