@@ -19,15 +19,16 @@ template <class T, u32 MISSING> struct Extremes {
     Float low, high, missing[MISSING ? MISSING : 1];
 
     // Where fewer are named a NaN, which nothing equals, stands for them.
-    DEV explicit Extremes(const CompressArgs& a) : low((Float)float_of(0x7f800000u)), high(-low) {
+    DEV Extremes(u32 values, const u64* bits) : low((Float)float_of(0x7f800000u)), high(-low) {
 #pragma unroll
         for (u32 k = 0; k < MISSING; k++)
-            missing[k] = k < a.values ? Quantizer<T>::number_of_element((typename T::Word)a.missing[k])
-                                      : (Float)float_of(0x7fffffffu);
+            missing[k] = k < values ? Quantizer<T>::number_of_element((typename T::Word)bits[k])
+                                    : (Float)float_of(0x7fffffffu);
     }
 
     // No comparison below is true of a NaN, and infinities become such.
-    DEV void take(Float x) {
+    DEV void take(typename T::Word v) {
+        Float x = Quantizer<T>::number_of_element(v);
         x = fused(x, (Float)0, x);
 #pragma unroll
         for (u32 k = 0; k < MISSING; k++) x = x == missing[k] ? (Float)float_of(0x7fffffffu) : x;
@@ -38,50 +39,47 @@ template <class T, u32 MISSING> struct Extremes {
     static DEV float most_of(float x, float y) { return fmaxf(x, y); }
     static DEV double least_of(double x, double y) { return x < y ? x : y; }
     static DEV double most_of(double x, double y) { return x > y ? x : y; }
-
-    DEV void take(uint4 q, bool big_endian) {
-        if (big_endian) q = swap_bytes<T>(q);
-        typename T::Word v[T::VALUES];
-        split(q, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) take(Quantizer<T>::number_of_element(v[i]));
-    }
 };
 
-// An element wherever it lies, as often as it fits into 16 bytes.
-template <class T> DEV uint4 repeated(const u8* p) {
-    typename T::Word word = 0, v[T::VALUES];
-    for (int i = T::BITS / 8; i-- > 0;) word = word << 8 | p[i];
+// Shows 16 bytes of an array to what looks at its elements, and an element wherever it lies.
+template <class T, class Seen> DEV void show(Seen& seen, uint4 q, bool big_endian) {
+    if (big_endian) q = swap_bytes<T>(q);
+    typename T::Word v[T::VALUES];
+    split(q, v);
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = word;
-    return join(v);
+    for (int i = 0; i < T::VALUES; i++) seen.take(v[i]);
+}
+template <class T, class Seen> DEV void show_one(Seen& seen, const u8* p, bool big_endian) {
+    enum { SIZE = T::BITS / 8 };
+    typename T::Word v = 0;
+    for (int i = 0; i < SIZE; i++) v = v << 8 | p[big_endian ? i : SIZE - 1 - i];
+    seen.take(v);
 }
 
-// Looks at a block's share of an array.
-template <class T, u32 MISSING>
-DEV void look_at(Extremes<T, MISSING>& extremes, const Item& item, const Share& share, bool big_endian) {
+// Looks at the share of an array that block `rank` of `blocks` has.
+template <class T, class Seen>
+DEV void look_at(Seen& seen, const u8* src, u64 count, u32 rank, u32 blocks, bool big_endian) {
     enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
     const u32 off =
-        0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
-    const u64 before = off % SIZE ? item.count : min_of(item.count, (u64)(off / SIZE)),
-              vectors = (item.count - before) / T::VALUES;
-    const uint4* from = (const uint4*)(item.src + before * SIZE) + threadIdx.x;
+        0 - (u32)(u64)src & 15;    // so far from there is the first vector, if elements do not lie across vectors
+    const u64 before = off % SIZE ? count : min_of(count, (u64)(off / SIZE)), vectors = (count - before) / T::VALUES;
+    const uint4* from = (const uint4*)(src + before * SIZE) + threadIdx.x;
     const u64 pieces = vectors / PIECE;
-    for (u64 piece = share.rank; piece < pieces; piece += share.of) {
+    for (u64 piece = rank; piece < pieces; piece += blocks) {
         uint4 q[RANGE_LOADS];
 #pragma unroll
         for (int i = 0; i < RANGE_LOADS; i++) q[i] = from[(pieces - 1 - piece) * PIECE + i * RANGE_THREADS];
 #pragma unroll
-        for (int i = 0; i < RANGE_LOADS; i++) extremes.take(q[i], big_endian);
+        for (int i = 0; i < RANGE_LOADS; i++) show<T>(seen, q[i], big_endian);
     }
-    const u64 first = (u64)share.rank * RANGE_THREADS + threadIdx.x, all = (u64)share.of * RANGE_THREADS;
+    const u64 first = (u64)rank * RANGE_THREADS + threadIdx.x, all = (u64)blocks * RANGE_THREADS;
 #pragma unroll 1
-    for (u64 i = pieces * PIECE + first; i < vectors; i += all) extremes.take(from[i - threadIdx.x], big_endian);
-    const u64 rest = item.count - vectors * T::VALUES;    // elements that are in no vector
+    for (u64 i = pieces * PIECE + first; i < vectors; i += all) show<T>(seen, from[i - threadIdx.x], big_endian);
+    const u64 rest = count - vectors * T::VALUES;    // elements that are in no vector
 #pragma unroll 1
     for (u64 i = first; i < rest; i += all) {
         const u64 element = i < before ? i : i + vectors * T::VALUES;
-        extremes.take(repeated<T>(item.src + element * SIZE), big_endian);
+        show_one<T>(seen, src + element * SIZE, big_endian);
     }
 }
 
@@ -109,8 +107,9 @@ template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
 
 template <class T, u32 MISSING> DEV void measure_without(const CompressArgs& a) {
     const Share share(a.batch);
-    Extremes<T, MISSING> extremes(a);
-    look_at<T>(extremes, item_of(a.batch, share.item), share, a.big_endian);
+    const Item item = item_of(a.batch, share.item);
+    Extremes<T, MISSING> extremes(a.values, a.missing);
+    look_at<T>(extremes, item.src, item.count, share.rank, share.of, a.big_endian);
     keep_range(extremes.low, extremes.high, a.batch.slots[share.item].control.range);
 }
 template <class T> DEV void measure_range(const CompressArgs& a) {

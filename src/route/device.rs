@@ -12,12 +12,12 @@ use crate::codec::{self, Codec};
 use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
 use crate::container::{Header, Layout, Region};
 use crate::error::{Result, fail};
-use crate::exec::{ExecOptions, WORKSPACE_BYTES};
+use crate::exec::{ExecOptions, MemorySpace, WORKSPACE_BYTES};
 use crate::host::memory::{Heap, filled};
 use crate::missing::sentinel;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::{DeviceScratch, Session};
+use crate::runtime::cuda::driver::{DeviceScratch, Session, place};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
 
@@ -108,7 +108,7 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
     named_side(params)?.prepare(&Session::enter(ordinal, stream)?, params)
 }
 
-/// The request with the undeclared fill values of an array, if the call is to search: the host looks at a copy.
+/// The request with the undeclared fill values of an array, if the call is to search: where the array lies.
 ///
 /// # Safety
 /// Those of [`compress`].
@@ -124,9 +124,14 @@ unsafe fn declared(
     }
     codec::chosen(params)?;
     let session = Session::enter(ordinal, stream)?;
+    if place(src.cast()) == MemorySpace::Host {
+        let bytes = count.saturating_mul(params.dtype.size());
+        // SAFETY: the contract of this function; the null pointer of an array without elements is not looked at.
+        let array = if bytes > 0 { unsafe { std::slice::from_raw_parts(src, bytes) } } else { &[] };
+        return Heap::new(sentinel::declared(params.clone(), array)?);
+    }
     // SAFETY: the contract of this function.
-    let array = unsafe { host_copy(&session, src, count.saturating_mul(params.dtype.size()))? };
-    Heap::new(sentinel::declared(params.clone(), &array)?)
+    Heap::new(unsafe { sentinel::gpu::declared(&session, params.clone(), src, count) }?)
 }
 
 /// Refuses a call that cannot wait for what is found.

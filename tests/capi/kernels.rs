@@ -284,6 +284,7 @@ fn headers_are_fresh() {
         ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
+        ("sentinel/launch.h", launch_h("#include \"../common/launch.h\"\n", &[], SENTINEL)),
     ] {
         let path = kernels().join(name);
         if std::env::var_os("SLEEK_UPDATE").is_some() {

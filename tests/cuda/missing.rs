@@ -462,6 +462,49 @@ fn found_missing_values_give_the_bytes_of_the_cpu() {
     assert!(found[..3].iter().all(|n| *n > 3), "{found:?}");
 }
 
+/// A search in GPU memory looks at the array where it lies, once where nothing is found, and brings a few words back;
+/// the CPU finds the same.
+#[test]
+fn a_search_copies_no_array() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(808);
+    for dtype in FLOATS {
+        let size = dtype.size();
+        let (count, nan) = (131_072 / size, dtype.nearest(f64::NAN));
+        let number = |v: f64| dtype.nearest(v);
+        let specials = [nan | 1, nan | 3, number(f64::INFINITY), nan, number(f64::NEG_INFINITY), nan | 2];
+        // What stands among the numbers, how often each, and the looks that it takes.
+        for (marks, times, looks) in [
+            (&[][..], 0, 1),
+            (&[number(-999.0)], 1, 3),
+            (&[number(-70.0)], 1, 2),
+            (&[number(-70.0)], 2, 3),
+            (&[number(-999.0), number(123.0)], 2, 3),
+            (&[nan], 5, 2),
+            (&specials, 1, 4),
+        ] {
+            let mut bytes: Vec<u8> = (0..count).flat_map(|_| element(dtype, 1.0 + 6.0 * r.unit())).collect();
+            for (k, mark) in marks.iter().enumerate() {
+                for n in 0..times {
+                    let at = size * (7 * n + 3 + k * (count / 7));
+                    bytes[at..at + size].copy_from_slice(&mark.to_le_bytes()[..size]);
+                }
+            }
+            let p = Params { find_fill: Some(true), ..Params::new(dtype).with_bound(Bound::Abs(0.1)) };
+            let what = format!("{dtype:?}, {marks:x?} {times} times");
+            for offset in [0, size, 1] {
+                compare(shim, &p, &bytes, offset, &what);
+            }
+            let (src, dst) = (shim.upload(0, &bytes, 0), shim.allocate(0, 2 * bytes.len()));
+            let before = ["shim_launches", "shim_copied"].map(|name| shim.number(name));
+            unsafe { route::compress(&p, src.at(0), count, dst.at(0), 2 * bytes.len(), null_mut()) }.unwrap();
+            let after = ["shim_launches", "shim_copied"].map(|name| shim.number(name));
+            assert_eq!(after[0] - before[0], 2 + looks, "{what}");
+            assert!(after[1].wrapping_sub(before[1]) <= 16 + 64 * looks, "{what}");
+        }
+    }
+}
+
 /// Asynchronous calls and batches take what is declared, whatever lies in the arrays, and refuse to search.
 #[test]
 fn asynchronous_calls_and_batches_take_what_is_declared() {

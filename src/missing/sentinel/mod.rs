@@ -8,6 +8,9 @@
 //! array without any. Only where an end is not cleared is a closer look taken, as far as it takes to clear it.
 //! NaN and infinities are found besides, by their bits.
 
+#[allow(unsafe_code)] // looks at memory of a GPU
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod non_finite;
 pub mod rule;
 
@@ -37,7 +40,11 @@ pub fn is_wanted(params: &Params) -> Result<bool> {
 /// The request with what is found in an array, whose bytes are `src`, if the call is to search; with the range of all
 /// other values where that is to be measured.
 pub fn declared(params: Params, src: &[u8]) -> Result<Params> {
-    let (mut params, range) = declared_with_range(params, src)?;
+    measured(declared_with_range(params, src)?)
+}
+
+/// A request whose bound is taken of the range beside it, where that is to be measured.
+fn measured((mut params, range): (Params, Option<(f64, f64)>)) -> Result<Params> {
     if params.bound.measures() {
         let range = range.map(|(low, high)| sub_down(high, low));
         params.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
@@ -46,12 +53,17 @@ pub fn declared(params: Params, src: &[u8]) -> Result<Params> {
 }
 
 /// The same, and the smallest and the largest of all other values, if they are known then.
-pub fn declared_with_range(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
-    if !is_wanted(&params)? || !src.len().is_multiple_of(params.dtype.size()) {
-        return Ok((params, None));
+pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+    match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
+        true => with_found(params, src),
+        false => Ok((params, None)),
     }
-    let found = search(&params, src)?;
-    declare(&mut params, &found, src)?;
+}
+
+/// The same of an array wherever it lies, for a call that is to search.
+fn with_found<A: Searched + ?Sized>(mut params: Params, array: &A) -> Result<(Params, Option<(f64, f64)>)> {
+    let found = search_in(&params, array)?;
+    declare(&mut params, &found, array)?;
     Ok((params, found.range))
 }
 
@@ -65,14 +77,14 @@ pub fn declared_but_specials(mut params: Params, src: &[u8]) -> Result<(Params, 
 }
 
 /// Adds to a request what was found, and what is no number.
-fn declare(params: &mut Params, found: &Found, src: &[u8]) -> Result<()> {
+fn declare<A: Searched + ?Sized>(params: &mut Params, found: &Found, array: &A) -> Result<()> {
     params.find_fill = Some(false);
     params.exact = found.few;
     for value in found.values() {
         params.missing.push_found(MissingValue::Bits(params.dtype.nearest(*value)))?;
     }
     let known = params.missing.of_type(params.dtype)?;
-    let specials = specials(params, src);
+    let specials = array.specials(params)?;
     let others = specials.bits().iter().filter(|bits| !known.bits().contains(bits));
     for bits in others.take(MAX_MISSING - known.len()) {
         params.missing.push_found(MissingValue::Bits(*bits))?;
@@ -177,47 +189,66 @@ fn known(params: &Params) -> Result<([f64; MAX_MISSING], usize)> {
     Ok((known, missing.len()))
 }
 
-/// The NaN and infinities of an array, which are no data wherever they stand.
-fn specials(params: &Params, src: &[u8]) -> Specials {
-    let add = |own: &mut Specials, piece: &[u8]| own.add(params.dtype, params.big_endian, piece);
-    of_pieces(params.threads, src, Specials::default(), add, Specials::join)
+/// An array that is searched, wherever it lies; a request says what its elements are.
+trait Searched {
+    /// Smallest and largest number beside those that are `known`, and some between.
+    fn extremes(&self, params: &Params, known: &[f64]) -> Result<Option<Extremes>>;
+    /// What there is beside `fills`, of which two are the ends: no more than it takes to clear them. The range of some
+    /// of it may be known.
+    fn others(&self, params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64)>) -> Result<Others>;
+    /// The NaN and infinities, which are no data wherever they stand.
+    fn specials(&self, params: &Params) -> Result<Specials>;
 }
 
 /// The undeclared fill values of an array.
 pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
+    search_in(params, src)
+}
+
+fn search_in<A: Searched + ?Sized>(params: &Params, array: &A) -> Result<Found> {
     let _fpu = fpu::Guard::standard();
     let (known, n) = known(params)?;
     let known = &known[..n];
-    let Some(Extremes { ends, between }) = extremes(params, known, src) else { return Ok(Found::default()) };
+    let Some(Extremes { ends, between }) = array.extremes(params, known)? else { return Ok(Found::default()) };
     if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
         return Ok(Found::nothing(ends));
     }
-    Ok(rule::search(params.dtype, known, ends, |fills, of| {
+    rule::search(params.dtype, known, ends, |fills, of| {
         let some = between.filter(|_| of == <[f64; 2]>::from(ends));
-        others(params, fills, of, some, src)
-    }))
+        array.others(params, fills, of, some)
+    })
 }
 
-/// What an array has beside `fills`, of which two are the ends: no more than it takes to clear them. The range of some
-/// of it may be known.
-fn others(params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64)>, src: &[u8]) -> Others {
-    const PIECE: usize = 4 << 10;
-    const STRIDE: usize = 16;
-    let (dtype, big_endian) = (params.dtype, params.big_endian);
-    let are_cleared = AtomicBool::new(false);
-    let see = |own: &mut Option<_>, part: &[u8]| {
-        // Values far from each other are likelier to differ.
-        let pieces = (0..STRIDE).flat_map(|first| part.chunks(PIECE).skip(first).step_by(STRIDE));
-        for piece in pieces.take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
-            *own = range::join(*own, range::value_range(dtype, big_endian, fills, piece));
-            if own.is_some_and(|range| rule::are_cleared(dtype, ends, range)) {
-                are_cleared.store(true, Ordering::Relaxed);
+/// In host memory.
+impl Searched for [u8] {
+    fn extremes(&self, params: &Params, known: &[f64]) -> Result<Option<Extremes>> {
+        Ok(extremes(params, known, self))
+    }
+
+    fn others(&self, params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64)>) -> Result<Others> {
+        const PIECE: usize = 4 << 10;
+        const STRIDE: usize = 16;
+        let (dtype, big_endian) = (params.dtype, params.big_endian);
+        let are_cleared = AtomicBool::new(false);
+        let see = |own: &mut Option<_>, part: &[u8]| {
+            // Values far from each other are likelier to differ.
+            let pieces = (0..STRIDE).flat_map(|first| part.chunks(PIECE).skip(first).step_by(STRIDE));
+            for piece in pieces.take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
+                *own = range::join(*own, range::value_range(dtype, big_endian, fills, piece));
+                if own.is_some_and(|range| rule::are_cleared(dtype, ends, range)) {
+                    are_cleared.store(true, Ordering::Relaxed);
+                }
             }
-        }
-    };
-    let range = of_pieces(params.threads, src, some, see, |whole, own| *whole = range::join(*whole, *own));
-    let repeats = if are_cleared.into_inner() { [true; 2] } else { repeats(params, ends, src) };
-    Others { range, repeats }
+        };
+        let range = of_pieces(params.threads, self, some, see, |whole, own| *whole = range::join(*whole, *own));
+        let repeats = if are_cleared.into_inner() { [true; 2] } else { repeats(params, ends, self) };
+        Ok(Others { range, repeats })
+    }
+
+    fn specials(&self, params: &Params) -> Result<Specials> {
+        let add = |own: &mut Specials, piece: &[u8]| own.add(params.dtype, params.big_endian, piece);
+        Ok(of_pieces(params.threads, self, Specials::default(), add, Specials::join))
+    }
 }
 
 /// Whether each of two values is there more than once.
@@ -253,10 +284,10 @@ mod tests {
         let found = search(&params, &bytes).unwrap();
         let all = |fills: &[f64], ends: [f64; 2]| {
             let repeats = ends.map(|end| values.iter().filter(|v| dtype.number(dtype.nearest(**v)) == end).count() > 1);
-            Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats }
+            Ok(Others { range: range::value_range(dtype, big_endian, fills, &bytes), repeats })
         };
         let ends = range::value_range(dtype, big_endian, known, &bytes);
-        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all));
+        let expected = ends.map_or(Found::default(), |ends| rule::search(dtype, known, ends, all).unwrap());
         assert_eq!((found.values(), found.few, found.range), (expected.values(), expected.few, expected.range));
         (found.values().to_vec(), found.few)
     }

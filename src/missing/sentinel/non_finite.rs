@@ -6,7 +6,7 @@ use crate::simd::by;
 use crate::simd::word::Word;
 
 /// The most that are told.
-const MOST: usize = 4;
+pub const MOST: usize = 4;
 
 /// Bits of NaN and infinities, each once; of more than there is room for the lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,7 +37,8 @@ impl Specials {
         }
     }
 
-    fn push(&mut self, bits: u64) {
+    /// With these, which are special.
+    pub fn push(&mut self, bits: u64) {
         let at = self.bits().partition_point(|known| *known < bits);
         if self.bits().get(at) == Some(&bits) || at == MOST {
             return;

@@ -1,6 +1,7 @@
 //! What tells an undeclared fill value from data (docs/reference/format.md §5.1). The one place that has the rule.
 
 use crate::dtype::DType;
+use crate::error::Result;
 use crate::exec::Isa;
 use crate::primitives::range::Ends;
 use crate::simd::by;
@@ -139,12 +140,12 @@ pub fn search(
     dtype: DType,
     known: &[f64],
     (low, high): (f64, f64),
-    others: impl Fn(&[f64], [f64; 2]) -> Others,
-) -> Found {
+    others: impl Fn(&[f64], [f64; 2]) -> Result<Others>,
+) -> Result<Found> {
     let mut found = Found::nothing((low, high));
     let (mut ends, mut fills, mut n) = ([low, high], [0.0; MOST_KNOWN + MOST_FOUND], known.len());
     if n > MOST_KNOWN {
-        return found;
+        return Ok(found);
     }
     fills[..n].copy_from_slice(known);
     for _ in 0..ROUNDS {
@@ -152,7 +153,7 @@ pub fn search(
             break;
         }
         fills[n..n + 2].copy_from_slice(&ends);
-        let Others { range, repeats } = others(&fills[..n + 2], ends);
+        let Others { range, repeats } = others(&fills[..n + 2], ends)?;
         let Some(range) = range else {
             found.few = true;
             break;
@@ -170,7 +171,7 @@ pub fn search(
     }
     found.few |= ends[0] == ends[1];
     found.range = Some(ends.into());
-    found
+    Ok(found)
 }
 
 /// Whether the smallest and the largest value are fill values, where there are others between them, and the ends are

@@ -1,6 +1,5 @@
 //! What launches and kernels tell each other: structs whose CUDA form a test makes from this file
-//! (`kernels/common/launch.h`,
-//! `kernels/hyperslab/launch.h`), with their sizes and offsets asserted there.
+//! (`kernels/common/launch.h`, `kernels/hyperslab/launch.h`), with their sizes and offsets asserted there.
 
 use crate::container::MAX_RANK;
 use crate::container::constants::EXTENSION_BYTES;
@@ -303,6 +302,41 @@ launch_structs! {
         count: u32,
         /// Blocks for each.
         parts: u32,
+    }
+}
+
+launch_structs! {
+    /// Of the kernels that look at an array for undeclared fill values.
+    SENTINEL:
+
+    /// What such a look sees of an array, all zero before.
+    struct Seen {
+        /// Of the numbers that count: the largest key, the largest inverted key.
+        ends: [u64; 2],
+        /// The same of some between them.
+        between: [u64; 2],
+        /// What the bits of the least NaN or infinity are less than 2^32 or 2^64; 0 where there is none.
+        special: u64,
+        /// How often those that do not count are there, at least up to 2.
+        counts: [u32; MAX_MISSING],
+    }
+
+    /// Of these kernels.
+    struct LookArgs {
+        /// The array.
+        src: *const u8,
+        /// Its elements.
+        count: u64,
+        /// Bits of numbers that do not count.
+        fills: [u64; MAX_MISSING],
+        /// NaN and infinities up to these bits do not count.
+        above: u64,
+        /// Where what is seen goes.
+        seen: *mut Seen,
+        /// Numbers that do not count.
+        values: u32,
+        /// Whether elements are to be turned round.
+        big_endian: u32,
     }
 }
 
