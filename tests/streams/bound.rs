@@ -210,7 +210,11 @@ fn delicate_case(params: &Params, seed: u64, count: usize) -> TestCaseResult {
 macro_rules! delicate_values {
     ($($name:ident: $dtype:expr;)*) => {
         proptest! {
-            #![proptest_config(ProptestConfig { cases: if common::short() { 600 } else { 1500 }, failure_persistence: None, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig {
+                cases: if common::short() { 600 } else { 1500 },
+                failure_persistence: None,
+                ..ProptestConfig::default()
+            })]
             $(
                 #[test]
                 fn $name(
