@@ -11,7 +11,7 @@ unset SLEEK_PREBUILT MAKEFLAGS
 begin=$SECONDS
 step() { echo; echo "=== $* ($((SECONDS - begin)) s)"; }
 logs=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
 
 # Commands at once: what each says comes when it has ended, and one that fails ends all.
 declare -A at_work=()

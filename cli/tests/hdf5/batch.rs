@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -173,9 +173,11 @@ fn killed_at_any_moment() {
     make(&place, 6);
     let before = contents(place.path("in"));
     let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(10, |n| n.parse().unwrap());
-    // By a name that no other test has, processes are known.
-    let request = ["repack", "-q", "-r", "--no-attributes", "--abs", "1e-3", "-j", "2", "--to", "of-the-killed", "in"];
-    let new = || contents(place.path("of-the-killed"));
+    // By a path that no other test has, processes are known.
+    let to = place.path("out");
+    let named = to.to_str().unwrap();
+    let request = ["repack", "-q", "-r", "--no-attributes", "--abs", "1e-3", "-j", "2", "--to", named, "in"];
+    let new = || contents(to.clone());
     let start = Instant::now();
     sleek_ok(&place, &request);
     let (lasts, right) = (start.elapsed(), new());
@@ -184,17 +186,13 @@ fn killed_at_any_moment() {
     let is_right = |(path, bytes): &(PathBuf, Vec<u8>)| right.iter().any(|(p, b)| p == path && same(b, bytes));
     let (mut whole, mut hidden) = (0, 0);
     for i in 0..rounds {
-        fs::remove_dir_all(place.path("of-the-killed")).unwrap();
+        fs::remove_dir_all(&to).unwrap();
         let mut batch = place.command(env!("CARGO_BIN_EXE_sleek"));
         let mut batch = batch.args(request).env_remove("SLEEK_LOG").stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(lasts * i / rounds);
         batch.kill().unwrap();
         batch.wait().unwrap();
-        let patience = Instant::now();
-        while at_work(Path::new("of-the-killed")) > 0 {
-            assert!(patience.elapsed() < Duration::from_secs(5), "round {i}: the work goes on");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        common::wait_for(&format!("round {i}: the work goes on"), || (at_work(&to) == 0).then_some(()));
         let mut left = new();
         // Of the moment before a child listens for its parent's end, or of that before the new name.
         for (path, _) in left.extract_if(.., |(path, _)| path.extension().is_none_or(|e| e != "h5")) {
@@ -247,21 +245,18 @@ fn real_files_whatever_happens() {
     let whole = fs::read(&real[0]).unwrap();
     fs::write(place.path("in/f0040.nc"), &whole[..whole.len() / 3]).unwrap();
     let before = contents(place.path("in"));
-    let request = ["repack", "-r", "--noa", "1e-3", "--verify", "-j", "2", "--to", "out", "in"];
+    let to = place.path("out");
+    let request = ["repack", "-r", "--noa", "1e-3", "--verify", "-j", "2", "--to", to.to_str().unwrap(), "in"];
     let new = || {
-        let files = contents(place.path("out")).into_iter().map(|(path, _)| path);
+        let files = contents(to.clone()).into_iter().map(|(path, _)| path);
         files.filter(|p| !p.file_name().unwrap().to_str().unwrap().starts_with('.')).count()
     };
     let mut first = place.command(env!("CARGO_BIN_EXE_sleek"));
     let mut first = first.arg(request[0]).arg("-q").args(&request[1..]).spawn().unwrap();
-    let start = Instant::now();
-    while new() < 2 {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    common::wait_for("nothing was done", || (new() >= 2).then_some(()));
     first.kill().unwrap();
     first.wait().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    common::wait_for("the work goes on", || (at_work(&to) == 0).then_some(()));
     let out = sleek(&place, &[&request[..], &["--report", "report.json"]].concat());
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(out.status.code() == Some(2) && said.contains("in/f0040.nc: failed: "), "{said}");
