@@ -97,6 +97,7 @@ readelf -d "$prefix/lib/libsleek.so" | grep -q 'SONAME.*\[libsleek.so.0\]' || fa
 nm "$prefix/lib/libsleek.a" > "$work/symbols" 2> /dev/null
 grep -q ' T sleek_compress$' "$work/symbols" || fail "libsleek.a lacks sleek_compress"
 if grep ' T H5PL' "$work/symbols"; then fail "libsleek.a would be a second plugin"; fi
+grep -qa 'libcuda.so' "$prefix/lib/libsleek.a" || fail "libsleek.a does not know GPUs"
 [ "$(ls "$prefix/lib/hdf5/plugin")" = libsleek.so ] || fail "the plugin's folder"
 [ "$prefix/lib/hdf5/plugin/libsleek.so" -ef "$prefix/lib/libsleek.so" ] || fail "the library is there twice"
 if readelf -S "$prefix/lib/libsleek.so" "$prefix/bin/sleek" | grep -F .debug_info; then fail "tables for debuggers are installed"; fi
