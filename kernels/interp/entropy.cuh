@@ -103,6 +103,7 @@ template <class T> DEV bool write_body(const Wave& wave, u32 tile, const Tables&
         u32 sparse = ~0u;
         if (!uniform(c.low)) sparse = c.write_sparse(out + slot_halves - SPARSE_HALVES);
         if (uniform(sparse != ~0u)) {
+            low_words = (c.low_bits() + 31) / 32;
             at = end = slot_halves - SPARSE_HALVES;
         } else {
             const bool own = c.choose_table();
@@ -126,9 +127,10 @@ template <class T> DEV bool write_body(const Wave& wave, u32 tile, const Tables&
         if (uniform(sparse != ~0u && sparse <= side + end - at)) {
             end = slot_halves;
             at = end - sparse;
+            low_words = 0;
             bits |= 1u << 9;
         } else {
-            if (low_words) c.write_low((u32*)(out + end));
+            if (low_words) c.write_low((u32*)(out + slot_halves) - low_words);
             at -= side;
             for (u32 i = lane; i < side; i += 32) out[at + i] = room.side[i];
             bits |= (u32)has_own << 7 | w.change << 10 | longest << 18 | c.low << 25;

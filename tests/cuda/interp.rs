@@ -202,6 +202,30 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     }
 }
 
+/// A smooth field in which a plane here and there is noise: few groups of codes are not 0, and these have low bits that
+/// stand apart.
+#[test]
+fn few_groups_of_long_codes_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    for (dtype, [z, y, x], amplitude) in
+        [(DType::F32, [64, 64, 64], 2000), (DType::F64, [32, 64, 96], 9000), (DType::F32, [33, 36, 100], 20_000)]
+    {
+        let p = params(dtype, Bound::Abs(1.0), &[z, y, x]);
+        let random = &mut Random(z);
+        let words: Vec<u64> = (0..z * y * x)
+            .map(|n| {
+                let at = [n / x / y, n / x % y, n % x];
+                let smooth: f64 = at.iter().map(|a| 2.0 * (*a as f64).powi(2)).sum();
+                let noise = if at[0] % 32 == 5 && at[1] < 32 && at[2] < 32 { random.below(amplitude) as f64 } else { 0.0 };
+                dtype.nearest(smooth + noise)
+            })
+            .collect();
+        let bytes = vectors::to_bytes(dtype, &words, false);
+        shim.set(2, 1);
+        compresses(shim, &p, &bytes, 0, "few groups");
+    }
+}
+
 /// Missing values, numbers close to them, and what was restored before.
 #[test]
 fn masks_and_arrays_that_are_written_again_give_the_bytes_of_the_cpu() {
