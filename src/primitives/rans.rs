@@ -4,7 +4,7 @@
 
 /// States that work side by side.
 pub const LANES: usize = 32;
-const _: () = assert!(LANES == crate::simd::vec::LANES);
+const _: () = assert!(LANES == crate::simd::numbers::LANES);
 /// Bits of a table: its frequencies add up to 2^`TABLE_BITS`.
 pub const TABLE_BITS: u32 = 10;
 /// A state below this takes a word.

@@ -12,7 +12,7 @@ pub mod stream;
 use std::arch::x86_64::*;
 
 use super::bits::{LISTED, PLACES};
-use super::vec::Simd;
+use super::numbers::{CodeVectors, NumberVectors};
 use crate::exec::Avx2;
 use crate::host::memory::Integer;
 
@@ -83,43 +83,21 @@ unsafe fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     }
 }
 
-impl Simd<REGISTERS> for Avx2 {
+impl NumberVectors for Avx2 {
+    const N: usize = 8;
     type V = __m256i;
-    type Mask = __m256i;
 
     instructions! {
         fn splat(number: u32) -> __m256i { _mm256_set1_epi32(number as i32) }
         fn add(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(a, b) }
         fn sub(a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi32(a, b) }
         fn mul(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
-        fn mul_high(a: __m256i, b: __m256i) -> __m256i {{
-            let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(a, b));
-            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
-            _mm256_blend_epi32::<0xAA>(even, odd)
-        }}
         fn and(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
         fn or(a: __m256i, b: __m256i) -> __m256i { _mm256_or_si256(a, b) }
         fn xor(a: __m256i, b: __m256i) -> __m256i { _mm256_xor_si256(a, b) }
-        fn max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
-        fn min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
         fn nearest(v: __m256i, factor: f32) -> __m256i {
             _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(v), _mm256_set1_ps(factor)))
         }
-        fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
-        fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
-        fn octave(v: __m256i) -> __m256i {{
-            // The exponent of the number as a float, which must not be rounded up.
-            let cut = _mm256_andnot_si256(_mm256_srli_epi32::<1>(v), v);
-            let bits = _mm256_castps_si256(_mm256_cvtepi32_ps(cut));
-            _mm256_sub_epi32(_mm256_srli_epi32::<23>(bits), _mm256_set1_epi32(127))
-        }}
-        fn less(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(b, a) }
-        fn both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
-        fn mask(bits: u32) -> __m256i {{
-            let own = constants(&[1, 2, 4, 8, 16, 32, 64, 128]);
-            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own)
-        }}
-        fn bits(mask: __m256i) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u32 }
         fn unzip(a: __m256i, b: __m256i) -> [__m256i; 2] {{
             // In each half first the even places, then the odd ones.
             let (a, b) = (_mm256_shuffle_epi32::<0b11_01_10_00>(a), _mm256_shuffle_epi32::<0b11_01_10_00>(b));
@@ -130,20 +108,6 @@ impl Simd<REGISTERS> for Avx2 {
             let (low, high) = (_mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd));
             [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)]
         }}
-        fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
-        fn total(v: __m256i) -> u32 {{
-            let v = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
-            let v = _mm_add_epi32(v, _mm_shuffle_epi32::<0x4E>(v));
-            _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
-        }}
-        fn largest(v: __m256i) -> u32 {{
-            let v = _mm_max_epu32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
-            let v = _mm_max_epu32(v, _mm_shuffle_epi32::<0x4E>(v));
-            _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
-        }}
-        fn occurrences(bytes: __m256i, byte: u8) -> u32 {
-            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))).count_ones()
-        }
         fn shifted_in(before: __m256i, v: __m256i) -> __m256i {
             _mm256_alignr_epi8::<12>(v, _mm256_permute2x128_si256::<0x21>(before, v))
         }
@@ -177,15 +141,65 @@ impl Simd<REGISTERS> for Avx2 {
     }
 
     #[inline(always)]
-    fn right<const N: u32>(self, v: __m256i) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
-    }
-
-    #[inline(always)]
     fn right_signed<const N: u32>(self, v: __m256i) -> __m256i {
         // SAFETY: as above.
         unsafe { _mm256_sra_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> __m256i {
+        assert!(from.len() >= 8);
+        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
+        unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast())) }
+    }
+}
+
+impl CodeVectors<REGISTERS> for Avx2 {
+    type Mask = __m256i;
+
+    instructions! {
+        fn mul_high(a: __m256i, b: __m256i) -> __m256i {{
+            let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(a, b));
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+            _mm256_blend_epi32::<0xAA>(even, odd)
+        }}
+        fn max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
+        fn min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
+        fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
+        fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
+        fn octave(v: __m256i) -> __m256i {{
+            // The exponent of the number as a float, which must not be rounded up.
+            let cut = _mm256_andnot_si256(_mm256_srli_epi32::<1>(v), v);
+            let bits = _mm256_castps_si256(_mm256_cvtepi32_ps(cut));
+            _mm256_sub_epi32(_mm256_srli_epi32::<23>(bits), _mm256_set1_epi32(127))
+        }}
+        fn less(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(b, a) }
+        fn both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
+        fn mask(bits: u32) -> __m256i {{
+            let own = constants(&[1, 2, 4, 8, 16, 32, 64, 128]);
+            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own)
+        }}
+        fn bits(mask: __m256i) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u32 }
+        fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
+        fn total(v: __m256i) -> u32 {{
+            let v = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+            let v = _mm_add_epi32(v, _mm_shuffle_epi32::<0x4E>(v));
+            _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
+        }}
+        fn largest(v: __m256i) -> u32 {{
+            let v = _mm_max_epu32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+            let v = _mm_max_epu32(v, _mm_shuffle_epi32::<0x4E>(v));
+            _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
+        }}
+        fn occurrences(bytes: __m256i, byte: u8) -> u32 {
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))).count_ones()
+        }
+    }
+
+    #[inline(always)]
+    fn right<const N: u32>(self, v: __m256i) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
     }
 
     #[inline(always)]
@@ -206,13 +220,6 @@ impl Simd<REGISTERS> for Avx2 {
             let bytes = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
             _mm256_permutevar8x32_epi32(bytes, constants(&TURNED_BACK))
         }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> __m256i {
-        assert!(from.len() >= 8);
-        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
-        unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast())) }
     }
 
     #[inline(always)]

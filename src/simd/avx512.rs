@@ -11,7 +11,7 @@ mod pack;
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::vec::Simd;
+use super::numbers::{CodeVectors, NumberVectors};
 use crate::exec::Avx512;
 use crate::host::memory::Integer;
 
@@ -119,37 +119,20 @@ const ODD: &[u32; 16] = &[1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
 const FIRST: &[u32; 16] = &[0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
 const SECOND: &[u32; 16] = &[8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
 
-impl Simd<REGISTERS> for Avx512 {
+impl NumberVectors for Avx512 {
+    const N: usize = 16;
     type V = __m512i;
-    type Mask = __mmask16;
 
     instructions! {
         fn splat(number: u32) -> __m512i { _mm512_set1_epi32(number as i32) }
         fn add(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi32(a, b) }
         fn sub(a: __m512i, b: __m512i) -> __m512i { _mm512_sub_epi32(a, b) }
         fn mul(a: __m512i, b: __m512i) -> __m512i { _mm512_mullo_epi32(a, b) }
-        fn mul_high(a: __m512i, b: __m512i) -> __m512i {{
-            let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(a, b));
-            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
-            _mm512_mask_blend_epi32(0xAAAA, even, odd)
-        }}
         fn and(a: __m512i, b: __m512i) -> __m512i { _mm512_and_si512(a, b) }
         fn or(a: __m512i, b: __m512i) -> __m512i { _mm512_or_si512(a, b) }
         fn xor(a: __m512i, b: __m512i) -> __m512i { _mm512_xor_si512(a, b) }
-        fn max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
-        fn min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
         fn nearest(v: __m512i, factor: f32) -> __m512i {
             _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), _mm512_set1_ps(factor)))
-        }
-        fn left_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_sllv_epi32(v, bits) }
-        fn right_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_srlv_epi32(v, bits) }
-        fn octave(v: __m512i) -> __m512i { _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(v)) }
-        fn less(a: __m512i, b: __m512i) -> __mmask16 { _mm512_cmplt_epu32_mask(a, b) }
-        fn select(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
-        fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
-        fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
-        fn occurrences(bytes: __m512i, byte: u8) -> u32 {
-            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
         }
         fn unzip(a: __m512i, b: __m512i) -> [__m512i; 2] {
             [_mm512_permutex2var_epi32(a, constants(EVEN), b), _mm512_permutex2var_epi32(a, constants(ODD), b)]
@@ -186,15 +169,46 @@ impl Simd<REGISTERS> for Avx512 {
     }
 
     #[inline(always)]
-    fn right<const N: u32>(self, v: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_srli_epi32::<N>(v) }
-    }
-
-    #[inline(always)]
     fn right_signed<const N: u32>(self, v: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe { _mm512_srai_epi32::<N>(v) }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> __m512i {
+        assert!(from.len() >= 16);
+        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
+        unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast())) }
+    }
+}
+
+impl CodeVectors<REGISTERS> for Avx512 {
+    type Mask = __mmask16;
+
+    instructions! {
+        fn mul_high(a: __m512i, b: __m512i) -> __m512i {{
+            let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(a, b));
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+            _mm512_mask_blend_epi32(0xAAAA, even, odd)
+        }}
+        fn max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
+        fn min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
+        fn left_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_sllv_epi32(v, bits) }
+        fn right_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_srlv_epi32(v, bits) }
+        fn octave(v: __m512i) -> __m512i { _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(v)) }
+        fn less(a: __m512i, b: __m512i) -> __mmask16 { _mm512_cmplt_epu32_mask(a, b) }
+        fn select(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
+        fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
+        fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
+        fn occurrences(bytes: __m512i, byte: u8) -> u32 {
+            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
+        }
+    }
+
+    #[inline(always)]
+    fn right<const N: u32>(self, v: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_srli_epi32::<N>(v) }
     }
 
     #[inline(always)]
@@ -230,13 +244,6 @@ impl Simd<REGISTERS> for Avx512 {
             let bytes = _mm512_packus_epi16(_mm512_packus_epi32(v[0], v[1]), _mm512_packus_epi32(v[2], v[3]));
             _mm512_permutexvar_epi32(constants(&TURNED), bytes)
         }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> __m512i {
-        assert!(from.len() >= 16);
-        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
-        unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast())) }
     }
 
     #[inline(always)]

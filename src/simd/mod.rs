@@ -4,7 +4,7 @@
 //! A loop is written once over a trait of vectors, which the levels implement. The scalar level has arrays for vectors,
 //! and judges the others. The traits:
 //!
-//! - `lanes` and `vec`: 32-bit numbers;
+//! - `numbers`: 32-bit numbers;
 //! - `words`: words of 16 to 64 bits;
 //! - `bits`: packed words;
 //! - `columns`: a word of each of eight rows;
@@ -106,12 +106,11 @@ pub mod bits;
 pub mod columns;
 pub mod elements;
 pub mod keyed;
-pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+pub mod numbers;
 mod scalar;
 pub mod stream;
-pub mod vec;
 pub mod word;
 pub mod words;
 
@@ -120,61 +119,26 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 pub use arithmetic::Arithmetic;
-use lanes::{ByLevel, Lanes};
+use numbers::{CodeVectors, NumberVectors};
 pub(crate) use {by, compiled_for, given};
 
 /// A level. A value of it is the right to its instructions.
-pub trait Level: Arithmetic + Copy {
-    /// Whether it has vectors of its own.
-    const HAS_VECTORS: bool;
-    /// Its vectors.
-    type Lanes: Lanes;
-
-    /// Its vectors.
-    fn lanes(self) -> Self::Lanes;
-
+pub trait Level: Arithmetic + NumberVectors {
     /// Does a task, compiled for the level. Never inlined: the stack would hold what all tasks of a tile need.
-    fn run<T: Compiled<Self>>(self, task: T) -> T::Done;
+    fn run<T: Task>(self, task: T) -> T::Done;
 
     /// Does what a closure does, its loops compiled for the level.
     fn loops<D>(self, work: impl FnOnce() -> D) -> D {
         self.run(Loops(work))
     }
-
-    /// Does a task with the level's own vectors; `None` if it has none.
-    fn by_vectors<T: ByLevel>(self, task: T) -> Option<T::Done> {
-        self.run(OwnVectors(task))
-    }
-
-    /// Whether a level at hand has vectors of its own.
-    fn has_vectors(self) -> bool {
-        Self::HAS_VECTORS
-    }
 }
 
-/// What is compiled for each level that it is for: `run` is `inline(always)`, and all that is to be fast in it.
-pub trait Compiled<P> {
-    /// What comes of it.
-    type Done;
-    /// Does it with the level's token.
-    fn run(self, p: P) -> Self::Done;
-}
-
-/// The same with vectors of 32-bit numbers, of whatever level.
+/// What is compiled for each level: `run` is `inline(always)`, and all that is to be fast in it.
 pub trait Task {
     /// What comes of it.
     type Done;
-    /// Does it with these vectors.
-    fn run<L: Lanes>(self, l: L) -> Self::Done;
-}
-
-impl<P: Level, T: Task> Compiled<P> for T {
-    type Done = T::Done;
-
-    #[inline(always)]
-    fn run(self, p: P) -> T::Done {
-        Task::run(self, p.lanes())
-    }
+    /// Does it with a level's vectors, M of which have a number for each of 32 lanes.
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Self::Done;
 }
 
 struct Loops<F>(F);
@@ -183,75 +147,40 @@ impl<D, F: FnOnce() -> D> Task for Loops<F> {
     type Done = D;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> D {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> D {
         (self.0)()
     }
 }
 
-struct OwnVectors<T>(T);
-
-impl<T: ByLevel> Task for OwnVectors<T> {
-    type Done = Option<T::Done>;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> Self::Done {
-        l.by_level(self.0)
-    }
-}
-
-/// No more than the portable code.
+/// No more than the portable code, which has arrays for vectors.
 #[derive(Clone, Copy)]
 pub struct Scalar;
 
 impl Arithmetic for Scalar {}
 
-impl Level for Scalar {
-    const HAS_VECTORS: bool = false;
-    type Lanes = lanes::Portable;
-
-    #[inline(always)]
-    fn lanes(self) -> lanes::Portable {
-        lanes::Portable
-    }
-
-    #[inline(never)]
-    fn run<T: Compiled<Scalar>>(self, task: T) -> T::Done {
-        task.run(self)
-    }
-
-    fn by_vectors<T: ByLevel>(self, _: T) -> Option<T::Done> {
-        None
-    }
-}
-
-/// A level with vectors.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+/// A level, by its registers for 32 numbers.
 macro_rules! level {
     ($token:ident, $registers:expr) => {
         impl Level for $token {
-            const HAS_VECTORS: bool = true;
-            type Lanes = lanes::By<$token, { $registers }>;
-
             #[inline(always)]
-            fn lanes(self) -> Self::Lanes {
-                lanes::By(self)
-            }
-
-            #[inline(always)]
-            fn run<T: Compiled<$token>>(self, task: T) -> T::Done {
+            fn run<T: Task>(self, task: T) -> T::Done {
                 compiled_for!(
                     $token,
-                    fn run<T: Compiled<$token>>(p: $token, task: T) -> T::Done {
-                        task.run(p)
+                    fn run<T: Task>(p: $token, task: T) -> T::Done {
+                        task.run::<$token, { $registers }>(p)
                     }
                 );
                 // SAFETY: the processor has the level, as the token says.
-                unsafe { run(self, task) }
+                #[allow(unused_unsafe)]
+                unsafe {
+                    run(self, task)
+                }
             }
         }
     };
 }
 
+level!(Scalar, scalar::REGISTERS);
 #[cfg(target_arch = "x86_64")]
 level!(Avx2, avx2::REGISTERS);
 #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@ mod of_words;
 
 use std::arch::aarch64::*;
 
-use super::vec::Simd;
+use super::numbers::{CodeVectors, NumberVectors};
 use crate::exec::Neon;
 
 /// Registers that have the numbers of all lanes.
@@ -61,43 +61,22 @@ unsafe fn set_of(low: uint32x4_t, high: uint32x4_t) -> usize {
     }
 }
 
-impl Simd<REGISTERS> for Neon {
+impl NumberVectors for Neon {
+    const N: usize = 4;
     type V = uint32x4_t;
-    type Mask = uint32x4_t;
 
     instructions! {
         fn splat(number: u32) -> uint32x4_t { vdupq_n_u32(number) }
         fn add(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vaddq_u32(a, b) }
         fn sub(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vsubq_u32(a, b) }
         fn mul(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmulq_u32(a, b) }
-        fn mul_high(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t {{
-            let low = vmull_u32(vget_low_u32(a), vget_low_u32(b));
-            vuzp2q_u32(vreinterpretq_u32_u64(low), vreinterpretq_u32_u64(vmull_high_u32(a, b)))
-        }}
         fn and(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vandq_u32(a, b) }
         fn or(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vorrq_u32(a, b) }
         fn xor(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { veorq_u32(a, b) }
-        fn max(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmaxq_u32(a, b) }
-        fn min(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vminq_u32(a, b) }
         fn nearest(v: uint32x4_t, factor: f32) -> uint32x4_t {{
             let numbers = vcvtq_f32_s32(vreinterpretq_s32_u32(v));
             vreinterpretq_u32_s32(vcvtnq_s32_f32(vmulq_f32(numbers, vdupq_n_f32(factor))))
         }}
-        fn left_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vreinterpretq_s32_u32(bits)) }
-        fn right_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t {
-            vshlq_u32(v, vnegq_s32(vreinterpretq_s32_u32(bits)))
-        }
-        fn octave(v: uint32x4_t) -> uint32x4_t { vsubq_u32(vdupq_n_u32(31), vclzq_u32(v)) }
-        fn less(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vcltq_u32(a, b) }
-        fn both(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vandq_u32(a, b) }
-        fn mask(bits: u32) -> uint32x4_t { vtstq_u32(vdupq_n_u32(bits), vld1q_u32([1, 2, 4, 8].as_ptr())) }
-        fn bits(mask: uint32x4_t) -> u32 { vaddvq_u32(vandq_u32(mask, vld1q_u32([1, 2, 4, 8].as_ptr()))) }
-        fn select(mask: uint32x4_t, a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vbslq_u32(mask, a, b) }
-        fn total(v: uint32x4_t) -> u32 { vaddvq_u32(v) }
-        fn largest(v: uint32x4_t) -> u32 { vmaxvq_u32(v) }
-        fn occurrences(bytes: uint32x4_t, byte: u8) -> u32 {
-            vaddvq_u8(vshrq_n_u8::<7>(vceqq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(byte)))).into()
-        }
         fn unzip(a: uint32x4_t, b: uint32x4_t) -> [uint32x4_t; 2] { [vuzp1q_u32(a, b), vuzp2q_u32(a, b)] }
         fn zip(even: uint32x4_t, odd: uint32x4_t) -> [uint32x4_t; 2] { [vzip1q_u32(even, odd), vzip2q_u32(even, odd)] }
         fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
@@ -127,15 +106,50 @@ impl Simd<REGISTERS> for Neon {
     }
 
     #[inline(always)]
-    fn right<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
-        // SAFETY: as above.
-        unsafe { vshlq_u32(v, vdupq_n_s32(-(N as i32))) }
-    }
-
-    #[inline(always)]
     fn right_signed<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
         // SAFETY: as above.
         unsafe { vreinterpretq_u32_s32(vshlq_s32(vreinterpretq_s32_u32(v), vdupq_n_s32(-(N as i32)))) }
+    }
+
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> uint32x4_t {
+        assert!(from.len() >= 4);
+        // SAFETY: every processor of this architecture has NEON; there are 4 numbers.
+        unsafe { vreinterpretq_u32_s32(vmovl_s16(vld1_s16(from.as_ptr().cast()))) }
+    }
+}
+
+impl CodeVectors<REGISTERS> for Neon {
+    type Mask = uint32x4_t;
+
+    instructions! {
+        fn mul_high(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t {{
+            let low = vmull_u32(vget_low_u32(a), vget_low_u32(b));
+            vuzp2q_u32(vreinterpretq_u32_u64(low), vreinterpretq_u32_u64(vmull_high_u32(a, b)))
+        }}
+        fn max(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmaxq_u32(a, b) }
+        fn min(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vminq_u32(a, b) }
+        fn left_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vreinterpretq_s32_u32(bits)) }
+        fn right_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t {
+            vshlq_u32(v, vnegq_s32(vreinterpretq_s32_u32(bits)))
+        }
+        fn octave(v: uint32x4_t) -> uint32x4_t { vsubq_u32(vdupq_n_u32(31), vclzq_u32(v)) }
+        fn less(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vcltq_u32(a, b) }
+        fn both(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vandq_u32(a, b) }
+        fn mask(bits: u32) -> uint32x4_t { vtstq_u32(vdupq_n_u32(bits), vld1q_u32([1, 2, 4, 8].as_ptr())) }
+        fn bits(mask: uint32x4_t) -> u32 { vaddvq_u32(vandq_u32(mask, vld1q_u32([1, 2, 4, 8].as_ptr()))) }
+        fn select(mask: uint32x4_t, a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vbslq_u32(mask, a, b) }
+        fn total(v: uint32x4_t) -> u32 { vaddvq_u32(v) }
+        fn largest(v: uint32x4_t) -> u32 { vmaxvq_u32(v) }
+        fn occurrences(bytes: uint32x4_t, byte: u8) -> u32 {
+            vaddvq_u8(vshrq_n_u8::<7>(vceqq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(byte)))).into()
+        }
+    }
+
+    #[inline(always)]
+    fn right<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
+        // SAFETY: as above.
+        unsafe { vshlq_u32(v, vdupq_n_s32(-(N as i32))) }
     }
 
     #[inline(always)]
@@ -163,13 +177,6 @@ impl Simd<REGISTERS> for Neon {
             let (low, high) = (vreinterpretq_u8_u16(vuzp1q_u16(a, b)), vreinterpretq_u8_u16(vuzp1q_u16(c, d)));
             vreinterpretq_u32_u8(vuzp1q_u8(low, high))
         }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> uint32x4_t {
-        assert!(from.len() >= 4);
-        // SAFETY: every processor of this architecture has NEON; there are 4 numbers.
-        unsafe { vreinterpretq_u32_s32(vmovl_s16(vld1_s16(from.as_ptr().cast()))) }
     }
 
     #[inline(always)]

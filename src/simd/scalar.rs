@@ -4,11 +4,14 @@
 use super::Scalar;
 use super::bits::{BitVectors, InMemory, MASKED, MOST, bits_at, put_each};
 use super::columns::{Columns, ROWS, SAMPLED};
+use super::numbers::{CodeVectors, LANES, NumberVectors};
 use super::word::Word;
 use super::words::WordVectors;
 
 /// Words of an array.
 const N: usize = 8;
+/// Arrays that have a number for each lane.
+pub const REGISTERS: usize = LANES / N;
 
 /// Where a level has no vectors for words of some width.
 macro_rules! instead_of {
@@ -26,6 +29,180 @@ macro_rules! instead_of {
 instead_of!(Avx2 Avx512);
 #[cfg(target_arch = "aarch64")]
 instead_of!(Neon);
+
+/// Methods that do the same with each number.
+macro_rules! each {
+    ($(fn $name:ident($($v:ident),* $(; $arg:ident: $t:ty)?) -> $body:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self, $($v: [u32; N],)* $($arg: $t)?) -> [u32; N] {
+            std::array::from_fn(|i| {
+                $(let $v = $v[i];)*
+                $body
+            })
+        }
+    )*};
+}
+
+impl NumberVectors for Scalar {
+    const N: usize = N;
+    type V = [u32; N];
+
+    each! {
+        fn add(a, b) -> a.wrapping_add(b);
+        fn sub(a, b) -> a.wrapping_sub(b);
+        fn mul(a, b) -> a.wrapping_mul(b);
+        fn and(a, b) -> a & b;
+        fn or(a, b) -> a | b;
+        fn xor(a, b) -> a ^ b;
+        fn nearest(v; factor: f32) -> ((v as i32 as f32) * factor).round_ties_even() as i32 as u32;
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[u32]) -> [u32; N] {
+        *from.first_chunk().expect("as many numbers as a vector has")
+    }
+    #[inline(always)]
+    fn store(self, v: [u32; N], to: &mut [u32]) {
+        to[..N].copy_from_slice(&v);
+    }
+    #[inline(always)]
+    fn load_short(self, from: &[u16]) -> [u32; N] {
+        let from: &[u16; N] = from.first_chunk().expect("as many numbers as a vector has");
+        from.map(|n| n as i16 as u32)
+    }
+    #[inline(always)]
+    fn splat(self, number: u32) -> [u32; N] {
+        [number; N]
+    }
+    #[inline(always)]
+    fn left<const BITS: u32>(self, v: [u32; N]) -> [u32; N] {
+        v.map(|n| n << BITS)
+    }
+    #[inline(always)]
+    fn right_signed<const BITS: u32>(self, v: [u32; N]) -> [u32; N] {
+        v.map(|n| (n as i32 >> BITS) as u32)
+    }
+    #[inline(always)]
+    fn unzip(self, a: [u32; N], b: [u32; N]) -> [[u32; N]; 2] {
+        let both = |i: usize| if i < N { a[i] } else { b[i - N] };
+        [0, 1].map(|odd| std::array::from_fn(|i| both(2 * i + odd)))
+    }
+    #[inline(always)]
+    fn zip(self, even: [u32; N], odd: [u32; N]) -> [[u32; N]; 2] {
+        let of = |i: usize| if i.is_multiple_of(2) { even[i / 2] } else { odd[i / 2] };
+        [0, N].map(|first| std::array::from_fn(|i| of(first + i)))
+    }
+    #[inline(always)]
+    fn shifted_in(self, before: [u32; N], v: [u32; N]) -> [u32; N] {
+        std::array::from_fn(|i| if i > 0 { v[i - 1] } else { before[N - 1] })
+    }
+    #[inline(always)]
+    fn ahead(self, v: [u32; N], behind: [u32; N]) -> [u32; N] {
+        std::array::from_fn(|i| if i + 1 < N { v[i + 1] } else { behind[0] })
+    }
+    #[inline(always)]
+    fn two_ahead(self, v: [u32; N], behind: [u32; N]) -> [u32; N] {
+        std::array::from_fn(|i| if i + 2 < N { v[i + 2] } else { behind[i + 2 - N] })
+    }
+}
+
+/// A number whose bits are all set where something is so.
+fn all_bits(is_so: bool) -> u32 {
+    0u32.wrapping_sub(is_so.into())
+}
+
+impl CodeVectors<REGISTERS> for Scalar {
+    type Mask = [u32; N];
+    const FEW: u32 = 1;
+
+    each! {
+        fn mul_high(a, b) -> ((u64::from(a) * u64::from(b)) >> 32) as u32;
+        fn max(a, b) -> a.max(b);
+        fn min(a, b) -> a.min(b);
+        fn left_by(v, bits) -> v.checked_shl(bits).unwrap_or(0);
+        fn right_by(v, bits) -> v.checked_shr(bits).unwrap_or(0);
+        fn octave(v) -> 31 - v.leading_zeros();
+        fn less(a, b) -> all_bits(a < b);
+        fn both(a, b) -> a & b;
+        fn select(mask, a, b) -> b ^ mask & (a ^ b);
+    }
+
+    #[inline(always)]
+    fn right<const BITS: u32>(self, v: [u32; N]) -> [u32; N] {
+        v.map(|n| n >> BITS)
+    }
+    #[inline(always)]
+    fn mask(self, bits: u32) -> [u32; N] {
+        std::array::from_fn(|i| all_bits(bits >> i & 1 == 1))
+    }
+    #[inline(always)]
+    fn bits(self, mask: [u32; N]) -> u32 {
+        mask.iter().enumerate().fold(0, |bits, (i, mask)| bits | (mask & 1) << i)
+    }
+    #[inline(always)]
+    fn look_up<const L: usize>(self, table: &[u32; L], index: [u32; N]) -> [u32; N] {
+        index.map(|i| table[i as usize % L])
+    }
+    #[inline(always)]
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: [u32; N]) -> [u32; N] {
+        self.look_up(table, index)
+    }
+    #[inline(always)]
+    fn total(self, v: [u32; N]) -> u32 {
+        v.iter().fold(0, |sum, n| sum.wrapping_add(*n))
+    }
+    #[inline(always)]
+    fn largest(self, v: [u32; N]) -> u32 {
+        v.into_iter().fold(0, u32::max)
+    }
+    #[inline(always)]
+    fn pack_bytes(self, from: &[u32]) -> [u32; N] {
+        let quads = from.as_chunks::<4>().0;
+        std::array::from_fn(|i| u32::from_le_bytes(quads[i].map(|n| n as u8)))
+    }
+    #[inline(always)]
+    fn occurrences(self, bytes: [u32; N], byte: u8) -> u32 {
+        bytes.iter().flat_map(|n| n.to_le_bytes()).filter(|own| *own == byte).count() as u32
+    }
+    #[inline(always)]
+    fn unpack_short(self, bytes: [u32; N], to: &mut [u16]) {
+        let quads = to[..4 * N].as_chunks_mut::<4>().0;
+        quads.iter_mut().zip(bytes).for_each(|(quad, n)| *quad = n.to_le_bytes().map(|byte| byte as i8 as u16));
+    }
+    #[inline(always)]
+    fn load_quads(self, from: &[u32]) -> [[u32; N]; 4] {
+        let quads = from[..4 * N].as_chunks::<4>().0;
+        std::array::from_fn(|j| std::array::from_fn(|i| quads[i][j]))
+    }
+    #[inline(always)]
+    fn store_quads(self, v: [[u32; N]; 4], to: &mut [u32]) {
+        let quads = to[..4 * N].as_chunks_mut::<4>().0;
+        quads.iter_mut().enumerate().for_each(|(i, quad)| *quad = std::array::from_fn(|j| v[j][i]));
+    }
+    #[inline(always)]
+    fn put(self, states: &mut [[u32; N]; REGISTERS], full: [[u32; N]; REGISTERS], words: &mut [u16], at: &mut usize) {
+        let states = states.as_flattened_mut().iter_mut().zip(full.as_flattened());
+        for (state, _) in states.rev().filter(|(_, full)| **full != 0) {
+            *at -= 1;
+            words[*at] = *state as u16;
+            *state >>= 16;
+        }
+    }
+    #[inline(always)]
+    fn refill(
+        self,
+        states: &mut [[u32; N]; REGISTERS],
+        takes: [[u32; N]; REGISTERS],
+        words: &[[u8; 2]],
+        at: &mut usize,
+    ) {
+        let states = states.as_flattened_mut().iter_mut().zip(takes.as_flattened());
+        for (state, _) in states.filter(|(_, takes)| **takes != 0) {
+            *state = *state << 16 | u32::from(u16::from_le_bytes(words[*at]));
+            *at += 1;
+        }
+    }
+}
 
 impl<W: Word> WordVectors<W> for Scalar {
     const N: usize = N;

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled, reserve};
 use crate::missing::{MAX_MISSING, next_above};
 use crate::primitives::lorenzo::AXES;
-use crate::simd::lanes::LONGEST;
+use crate::simd::numbers::LONGEST;
 use crate::simd::word::Word;
 
 /// What an encoder keeps from tile to tile, for elements of a type and numbers of 32 or 64 bits.

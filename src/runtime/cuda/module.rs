@@ -60,11 +60,6 @@ impl Kernel {
     pub fn warps(&self) -> u32 {
         self.threads / 32
     }
-
-    /// The kernel in blocks of so many threads, which share so many bytes besides what it names itself.
-    pub fn in_blocks_of(&self, session: &Session, threads: usize, shared: usize) -> Result<Kernel> {
-        measure_blocks(self.function, session.ordinal, Some(threads as c_int), u32::MAX, shared)
-    }
 }
 
 // SAFETY: a function handle may be used from any thread.
@@ -349,17 +344,6 @@ impl Opened {
 
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.
 fn measure(function: CUfunction, ordinal: i32, at_most: u32, shared: usize) -> Result<Kernel> {
-    measure_blocks(function, ordinal, None, at_most, shared)
-}
-
-/// The same, or with blocks of so many threads.
-fn measure_blocks(
-    function: CUfunction,
-    ordinal: i32,
-    asked: Option<c_int>,
-    at_most: u32,
-    shared: usize,
-) -> Result<Kernel> {
     let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
     // SAFETY: live locals and a function of a loaded module.
     let steps: [CUresult; 5] = unsafe {
@@ -381,11 +365,10 @@ fn measure_blocks(
                 CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                 function,
             ),
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, asked.unwrap_or(threads), shared),
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared),
         ]
     };
     steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-    let threads = asked.unwrap_or(threads);
     let (blocks, processors) = (blocks.max(1) as u32, processors.max(1) as u32);
     Ok(Kernel {
         function,

@@ -18,9 +18,9 @@ use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::lanes::{LONGEST, Lanes};
+use crate::simd::numbers::{CodeVectors, LONGEST};
 use crate::simd::word::Word;
-use crate::simd::{Compiled, Level, Scalar, Task};
+use crate::simd::{Level, Scalar, Task};
 
 /// What a decoder keeps from tile to tile.
 pub struct Decoder<E: Multiple, N: Word> {
@@ -340,7 +340,7 @@ impl<N: Word> Task for Sums<'_, N> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         lorenzo::inverse(self.set, self.lens, self.numbers);
     }
 }
@@ -353,11 +353,11 @@ struct Elements<'a, E, N, S> {
     element: PhantomData<E>,
 }
 
-impl<E: Multiple, N: Word, S: Word, P: Level> Compiled<P> for Elements<'_, E, N, S> {
+impl<E: Multiple, N: Word, S: Word> Task for Elements<'_, E, N, S> {
     type Done = ();
 
     #[inline(always)]
-    fn run(self, _: P) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         let Meaning { plan, numbers: of, order, shift, base } = *self.meaning;
         // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
         match (of, plan.bins, plan.lattice().copied()) {

@@ -1,17 +1,15 @@
-//! Words to codes, and the portable code for it, lane by lane. Everything is checked before it is used.
+//! The body of a tile to its codes. Everything is checked before it is used.
 
-use super::lanes::{Classed, Long, Short, Tail};
-use super::low::Bits;
+use super::decode_groups::{Classed, Long, Short, Tail};
 use super::tables::{Slots, TOKENS, shift_of};
 use super::{classes, sparse, states};
 use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
-use crate::codec::interp::entropy::states::{change, check_end};
 use crate::codec::interp::format::*;
 use crate::error::{Result, fail};
 use crate::host::memory::{boxed, filled};
-use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source};
+use crate::primitives::rans::{LOW, Source};
 use crate::simd::Level;
-use crate::simd::lanes::LONGEST;
+use crate::simd::numbers::LONGEST;
 use crate::simd::word::Word;
 
 /// What the words of a tile become.
@@ -57,7 +55,7 @@ impl Room {
         if !tile.may_be_short() {
             return Ok(false);
         }
-        p.by_vectors(Short { tile: (tile, tail, short), other: None }).map_or(Ok(false), |(done, _)| done)
+        p.run(Short { tile: (tile, tail, short), other: None }).0
     }
 }
 
@@ -82,7 +80,7 @@ impl<N: Word> Codes<N> {
     /// has such, and whether those of the other one are there, of which nothing else is told.
     pub fn read_short(&mut self, p: impl Level, tile: Coded, later: Option<Coded>) -> Result<(bool, bool)> {
         let Codes { room, later: other, .. } = self;
-        let Some(later) = later.filter(|later| !tile.head.is_sparse && !later.head.is_sparse && p.has_vectors()) else {
+        let Some(later) = later.filter(|later| !tile.head.is_sparse && !later.head.is_sparse) else {
             return Ok((room.read(p, tile)?, false));
         };
         let (first, second) = (classed(&mut room.own, tile)?, classed(&mut other.own, later));
@@ -93,7 +91,7 @@ impl<N: Word> Codes<N> {
             tile: (first, &mut room.tail, &mut room.short),
             other: Some((second, &mut other.tail, &mut other.short)),
         };
-        let Some((done, of_later)) = p.by_vectors(short) else { return Ok((false, false)) };
+        let (done, of_later) = p.run(short);
         Ok((done?, matches!(of_later, Some(Ok(true)))))
     }
 
@@ -105,10 +103,7 @@ impl<N: Word> Codes<N> {
             return sparse::decode(rest, &mut long[..coded.n]).map(|_| ());
         }
         let tile = classed(own, coded)?;
-        match p.by_vectors(Long { tile, tail, codes: long }) {
-            Some(done) => done,
-            None => lane_by_lane(tile, &mut long[..coded.n]),
-        }
+        p.run(Long { tile, tail, codes: long })
     }
 }
 
@@ -139,62 +134,4 @@ fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
     };
     let wanted = groups(coded.wanted);
     Ok(Classed { head, n, wanted, classes, own, lanes, threshold: source.threshold, words, low })
-}
-
-/// What `Long` does, of `n` codes.
-fn lane_by_lane<N: Word>(tile: Classed, codes: &mut [N]) -> Result<()> {
-    let Classed { head, n, mut lanes, .. } = tile;
-    let direct = head.predictor == Predictor::Symbols;
-    let mut source = Source::new(tile.words.as_flattened(), tile.threshold);
-    let mut low = Bits::new(tile.low);
-    for (g, codes) in codes.chunks_mut(GROUP).enumerate().take(tile.wanted) {
-        if g == head.switch {
-            change(&mut lanes, &mut source)?;
-        }
-        let Some(slots) = tile.slots(g) else {
-            codes.fill(N::ZERO);
-            continue;
-        };
-        group(codes, slots, direct, &mut lanes, &mut source);
-        let shift = tile.shift(g);
-        for code in codes.iter_mut() {
-            if shift > 0 {
-                *code = *code << shift | N::from_u64(low.take(shift));
-            }
-            if !direct {
-                *code = code.unzigzag();
-            }
-        }
-    }
-    if tile.wanted < groups(n) {
-        return Ok(());
-    }
-    if groups(n) == head.switch {
-        change(&mut lanes, &mut source)?;
-    }
-    if !low.end_in_zeros() {
-        return fail!(Corrupt, "bits behind a tile's last low bits are not zero");
-    }
-    check_end(&lanes, source.rest())
-}
-
-/// Decodes the codes of a group without their low bits.
-fn group<N: Word>(codes: &mut [N], slots: &Slots, direct: bool, lanes: &mut [u32; LANES], source: &mut Source) {
-    let (n, mut lens, mut longest) = (codes.len(), [0u8; GROUP], 0);
-    let all = || (0..QUAD).flat_map(|j| (0..LANES).map(move |lane| QUAD * lane + j)).filter(|i| *i < n);
-    let mut least = [0u64; GROUP];
-    for i in all() {
-        let entry = slots[Source::slot(lanes[i / QUAD])];
-        source.pass(&mut lanes[i / QUAD], entry >> 10 & 1023, entry & 1023);
-        let (len, code) = if direct { (0, (entry >> 20).into()) } else { code(entry >> 20) };
-        (lens[i], least[i]) = (len as u8, code);
-        longest = longest.max(len);
-    }
-    for from in (0..longest).step_by(RAW_BITS as usize) {
-        for i in all() {
-            let len = u32::from(lens[i]).saturating_sub(from).min(RAW_BITS);
-            least[i] |= u64::from(source.raw(&mut lanes[i / QUAD], len)) << from;
-        }
-    }
-    codes.iter_mut().zip(least).for_each(|(place, code)| *place = N::from_u64(code));
 }

@@ -1,20 +1,20 @@
-//! Codes to words, lane by lane.
+//! The codes of a tile to its body.
 
-use super::classes::{self, class_of, low_of};
+use super::classes::{class_of, low_of};
+use super::encode_groups;
 use super::group::Group;
 use super::low;
 use super::own::Own;
 use super::sparse;
 use super::states::{self, STATE_ROOM};
 use super::sums::{Sum, SumUp, Sums};
-use super::tables::{OWN, TOKEN_SYMBOLS, shift_of, table_of};
-use super::vectors;
+use super::tables::{OWN, shift_of};
 use crate::codec::interp::entropy::own_table::SYMBOLS;
 use crate::codec::interp::entropy::states::State;
 use crate::codec::interp::format::*;
 use crate::error::Result;
 use crate::host::memory::{boxed, filled};
-use crate::primitives::rans::{LANES, Symbol, Words};
+use crate::primitives::rans::{LANES, Words};
 use crate::simd::Level;
 use crate::simd::word::Word;
 
@@ -45,7 +45,7 @@ struct Codes<'a, N> {
     low: u32,
     sums: &'a Sums,
     /// The same without low bits, in whole groups, as far as vectors code them.
-    places: Option<&'a [u32]>,
+    places: &'a [u32],
 }
 
 impl<'a, N: Word> Codes<'a, N> {
@@ -67,23 +67,17 @@ impl<'a, N: Word> Codes<'a, N> {
             p.run(SumUp { codes, low, sums: &mut *sums });
         }
         let sums = known.filter(|_| low == 0).unwrap_or(sums);
-        if p.has_vectors() {
-            p.run(vectors::Places { codes, low, places: &mut *places });
-        }
-        let places = &places[..codes.len().next_multiple_of(GROUP)];
-        Codes { codes, low, sums, places: p.has_vectors().then_some(places) }
+        p.run(encode_groups::Places { codes, low, places: &mut *places });
+        Codes { codes, low, sums, places: &places[..codes.len().next_multiple_of(GROUP)] }
     }
 
     /// Gives groups their classes.
     fn classify(&self, p: impl Level, classes: &mut [u8]) {
-        if let Some(places) = self.places {
-            let (n, sums, classes) = (self.codes.len(), &self.sums[..], &mut *classes);
-            p.by_vectors(vectors::Classify { places, n, sums, classes });
-        }
+        let (n, sums) = (self.codes.len(), &self.sums[..]);
+        p.run(encode_groups::Classify { places: self.places, n, sums, classes: &mut *classes });
         p.loops(|| {
             let groups = self.codes.chunks(GROUP).zip(classes).enumerate();
-            for (g, (codes, class)) in groups.filter(|(g, _)| self.places.is_none() || !vectors::is_for(&self.sums[*g]))
-            {
+            for (g, (codes, class)) in groups.filter(|(g, _)| !encode_groups::is_for(&self.sums[*g])) {
                 *class = class_of(codes, self.low, &self.sums[g]) as u8;
             }
         });
@@ -98,19 +92,14 @@ impl<'a, N: Word> Codes<'a, N> {
 
     /// Counts the tokens of one group of so many.
     fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], every: usize) {
-        let (n, sums) = (self.codes.len(), &self.sums[..]);
-        if let Some(places) = self.places {
-            let Own { counts, costs, .. } = own;
-            let long = |g, shift| self.group(g, self.low + shift, false);
-            p.by_vectors(vectors::Count { places, n, sums, classes, every, counts, costs, long });
-            return;
-        }
-        for (codes, class) in self.codes.chunks(GROUP).zip(classes).skip(every / 2).step_by(every) {
-            own.count(codes, self.low, usize::from(*class));
-        }
+        let (places, n, sums) = (self.places, self.codes.len(), &self.sums[..]);
+        let Own { counts, costs, .. } = own;
+        let long = |g, shift| self.group(g, self.low + shift, false);
+        p.run(encode_groups::Count { places, n, sums, classes, every, counts, costs, long });
     }
 
-    /// Encodes them by 32 lanes.
+    /// Encodes them by 32 lanes. States begin at 1 and grow; where a word would be needed they are made as large as
+    /// they have to be from there on.
     fn encode<'w>(
         &self,
         p: impl Level,
@@ -119,16 +108,12 @@ impl<'a, N: Word> Codes<'a, N> {
         direct: bool,
         stream: &'w mut [u16],
     ) -> (State, &'w [u16]) {
+        let (places, n, sums) = (self.places, self.codes.len(), &self.sums[..]);
         let mut words = Words::new(stream);
-        let Some(places) = self.places else {
-            let state = lanes(self.codes, classes, self.low, own, direct, &mut words);
-            return (state, words.into_all());
-        };
-        let (n, sums) = (self.codes.len(), &self.sums[..]);
         let long = |g, shift| self.group(g, self.low + shift, direct);
         let own = own.map(|own| &own.encoding[0]);
-        let state = p.by_vectors(vectors::Encode { places, n, sums, classes, own, direct, words: &mut words, long });
-        (state.unwrap_or_else(State::new), words.into_all())
+        let state = p.run(encode_groups::Encode { places, n, sums, classes, own, direct, words: &mut words, long });
+        (state, words.into_all())
     }
 
     /// Writes the low bits that groups leave apart.
@@ -226,28 +211,4 @@ fn assemble(head: &Head, parts: &[&[u8]], words: &[u16], low: &[u8], out: &mut [
     padding.fill(0);
     body[end..].copy_from_slice(low);
     Some(body.len())
-}
-
-/// Encodes codes by 32 lanes. States begin at 1 and grow; where a word would be needed they are made as large as they
-/// have to be from there on.
-fn lanes<N: Word>(codes: &[N], classes: &[u8], low: u32, own: Option<&Own>, direct: bool, words: &mut Words) -> State {
-    let mut state = State::new();
-    for (g, (codes, class)) in codes.chunks(GROUP).zip(classes).enumerate().rev() {
-        let class = usize::from(*class);
-        if class == 0 {
-            continue;
-        }
-        let group = Group::of(codes, shift_of(class, low), direct);
-        state.step(words, g + 1, |lanes, words| group.encode(symbols_of(class, own), lanes, words));
-    }
-    state.step(words, 0, |lanes, words| classes::encode(classes, lanes, words));
-    state
-}
-
-/// What encodes the tokens of a class.
-fn symbols_of(class: usize, own: Option<&Own>) -> &[Symbol] {
-    match own {
-        Some(own) if class == OWN => &own.symbols[..],
-        _ => &TOKEN_SYMBOLS[table_of(class)],
-    }
 }

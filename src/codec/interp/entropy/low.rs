@@ -3,8 +3,7 @@
 use crate::codec::interp::format::GROUP;
 use crate::error::Result;
 use crate::host::memory::filled;
-use crate::simd::lanes::LONGEST;
-use crate::simd::vec::{LANES, Simd};
+use crate::simd::numbers::{CodeVectors, LANES, LONGEST};
 use crate::simd::word::Word;
 
 /// Words that have the bits of the lanes of a vector, less than 64 each.
@@ -98,7 +97,7 @@ impl<'a> Bits<'a> {
     /// Appends the next `count` < 64 bits each to the first `n` codes of a group, those behind are 0: to their lower 32
     /// bits, and with HIGH to the upper ones.
     #[inline(always)]
-    pub fn append<P: Simd<M>, const M: usize, const HIGH: bool>(
+    pub fn append<P: CodeVectors<M>, const M: usize, const HIGH: bool>(
         &mut self,
         p: P,
         count: u32,
@@ -161,7 +160,7 @@ impl<'a> Bits<'a> {
 
 /// Of words so many bits, 32 at most, from these on.
 #[inline(always)]
-fn bits_of<P: Simd<M>, const M: usize>(p: P, words: &[u32; WORDS], first: P::V, count: u32) -> P::V {
+fn bits_of<P: CodeVectors<M>, const M: usize>(p: P, words: &[u32; WORDS], first: P::V, count: u32) -> P::V {
     let (index, shift) = (p.right::<5>(first), p.and(first, p.splat(31)));
     let next = p.add(index, p.splat(1));
     // What is behind the last word counts for nothing.
@@ -177,15 +176,14 @@ fn bits_of<P: Simd<M>, const M: usize>(p: P, words: &[u32; WORDS], first: P::V, 
 mod tests {
     use super::*;
     use crate::exec::Isa;
-    use crate::simd::Level;
-    use crate::simd::lanes::ByLevel;
+    use crate::simd::{Level, Task};
 
     struct Append<'a>(&'a [u8], u32, &'a [u64]);
 
-    impl ByLevel for Append<'_> {
+    impl Task for Append<'_> {
         type Done = ();
 
-        fn run<P: Simd<M>, const M: usize>(self, p: P) {
+        fn run<P: CodeVectors<M>, const M: usize>(self, p: P) {
             let Append(bytes, count, numbers) = self;
             let mut bits = Bits::new(bytes);
             for part in numbers.chunks(GROUP) {
@@ -223,11 +221,11 @@ mod tests {
             let isa = Isa::best();
             #[cfg(target_arch = "x86_64")]
             {
-                crate::exec::Avx512::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
-                crate::exec::Avx2::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
+                crate::exec::Avx512::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
+                crate::exec::Avx2::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
             }
             #[cfg(target_arch = "aarch64")]
-            crate::exec::Neon::of(isa).map(|p| p.by_vectors(Append(bytes, count, &numbers)));
+            crate::exec::Neon::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
         }
     }
 }

@@ -3,9 +3,10 @@
 
 pub mod classes;
 pub mod decode;
+pub mod decode_groups;
 pub mod encode;
+mod encode_groups;
 pub mod group;
-pub mod lanes;
 pub mod low;
 pub mod own;
 pub mod own_table;
@@ -14,4 +15,3 @@ pub mod states;
 pub mod sums;
 pub mod symbol_costs;
 pub mod tables;
-mod vectors;

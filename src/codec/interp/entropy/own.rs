@@ -1,15 +1,13 @@
 //! Whether a tile's own table codes it in fewer bits, and which classes it is for.
 
-use super::tables::{CLASSES, OWN, TOKEN_COSTS, TOKENS, WIDE, shift_of, table_of};
-use super::vectors::Encoding;
+use super::encode_groups::Encoding;
+use super::tables::{CLASSES, OWN, TOKENS, WIDE};
 use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
 use crate::codec::interp::entropy::symbol_costs::COST_OF;
-use crate::codec::interp::format::{code, token};
+use crate::codec::interp::format::code;
 use crate::codec::interp::rules::{BIT, COUNTED_EVERY, MANY_GROUPS, SYMBOL_COST, TABLE_WORTH};
 use crate::error::Result;
 use crate::host::memory::{boxed, reserve};
-use crate::primitives::rans::Symbol;
-use crate::simd::word::Word;
 
 /// What is counted of the groups of a tile, by class, and the table that follows.
 pub struct Own {
@@ -18,9 +16,7 @@ pub struct Own {
     /// What tokens and low bits cost without a table.
     pub costs: [u64; CLASSES],
     table: Box<[Table; 1]>,
-    /// Its symbols.
-    pub symbols: Box<[Symbol; SYMBOLS]>,
-    /// The same for vectors.
+    /// What encodes by it.
     pub encoding: Box<[Encoding; 1]>,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -31,8 +27,8 @@ impl Own {
     pub fn new() -> Result<Own> {
         let mut bytes = Vec::new();
         reserve(&mut bytes, 2 * SYMBOLS + 2)?;
-        let (counts, table, symbols) = (boxed([0; TOKENS])?, boxed(Table::EMPTY)?, boxed(Symbol::new(0, 0))?);
-        Ok(Own { counts, costs: [0; CLASSES], table, symbols, encoding: boxed(Encoding::NONE)?, bytes })
+        let (counts, table) = (boxed([0; TOKENS])?, boxed(Table::EMPTY)?);
+        Ok(Own { counts, costs: [0; CLASSES], table, encoding: boxed(Encoding::NONE)?, bytes })
     }
 
     /// Gives groups for which a table of their own is better the class of that; whether there are any. `count` counts
@@ -71,7 +67,6 @@ impl Own {
     }
 
     fn finish(&mut self) {
-        self.table[0].symbols(&mut self.symbols);
         self.encoding[0].fill(self.table[0].frequencies());
         self.bytes.clear();
         self.table[0].write(&mut self.bytes);
@@ -80,20 +75,6 @@ impl Own {
     fn clear(&mut self) {
         self.counts.fill([0; TOKENS]);
         self.costs.fill(0);
-    }
-
-    /// Counts a group of a class, of codes without their low bits.
-    pub fn count<N: Word>(&mut self, group: &[N], low: u32, class: usize) {
-        if class == 0 {
-            return;
-        }
-        let (counts, costs, more) = (&mut self.counts[class], &TOKEN_COSTS[table_of(class)], shift_of(class, 0));
-        let mut cost = u64::from(more) * 256 * group.len() as u64;
-        for c in group {
-            counts[token((*c >> low).to_u64()).0 as usize] += 1;
-            cost += u64::from(costs[token((*c >> low >> more).to_u64()).0 as usize]);
-        }
-        self.costs[class] += cost;
     }
 
     /// What counted codes cost without a table and with the best one, whose bytes count one part in `share`, and the

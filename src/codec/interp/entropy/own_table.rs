@@ -2,7 +2,7 @@
 
 use crate::codec::interp::reader::take;
 use crate::error::{Result, fail};
-use crate::primitives::rans::{Symbol, TABLE_BITS};
+use crate::primitives::rans::TABLE_BITS;
 
 /// Symbols of such a table, at most.
 pub const SYMBOLS: usize = 256;
@@ -60,15 +60,6 @@ impl Table {
     /// The frequencies.
     pub fn frequencies(&self) -> &[u16; SYMBOLS] {
         &self.frequencies
-    }
-
-    /// Its symbols, for encoding.
-    pub fn symbols(&self, symbols: &mut [Symbol; SYMBOLS]) {
-        let mut start = 0;
-        for (symbol, f) in symbols.iter_mut().zip(self.frequencies) {
-            *symbol = Symbol::new(start, f.into());
-            start += u32::from(f);
-        }
     }
 
     /// For each slot what `tables::SLOTS_OF` has.

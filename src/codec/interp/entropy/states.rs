@@ -3,7 +3,7 @@
 use crate::codec::interp::format::{LENGTH_BITS, NEVER, bits_of_state, floor};
 use crate::codec::interp::reader::take;
 use crate::error::{Result, fail};
-use crate::primitives::rans::{LANES, LOW, STATE_BITS, Source, TOP, Words};
+use crate::primitives::rans::{LANES, LOW, STATE_BITS, TOP, Words};
 
 /// How coding ended.
 pub struct State {
@@ -110,13 +110,6 @@ pub fn check_end(lanes: &[u32; LANES], rest: Option<&[[u8; 2]]>) -> Result<()> {
         Some(rest) => fail!(Corrupt, "{} words behind a tile's last", rest.len()),
         None => fail!(Corrupt, "a tile's words end early"),
     }
-}
-
-/// From here on states take no words.
-pub fn change(lanes: &mut [u32; LANES], source: &mut Source) -> Result<()> {
-    lower(lanes)?;
-    source.threshold = 0;
-    Ok(())
 }
 
 /// Makes states as small as those are that take no words.

@@ -5,7 +5,7 @@
 
 use crate::codec::interp::format::{GROUP, GROUPS};
 use crate::simd::Task;
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// Magnitudes count no more than this for a class.
@@ -38,7 +38,7 @@ impl<W: Word> Task for SumUp<'_, W> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         let (whole, rest) = self.codes.as_chunks::<GROUP>();
         for (codes, sum) in whole.iter().zip(&mut *self.sums) {
             *sum = sum_of(codes, self.low);

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Task;
-use crate::simd::lanes::{LONGEST, Lanes};
+use crate::simd::numbers::{CodeVectors, LONGEST, NumberVectors};
 use crate::simd::word::Word;
 
 /// Where tiles are restored.
@@ -42,7 +42,7 @@ trait Codes {
     /// # Safety
     /// There are as many.
     #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
-    unsafe fn load<L: Lanes>(&self, l: L, at: usize) -> L::V;
+    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V;
     /// One.
     fn one(&self, at: usize) -> u32;
 }
@@ -50,7 +50,7 @@ trait Codes {
 impl Codes for [u16] {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn load<L: Lanes>(&self, l: L, at: usize) -> L::V {
+    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V {
         // SAFETY: as the caller promises.
         l.load_short(unsafe { self.get_unchecked(at..at + L::N) })
     }
@@ -64,7 +64,7 @@ impl Codes for [u16] {
 impl Codes for [u32] {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn load<L: Lanes>(&self, l: L, at: usize) -> L::V {
+    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V {
         // SAFETY: as the caller promises.
         unsafe { l.load_in(self, at) }
     }
@@ -97,10 +97,10 @@ impl Task for Decode<'_> {
     type Done = bool;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> bool {
+    fn run<P: CodeVectors<M>, const M: usize>(self, l: P) -> bool {
         let Decode { rule, level, lens, buffers, codes, show } = self;
         let Buffers { layouts, rows, errors, plane } = buffers;
-        let layout = layouts.fit(lens, L::N);
+        let layout = layouts.fit(lens, P::N);
         let finest = (level as usize).min(layout.levels.len() - 1);
         let place = (&mut rows[..], &mut errors[..], &mut plane[..]);
         match codes {
@@ -117,7 +117,7 @@ impl Task for Decode<'_> {
 
 /// Goes through a tile.
 #[inline(always)]
-fn restore<L: Lanes, C: Codes + ?Sized>(
+fn restore<L: NumberVectors, C: Codes + ?Sized>(
     l: L,
     layout: &NodeLayout,
     (rule, level, finest): (Rule, u32, usize),
@@ -189,7 +189,7 @@ struct Decoding<'a, C: ?Sized> {
     show: &'a mut dyn FnMut(usize, &[u32]),
 }
 
-impl<L: Lanes, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
+impl<L: NumberVectors, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
     unsafe fn errors(&mut self, l: L, _: L::V, _: usize, (row, v, _): (&CodeRow, usize, usize), step: u32) -> L::V {

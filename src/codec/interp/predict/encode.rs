@@ -16,7 +16,7 @@ use crate::codec::interp::predict::widths::{Widths, cost_of_bits};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
 use crate::codec::interp::rules::*;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 use crate::simd::{Level, Task};
 
@@ -415,7 +415,7 @@ impl Task for CostsOfSets<'_> {
     type Done = [u64; SETS];
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> [u64; SETS] {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> [u64; SETS] {
         let mut costs = [0; SETS];
         for lens in interpolation::with_differences(self.lens) {
             for (class, begin, lens) in interpolation::single_classes(lens) {

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use crate::codec::interp::predict::widths::{STRIP, Widths, in_strips};
 use crate::codec::interp::rules::{LITTLE, PIECE, cost_of_sum, sample_every};
 use crate::primitives::lorenzo::AXES;
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 use crate::simd::{Level, Task};
 
@@ -143,7 +143,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
     type Done = (u8, u64);
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> (u8, u64) {
+    fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> (u8, u64) {
         let Sample { lens, every, zero, numbers, .. } = self;
         let (rows, other) = ([[S::N::ZERO; PIECE + STRIP]; 4], [S::N::ZERO; PIECE]);
         let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows, other };

@@ -10,7 +10,7 @@ use crate::codec::interp::rules::PIECE;
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::simd::Task;
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// Powers of ten, by their digits.
@@ -142,7 +142,7 @@ impl<E: Element> Task for Integers<'_, E> {
     type Done = bool;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> bool {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> bool {
         let Integers { elements, digits, words, odd } = self;
         let power = POWERS[usize::from(digits)];
         let mut before = E::Word::ZERO;
@@ -242,14 +242,14 @@ impl<'a> Decimals<'a> {
 mod tests {
     use super::*;
     use crate::primitives::quantize::{F32, F64};
-    use crate::simd::lanes::Portable;
+    use crate::simd::{Level, Scalar};
 
     fn come_back<E: Element>(elements: &[E::Word], expected: u8) {
         assert_eq!(digits::<E>(elements), Some(expected));
         let mut words = vec![E::Word::ZERO; elements.len()];
         let mut odd = Vec::new();
         let all = Integers::<E> { elements, digits: expected, words: &mut words, odd: &mut odd };
-        assert!(all.run(Portable));
+        assert!(Scalar.run(all));
         let mut bytes = Vec::new();
         write(expected, &odd, &mut bytes);
         assert_eq!(8 * bytes.len() as u64, cost(&odd));

@@ -2,7 +2,7 @@
 
 use crate::codec::interp::lattice::{Bins, Multiple};
 use crate::simd::Task;
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// Elements as words: all bits that any of them has, and the largest magnitude of their bits.
@@ -19,7 +19,7 @@ impl<W: Word> Task for Load<'_, W> {
     type Done = (W, W);
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> (W, W) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> (W, W) {
         // Asked before the loop, not within it.
         match self.big_endian {
             true => load::<W, true>(self.data, self.elements),
@@ -53,7 +53,7 @@ impl<E: Multiple> Task for Quantize<'_, E> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         // Copied, so that the compiler knows that nothing written changes them.
         let bins = *self.bins;
         let (whole, rest) = self.words.as_chunks_mut::<64>();

@@ -10,7 +10,7 @@ use crate::codec::interp::tile_shape::MARGIN;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed};
 use crate::simd::Task;
-use crate::simd::lanes::Lanes;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// Elements that are taken at once: a word of a mask has a bit for each.
@@ -130,7 +130,7 @@ impl<E: Multiple> Task for Map<'_, E> {
     type Done = Survey;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> Survey {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> Survey {
         let size = size_of::<E::Word>();
         let base = self.base();
         let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
@@ -214,7 +214,7 @@ impl Task for LeaveOut<'_> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         for (k, numbers) in self.numbers.chunks_mut(BLOCK).enumerate() {
             leave_out(numbers, self.absent[k], self.by);
         }

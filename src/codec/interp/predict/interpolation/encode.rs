@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
 use crate::simd::Task;
-use crate::simd::lanes::{LONGEST, Lanes};
+use crate::simd::numbers::{CodeVectors, LONGEST, NumberVectors};
 
 /// Differences from predictions below this become the right code in the arithmetic of f32.
 const MOST: u32 = 1 << 20;
@@ -62,10 +62,10 @@ impl Task for Load<'_> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, l: P) {
         let Load { lens, numbers, is_masked, buffers } = self;
         (buffers.lens, buffers.is_masked) = (lens, is_masked);
-        buffers.layouts.fit(lens, L::N).split(l, numbers, &mut buffers.numbers);
+        buffers.layouts.fit(lens, P::N).split(l, numbers, &mut buffers.numbers);
     }
 }
 
@@ -81,12 +81,12 @@ impl Task for Encode<'_> {
     type Done = bool;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> bool {
+    fn run<P: CodeVectors<M>, const M: usize>(self, l: P) -> bool {
         let Encode { rule, buffers, codes } = self;
         let Buffers { layouts, lens, numbers, is_masked, restored: rows, errors } = buffers;
-        let layout = layouts.fit(*lens, L::N);
+        let layout = layouts.fit(*lens, P::N);
         // All that is read and written is there, as a march says.
-        assert!(layout.rows <= numbers.len() && lens.iter().product::<usize>() + L::N <= codes.len());
+        assert!(layout.rows <= numbers.len() && lens.iter().product::<usize>() + P::N <= codes.len());
         let (numbers, is_masked) = (&numbers[..], *is_masked);
         let direction = Encoding { numbers, is_masked, codes: &mut *codes, any: l.splat(0), any_apart: 0 };
         let mut march = March { l, layout, rule, finest: 0, rows, errors, direction };
@@ -109,9 +109,9 @@ impl Task for Restored<'_> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, l: P) {
         let Buffers { layouts, lens, restored, .. } = self.buffers;
-        let layout = layouts.fit(*lens, L::N);
+        let layout = layouts.fit(*lens, P::N);
         for (z, plane) in self.numbers.chunks_exact_mut(lens[0] * lens[1]).enumerate() {
             layout.join(l, 0, restored, z, plane);
         }
@@ -119,7 +119,7 @@ impl Task for Restored<'_> {
 }
 
 /// Makes codes of nodes.
-struct Encoding<'a, L: Lanes> {
+struct Encoding<'a, L: NumberVectors> {
     numbers: &'a [u32],
     is_masked: bool,
     /// The codes, in their order; signed where they will be differences.
@@ -129,7 +129,7 @@ struct Encoding<'a, L: Lanes> {
     any_apart: u32,
 }
 
-impl<L: Lanes> Direction<L> for Encoding<'_, L> {
+impl<L: NumberVectors> Direction<L> for Encoding<'_, L> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
     unsafe fn errors(
@@ -149,20 +149,20 @@ impl<L: Lanes> Direction<L> for Encoding<'_, L> {
             }
             // Of numbers that count the upper two bits are alike.
             let absent = match self.is_masked {
-                true => l.right::<31>(l.xor(number, l.left::<1>(number))),
+                true => l.right_signed::<31>(l.xor(number, l.left::<1>(number))),
                 false => l.splat(0),
             };
             if self.is_masked {
-                d = l.select(absent, l.splat(0), d);
+                d = l.blend(absent, l.splat(0), d);
             }
-            self.any = l.or(self.any, l.xor(d, l.right::<31>(d)));
+            self.any = l.or(self.any, l.xor(d, l.right_signed::<31>(d)));
             let mut code = if step == 1 { d } else { l.nearest(d, 1.0 / step as f32) };
             if self.is_masked && row.before != [0; 2] {
-                code = l.select(absent, before_all(l, self.codes, row.before, row.at + v), code);
+                code = l.blend(absent, before_all(l, self.codes, row.before, row.at + v), code);
             }
             let mut own = if row.axes == 0 { l.zigzag(code) } else { code };
             if row.at + v + L::N > row.end {
-                own = l.select(there(l, count.min(L::N)), own, l.load_in(self.codes, row.at + v));
+                own = l.blend(there(l, count.min(L::N)), own, l.load_in(self.codes, row.at + v));
             }
             l.store_in(own, self.codes, row.at + v);
             if step == 1 { code } else { l.mul(code, l.splat(step)) }
@@ -199,7 +199,7 @@ fn before([y, z]: [usize; 2], code: impl Fn(usize) -> u32) -> u32 {
 
 /// The same of a vector of codes from `at` on.
 #[inline(always)]
-fn before_all<L: Lanes>(l: L, codes: &[u32], [y, z]: [usize; 2], at: usize) -> L::V {
+fn before_all<L: NumberVectors>(l: L, codes: &[u32], [y, z]: [usize; 2], at: usize) -> L::V {
     match (y, z) {
         (_, 0) => l.load_at(codes, at - y),
         (0, _) => l.load_at(codes, at - z),

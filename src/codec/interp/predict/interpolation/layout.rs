@@ -7,7 +7,7 @@ use super::weights::{Nodes, WeightKind, Weights, coarse};
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::primitives::lorenzo::AXES;
-use crate::simd::lanes::{LONGEST, Lanes};
+use crate::simd::numbers::{LONGEST, NumberVectors};
 
 /// What stands for a number that does not count. Where some do not, the others are below 2^30.
 pub const ABSENT: u32 = 1 << 31;
@@ -324,7 +324,7 @@ impl NodeLayout {
 
     /// Takes numbers, row after row, apart into the nodes of all levels.
     #[inline(always)]
-    pub fn split<L: Lanes>(&self, l: L, numbers: &[u32], rows: &mut [u32]) {
+    pub fn split<L: NumberVectors>(&self, l: L, numbers: &[u32], rows: &mut [u32]) {
         let ([x, y, z], level) = (self.lens, &self.levels[0]);
         for k in 0..z {
             for j in 0..y {
@@ -339,7 +339,7 @@ impl NodeLayout {
 
     /// Puts plane `z` of a level together.
     #[inline(always)]
-    pub fn join<L: Lanes>(&self, l: L, level: usize, rows: &[u32], z: usize, numbers: &mut [u32]) {
+    pub fn join<L: NumberVectors>(&self, l: L, level: usize, rows: &[u32], z: usize, numbers: &mut [u32]) {
         let level = &self.levels[level];
         let ([x, y, _], place) = (level.nodes.each_ref().map(|nodes| nodes.len), level.plane_at(z));
         for j in 0..y {
@@ -352,7 +352,7 @@ impl NodeLayout {
 /// Takes a row of so many numbers apart into those at even places and at odd ones. What stands behind both is written
 /// later.
 #[inline(always)]
-fn split<L: Lanes>(l: L, numbers: &[u32], at: usize, len: usize, rows: &mut [u32], [even, odd]: [usize; 2]) {
+fn split<L: NumberVectors>(l: L, numbers: &[u32], at: usize, len: usize, rows: &mut [u32], [even, odd]: [usize; 2]) {
     for i in (0..len).step_by(2 * L::N) {
         let [a, b] = match numbers.len() >= at + i + 2 * L::N {
             true => [l.load_at(numbers, at + i), l.load_at(numbers, at + i + L::N)],
@@ -370,7 +370,7 @@ fn split<L: Lanes>(l: L, numbers: &[u32], at: usize, len: usize, rows: &mut [u32
 
 /// The inverse of [`split`]. What stands behind the row is written later.
 #[inline(always)]
-fn join<L: Lanes>(l: L, rows: &[u32], [even, odd]: [usize; 2], numbers: &mut [u32], at: usize, len: usize) {
+fn join<L: NumberVectors>(l: L, rows: &[u32], [even, odd]: [usize; 2], numbers: &mut [u32], at: usize, len: usize) {
     for i in (0..len).step_by(2 * L::N) {
         let [a, b] = l.zip(l.load_at(rows, even + i / 2), l.load_at(rows, odd + i / 2));
         if numbers.len() >= at + i + 2 * L::N {
@@ -387,7 +387,7 @@ fn join<L: Lanes>(l: L, rows: &[u32], [even, odd]: [usize; 2], numbers: &mut [u3
 
 /// The coarse nodes of a level become all of the next one.
 #[inline(always)]
-fn coarsen<L: Lanes>(l: L, finer: &Level, level: &Level, rows: &mut [u32]) {
+fn coarsen<L: NumberVectors>(l: L, finer: &Level, level: &Level, rows: &mut [u32]) {
     let nodes = &finer.nodes;
     for z in 0..nodes[2].coarse {
         for y in 0..nodes[1].coarse {

@@ -6,13 +6,13 @@ use super::layout::{COARSE, CodeRow, End, Level, NodeLayout, Tap};
 use super::weights::{WEIGHT_BITS, WeightKind};
 use crate::codec::interp::format::Rule;
 use crate::primitives::lorenzo::AXES;
-use crate::simd::lanes::{LONGEST, Lanes, THERE};
+use crate::simd::numbers::{LONGEST, NumberVectors, THERE};
 
 /// Bits of predictions behind the point.
 const POINT: u32 = 4;
 
 /// What a march does with nodes that it predicts: a decoder adds what codes say, an encoder makes the codes first.
-pub trait Direction<L: Lanes> {
+pub trait Direction<L: NumberVectors> {
     /// What predictions of a vector of nodes lack: the nodes from `at` on, codes `v` and on of a row, of which so many
     /// more are there.
     ///
@@ -41,7 +41,7 @@ pub struct March<'a, L, D> {
     pub direction: D,
 }
 
-impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
+impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
     /// Goes through all levels that are wanted.
     #[inline(always)]
     pub fn go(&mut self) {
@@ -184,7 +184,7 @@ impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
             unsafe {
                 let mut node = l.add(p, self.direction.errors(l, p, row + level.half + v, codes, step));
                 if has_last && v + L::N > last {
-                    node = l.select(self.lane_of_last(level), behind, node);
+                    node = l.blend(self.lane_of_last(level), behind, node);
                 }
                 l.store_in(node, self.rows, row + level.half + v);
             }
@@ -243,8 +243,8 @@ impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
             let p16 = if ROUGH {
                 let third = self.taps_x::<ROUGH>(level, self.rows, row, v, behind);
                 if NEW == 0b110 {
-                    let mean = l.right::<2>(l.add(l.left::<1>(first), l.add(second, third)));
-                    l.right::<1>(l.add(mean, l.add(first, l.add(of_y, of_x))))
+                    let mean = l.right_signed::<2>(l.add(l.left::<1>(first), l.add(second, third)));
+                    l.right_signed::<1>(l.add(mean, l.add(first, l.add(of_y, of_x))))
                 } else {
                     half_boolean(l, first, third, of_x)
                 }
@@ -259,8 +259,8 @@ impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
                 let mut apart = if NEW == 0b100 { l.sub(node, half(l, first)) } else { node };
                 if is_last {
                     let lane = self.lane_of_last(level);
-                    node = l.select(lane, last_node, node);
-                    apart = l.select(lane, error_behind, apart);
+                    node = l.blend(lane, last_node, node);
+                    apart = l.blend(lane, error_behind, apart);
                 }
                 l.store_in(node, self.rows, row + half_row + v);
                 if NEW == 0b100 {
@@ -291,7 +291,7 @@ impl<L: Lanes, D: Direction<L>> March<'_, L, D> {
             WeightKind::Any => {
                 let [wa, wc, wd] = weights;
                 let by_weights = weighted(l, [a, b, c, d], [l.load(wa), l.load(wc), l.load(wd)]);
-                l.select(l.load(any), by_weights, middle)
+                l.blend(l.load(any), by_weights, middle)
             }
         }
     }
@@ -333,7 +333,7 @@ impl<'a> Across<'a> {
 
     /// 16 times what the first tap makes; nodes but for the axis x; what errors along y make, and numbers.
     #[inline(always)]
-    fn made<L: Lanes, const ROUGH: bool>(&self, l: L, rows: &[u32], errors: &[u32], at: usize) -> [L::V; 4] {
+    fn made<L: NumberVectors, const ROUGH: bool>(&self, l: L, rows: &[u32], errors: &[u32], at: usize) -> [L::V; 4] {
         let first = tapped::<L, ROUGH>(l, rows, self.first, self.in_plane + at);
         let Some(y) = self.y else { return [first; 4] };
         let of_errors = tapped::<L, ROUGH>(l, errors, y, at);
@@ -348,7 +348,7 @@ impl<'a> Across<'a> {
 /// 16 times what the nodes of four rows make.
 #[inline(always)]
 #[expect(unsafe_code, reason = "as above")]
-fn tapped<L: Lanes, const ROUGH: bool>(l: L, numbers: &[u32], tap: &Tap, shift: usize) -> L::V {
+fn tapped<L: NumberVectors, const ROUGH: bool>(l: L, numbers: &[u32], tap: &Tap, shift: usize) -> L::V {
     // SAFETY: rows that taps name are there, and so are whole vectors of them.
     unsafe {
         let (b, c) = (l.load_in(numbers, tap.at[1] + shift), l.load_in(numbers, tap.at[2] + shift));
@@ -366,35 +366,35 @@ fn tapped<L: Lanes, const ROUGH: bool>(l: L, numbers: &[u32], tap: &Tap, shift: 
 
 /// A number without its bits behind the point, rounded.
 #[inline(always)]
-fn half<L: Lanes>(l: L, p16: L::V) -> L::V {
-    l.right::<POINT>(l.add(p16, l.splat(1 << (POINT - 1))))
+fn half<L: NumberVectors>(l: L, p16: L::V) -> L::V {
+    l.right_signed::<POINT>(l.add(p16, l.splat(1 << (POINT - 1))))
 }
 
 /// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
 /// make.
 #[inline(always)]
-fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
+fn half_boolean<L: NumberVectors>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
     let three = l.add(l.left::<1>(first), first);
-    l.right::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
+    l.right_signed::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
 }
 
 /// 16 times the cubic through four evenly spaced nodes, in the middle.
 #[inline(always)]
-fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
+fn even<L: NumberVectors>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
     let inner = l.add(b, c);
     l.sub(l.add(l.left::<3>(inner), inner), l.add(a, d))
 }
 
 /// 16 times what four nodes make, of which the second has what the weights of the others leave of 2^`WEIGHT_BITS`.
 #[inline(always)]
-fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
+fn weighted<L: NumberVectors>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
     let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
-    let rest = l.right::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
+    let rest = l.right_signed::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
     l.add(l.left::<POINT>(b), rest)
 }
 
 /// All bits of the first `count` numbers of a vector.
 #[inline(always)]
-pub fn there<L: Lanes>(l: L, count: usize) -> L::V {
+pub fn there<L: NumberVectors>(l: L, count: usize) -> L::V {
     l.load(&THERE[LONGEST - count..])
 }

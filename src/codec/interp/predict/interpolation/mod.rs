@@ -21,7 +21,7 @@ mod tests {
     use crate::exec::{Avx2, Avx512};
     use crate::exec::{Isa, Level as Processor};
     use crate::primitives::lorenzo::AXES;
-    use crate::simd::lanes::LONGEST;
+    use crate::simd::numbers::LONGEST;
     use crate::simd::{Level, Scalar};
 
     const LENS: [[usize; AXES]; 18] = [

@@ -1,4 +1,4 @@
-//! Groups of codes by vectors: what `decode` does lane by lane, with the same verdicts.
+//! Words to groups of codes, by vectors.
 
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
@@ -9,8 +9,8 @@ use crate::codec::interp::entropy::states::{check_end, lower};
 use crate::codec::interp::format::*;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{LANES, RAW_BITS, TABLE_BITS};
-use crate::simd::lanes::ByLevel;
-use crate::simd::vec::Simd;
+use crate::simd::Task;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// The most words that a group takes: one for each symbol, and for each of up to six rounds of raw bits.
@@ -42,7 +42,7 @@ pub struct Classed<'a> {
 }
 
 /// States at work, and the words that they take, behind whose end there are zeros.
-struct Course<'a, P: Simd<M>, const M: usize> {
+struct Course<'a, P: CodeVectors<M>, const M: usize> {
     p: P,
     tile: Classed<'a>,
     x: [P::V; M],
@@ -57,7 +57,7 @@ struct Course<'a, P: Simd<M>, const M: usize> {
     bits: Bits<'a>,
 }
 
-impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
+impl<'a, P: CodeVectors<M>, const M: usize> Course<'a, P, M> {
     #[inline(always)]
     fn begin(p: P, tile: Classed<'a>, tail: &'a mut Tail) -> Self {
         let (threshold, switch, bits) = (p.splat(tile.threshold), tile.head.switch, Bits::new(tile.low));
@@ -220,7 +220,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
 /// Decodes the tokens of the next group of each course, four bytes a lane: several at once, as each symbol waits for
 /// the one before it. All groups are whole, or `there` codes of one.
 #[inline(always)]
-fn tokens<P: Simd<M>, const M: usize, const T: usize, const WHOLE: bool>(
+fn tokens<P: CodeVectors<M>, const M: usize, const T: usize, const WHOLE: bool>(
     courses: &mut [&mut Course<P, M>; T],
     slots: [&Slots; T],
     there: usize,
@@ -271,7 +271,7 @@ fn tokens<P: Simd<M>, const M: usize, const T: usize, const WHOLE: bool>(
 
 /// The tokens of the next group of a course.
 #[inline(always)]
-fn tokens_of_one<P: Simd<M>, const M: usize>(course: &mut Course<P, M>, slots: &Slots) -> Result<[P::V; M]> {
+fn tokens_of_one<P: CodeVectors<M>, const M: usize>(course: &mut Course<P, M>, slots: &Slots) -> Result<[P::V; M]> {
     let there = course.there();
     let all = match there >= GROUP {
         true => tokens::<P, M, 1, true>(&mut [course], [slots], there)?,
@@ -282,7 +282,7 @@ fn tokens_of_one<P: Simd<M>, const M: usize>(course: &mut Course<P, M>, slots: &
 
 /// Whether no token has raw bits.
 #[inline(always)]
-fn are_codes<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
+fn are_codes<P: CodeVectors<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
     let mut any = tokens[0];
     for other in &tokens[1..] {
         any = p.or(any, *other);
@@ -293,7 +293,7 @@ fn are_codes<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> bool {
 
 /// The greatest token.
 #[inline(always)]
-fn last_token<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> u32 {
+fn last_token<P: CodeVectors<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> u32 {
     let mut last = p.splat(0);
     for k in 0..M {
         for j in 0..QUAD {
@@ -305,7 +305,7 @@ fn last_token<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M]) -> u32 {
 
 /// Tokens as numbers.
 #[inline(always)]
-fn numbers<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut [u32; GROUP]) {
+fn numbers<P: CodeVectors<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut [u32; GROUP]) {
     let mut lanes = [0; LANES];
     for k in 0..M {
         p.store(tokens[k], &mut lanes[k * (LANES / M)..]);
@@ -317,12 +317,12 @@ fn numbers<P: Simd<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut [u32; 
 }
 
 /// Codes of 16 bits of a tile on their way.
-struct ShortCourse<'a, P: Simd<M>, const M: usize> {
+struct ShortCourse<'a, P: CodeVectors<M>, const M: usize> {
     course: Course<'a, P, M>,
     codes: &'a mut [[u16; GROUP]],
 }
 
-impl<P: Simd<M>, const M: usize> ShortCourse<'_, P, M> {
+impl<P: CodeVectors<M>, const M: usize> ShortCourse<'_, P, M> {
     /// Puts the codes of the next group to their places; whether all fit.
     #[inline(always)]
     fn put(&mut self, tokens: &[P::V; M]) -> Result<bool> {
@@ -402,11 +402,11 @@ pub struct Short<'a> {
     pub other: Option<(Classed<'a>, &'a mut Tail, &'a mut [u16])>,
 }
 
-impl ByLevel for Short<'_> {
+impl Task for Short<'_> {
     type Done = (Result<bool>, Option<Result<bool>>);
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Self::Done {
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Self::Done {
         let mut tile = course_of::<P, M>(p, self.tile);
         let Some(other) = self.other else { return (tile.finish(), None) };
         let mut other = course_of::<P, M>(p, other);
@@ -427,7 +427,7 @@ impl ByLevel for Short<'_> {
 }
 
 #[inline(always)]
-fn course_of<'a, P: Simd<M>, const M: usize>(
+fn course_of<'a, P: CodeVectors<M>, const M: usize>(
     p: P,
     (tile, tail, codes): (Classed<'a>, &'a mut Tail, &'a mut [u16]),
 ) -> ShortCourse<'a, P, M> {
@@ -441,11 +441,11 @@ pub struct Long<'a, N> {
     pub codes: &'a mut [N],
 }
 
-impl<N: Word> ByLevel for Long<'_, N> {
+impl<N: Word> Task for Long<'_, N> {
     type Done = Result<()>;
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) -> Result<()> {
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Result<()> {
         let Long { tile, tail, codes } = self;
         let direct = tile.head.predictor == Predictor::Symbols;
         let (mut course, codes) = (Course::<P, M>::begin(p, tile, tail), codes.as_chunks_mut::<GROUP>().0);

@@ -1,4 +1,4 @@
-//! Codes to words by vectors, what `encode` does lane by lane: codes of at most 31 bits, in whole groups.
+//! Groups of codes to words, by vectors; of codes of more than 31 bits as they are taken apart before.
 
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
@@ -15,8 +15,7 @@ use crate::codec::interp::format::{DIRECT, GROUP, NEVER, QUAD, token};
 use crate::codec::interp::rules::BIT;
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
 use crate::simd::Task;
-use crate::simd::lanes::{ByLevel, Lanes};
-use crate::simd::vec::Simd;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
 /// Codes of groups that vectors code are below this.
@@ -102,7 +101,7 @@ impl<W: Word> Task for Places<'_, W> {
     type Done = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
         let n = self.codes.len();
         let (places, behind) = self.places[..n.next_multiple_of(GROUP)].split_at_mut(n);
         for i in 0..n {
@@ -120,11 +119,11 @@ pub struct Classify<'a> {
     pub classes: &'a mut [u8],
 }
 
-impl ByLevel for Classify<'_> {
+impl Task for Classify<'_> {
     type Done = ();
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) {
         for (g, (codes, class)) in self.places.as_chunks::<GROUP>().0.iter().zip(&mut *self.classes).enumerate() {
             let sum = &self.sums[g];
             if !sum.any || !is_for(sum) {
@@ -151,7 +150,7 @@ fn shift(class: usize) -> u32 {
 
 /// What the first `n` codes of a group cost in a class, with the low bits that it leaves apart.
 #[inline(always)]
-fn cost<P: Simd<M>, const M: usize>(p: P, codes: &[u32; GROUP], n: usize, most: u32, class: usize) -> u64 {
+fn cost<P: CodeVectors<M>, const M: usize>(p: P, codes: &[u32; GROUP], n: usize, most: u32, class: usize) -> u64 {
     let (costs, more, len) = (&TOKEN_COSTS[table_of(class)], shift(class), n.min(GROUP) as u64);
     let (most, more_v, lanes) = (most >> more, p.splat(more), LANES / M);
     let mut sum = p.splat(0);
@@ -170,7 +169,7 @@ fn cost<P: Simd<M>, const M: usize>(p: P, codes: &[u32; GROUP], n: usize, most: 
 
 /// The tokens of codes, and how many raw bits each has.
 #[inline(always)]
-fn token_of<P: Simd<M>, const M: usize>(p: P, code: P::V) -> (P::V, P::V) {
+fn token_of<P: CodeVectors<M>, const M: usize>(p: P, code: P::V) -> (P::V, P::V) {
     let (zero, one) = (p.splat(0), p.splat(1));
     let is_direct = p.less(code, p.splat(DIRECT));
     let octave = p.octave(p.max(code, one));
@@ -193,11 +192,11 @@ pub struct Count<'a, F> {
     pub long: F,
 }
 
-impl<F: Fn(usize, u32) -> Group> ByLevel for Count<'_, F> {
+impl<F: Fn(usize, u32) -> Group> Task for Count<'_, F> {
     type Done = ();
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) {
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) {
         let groups = self.places.as_chunks::<GROUP>().0.iter().zip(self.classes).enumerate();
         for (g, (codes, class)) in groups.skip(self.every / 2).step_by(self.every) {
             let class = usize::from(*class);
@@ -222,14 +221,14 @@ impl<F: Fn(usize, u32) -> Group> ByLevel for Count<'_, F> {
 }
 
 /// The tokens of a group, four bytes a lane, and how many raw bits each has.
-struct Tokens<P: Simd<M>, const M: usize> {
+struct Tokens<P: CodeVectors<M>, const M: usize> {
     tokens: [P::V; M],
     lens: [P::V; M],
     /// The most raw bits of a value.
     longest: u32,
 }
 
-impl<P: Simd<M>, const M: usize> Tokens<P, M> {
+impl<P: CodeVectors<M>, const M: usize> Tokens<P, M> {
     /// Those of codes of which this is the greatest one.
     #[inline(always)]
     fn of(p: P, codes: &[u32; GROUP], most: u32) -> Self {
@@ -336,11 +335,11 @@ pub struct Encode<'a, 'w, F> {
     pub long: F,
 }
 
-impl<F: Fn(usize, u32) -> Group> ByLevel for Encode<'_, '_, F> {
+impl<F: Fn(usize, u32) -> Group> Task for Encode<'_, '_, F> {
     type Done = State;
 
     #[inline(always)]
-    fn run<P: Simd<M>, const M: usize>(self, p: P) -> State {
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> State {
         let words = self.words;
         let (mut state, mut x) = (State::new(), [p.splat(1); M]);
         for (g, codes) in self.places.as_chunks::<GROUP>().0.iter().enumerate().take(self.classes.len()).rev() {
@@ -422,7 +421,7 @@ impl<F: Fn(usize, u32) -> Group> ByLevel for Encode<'_, '_, F> {
 
 /// The numbers of all lanes.
 #[inline(always)]
-fn lanes_of<P: Simd<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
+fn lanes_of<P: CodeVectors<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
     let mut lanes = [0; LANES];
     for k in 0..M {
         p.store(x[k], &mut lanes[k * (LANES / M)..]);
@@ -430,7 +429,7 @@ fn lanes_of<P: Simd<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
     lanes
 }
 
-impl<P: Simd<M>, const M: usize> Tokens<P, M> {
+impl<P: CodeVectors<M>, const M: usize> Tokens<P, M> {
     /// Encodes the raw bits of codes, which `part` gives from a bit on: what is decoded last comes first.
     #[inline(always)]
     fn encode_raw(&self, p: P, part: impl Fn(u32, &mut [u32; GROUP]), x: &mut [P::V; M], words: &mut Words) {
@@ -466,7 +465,7 @@ const FEWER: u8 = 1;
 
 /// Encodes the tokens of a group of which so many codes are left.
 #[inline(always)]
-fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const TOKENS: u8>(
+fn encode_tokens<P: CodeVectors<M>, const M: usize, const WHOLE: bool, const TOKENS: u8>(
     p: P,
     table: &Encoding,
     left: usize,
