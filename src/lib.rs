@@ -99,7 +99,7 @@ pub use codec::{Detail, Info};
 pub use container::Dims;
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use missing::MissingValue;
+pub use missing::{MissingValue, sentinel};
 pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
 
 /// The library's version, as in `Cargo.toml`.

@@ -1,7 +1,7 @@
 """A file of everything that HDF5 has, and whether another file is the same but for errors within a bound.
 
 repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | large FILE | netcdf FILE | xarray OLD NEW GROUP NOA
-| shapes FILE | rechunked OLD NEW KEPT | filters FILE [LIBVER] | unharmed OLD NEW TABLE NOA | gaps FILE | too_many FILE | undeclared FILE VALUE | same_gaps OLD NEW
+| filters FILE [LIBVER] | unharmed OLD NEW TABLE NOA | gaps FILE | too_many FILE | undeclared FILE VALUE | same_gaps OLD NEW
 """
 
 import sys
@@ -394,41 +394,6 @@ def large(name):
 
     with h5py.File(name, "w") as f:
         f["bits"] = np.random.default_rng(1).integers(0, 2**32, 1 << 23, dtype="u4").view("f4")
-
-
-def shapes(name):
-    """Datasets in chunks of shapes that compress badly, and some that are to stay."""
-    import h5py
-
-    z, y, x = np.mgrid[0:40, 0:80, 0:110]
-    random = np.random.default_rng(2)
-    ground = random.normal(size=(80, 110)) * 9  # which a map does not predict, and the map before does
-    data = (280 + ground + 5 * np.sin(x / 30 + z / 50) + random.normal(size=x.shape) * 1e-3).astype("f4")
-    with h5py.File(name, "w") as f:
-        f.create_dataset("maps", data=data, chunks=(1, 80, 110), maxshape=(None, 80, 110), compression=4, shuffle=True)
-        f.create_dataset("points", data=data, chunks=(40, 7, 9), fillvalue=-1)
-        f.create_dataset("small", data=data[:20, :30, :40], chunks=(1, 30, 40))
-        f.create_dataset("line", data=data.ravel(), chunks=(1000,), compression=4)
-        f["contiguous"] = data
-        sparse = f.create_dataset("sparse", data.shape, "f4", chunks=(1, 80, 110))
-        sparse[7:9] = data[:2]
-
-
-def rechunked(old, new, kept):
-    """The new file has other chunks, but for the datasets that keep theirs; everything else is as it was."""
-    import h5py
-
-    with h5py.File(old) as a, h5py.File(new, "r+") as b:
-        for name, x in a.items():
-            y = b[name]
-            assert (x[...] == y[...]).all() and x.maxshape == y.maxshape and x.fillvalue == y.fillvalue, name
-            assert (x.chunks == y.chunks) == (name in kept.split(",")), f"{name}: {x.chunks} became {y.chunks}"
-            assert name in kept.split(",") or y.size * 4 <= 1 << 20 or 1 << 18 <= np.prod(y.chunks) * 4 <= 1 << 20, f"{name}: {y.chunks}"
-        maps = b["maps"]
-        maps.resize(len(maps) + 1, axis=0)
-        maps[-1] = maps[-2]
-        assert (maps[-1] == maps[-2]).all()
-        maps.resize(len(maps) - 1, axis=0)
 
 
 def filters(name, libver="earliest"):

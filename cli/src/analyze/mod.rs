@@ -1,6 +1,5 @@
 //! `sleek analyze`
 
-mod draw;
 mod ladder;
 mod parts;
 pub mod sample;
@@ -15,9 +14,8 @@ use sleek::{DType, Dims};
 use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
-use crate::io::{Model, say_json, tell};
+use crate::io::say_json;
 use crate::npy::Given;
-use crate::plot;
 use crate::progress::Progress;
 use crate::quality::limits::Limits;
 use ladder::{Ladder, Rung};
@@ -55,16 +53,13 @@ pub struct Args {
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
     sample: u64,
     /// Only what is seen and what is advised: no table of bounds
-    #[arg(long, conflicts_with = "plot")]
+    #[arg(long)]
     brief: bool,
     /// Also take the figures of --help's Limits under each bound, of the sample
     #[arg(long, conflicts_with = "brief")]
     quality: bool,
     #[command(flatten)]
     limits: Limits,
-    /// Also draw ratio and error against the bound
-    #[arg(long, value_name = "OUT.svg", value_parser = plot::file_name)]
-    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -72,9 +67,6 @@ pub struct Args {
     library: LibraryArg,
     #[command(flatten)]
     threads: Threads,
-    /// Replace the plot if it exists
-    #[arg(short, long)]
-    force: bool,
     #[command(flatten)]
     verbosity: Verbosity,
     /// The field
@@ -117,19 +109,9 @@ pub fn run(args: &Args) -> Outcome {
     };
     let analysis = Analysis { sample, seen, ladder, brief: args.brief, limits: args.limits.clone() };
     args.limits.expect_told(analysis.ladder.lossless.figures.iter())?;
-    if let Some(path) = &args.plot {
-        if analysis.ladder.range.len() < 2 {
-            return Err(format!("{}: nothing to plot, as no bound makes it smaller", analysis.sample.name));
-        }
-        let like = Model::at(&crate::hdf5::split(&args.field).0);
-        plot::write(path, args.force, like.as_ref(), draw::SIZE, |area| draw::draw(&analysis, area))?;
-    }
     match args.json {
         true => say_json(&table::to_json(&analysis)),
         false => table::print(&analysis),
-    }
-    if let (Some(plot), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
-        tell(&format!("plot: {}", plot.display()));
     }
     let is_missed = args.limits.any() && analysis.within_limits().is_none();
     Ok(if is_missed { ExitCode::from(MISSED) } else { ExitCode::SUCCESS })

@@ -92,7 +92,7 @@ fn figures(analysis: &Analysis) {
     }
 }
 
-/// Powers of ten; the rows between them are for the plot.
+/// Powers of ten; the rows between them are in JSON alone.
 fn decades(rows: &[Rung]) -> impl Iterator<Item = &Rung> {
     rows.iter().filter(|r| format!("{:e}", r.bound).starts_with("1e"))
 }

@@ -32,8 +32,6 @@ pub struct Field<'a> {
     /// The chunk that it has, or would get.
     pub chunk: Vec<u64>,
     pub is_chunked: bool,
-    /// The chunk that its copy gets instead, if it is another.
-    pub new_chunk: Option<Vec<u64>>,
     /// Bytes of an element of the dataset: an array of numbers counts as one.
     pub size: u64,
 }
@@ -94,7 +92,7 @@ impl<'a> Field<'a> {
         let is_chunked = layout == abi::CHUNKED;
         let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
         let name = object.name();
-        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk: None, size }))
+        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
     }
 
     /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing
@@ -119,8 +117,8 @@ impl<'a> Field<'a> {
             what: String::new(),
         };
         let (chunk, name) = (stored_chunk(&properties, dims.len())?, object.name());
-        let (is_chunked, new_chunk) = (true, None);
-        Ok(Some(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk, size }))
+        let is_chunked = true;
+        Ok(Some(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
     }
 
     /// Whether each element is a number, rather than several of them, or some bytes.
@@ -145,7 +143,7 @@ impl<'a> Field<'a> {
         match self.space_status()? {
             abi::NOT_STORED => Ok(Vec::new()),
             abi::WHOLLY_STORED => self.all_blocks().listed(),
-            _ if !self.is_chunked || self.new_chunk.is_some() => self.all_blocks().listed(),
+            _ if !self.is_chunked => self.all_blocks().listed(),
             _ => self.stored_chunks()?.map_or_else(|| self.all_blocks().listed(), Ok),
         }
     }
@@ -162,27 +160,7 @@ impl<'a> Field<'a> {
 
     /// The same with what was never written.
     pub fn all_blocks(&self) -> Cut {
-        let step = self.new_chunk.as_ref().map(|new| self.whole_chunks(new));
-        cut(&self.dims, &enlarged(&self.dims, step.as_ref().unwrap_or(&self.chunk), self.size))
-    }
-
-    /// Whole new chunks, in which a chunk has room: so each chunk is read few times, and each new one written once.
-    fn whole_chunks(&self, new: &[u64]) -> Vec<u64> {
-        if !self.is_chunked {
-            return new.to_vec();
-        }
-        let steps = self.chunk.iter().zip(new).zip(&self.dims);
-        steps.map(|((old, new), len)| old.next_multiple_of(*new).min((*len).max(1).next_multiple_of(*new))).collect()
-    }
-
-    /// Bytes of that, for new chunks of this shape.
-    pub fn together(&self, new: &[u64]) -> u64 {
-        self.whole_chunks(new).iter().product::<u64>().saturating_mul(self.size)
-    }
-
-    /// The chunk that its copy gets.
-    pub fn chunk_to_be(&self) -> &[u64] {
-        self.new_chunk.as_ref().unwrap_or(&self.chunk)
+        cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size))
     }
 
     /// All chunks, written or not.

@@ -60,10 +60,6 @@ pub struct Args {
     /// or deflate=N, which undoes ours and puts shuffle and deflate there
     #[arg(long, value_parser = Filter::parse, default_value = "sleek", value_name = "NAME")]
     pub(super) filter: Filter,
-    /// Give compressed datasets chunks of another shape where that makes them smaller: whole tiles of the codec, up to
-    /// 1 MiB
-    #[arg(long)]
-    pub(super) rechunk: bool,
     /// Write no attributes that say what was done (sleek_mode, sleek_bound, …), and no line into netCDF's history
     #[arg(long)]
     pub(super) no_attributes: bool,
@@ -137,10 +133,8 @@ impl Args {
     /// What is asked for all datasets that are not named.
     pub fn general(&self) -> Result<Option<Wish>, String> {
         if self.filter.restores() {
-            if self.quality.is_given() || !self.dataset.is_empty() || self.rules.is_some() || self.rechunk {
-                return Err(
-                    "--filter none: restores what is compressed; no bound, --dataset, --rules or --rechunk".into()
-                );
+            if self.quality.is_given() || !self.dataset.is_empty() || self.rules.is_some() {
+                return Err("--filter none: restores what is compressed; no bound, --dataset or --rules".into());
             }
             if self.others.is_some() {
                 return Err("--others: goes with our own filter, not with --filter none".into());
@@ -148,12 +142,7 @@ impl Args {
             return Ok(Some(Wish { params: Params::new(DType::F64), target: None }));
         }
         let wish = self.wish()?;
-        let target = wish.target;
         self.quality.check_share(self.force)?;
-        if let (Some(target), true) = (&target, self.rechunk) {
-            let name = crate::targets::argument(target);
-            return Err(format!("--rechunk: needs a bound or --lossless; it does not go with {name}"));
-        }
         if !self.quality.is_given() && !self.variables.is_empty() {
             return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());
         }

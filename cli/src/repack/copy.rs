@@ -262,7 +262,7 @@ impl<'a> Copy<'a> {
         let Destination { at, link, properties } = place;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
-        let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
+        let by_threads = field.writes_chunks() && Rim::of(field).bytes() >= FEW_BYTES;
         match by_threads && params.is_some() {
             true => write_chunks(field, &new, progress)?,
             false => write_blocks(field, &new, progress)?,
@@ -344,10 +344,8 @@ fn converted_properties<'a>(field: &Field<'a>, params: &Params) -> Result<Id<'a>
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
         h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     }
-    if !field.is_chunked || field.new_chunk.is_some() {
-        set_chunk(&creation, field.chunk_to_be())?;
-    }
     if !field.is_chunked {
+        set_chunk(&creation, &field.chunk)?;
         h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
     }
     let (mandatory, words) = (0, cd_values_of(params));

@@ -3,7 +3,7 @@
 use sleek::missing::MAX_MISSING;
 use sleek::{Bound, Dims, MissingValue, Params};
 
-use crate::hdf5::dataset::{Block, Field, cut};
+use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::rim::Rim;
 use crate::targets::{Measured, restored};
 
@@ -19,7 +19,7 @@ const CLOSE: f64 = 0.75;
 /// The chunks of a dataset, as HDF5 would hand them to the filter.
 pub struct Chunks<'a> {
     field: &'a Field<'a>,
-    /// Each a chunk, or several where they are to have another shape.
+    /// Each a chunk.
     blocks: Vec<Block>,
     rim: Rim,
     /// Whether a rough estimate will do.
@@ -27,10 +27,9 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// Of those that its copy will have.
+    /// Of a dataset.
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
-        let blocks = if field.new_chunk.is_some() { field.all_blocks().listed()? } else { field.blocks_in_chunks()? };
-        Ok(Chunks { field, blocks, rim: Rim::of(field), is_rough: false })
+        Ok(Chunks { field, blocks: field.blocks_in_chunks()?, rim: Rim::of(field), is_rough: false })
     }
 
     /// The same, of which some tell enough.
@@ -61,10 +60,6 @@ impl<'a> Chunks<'a> {
     /// What every `step`th chunk takes, for all of them.
     fn bytes(&self, params: &Params, step: usize) -> Result<u64, String> {
         let measured = self.measure(params, step, Measured::default(), None)?;
-        if self.field.new_chunk.is_some() {
-            // They are of unlike sizes.
-            return Ok((measured.packed as f64 * self.field.bytes() as f64 / measured.raw.max(1) as f64) as u64);
-        }
         let taken = self.blocks.iter().skip(step / 2).step_by(step).count();
         Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
     }
@@ -75,7 +70,7 @@ impl<'a> Chunks<'a> {
         if sleek::codec::uses_dims(&params) {
             // Of arrays and complex numbers the parts are the fastest dimension.
             let inner = self.field.size / params.dtype.size() as u64;
-            let lens = self.field.chunk_to_be().iter().copied().chain((inner > 1).then_some(inner));
+            let lens = self.field.chunk.iter().copied().chain((inner > 1).then_some(inner));
             params.dims = Dims::new(&lens.collect::<Vec<_>>()).unwrap_or(Dims::NONE);
         }
         // The filter takes them for some by itself.
@@ -111,9 +106,6 @@ impl<'a> Chunks<'a> {
         mut m: Measured,
         fills: Option<&[f64]>,
     ) -> Result<Measured, String> {
-        if self.field.new_chunk.is_some() {
-            return self.measure_parts(params, step, m);
-        }
         let blocks: Vec<Block> = self.blocks.iter().skip(step / 2).step_by(step).cloned().collect();
         let mut params = self.shaped(params)?;
         if Field::threads(blocks.len()) > 1 {
@@ -138,48 +130,6 @@ impl<'a> Chunks<'a> {
         Ok(m)
     }
 
-    /// What every `step`th block takes in chunks of another shape.
-    fn measure_parts(&self, params: &Params, step: usize, mut m: Measured) -> Result<Measured, String> {
-        let params = self.shaped(params)?;
-        for block in self.blocks.iter().skip(step / 2).step_by(step) {
-            let bytes = self.field.bytes_of(block)?;
-            for part in parts(block, self.field.chunk_to_be()) {
-                let (raw, bytes) = (self.field.block_bytes(&part), self.chunk(block, &part, &bytes));
-                m.add(raw, sleek::compress(&params, &bytes).map_err(|e| e.to_string())?.len());
-            }
-        }
-        Ok(m)
-    }
-
-    /// The whole chunk of which a part of a block is what the dataset has: the fill value stands where it has nothing.
-    fn chunk(&self, block: &Block, part: &Block, bytes: &[u8]) -> Vec<u8> {
-        let shape = self.field.chunk_to_be();
-        if part == block && part.count == *shape {
-            return bytes.to_vec();
-        }
-        let elements = shape.iter().product::<u64>() as usize;
-        let fill = self.field.fill_bytes();
-        let mut chunk = fill.repeat(elements);
-        let size = fill.len();
-        let row = *part.count.last().unwrap_or(&1) as usize * size;
-        let rows: u64 = part.count.iter().rev().skip(1).product();
-        for n in 0..rows {
-            let (mut rest, mut to, mut from) = (n, 0, 0);
-            let (mut to_stride, mut from_stride) = (1, 1);
-            for k in (0..shape.len()).rev() {
-                // The row itself is along the last dimension.
-                let at = if k + 1 == shape.len() { 0 } else { rest % part.count[k] };
-                rest = if k + 1 == shape.len() { rest } else { rest / part.count[k] };
-                to += at * to_stride;
-                from += (part.start[k] - block.start[k] + at) * from_stride;
-                (to_stride, from_stride) = (to_stride * shape[k], from_stride * block.count[k]);
-            }
-            let (to, from) = (to as usize * size, from as usize * size);
-            chunk[to..to + row].copy_from_slice(&bytes[from..from + row]);
-        }
-        chunk
-    }
-
     /// Dimensions in numbers: an array in each element is one more.
     pub fn dims_of(&self, lens: &[u64]) -> Vec<u64> {
         lens.iter().copied().chain((self.inner() > 1).then_some(self.inner())).collect()
@@ -197,11 +147,4 @@ pub fn rough_step(is_rough: bool, bytes: u64, chunks: usize) -> usize {
         true => usize::try_from(bytes.div_ceil(ROUGH_BYTES)).unwrap_or(usize::MAX).clamp(1, (chunks / 2).max(1)),
         false => 1,
     }
-}
-
-/// The parts of a block that lie in one chunk each; the block begins with one.
-fn parts(block: &Block, chunk: &[u64]) -> Vec<Block> {
-    let mut parts: Vec<Block> = cut(&block.count, chunk).collect();
-    parts.iter_mut().for_each(|part| part.start.iter_mut().zip(&block.start).for_each(|(at, first)| *at += first));
-    parts
 }

@@ -14,7 +14,6 @@ mod measure;
 mod new_file;
 mod plan;
 pub mod provenance;
-mod rechunk;
 mod request;
 mod requests;
 mod rules;

@@ -7,7 +7,6 @@ use sleek::{DType, Mode, Params, Profile};
 
 use super::decide::{Decision, chosen, not_wanted, restored};
 use super::measure::Chunks;
-use super::rechunk::rechunk;
 use super::request::Request;
 use super::requests::{By, Requests};
 use crate::hdf5::dataset::{Field, size_of_type};
@@ -45,8 +44,6 @@ struct FirstDecision<'a> {
     is_spared: bool,
     /// Whether compression was asked for by its name.
     asked: bool,
-    /// Whether its bound is to be found for a target.
-    for_target: bool,
 }
 
 impl<'a> FirstDecision<'a> {
@@ -55,8 +52,6 @@ impl<'a> FirstDecision<'a> {
         let name = object.name();
         let opened = Field::open(file, object)?;
         let (request, by) = requests.of(place, &name, opened.as_ref().ok());
-        // A bound that is found for a target is one for the chunks as they are.
-        let for_target = matches!(&request, Some(Request::Compress(wish)) if wish.target.is_some());
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
         let (mut is_restored, mut is_spared) = (false, false);
         let (field, decision, remark) = match opened {
@@ -83,7 +78,7 @@ impl<'a> FirstDecision<'a> {
                 (Some(field), decision, remark)
             }
         };
-        Ok(FirstDecision { field, decision, is_restored, remark, is_spared, asked, for_target })
+        Ok(FirstDecision { field, decision, is_restored, remark, is_spared, asked })
     }
 }
 
@@ -98,7 +93,7 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
-        let FirstDecision { field, decision, is_restored, remark, is_spared, asked, for_target } =
+        let FirstDecision { field, decision, is_restored, remark, is_spared, asked } =
             FirstDecision::of(file, contents, place, requests)?;
         let raw_bytes = match &field {
             Some(field) => field.bytes(),
@@ -118,13 +113,6 @@ impl<'a> Item<'a> {
                 item.new_bytes = raw_bytes;
             }
             return Ok(item);
-        }
-        if let (Some(field), Decision::Compress(params), true) =
-            (&mut item.field, &item.decision, requests.rechunk && !for_target)
-        {
-            let said = rechunk(field, params, requests.is_rough)?;
-            let remarks = item.remark.take().into_iter().chain(said).collect::<Vec<_>>();
-            item.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         }
         if (estimate || only_if_smaller)
             && let Some(estimated) = item.estimated_bytes(requests, asked)?

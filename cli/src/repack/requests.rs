@@ -38,7 +38,6 @@ pub struct Requests {
     /// Whether a part of each dataset tells enough of it: nothing is written.
     pub is_rough: bool,
     /// Whether datasets get chunks that compress well.
-    pub rechunk: bool,
     /// The places of coordinates, each with who says so.
     pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
@@ -71,7 +70,6 @@ impl Requests {
             share: None,
             even_if_larger: args.even_if_larger,
             is_rough: args.dry_run,
-            rechunk: args.rechunk,
             coordinates: coordinates(file, contents)?,
             rules: rules.clone(),
             excluded: args.exclude.clone(),

@@ -51,19 +51,13 @@ fn bounds_of_plain_bytes() {
         assert!(row["max_error"].as_f64().unwrap() <= row["abs_bound"].as_f64().unwrap(), "{row}");
         assert!(row["compress_bytes_per_second"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let table = analyze(&place, &["--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
+    let table = analyze(&place, &["--dtype", "f32", "field.f32"]);
     assert!(
         table.contains("No bound is advised") && table.contains("sleek compress --dtype f32 --lossless"),
         "{table}"
     );
     let too_wide = |l: &&str| l.chars().count() > 80 && !l.starts_with("  sleek") && !l.starts_with("  h5repack");
     assert_eq!(table.lines().find(too_wide), None);
-    let svg = fs::read_to_string(place.path("plot.svg")).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("no bound is advised"));
-    assert!(svg.matches("<polyline ").count() >= 3, "a curve of ratios and two of errors: {svg}");
-    let again =
-        place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
-    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
 }
 
 #[test]
@@ -77,9 +71,6 @@ fn digits_and_missing_values() {
     let digits = &json(&place, &["--dtype", "f32", "rounded.f32"])["digits"];
     let spacing = digits["spacing"].as_f64().unwrap();
     assert!((spacing / 2e-3 - 1.0).abs() < 1e-6 && digits["row"]["bound"] == 8e-4, "{digits}");
-    let plot = ["-q", "--dtype", "f32", "rounded.f32", "--plot", "digits.svg"];
-    analyze(&place, &plot);
-    assert!(fs::read_to_string(place.path("digits.svg")).unwrap().contains("digits: abs 8e-4"));
     put(&place, "constant.f32", &[7.0; 10_000]);
     assert_eq!(json(&place, &["--dtype", "f32", "constant.f32"])["rows"].as_array().unwrap().len(), 1);
     // A mark for missing values does not count, named or not.

@@ -327,7 +327,7 @@ fn a_dry_run_reads_a_part() {
     python(&place, PYTHON, &["many_chunks", "old.h5"]);
     let requests = [
         &["--noa", "1e-4"][..],
-        &["--noa", "1e-4", "--profile", "small", "--rechunk"],
+        &["--noa", "1e-4", "--profile", "small"],
         &["--ratio", "12"],
         &["--abs", "1e-3"],
         &["--lossless"],
@@ -341,8 +341,7 @@ fn a_dry_run_reads_a_part() {
     let table = sleek_ok(&place, &["repack", "--dry-run", "--noa", "1e-4", "old.h5"]);
     assert!(table.contains("the range is that of a sample"), "{table}");
     python(&place, PYTHON, &["spoil", "old.h5"]);
-    // For other chunks more of the old ones are read together.
-    for (request, size) in requests.iter().zip(&sizes).filter(|(request, _)| !request.contains(&"--rechunk")) {
+    for (request, size) in requests.iter().zip(&sizes) {
         assert_eq!(taken(&place, request, &["--dry-run"]), *size, "{request:?}");
     }
     sleek_fails(&place, &["repack", "--noa", "1e-4", "old.h5", "new2.h5"], "/field");
@@ -443,7 +442,7 @@ fn files_of_other_filters_are_not_harmed() {
         ("earliest", "--lossless", ""),
         ("earliest", "--lossless", plugins.trim()),
         ("earliest", "--noa 1e-3", plugins.trim()),
-        ("latest", "--lossless --profile small --rechunk", plugins.trim()),
+        ("latest", "--lossless --profile small", plugins.trim()),
     ] {
         python(&place, PYTHON, &["filters", "old.h5", libver]);
         let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
@@ -460,7 +459,7 @@ fn files_of_other_filters_are_not_harmed() {
 fn complex_numbers_by_their_parts() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["complex_numbers", "old.h5"]);
-    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "small", "--rechunk"]] {
+    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "small"]] {
         let table = sleek_ok(&place, &[&["repack", "--verify", "--force"], how, &["old.h5", "new.h5"]].concat());
         let line = table.lines().find(|line| line.starts_with("/pairs ")).unwrap();
         assert!(line.contains("kept: as small as it is") || line.contains("  lossless"), "{table}");

@@ -65,35 +65,3 @@ fn sizes_are_met() {
     let nearest = message.trim_end().rsplit("the nearest that can be met is --size ").next().unwrap();
     assert!(message.contains("--size 78000: cannot be met: /") && nearest.parse::<u64>().is_ok(), "{message}");
 }
-
-/// Chunks of another shape where that takes less, which the table says before and after; nothing else changes.
-#[test]
-fn chunks_that_compress_well() {
-    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
-    python(&place, PYTHON, &["shapes", "old.h5"]);
-    let repack = |arguments: &[&str]| sleek_ok(&place, &[&["repack", "--lossless", "--force"], arguments].concat());
-    let ratio = ["--profile", "small", "old.h5"];
-    let json = |arguments: &[&str]| -> Vec<serde_json::Value> { serde_json::from_str(&repack(arguments)).unwrap() };
-    let before = json(&[&["--json"], &ratio[..], &["plain.h5"]].concat());
-    let after = json(&[&["--json", "--rechunk", "--verify"], &ratio[..], &["new.h5"]].concat());
-    let estimated = json(&[&["--json", "--rechunk", "--dry-run"], &ratio[..]].concat());
-    python(&place, PYTHON, &["rechunked", "old.h5", "new.h5", "sparse"]);
-    for ((before, after), estimated) in before.iter().zip(&after).zip(&estimated) {
-        let bytes = |of: &serde_json::Value| of["stored_after"].as_f64().unwrap();
-        let what = after["what"].as_str().unwrap();
-        assert_eq!(what, estimated["what"]);
-        assert!((bytes(estimated) / bytes(after) - 1.0).abs() < 0.01, "{after} {estimated}");
-        let gain = bytes(before) / bytes(after);
-        match after["dataset"].as_str().unwrap() {
-            "/sparse" => assert!(what.contains("some were never written") && gain == 1.0, "{after}"),
-            "/contiguous" => assert!(gain >= 1.0, "{after}"),
-            name => assert!(what.contains(" -> ") && gain > 1.05, "{name} {gain} {what}"),
-        }
-    }
-    // What has such chunks keeps them, and what would gain nothing.
-    let again = repack(&["--rechunk", "--even-if-larger", "--profile", "small", "--dry-run", "new.h5"]);
-    assert!(!again.contains(" -> "), "{again}");
-    let lines = repack(&["--rechunk", "--dry-run", "old.h5"]);
-    assert!(line_of(&lines, "/sparse ").contains("chunks 1x80x110 kept"), "{lines}");
-    sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: needs a bound");
-}
