@@ -216,7 +216,8 @@ fn few_groups_of_long_codes_give_the_bytes_of_the_cpu() {
             .map(|n| {
                 let at = [n / x / y, n / x % y, n % x];
                 let smooth: f64 = at.iter().map(|a| 2.0 * (*a as f64).powi(2)).sum();
-                let noise = if at[0] % 32 == 5 && at[1] < 32 && at[2] < 32 { random.below(amplitude) as f64 } else { 0.0 };
+                let noise =
+                    if at[0] % 32 == 5 && at[1] < 32 && at[2] < 32 { random.below(amplitude) as f64 } else { 0.0 };
                 dtype.nearest(smooth + noise)
             })
             .collect();

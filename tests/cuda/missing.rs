@@ -482,7 +482,8 @@ fn a_search_copies_no_array() {
             (&[nan], 5, 2),
             (&specials, 1, 4),
         ] {
-            let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(dtype, 1.0 + 6.0 * i as f64 / count as f64)).collect();
+            let mut bytes: Vec<u8> =
+                (0..count).flat_map(|i| element(dtype, 1.0 + 6.0 * i as f64 / count as f64)).collect();
             for (k, mark) in marks.iter().enumerate() {
                 for n in 0..times {
                     let at = size * (7 * n + 3 + k * (count / 7));
