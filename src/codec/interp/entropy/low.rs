@@ -221,11 +221,17 @@ mod tests {
             let isa = Isa::best();
             #[cfg(target_arch = "x86_64")]
             {
-                crate::exec::Avx512::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
-                crate::exec::Avx2::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
+                if let Some(avx512) = crate::exec::Avx512::of(isa) {
+                    avx512.run(Append(bytes, count, &numbers));
+                }
+                if let Some(avx2) = crate::exec::Avx2::of(isa) {
+                    avx2.run(Append(bytes, count, &numbers));
+                }
             }
             #[cfg(target_arch = "aarch64")]
-            crate::exec::Neon::of(isa).map(|p| p.run(Append(bytes, count, &numbers)));
+            if let Some(neon) = crate::exec::Neon::of(isa) {
+                neon.run(Append(bytes, count, &numbers));
+            }
         }
     }
 }
