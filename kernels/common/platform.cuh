@@ -150,6 +150,17 @@ DEV u32 with_carry(u32 bits, u64 v, u64 rest) {
     asm("{\n\t.reg .u64 sum;\n\tadd.cc.u64 sum, %1, %2;\n\taddc.u32 %0, %0, %0;\n\t}" : "+r"(bits) : "l"(v), "l"(rest));
     return bits;
 }
+// Sets a bit where a and b are equal: in two instructions, of which the compiler would make three.
+DEV void set_if_equal(u32& bits, u32 bit, u32 a, u32 b) {
+    asm("{\n\t.reg .pred p;\n\tsetp.eq.u32 p, %1, %2;\n\t@p or.b32 %0, %0, %3;\n\t}"
+        : "+r"(bits)
+        : "r"(a), "r"(b), "r"(bit));
+}
+DEV void set_if_equal(u32& bits, u32 bit, u64 a, u64 b) {
+    asm("{\n\t.reg .pred p;\n\tsetp.eq.u64 p, %1, %2;\n\t@p or.b32 %0, %0, %3;\n\t}"
+        : "+r"(bits)
+        : "l"(a), "l"(b), "r"(bit));
+}
 // Both halves of x, and `sum`.
 DEV u32 add_halves(u32 x, u32 sum) {
     u32 r;

@@ -20,8 +20,8 @@
 //   missing     what is missing, see gaps.cuh          where a kernel knows of such
 //
 //   a round:    load and encode chunk r in registers; chunk r − 2 from its body to the stream
-//   (barrier    where missing values are known of: the body is free; words whose gaps are filled lie there until
-//               barrier 1)
+//               where a warp has missing values: once all have told theirs the body is free; words whose gaps are
+//               filled lie there until barrier 1
 //   barrier 1   widths are known, body[r & 1] is free; then: publish the size, build the body, warp 1 looks up
 //               where chunk r − 1 goes, the last thread records chunk r − 2
 //   barrier 2   the body, the next chunk's number and the place of chunk r − 1 are there
@@ -71,19 +71,29 @@ template <class T, u32 MISSING> struct FastEncoder {
         while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
+            if constexpr (MISSING > 0)
+                if (lane == 0) gaps().some[warp] = 0;
             if (threadIdx.x == 0) {
                 shared.attempt = BY_PLAN;
                 shared.quantizer.set(state.job.plan.step_w, state.job.plan.step_j);
                 shared.quantizer.set_bound(state.job.plan.abs_bound);
-                if constexpr (MISSING > 0) take_codes();
+                if constexpr (MISSING > 0) {
+                    shared.missing.there.said = collides(0) = collides(1) = 0;
+                    take_codes();
+                }
             }
             __syncthreads();
             u32 round = 0;
             while (state.chunk[round & 1] < state.job.plan.chunks) {
                 const u64 c = state.chunk[round & 1];
                 const u32 attempt = uniform(shared.attempt);
-                round += shared.quantizer.on && attempt != BY_BITS ? step<true>(round, c, attempt)
-                                                                   : step<false>(round, c, attempt);
+                const bool quantized = uniform(shared.quantizer.on && attempt != BY_BITS);
+                // Together where the code for missing values would be there twice: more than caches for instructions
+                // hold.
+                if (MISSING > 0)
+                    round += step(round, c, attempt, quantized);
+                else
+                    round += quantized ? step(round, c, attempt, true) : step(round, c, attempt, false);
             }
             drain(round);
         }
@@ -93,7 +103,7 @@ template <class T, u32 MISSING> struct FastEncoder {
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
     // One chunk in, one out; false where the chunk is to be coded by elements' bits.
-    template <bool QUANTIZED> DEV bool step(u32 round, u64 c, u32 attempt) {
+    DEV bool step(u32 round, u64 c, u32 attempt, bool quantized) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
         const Source source = state.job.source(c);
@@ -101,22 +111,24 @@ template <class T, u32 MISSING> struct FastEncoder {
         if (source.whole) {
             load(q, source.start);
             // Where less is written, later is better: what is ahead of all blocks stays closer to them.
-            if (!QUANTIZED) block.prefetch_ahead(c);
+            if (!quantized) block.prefetch_ahead(c);
         } else {
             load_part(q, source);
         }
         const bool first = attempt == BY_PLAN;
         if (first && packed(round, 2).there) place(round);
         if constexpr (MISSING > 0) {
-            if (threadIdx.x == 0) shared.missing.there.said = gaps().collides = 0;
-            __syncthreads();
-            finder().tell(q);
-            if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
+            const auto missing = finder().tell(q);
+            if (has_gaps()) {
+                shared.missing.there.wait(lane);    // who tells is done with what is placed
+                const Rows rows = {body + warp * PER_WARP * 32};
+                finder().fill(q, missing, rows, source.bytes, vectors_of(source));
+            }
         }
         u32 n[PER_WARP];
-        encode<QUANTIZED>(q, n, source, body);
+        quantized ? encode<true>(q, n, source, body) : encode<false>(q, n, source, body);
         if constexpr (MISSING > 0)
-            if (QUANTIZED && first) tell_collisions(q, n);
+            if (quantized && first) tell_collisions(q, n, i);
         tell(q, n);
         __syncthreads();
         Frame frame;
@@ -127,7 +139,7 @@ template <class T, u32 MISSING> struct FastEncoder {
         if (first && threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         const u32 units = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
         if constexpr (MISSING > 0) {
-            if (uniform(QUANTIZED && first && !only && gaps().collides && kind != KIND_RAW)) {
+            if (uniform(quantized && first && !only && collides(i) && kind != KIND_RAW)) {
                 if (!finder().all_come_beside(shared.quantizer, state.job.plan.abs_bound, words_of(source, body))) {
                     try_by_bits();
                     return false;
@@ -147,14 +159,15 @@ template <class T, u32 MISSING> struct FastEncoder {
         state.job.publish(c, entry);
         if constexpr (MISSING > 0)
             if (uniform(plane)) finder().write_plane((u8*)body, plane, kind);
-        if (QUANTIZED && source.whole) block.prefetch_ahead(c);
-        build<QUANTIZED>(body + plane, source, q, frame, begin, plane ? kind : entry >> ENTRY_KIND_SHIFT);
+        if (quantized && source.whole) block.prefetch_ahead(c);
+        build(body + plane, source, q, frame, begin, plane ? kind : entry >> ENTRY_KIND_SHIFT, quantized);
         const u64 following = count_if(threadIdx.x == 0, &state.job.slot->control.ticket);
         find_place(round);
         if (threadIdx.x == 0) {
             state.chunk[i ^ 1] = following;
             packed(round, 0) = {c, 0, entry, 1};
             shared.attempt = BY_PLAN;
+            if constexpr (MISSING > 0) shared.missing.there.said = collides(i ^ 1) = 0;
         }
         __syncthreads();
         return true;
@@ -170,7 +183,10 @@ template <class T, u32 MISSING> struct FastEncoder {
     }
     DEV void try_by_bits() const {
         __syncthreads();
-        if (threadIdx.x == 0) shared.attempt = BY_BITS;
+        if (threadIdx.x == 0) {
+            shared.attempt = BY_BITS;
+            if constexpr (MISSING > 0) shared.missing.there.said = 0;
+        }
         __syncthreads();
     }
 
@@ -180,6 +196,8 @@ template <class T, u32 MISSING> struct FastEncoder {
         DEV uint4& at(u32 k, u32 lane) const { return words[32 * k + lane]; }
     };
     DEV auto& gaps() const { return shared.missing.gaps[0]; }
+    // Of even and odd rounds.
+    DEV u32& collides(u32 parity) const { return shared.missing.gaps[parity].collides; }
     DEV Finder finder() const { return {block.a, shared.missing, gaps(), lane, warp}; }
     DEV bool has_gaps() const { return uniform(gaps().some[warp]); }
     static DEV auto vectors_of(const Source& source) {
@@ -196,7 +214,7 @@ template <class T, u32 MISSING> struct FastEncoder {
         }
     }
     // Tells if one of the warp's codes, of so many bits, is such.
-    DEV void tell_collisions(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {
+    DEV void tell_collisions(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP], u32 parity) const {
 #pragma unroll 1
         for (u32 j = 0; uniform(j < shared.missing.taken_count); j++) {
             const Word code = shared.missing.taken[j];
@@ -210,7 +228,7 @@ template <class T, u32 MISSING> struct FastEncoder {
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) same |= v[i] == code;
             }
-            if (same) gaps().collides = 1;
+            if (same) collides(parity) = 1;
         }
     }
 
@@ -374,9 +392,8 @@ template <class T, u32 MISSING> struct FastEncoder {
     };
 
     // The body of a chunk.
-    template <bool QUANTIZED>
     DEV void build(uint4* body, const Source& source, const uint4 (&q)[PER_WARP], const Frame& frame, u32 begin,
-                   u32 kind) const {
+                   u32 kind, bool quantized) const {
         if (kind == KIND_PACKED) {
             u32* const start = (u32*)body + begin / 4;
             u32* words = start;
@@ -397,16 +414,16 @@ template <class T, u32 MISSING> struct FastEncoder {
                 words += n * (BYTES_A_BIT / 4);
             }
             if constexpr (T::BITS > 16) pack_strips(start, widths);
-            if (warp == COMPRESS_WARPS - 2) write_tail<QUANTIZED>(body, frame);
+            if (warp == COMPRESS_WARPS - 2) write_tail(body, frame, quantized);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++)
                 body[place_of(warp, k, lane) / 16] = source.load<T>(place_of(warp, k, lane), false);
         } else if (threadIdx.x == 0) {
             const Word code = shared.code[0];
-            u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
+            u64 bits = quantized ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
             if constexpr (MISSING > 0) {
-                if (QUANTIZED) bits = finder().beside_missing((Word)bits);
+                if (quantized) bits = finder().beside_missing((Word)bits);
                 if (const u32 only = gaps().only()) bits = finder().value(only - 1);
             }
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
@@ -467,19 +484,19 @@ template <class T, u32 MISSING> struct FastEncoder {
     static DEV u32 differ(uint4 a, uint4 b) { return (a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w); }
 
     // Header and tail of a packed chunk, and what pads its payload; by one warp.
-    template <bool QUANTIZED> DEV void write_tail(uint4* body, const Frame& frame) const {
+    DEV void write_tail(uint4* body, const Frame& frame, bool quantized) const {
         u32* words = (u32*)body;
         const u32 payload_end = CHUNK_HEADER_BYTES + frame.payload, tail = frame.tail;
         if (lane == 0) {
-            const u32 special = QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT;
-            const u32 exact = !QUANTIZED && state.job.plan.step_w;
+            const u32 special = quantized ? SPECIAL_DELTA2 : SPECIAL_EXPONENT;
+            const u32 exact = !quantized && state.job.plan.step_w;
             body[0] = make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | exact << 23 | special << 30, 0);
         }
         // Payload and tail are multiples of 8 bytes and 16.
         if (payload_end < tail && lane < 2) words[payload_end / 4 + lane] = 0;
         if (tail + lane * 4 < frame.bytes()) words[tail / 4 + lane] = 0;
         __syncwarp();
-        const u32 width = shared.width[lane], mode = QUANTIZED ? SUBMODE_ZIGZAG : SUBMODE_SPECIAL;
+        const u32 width = shared.width[lane], mode = quantized ? SUBMODE_ZIGZAG : SUBMODE_SPECIAL;
         if (width)
             ((u8*)body)[tail + (T::BITS == 64 ? 4 : 0) + __popc(frame.active & ((1u << lane) - 1))] =
                 (u8)(mode << 6 | (width - 1));

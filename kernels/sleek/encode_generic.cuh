@@ -135,6 +135,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = 0;
         if constexpr (MISSING > 0) {
+            if (lane < 2) shared.missing.gaps[lane].some[warp] = 0;
             __syncthreads();
             if (threadIdx.x == 0) {
                 shared.missing.there.said = shared.missing.gaps[0].collides = shared.missing.gaps[1].collides = 0;
@@ -240,8 +241,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     DEV uint4 filled_vector(const Source& source, u32 k) const {
         const uint4 q = word_vector(source, k);
         if constexpr (MISSING > 0) {
-            const u32 missing = has_gaps() ? (u32)(finder().missing() >> T::VALUES * k) & Finder::ALL : 0,
-                      valid = __ballot_sync(FULL, missing != Finder::ALL);
+            Word v[T::VALUES];
+            split(q, v);
+            const u32 missing = finder().any_hits(v), valid = __ballot_sync(FULL, missing != Finder::ALL);
             if (uniform(valid)) return finder().filled(q, missing, valid);
             Word all;
             const auto vector = [&](u32 at) { return vector_at(source, at); };
@@ -343,9 +345,9 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     // Takes the missing values out of the warp's words, which `q` has as they are in the source; `first`: whether it is
     // not known yet what the warp has. Other warps are waited for where a subchunk has nothing else.
     DEV void take_gaps(uint4 (&q)[PER_WARP], const Source& source, bool first) const {
-        if (first) finder().tell(q);
+        const auto missing = first ? finder().tell(q) : finder().missing(q);
         if (!has_gaps()) return;
-        finder().fill(q, tile(), source.bytes, [&](u32 at) { return vector_at(source, at); });
+        finder().fill(q, missing, tile(), source.bytes, [&](u32 at) { return vector_at(source, at); });
         __syncwarp();    // all have read theirs before integers come there
     }
 

@@ -2,8 +2,9 @@
 // Missing values of a chunk (docs/reference/format.md §5): which elements have one, told by a plane before the body,
 // and what the body holds in their places: the element before them in their subchunk, which is a block of the plane.
 //
-// Each lane keeps a bit for each of its words, of which a warp has eight subchunks: of those all that the plane tells
-// follows by a few operations on whole registers. Chunks without missing values cost the comparisons and one vote.
+// Each lane makes a bit for each of its words, of which a warp has eight subchunks. In the order of the elements these
+// are words of a mask, of which a lane has one or two: all that the plane tells follows by a few operations on them.
+// Chunks without missing values cost the comparisons and one vote.
 #pragma once
 #include "../common/beside.cuh"
 #include "layout.cuh"
@@ -21,11 +22,11 @@ template <> struct HitsOf<BF16> {
 
 // What a chunk's subchunks say, of up to MOST values.
 template <class T, u32 MOST> struct Gaps {
-    u32 first[MOST], mixed[MOST];    // of each value as the plane has them
-    u8 changes[MOST][SUBCHUNKS];     // bytes of changes of those that are mixed
-    u8 some[COMPRESS_WARPS];         // of each warp: whether one is missing
-    u8 all[COMPRESS_WARPS];          // of each warp: bit k: all are value k
-    u32 collides;                    // whether an integer would come back as a missing value
+    enum { FIRST = 0x80 };
+    u8 told[MOST][SUBCHUNKS];    // of each value: bytes of changes, and whether the first element has it
+    u8 some[COMPRESS_WARPS];     // of each warp: whether one is missing
+    u8 all[COMPRESS_WARPS];      // of each warp: bit k: all are value k
+    u32 collides;                // whether an integer would come back as a missing value
 
     // The value that all elements are, counted from 1; 0 where there is none.
     DEV u32 only() const { return __ffs((i32)(all[0] & all[1] & all[2] & all[3])); }
@@ -54,9 +55,11 @@ struct Vote {
 
 // What is kept of up to MOST missing values, where a kernel knows of such.
 template <class T, u32 MOST> struct Missing {
-    Gaps<T, MOST> gaps[2];                                    // of chunks of even and odd rounds
-    typename HitsOf<T>::Type hits[MOST][COMPRESS_THREADS];    // each lane its own, of warps where one is missing
-    typename T::Word taken[MOST];                             // integers that would come back as missing values
+    Gaps<T, MOST> gaps[2];    // of chunks of even and odd rounds
+    // Each warp its own, if one is missing there: of each value a bit for each element that differs from the one before
+    // it in its subchunk, in the order of the elements.
+    u32 changes[MOST][COMPRESS_WARPS][SUBCHUNKS_A_WARP * T::VALUES];
+    typename T::Word taken[MOST];    // integers that would come back as missing values
     u32 taken_count;
     Vote there;    // in which of a warp's subchunks the first element is that is there
 };
@@ -73,22 +76,6 @@ template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::W
     return distance < quantizer.k && (value == bits || (magnitude == 0 && value == 0));
 }
 
-// The bytes of changes that begin on a lane, one of each of the warp's subchunks.
-template <class T> struct ChangeBytes {
-    u32 low, high;
-
-    // Of subchunk k: pairs of lanes have their halves of a byte beside each other.
-    DEV u32 of(u32 k) const {
-        if (T::VALUES == 8) return (k < 4 ? low : high) >> 8 * (k & 3) & 0xff;
-        const u32 half = T::VALUES == 4 ? k : (k & 1) * 4 + k / 2;
-        return (half & 1 ? high : low) >> 8 * (half / 2) & 0xff;
-    }
-    // In how many lanes each byte is not 0.
-    DEV ChangeBytes counts() const {
-        return {__reduce_add_sync(FULL, used_bytes(low) >> 7), __reduce_add_sync(FULL, used_bytes(high) >> 7)};
-    }
-};
-
 // The missing values of a stream, what a chunk says of them, and where lanes keep which of their words are which.
 template <class T, u32 MOST> struct Finder {
     typedef typename T::Word Word;
@@ -97,7 +84,8 @@ template <class T, u32 MOST> struct Finder {
         PER_WARP = SUBCHUNKS_A_WARP,
         ALL = (1u << T::VALUES) - 1,
         FLAG_BYTES = T::VALUES / 2,
-        LANES_A_BYTE = 8 / T::VALUES,
+        MASK_WORDS = PER_WARP * T::VALUES,    // of a value's mask that the warp has: T::VALUES of each subchunk
+        MASK_ROWS = (MASK_WORDS + 31) / 32,
         IS_THERE = 0x40    // in what a warp says: that it has an element that is no missing value
     };
     const CompressArgs& a;
@@ -107,18 +95,16 @@ template <class T, u32 MOST> struct Finder {
 
     DEV u32 values() const { return a.values; }
     DEV Word value(u32 k) const { return (Word)a.missing[k]; }
-    // A bit for each of a lane's words that is `value`.
-    static DEV u32 hits(const Word (&v)[T::VALUES], Word value) {
-        u32 bits = 0;
+    // A bit for each of a lane's words that is `value`, the lowest one `at`.
+    static DEV void hits(const Word (&v)[T::VALUES], Word value, u32& bits, u32 at = 0) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) bits |= (u32)(v[i] == value) << i;
-        return bits;
+        for (int i = 0; i < T::VALUES; i++) set_if_equal(bits, 1u << (at + i), v[i], value);
     }
     // The same for any of them.
     DEV u32 any_hits(const Word (&v)[T::VALUES]) const {
         u32 bits = 0;
 #pragma unroll 1
-        for (u32 k = 0; k < values(); k++) bits |= hits(v, value(k));
+        for (u32 k = 0; k < values(); k++) hits(v, value(k), bits);
         return bits;
     }
     // All of a lane's bits, and the first of each subchunk.
@@ -128,11 +114,23 @@ template <class T, u32 MOST> struct Finder {
     static DEV u32 place_of_lowest(u64 bits) {
         return (u32)bits ? __ffs((i32)(u32)bits) - 1 : 31 + __ffs((i32)(u32)(bits >> 32));
     }
-    // Which words are missing, of a warp where some are.
-    DEV Hits missing() const {
+    // A bit for each word of a lane that is `value`.
+    static DEV Hits hits(const uint4 (&q)[PER_WARP], Word value) {
+        enum { PARTS = 4, BITS = 2 * T::VALUES };    // two subchunks each, so that none waits for another
+        u32 part[PARTS] = {0, 0, 0, 0};
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            Word v[T::VALUES];
+            split(q[k], v);
+            hits(v, value, part[k / 2], k % 2 * T::VALUES);
+        }
+        return (Hits)(part[0] | part[1] << BITS) | (Hits)(part[2] | part[3] << BITS) << 2 * BITS;
+    }
+    // The same for any of the values.
+    DEV Hits missing(const uint4 (&q)[PER_WARP]) const {
         Hits any = 0;
 #pragma unroll 1
-        for (u32 j = 0; j < values(); j++) any |= kept.hits[j][threadIdx.x];
+        for (u32 j = 0; j < values(); j++) any |= hits(q, value(j));
         return any;
     }
     // Of each lane's first words in the subchunks: the bits of the words before them. For a whole warp.
@@ -140,24 +138,52 @@ template <class T, u32 MOST> struct Finder {
         const Hits below = __shfl_sync(FULL, own, lane ? lane - 1 : 0) >> (T::VALUES - 1);
         return (lane ? below : of_first_lane) & lowest();
     }
-    // A bit for each word that differs from the one before it in its subchunk. For a whole warp.
-    DEV Hits changes(Hits own) const { return own ^ ((own << 1 & whole() & ~lowest()) | before_first(own, own)); }
-    // What is 0 on lanes where no byte begins. For a whole warp.
-    DEV ChangeBytes<T> bytes_of(Hits changes) const {
-        if constexpr (T::VALUES == 8) return {(u32)changes, (u32)(changes >> 32)};
-        u32 x = (u32)changes;
+    // A mask of the warp's words in the order of the elements, by way of memory. For a whole warp.
+    static DEV void put_mask(Hits own, u8* bytes, u32 lane) {
+        u32 x = (u32)own, low = x, high = (u32)((u64)own >> 32);
         if (T::VALUES == 2) {
             const u32 next = __shfl_sync(FULL, x, lane ^ 1);
             x = (x & 0x3333) | (next & 0x3333) << 2 | ((x >> 2 & 0x3333) | (next & 0xcccc)) << 16;
         }
-        const u32 next = __shfl_sync(FULL, x, lane ^ (T::VALUES == 2 ? 2 : 1));
-        const u32 begins = lane % LANES_A_BYTE == 0 ? ~0u : 0;
-        return {((x & 0x0f0f0f0f) | (next & 0x0f0f0f0f) << 4) & begins,
-                ((x >> 4 & 0x0f0f0f0f) | (next & 0xf0f0f0f0)) & begins};
+        if (T::VALUES < 8) {
+            const u32 next = __shfl_sync(FULL, x, lane ^ (T::VALUES == 2 ? 2 : 1));
+            low = (x & 0x0f0f0f0f) | (next & 0x0f0f0f0f) << 4;
+            high = (x >> 4 & 0x0f0f0f0f) | (next & 0xf0f0f0f0);
+        }
+        // A byte of each subchunk: pairs of lanes have their halves beside each other.
+        if (lane * T::VALUES % 8 == 0) {
+#pragma unroll
+            for (u32 k = 0; k < PER_WARP; k++) {
+                const u32 half = T::VALUES == 4 ? k : (k & 1) * 4 + k / 2;
+                const u32 byte = T::VALUES == 8 ? (k < 4 ? low : high) >> 8 * (k & 3)
+                                                : (half & 1 ? high : low) >> 8 * (half / 2);
+                bytes[k * 4 * T::VALUES + lane * T::VALUES / 8] = (u8)byte;
+            }
+        }
+        __syncwarp();
+    }
+    // The changes of the warp's words that are value j, and what its subchunks say of them. For a whole warp.
+    DEV void tell_changes(Hits own, u32 j) const {
+        u32* words = kept.changes[j][warp];
+        put_mask(own, (u8*)words, lane);
+#pragma unroll
+        for (u32 row = 0; row < MASK_ROWS; row++) {
+            const u32 at = 32 * row + lane;
+            const bool is_first = at % T::VALUES == 0, there = at < MASK_WORDS;
+            const u32 word = there ? words[at] : 0, below = __shfl_sync(FULL, word, lane ? lane - 1 : 0);
+            const u32 changes = word ^ __funnelshift_l(is_first ? word << 31 : below, word, 1);
+            if (there) words[at] = changes;
+            u32 bytes = __popc(used_bytes(changes));
+#pragma unroll
+            for (u32 distance = 1; distance < T::VALUES; distance *= 2)
+                bytes += __shfl_sync(FULL, bytes, lane ^ distance);
+            if (is_first && there)
+                gaps.told[j][warp * PER_WARP + at / T::VALUES] = (u8)(bytes | (word & 1 ? gaps.FIRST : 0));
+        }
     }
 
-    // What the warp's words say; whether some are missing.
-    DEV bool look(const uint4 (&q)[PER_WARP]) const {
+    // Whether any of the warp's words is missing.
+    DEV bool is_any_missing(const uint4 (&q)[PER_WARP]) const {
         bool any = false;
 #pragma unroll 1
         for (u32 j = 0; j < values(); j++) {
@@ -170,43 +196,34 @@ template <class T, u32 MOST> struct Finder {
                 for (int i = 0; i < T::VALUES; i++) any |= v[i] == value;
             }
         }
-        const bool some = __any_sync(FULL, any);
+        return __any_sync(FULL, any);
+    }
+    // What the warp's words say; which of a lane's are missing. Where a warp had missing ones before, it will again.
+    DEV Hits look(const uint4 (&q)[PER_WARP]) const {
+        const bool may_be = uniform(gaps.some[warp]) || is_any_missing(q);
+        Hits missing = 0;
         u32 all = 0;
 #pragma unroll 1
         for (u32 j = 0; j < values(); j++) {
-            u32 first = 0, mixed = 0;
-            if (uniform(some)) {
-                Hits own = 0;
-                const Word value = this->value(j);
-#pragma unroll
-                for (int k = 0; k < PER_WARP; k++) {
-                    Word v[T::VALUES];
-                    split(q[k], v);
-                    own |= (Hits)hits(v, value) << (T::VALUES * k);
-                }
-                kept.hits[j][threadIdx.x] = own;
-                const ChangeBytes<T> counts = bytes_of(changes(own)).counts();
-                const u32 k = lane % PER_WARP, count = counts.of(k);
-                const Hits of_first = __shfl_sync(FULL, own, 0);
-                first = __ballot_sync(FULL, lane < PER_WARP && (of_first >> (T::VALUES * k) & 1));
-                mixed = __ballot_sync(FULL, lane < PER_WARP && count);
-                if (lane < PER_WARP) gaps.changes[j][warp * PER_WARP + k] = (u8)count;
+            if (uniform(may_be)) {
+                const Hits own = hits(q, value(j));
+                missing |= own;
                 all |= (u32)__all_sync(FULL, own == whole()) << j;
-            }
-            if (lane == 0) {
-                ((u8*)&gaps.first[j])[warp] = (u8)first;
-                ((u8*)&gaps.mixed[j])[warp] = (u8)mixed;
+                tell_changes(own, j);
+            } else if (lane < PER_WARP) {
+                gaps.told[j][warp * PER_WARP + lane] = 0;
             }
         }
+        const bool some = __any_sync(FULL, missing != 0);
         if (lane == 0) {
             gaps.some[warp] = (u8)some;
             gaps.all[warp] = (u8)all;
         }
-        return some;
+        return missing;
     }
     // The first subchunk of the warp in which a word is there; PER_WARP where there is none. For a whole warp.
-    DEV u32 first_subchunk() const {
-        Hits there = whole() & ~missing();
+    static DEV u32 first_subchunk(Hits missing) {
+        Hits there = whole() & ~missing;
 #pragma unroll
         for (int i = 1; i < T::VALUES; i *= 2) there |= there >> i;
         there = warp_or(there & lowest());
@@ -248,12 +265,13 @@ template <class T, u32 MOST> struct Finder {
         for (int i = 0; i < T::VALUES; i++) v[i] = last = missing >> i & 1 ? last : v[i];
         return join(v);
     }
-    // What the warp's words say, to the others too.
-    DEV void tell(const uint4 (&q)[PER_WARP]) const {
-        const bool some = look(q);
-        const u32 at = uniform(some) ? first_subchunk() : 0;
-        kept.there.say(at < PER_WARP ? IS_THERE | at : 0, warp, lane);
+    // What the warp's words say, to the others too; which of a lane's are missing.
+    DEV Hits tell(const uint4 (&q)[PER_WARP]) const {
+        const Hits missing = look(q);
         __syncwarp();    // all see what one has written
+        const u32 at = uniform(gaps.some[warp]) ? first_subchunk(missing) : 0;
+        kept.there.say(at < PER_WARP ? IS_THERE | at : 0, warp, lane);
+        return missing;
     }
     // What the warp's subchunk k takes that has nothing but missing values: the first element of the chunk that is
     // there; behind the end of the data the last one of the subchunk that they end in. False where there is none.
@@ -276,14 +294,13 @@ template <class T, u32 MOST> struct Finder {
         for (int i = 0; i < T::VALUES; i++) v[i] = x;
         return join(v);
     }
-    // Puts others into the places of missing words of a warp that has such, by way of its tile, where they stay. The
+    // Puts others into the places of `missing` words of a warp that has such, by way of its tile, where they stay. The
     // chunk has so many `bytes`; `vector` as above. For a whole warp.
     template <class Words, class F>
-    DEV void fill(uint4 (&q)[PER_WARP], const Words& tile, u32 bytes, const F& vector) const {
+    DEV void fill(uint4 (&q)[PER_WARP], Hits missing, const Words& tile, u32 bytes, const F& vector) const {
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) tile.at(k, lane) = q[k];
         __syncwarp();    // lanes read their neighbours'
-        const Hits missing = this->missing();
         // A word whose neighbour below is there, or on the same lane, takes that one; other subchunks are filled as a
         // whole.
         const Hits hard = warp_or(missing & before_first(missing, whole()));
@@ -386,66 +403,59 @@ template <class T, u32 MOST> struct Finder {
         return bits;
     }
 
-    // Bytes of changes of subchunk `lane`.
-    DEV u32 changes_of(u32 j) const { return gaps.mixed[j] >> lane & 1 ? gaps.changes[j][lane] : 0; }
+    // What subchunk `lane` says of value j: bytes of changes. And all of them: where it stands first, and changes.
+    DEV u32 changes_of(u32 j, u32& first, u32& mixed) const {
+        const u32 told = gaps.told[j][lane], bytes = told & (gaps.FIRST - 1);
+        first = __ballot_sync(FULL, told >= gaps.FIRST);
+        mixed = __ballot_sync(FULL, bytes);
+        return bytes;
+    }
     // Units of the plane. For a whole warp.
     DEV u32 plane_units() const {
-        u32 bytes = 4;
+        u32 bytes = 4, first, mixed;
 #pragma unroll 1
-        for (u32 j = 0; j < values(); j++)
-            if (uniform(gaps.first[j] | gaps.mixed[j]))
-                bytes += 8 + FLAG_BYTES * __popc(gaps.mixed[j]) + __reduce_add_sync(FULL, changes_of(j));
+        for (u32 j = 0; j < values(); j++) {
+            const u32 own = changes_of(j, first, mixed);
+            if (uniform(first | mixed)) bytes += 8 + FLAG_BYTES * __popc(mixed) + __reduce_add_sync(FULL, own);
+        }
         return (bytes + ALIGN - 1) / ALIGN;
     }
 
     // The plane; each warp tells of its subchunks. Byte by byte, for no two write to the same.
     DEV void write_plane(u8* plane, u32 units, u32 inner) const {
-        u32 at = 4, which = 0;
+        u32 at = 4, which = 0, first, mixed;
 #pragma unroll 1
         for (u32 j = 0; j < values(); j++) {
-            const u32 first = gaps.first[j], mixed = gaps.mixed[j];
+            const u32 own = changes_of(j, first, mixed);
             if (!uniform(first | mixed)) continue;
             which |= 1u << j;
-            const u32 own = changes_of(j), up_to = warp_running_sum(own);
-            const u32 flags_at = at + 8, changes_at = flags_at + FLAG_BYTES * __popc(mixed);
+            const u32 up_to = warp_running_sum(own), flags_at = at + 8,
+                      changes_at = flags_at + FLAG_BYTES * __popc(mixed);
             if (threadIdx.x < 8) plane[at + lane] = (u8)((lane < 4 ? first : mixed) >> 8 * (lane & 3));
-            if (uniform(mixed >> warp * PER_WARP & 0xff)) write_changes(plane, j, flags_at, changes_at + up_to - own);
+            if (uniform(mixed >> warp * PER_WARP & 0xff))
+                write_changes(plane, j, flags_at, changes_at + up_to - own, mixed);
             at = changes_at + __shfl_sync(FULL, up_to, 31);
         }
         if (warp == 0 && at + lane < units * ALIGN) plane[at + lane] = 0;
         if (threadIdx.x == 0) *(u32*)plane = which | inner << 6 | units << 16;
     }
     // Flags and changes of the warp's subchunks; `changes_at`: where those of subchunk `lane` begin.
-    DEV void write_changes(u8* plane, u32 j, u32 flags_at, u32 changes_at) const {
-        const ChangeBytes<T> bytes = bytes_of(changes(kept.hits[j][threadIdx.x]));
-        const u32 mixed = gaps.mixed[j];
-        u32 mine = 0;    // of the warp's subchunk `lane`: which lanes have a byte
-#pragma unroll 1
-        for (u32 left = mixed >> warp * PER_WARP & 0xff; uniform(left); left &= left - 1) {
-            const u32 k = __ffs((i32)left) - 1, byte = bytes.of(k), used = __ballot_sync(FULL, byte != 0);
-            const u32 begin = __shfl_sync(FULL, changes_at, warp * PER_WARP + k);
-            if (byte) plane[begin + __popc(used & low_ones(lane))] = (u8)byte;
-            mine = lane == k ? used : mine;
-        }
-        if (mine) {
-            u8* flags = plane + flags_at + FLAG_BYTES * __popc(mixed & low_ones(warp * PER_WARP + lane));
-            const u32 bits = closed_up_lanes(mine);
+    DEV void write_changes(u8* plane, u32 j, u32 flags_at, u32 changes_at, u32 mixed) const {
 #pragma unroll
-            for (int i = 0; i < FLAG_BYTES; i++) flags[i] = (u8)(bits >> 8 * i);
+        for (u32 row = 0; row < MASK_ROWS; row++) {
+            const u32 at = 32 * row + lane;
+            const u32 subchunk = warp * PER_WARP + at / T::VALUES % PER_WARP;
+            u32 changes = at < MASK_WORDS ? kept.changes[j][warp][at] : 0;
+            const u32 used = used_bytes(changes), own = __popc(used), up_to = running_sum<T::VALUES>(own);
+            u8* to = plane + __shfl_sync(FULL, changes_at, subchunk) + up_to - own;
+#pragma unroll
+            for (int i = 0; i < 4; i++, changes >>= 8)
+                if (changes & 0xff) *to++ = (u8)changes;
+            // A bit for each byte; two lanes have a byte of such.
+            const u32 bits = (used >> 7) * 0x10204080u >> 28, next = __shfl_sync(FULL, bits, lane ^ 1);
+            if (lane % 2 == 0 && at < MASK_WORDS && mixed >> subchunk & 1)
+                plane[flags_at + FLAG_BYTES * __popc(mixed & low_ones(subchunk)) + at % T::VALUES / 2] =
+                    (u8)(bits | next << 4);
         }
-    }
-    // A bit for each lane where a byte begins.
-    static DEV u32 closed_up_lanes(u32 x) {
-        if (T::VALUES == 4) {
-            x = (x | x >> 1) & 0x33333333u;
-            x = (x | x >> 2) & 0x0f0f0f0fu;
-            x = (x | x >> 4) & 0x00ff00ffu;
-            x = (x | x >> 8) & 0xffffu;
-        } else if (T::VALUES == 2) {
-            x = (x | x >> 3) & 0x03030303u;
-            x = (x | x >> 6) & 0x000f000fu;
-            x = (x | x >> 12) & 0xffu;
-        }
-        return x;
     }
 };

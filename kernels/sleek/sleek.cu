@@ -47,7 +47,7 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #endif
 #if !defined(PART) || PART == 4
 #define MISSING_ADAPTIVE_KERNEL(name, type)                                             \
-    KERNEL(sleek_compress_missing_adaptive_##name, CompressArgs, COMPRESS_THREADS, 6) { \
+    KERNEL(sleek_compress_missing_adaptive_##name, CompressArgs, COMPRESS_THREADS, 5) { \
         compress_arrays<type, true, FEW_MISSING>(a);                                    \
     }
 #else

@@ -385,6 +385,9 @@ template <class Word, class Window> void add_next(Word& sum, Window& window, u32
     sum += (Word)(window & low) * factor;
     window = h < 8 * sizeof window ? window >> h : 0;
 }
+template <class Word> void set_if_equal(u32& bits, u32 bit, Word a, Word b) {
+    if (a == b) bits |= bit;
+}
 template <class Word> u32 with_carry(u32 bits, Word v, Word rest) { return 2 * bits + ((Word)(v + rest) < v); }
 inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }
 inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
