@@ -159,7 +159,8 @@ fn some_of<const N: usize>(
     number: impl Fn([u8; N]) -> f64,
 ) -> [f64; ElementSample::COUNT] {
     let elements = src.as_chunks::<N>().0;
-    let stride = elements.len() / ElementSample::COUNT;
+    // Odd, or all would come from one column of an array whose rows have a power of two.
+    let stride = (elements.len() / ElementSample::COUNT).saturating_sub(1) | 1;
     std::array::from_fn(|k| {
         let mut element = elements[k * stride];
         if big_endian {
@@ -366,6 +367,13 @@ mod tests {
         assert_eq!(of(&[1.0, 2.0]), (vec![], true));
         let classes: Vec<f64> = (0..9000).map(|i| [1.0, 2.0, 3.0, 500.0][i % 4]).collect();
         assert_eq!(of(&classes), (vec![500.0], false));
+    }
+
+    #[test]
+    fn a_constant_column_is_not_all_of_a_sample() {
+        let value = |i: usize| if i % 1024 == 0 { 0.0 } else { (i as f64 * 0.001).sin() };
+        let array = bytes(DType::F32, false, &(0..128 << 10).map(value).collect::<Vec<_>>());
+        assert!(ElementSample::of(&Params::new(DType::F32), &array).unwrap().is_some());
     }
 
     /// Whatever the values and their order.
