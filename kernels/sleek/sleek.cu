@@ -10,8 +10,8 @@
 #define BEGIN_THREADS 256
 #define LIST_THREADS 96
 
-// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3, 4 and 5 for those that know of missing
-// values, for everything, the adaptive profile and `fast`, 0 for all the rest; the tests have all.
+// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3 and 4 for the adaptive one and that of `fast`
+// where there are missing values, 0 for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
     KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
@@ -26,10 +26,13 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #define FLOAT_KERNELS(name, type)
 #endif
 #if !defined(PART) || PART == 1
-#define GENERAL_KERNEL(name, type) \
-    KERNEL(sleek_compress_general_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_arrays<type, false>(a); }
+// VALUES: missing ones that there may be.
+#define GENERAL_KERNEL(name, type, VALUES)                                                    \
+    KERNEL(sleek_compress_general_##name, CompressArgs, COMPRESS_THREADS, VALUES ? 5 : 6) { \
+        compress_arrays<type, false, VALUES>(a);                                              \
+    }
 #else
-#define GENERAL_KERNEL(name, type)
+#define GENERAL_KERNEL(name, type, VALUES)
 #endif
 #if !defined(PART) || PART == 2
 #define ADAPTIVE_KERNEL(name, type) \
@@ -38,14 +41,6 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #define ADAPTIVE_KERNEL(name, type)
 #endif
 #if !defined(PART) || PART == 3
-#define MISSING_KERNEL(name, type)                                             \
-    KERNEL(sleek_compress_missing_##name, CompressArgs, COMPRESS_THREADS, 5) { \
-        compress_arrays<type, false, MAX_MISSING>(a);                          \
-    }
-#else
-#define MISSING_KERNEL(name, type)
-#endif
-#if !defined(PART) || PART == 4
 #define MISSING_ADAPTIVE_KERNEL(name, type)                                             \
     KERNEL(sleek_compress_missing_adaptive_##name, CompressArgs, COMPRESS_THREADS, 5) { \
         compress_arrays<type, true, FEW_MISSING>(a);                                    \
@@ -53,7 +48,7 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #else
 #define MISSING_ADAPTIVE_KERNEL(name, type)
 #endif
-#if !defined(PART) || PART == 5
+#if !defined(PART) || PART == 4
 #define MISSING_FAST_KERNEL(name, type)                                             \
     KERNEL(sleek_compress_missing_fast_##name, CompressArgs, COMPRESS_THREADS, 5) { \
         compress_fast<type, FEW_MISSING>(a);                                        \
@@ -64,31 +59,27 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 
 #if !defined(ELEMENT) || ELEMENT == 1
 FLOAT_KERNELS(f32, F32)
-GENERAL_KERNEL(f32, F32)
+GENERAL_KERNEL(f32, F32, MAX_MISSING)
 ADAPTIVE_KERNEL(f32, F32)
-MISSING_KERNEL(f32, F32)
 MISSING_ADAPTIVE_KERNEL(f32, F32)
 MISSING_FAST_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 FLOAT_KERNELS(f64, F64)
-GENERAL_KERNEL(f64, F64)
+GENERAL_KERNEL(f64, F64, MAX_MISSING)
 ADAPTIVE_KERNEL(f64, F64)
-MISSING_KERNEL(f64, F64)
 MISSING_ADAPTIVE_KERNEL(f64, F64)
 MISSING_FAST_KERNEL(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 FLOAT_KERNELS(f16, F16)
-GENERAL_KERNEL(f16, F16)
-MISSING_KERNEL(f16, F16)
+GENERAL_KERNEL(f16, F16, MAX_MISSING)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 FLOAT_KERNELS(bf16, BF16)
-GENERAL_KERNEL(bf16, BF16)
-MISSING_KERNEL(bf16, BF16)
+GENERAL_KERNEL(bf16, BF16, MAX_MISSING)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 KERNELS(b8, B8)
-GENERAL_KERNEL(b8, B8)
+GENERAL_KERNEL(b8, B8, 0)
 #endif

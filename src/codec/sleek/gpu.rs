@@ -53,7 +53,7 @@ impl Base {
     }
 }
 
-/// The encoder for everything.
+/// The encoder for everything, missing values too.
 fn general(session: &Session, dtype: DType) -> Result<Kernel> {
     encoder(session, need(CODEC_SLEEK, dtype, "general")?)
 }
@@ -69,13 +69,8 @@ fn encoder(session: &Session, row: &'static KernelRow) -> Result<Kernel> {
     LOADED.get(session, row, |module| module.kernel("compress"))
 }
 
-/// The encoder of streams with missing values.
-fn masking(session: &Session, dtype: DType) -> Result<Kernel> {
-    encoder(session, need(CODEC_SLEEK, dtype, "missing")?)
-}
-
 /// The encoder for a profile alone of streams with up to `FEW_MISSING` missing values, of a type that has one.
-fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<Option<Kernel>> {
+fn masking(session: &Session, dtype: DType, profile: Profile) -> Result<Option<Kernel>> {
     let part = match profile {
         Profile::Adaptive => "missing-adaptive",
         Profile::Fast => "missing-fast",
@@ -88,18 +83,13 @@ fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<
 fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<Kernel> {
     let (session, dtype) = (arrays.session, params.dtype);
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
-    let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let missing = layout.shape.missing.bits().len();
-    if missing > 0 {
-        let special = match plain && missing <= FEW_MISSING {
-            true => masking_special(session, dtype, params.profile)?,
-            false => None,
-        };
-        return special.map_or_else(|| masking(session, dtype), Ok);
-    }
+    let is_plain = mantissa_bits_to_drop(params) == 0 && !params.big_endian && missing <= FEW_MISSING;
     let special = match params.profile {
-        Profile::Adaptive if plain => adaptive(session, dtype)?,
-        Profile::Fast if plain && dtype.is_float() => base.compress_fast,
+        _ if !aligned || !is_plain => None,
+        profile if missing > 0 => masking(session, dtype, profile)?,
+        Profile::Adaptive => adaptive(session, dtype)?,
+        Profile::Fast if dtype.is_float() => base.compress_fast,
         _ => None,
     };
     special.map_or_else(|| general(session, dtype), Ok)
@@ -127,8 +117,7 @@ impl GpuCodec for Sleek {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
         if !params.missing.of_type(params.dtype)?.is_empty() {
-            masking(session, params.dtype)?;
-            masking_special(session, params.dtype, params.profile)?;
+            masking(session, params.dtype, params.profile)?;
         }
         adaptive(session, params.dtype).map(|_| ())
     }
