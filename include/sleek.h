@@ -472,8 +472,8 @@ int32_t sleek_decompress_box(const void *src,
 // - level: 0 ... 63; 0 is every element.
 // - rank, start, count: a box, as for sleek_decompress_box(); or 0, NULL and NULL for the whole array.
 // - dst: receives the elements without gaps, the last dimension fastest: along each of the last three dimensions
-//   ceil((start + count) / 2^level) - ceil(start / 2^level) of them, along others count. At most dst_capacity bytes; it
-//   may be NULL if there are none. After an error its contents are undefined.
+//   ceil((start + count) / 2^level) - ceil(start / 2^level) of them, along others count. At most dst_capacity bytes;
+//   it may be NULL if there are none. After an error its contents are undefined.
 // - dst_bytes: receives the bytes written, 0 after an error. May be NULL.
 //
 // What is verified is as for sleek_decompress_range(). Of a body whose leading levels alone are decoded the rest is
