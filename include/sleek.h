@@ -278,6 +278,25 @@ typedef struct sleek_info {
     uint64_t missing_found;
 } sleek_info;
 
+// What a chunk of a stream holds; see sleek_chunk_ranges().
+typedef struct sleek_chunk_range {
+    // The smallest number that comes back, infinities among them; infinity where there is none. Integers beyond 2^53
+    // are rounded away from the others.
+    double least;
+    // The largest one, the same; minus infinity where there is none.
+    double most;
+    // The sum of all numbers.
+    double sum;
+    // How many numbers there are.
+    uint64_t count;
+    // How many elements are a missing value of the stream.
+    uint64_t missing;
+    // How many others are NaN.
+    uint64_t nan;
+    // Zero.
+    uint64_t reserved[2];
+} sleek_chunk_range;
+
 // What an asynchronous call leaves in GPU memory when the stream has passed it.
 typedef struct sleek_result {
     // Bytes of the stream or of the whole array; 0 after an error.
@@ -517,6 +536,37 @@ int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info
 //
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
 int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, size_t dims_capacity, int32_t *rank);
+
+// Tells the sides of a stream's chunks, which sleek_chunk_ranges() and readers of boxes go by.
+//
+// - src, src_bytes: as for sleek_inspect().
+// - sides: receives a number for each dimension, room for sides_capacity of them in host memory; 32 are always enough.
+//   Chunks are boxes with these sides, those at the end of a dimension shorter, the last dimension's first.
+// - rank: receives the number of dimensions; or 0 if chunks are runs of elements, whatever the dimensions: then sides[0]
+//   is the length of a run, of which the last one may be shorter. 0 after an error. Not NULL.
+//
+// Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
+int32_t sleek_chunk_sides(const void *src,
+                          size_t src_bytes,
+                          uint64_t *sides,
+                          size_t sides_capacity,
+                          int32_t *rank);
+
+// Tells what each chunk of a stream holds: exactly the ends and the sum of the values that come back, and how many are
+// numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the array is never held. Whoever
+// asks often keeps what this tells, and decodes only the chunks that may answer.
+//
+// - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
+// - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if
+//   capacity is 0.
+// - count: receives the number of chunks, also if ranges has too little room; 0 after any other error. Not NULL.
+//
+// Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_decompress().
+int32_t sleek_chunk_ranges(const void *src,
+                           size_t src_bytes,
+                           struct sleek_chunk_range *ranges,
+                           size_t capacity,
+                           size_t *count);
 
 // The text of the last error of a SLEEK function on the calling thread, in English and UTF-8. It names the wrong value
 // and the right ones. It is empty if there was no error. A call that succeeds leaves the text as it is.

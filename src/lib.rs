@@ -101,6 +101,7 @@ pub use dtype::DType;
 pub use error::{Error, Kind, Result};
 pub use missing::{MissingValue, sentinel};
 pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
+pub use route::ranges::ChunkRange;
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -166,6 +167,13 @@ pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u
 /// Codec interp decodes the leading levels of a tile alone; others decode chunk by chunk, and never hold the array.
 pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
     route::cpu::decompress_coarse_into(src, level, part, dst)
+}
+
+/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum, and
+/// how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in their
+/// order; `container::Layout` tells which elements one has.
+pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
+    route::ranges::chunk_ranges(src)
 }
 
 /// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.

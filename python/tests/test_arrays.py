@@ -201,14 +201,14 @@ def test_ranges():
 
 def test_strides():
     a = field("f4", 40 * 50 * 60).reshape(40, 50, 60)
-    a[3:20, 7, 5:40] = -9999
+    a[3:20, 6:9, 5:40] = -9999
     for request in ({"abs": 1e-3}, {"abs": 1e-3, "profile": "small"}, {"lossless": True}):
         for array in (a, a[0, 0], a[0], a.reshape(4, 10, 50, 60), np.float32(2.5), np.empty((0, 3), "f4")):
             stream = sleek.compress(array, fill=-9999, **request)
             whole = sleek.decompress(stream)
             for stride in (1, 2, 4, np.int64(8), 1 << 40):
                 places = (slice(None),) * max(0, array.ndim - 3) + (slice(None, None, int(stride)),) * min(3, array.ndim)
-                assert same_bits(np.ascontiguousarray(whole[places]), sleek.decompress(stream, stride=stride))
+                assert same_bits(np.array(whole[places], order="C"), sleek.decompress(stream, stride=stride))
     stream = sleek.compress(a, abs=1e-3, profile="small", fill=-9999)
     whole, out = sleek.decompress(stream), np.empty((13, 22, 30), "f4")
     assert sleek.decompress_box(stream, (1, 5, 0), (27, 45, 60), stride=2, out=out) is out
@@ -219,8 +219,35 @@ def test_strides():
             sleek.decompress(stream, stride=stride)
     with pytest.raises(TypeError, match="neither shape nor dtype"):
         sleek.decompress(stream, (40, 3000), stride=2)
-    with pytest.raises(ValueError, match=r"\(2, 2\), 4 elements; 12000 are restored"):
+    with pytest.raises(ValueError, match=r"\(2, 2\), 4 elements; 15000 are restored"):
         sleek.decompress(stream, stride=2, out=np.empty((2, 2), "f4"))
+
+
+def test_ranges_by_chunk_and_where():
+    a = np.sin(np.arange(60 * 70 * 80, dtype="f4") / 5000).reshape(60, 70, 80)
+    a[5, 6, :50], a[9, 9, 9] = -9999, np.nan
+    for array in (a, a.astype(">f8"), (a[20:] * 1000).astype("i2"), a[:, :0], np.float32(3)):
+        is_float = array.dtype.kind == "f"
+        for request in ({"abs": 1e-3}, {"abs": 1e-3, "profile": "small"}) if is_float else ({"lossless": True},):
+            stream = sleek.compress(array, **request, fill=-9999 if is_float else None)
+            whole, known = sleek.decompress(stream, masked=True), sleek.ranges(stream)
+            found = whole.compressed()[~np.isnan(whole.compressed().astype("f8"))]
+            assert known["count"].sum() == found.size and known["missing"].sum() == np.ma.count_masked(whole)
+            assert known["nan"].sum() == np.isnan(whole.compressed().astype("f8")).sum()
+            if found.size:
+                assert known["least"].min() == found.min() and known["most"].max() == found.max()
+                assert abs(known["sum"].sum() - found.sum(dtype="f8")) <= 1e-9 * np.abs(found.astype("f8")).sum()
+            for question in ({"above": 0.9}, {"below": -0.5}, {"above": -0.1, "below": 0.2}, {"above": 1e9}):
+                plain = whole.filled(0).astype("f8")
+                yes = ~np.ma.getmaskarray(whole) & (plain > question.get("above", -np.inf)) & (plain < question.get("below", np.inf))
+                for given in (None, known):
+                    got = sleek.where(stream, **question, ranges=given)
+                    assert len(got) == max(1, array.ndim)
+                    assert all(np.array_equal(mine, right) for mine, right in zip(got, np.nonzero(np.atleast_1d(yes))))
+    with pytest.raises(TypeError, match="above, below"):
+        sleek.where(stream)
+    with pytest.raises(ValueError, match="not those of this stream"):
+        sleek.where(stream, above=1, ranges=np.zeros(77, known.dtype))
 
 
 def test_streams_may_lie_in_any_buffer():

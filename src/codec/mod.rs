@@ -6,7 +6,7 @@ pub mod shared;
 pub mod sleek;
 pub mod zfp;
 
-pub use shared::{Capabilities, Codec, CpuCodec, Detail, Info};
+pub use shared::{Capabilities, Codec, CpuCodec, Detail, Info, ShowChunk};
 
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;

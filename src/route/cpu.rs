@@ -1,7 +1,7 @@
 //! Calls on arrays and streams in host memory, whatever their codec.
 
 use super::limits;
-use crate::codec::{self, Codec, Info};
+use crate::codec::{self, Codec, Info, ShowChunk};
 use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
@@ -224,6 +224,18 @@ impl<'a> Stream<'a> {
     /// See [`crate::decompress_into`].
     pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
         self.restore(dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.opened.0
+    }
+
+    /// Shows the bytes of each chunk, by its number, in whatever order and from several threads.
+    pub fn each_chunk(&self, options: ExecOptions, show: ShowChunk) -> Result<()> {
+        exec::check_environment()?;
+        let (header, codec) = &*self.opened;
+        codec.cpu().each_chunk(&Index::again(header, self.bytes), options, show)
     }
 
     /// Restores what `wanted` says of the stream's layout; returns the bytes written.

@@ -9,6 +9,7 @@ pub mod device;
 #[cfg_attr(feature = "cuda", path = "present.rs")]
 mod gpu;
 mod limits;
+pub mod ranges;
 pub mod recompression;
 
 use std::ffi::c_void;
@@ -243,6 +244,19 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
             let header = Header::peek(&head, bytes as u64)?;
             copy(header.layout.bodies_at()).map(Some)
         }
+    }
+}
+
+/// What a stream holds chunk by chunk, wherever it lies.
+///
+/// # Safety
+/// `src` is readable for `bytes` where it lies.
+pub unsafe fn chunk_ranges(src: *const u8, bytes: usize) -> Result<Vec<ranges::ChunkRange>> {
+    match place(src.cast()) {
+        // SAFETY: the contract, here and below.
+        MemorySpace::Device(d) => ranges::chunk_ranges(&unsafe { gpu::download(src, bytes, d) }?),
+        // SAFETY: as above.
+        _ => ranges::chunk_ranges(unsafe { slice(src, bytes) }),
     }
 }
 

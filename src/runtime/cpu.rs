@@ -14,6 +14,7 @@ mod threads;
 pub use chunk::raw;
 pub use codec::{ChunkCodec, Data};
 use job::Job;
+pub use pieces::each as each_chunk;
 pub use scan::{extremes, of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};
 

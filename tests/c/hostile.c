@@ -241,6 +241,23 @@ static void boxes(void) {
 
     uint64_t dims[32] = {0};
     int32_t rank = 7;
+    static sleek_chunk_range ranges[4];
+    size_t chunks = 7;
+    CHECK(sleek_chunk_ranges(copy, bytes, ranges, 4, &chunks) == SLEEK_OK && chunks >= 1 && chunks <= 4);
+    uint64_t numbers = 0;
+    for (size_t i = 0; i < chunks; i++) numbers += ranges[i].count + ranges[i].missing + ranges[i].nan;
+    CHECK(numbers == COUNT && ranges[0].least >= -1.001 && ranges[0].most <= 1.001 && ranges[0].least < ranges[0].most);
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 0 chunks", sleek_chunk_ranges(copy, bytes, NULL, 0, &chunks));
+    CHECK(chunks >= 1);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "ranges", sleek_chunk_ranges(copy, bytes, NULL, 4, &chunks));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "count", sleek_chunk_ranges(copy, bytes, ranges, 4, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_chunk_ranges(NULL, bytes, ranges, 4, &chunks));
+    CHECK_FAILS(SLEEK_E_TRUNCATED, "", sleek_chunk_ranges(copy, bytes - 1, ranges, 4, &chunks));
+    CHECK(sleek_chunk_sides(copy, bytes, dims, 32, &rank) == SLEEK_OK && dims[0] > 0 && (rank == 0 || rank == 2));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 0 sides", sleek_chunk_sides(copy, bytes, dims, 0, &rank));
+    CHECK(rank == 0);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "sides", sleek_chunk_sides(copy, bytes, NULL, 4, &rank));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "rank", sleek_chunk_sides(copy, bytes, dims, 4, NULL));
     CHECK(sleek_inspect_dims(copy, bytes, dims, 32, &rank) == SLEEK_OK && rank == 2 && dims[0] == 50 && dims[1] == 100);
     CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 1 dimensions", sleek_inspect_dims(copy, bytes, dims, 1, &rank));
     CHECK(rank == 2 && sleek_inspect_dims(copy, bytes, NULL, 0, &rank) == SLEEK_E_BUFFER_TOO_SMALL && rank == 2);

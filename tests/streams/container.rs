@@ -214,6 +214,77 @@ fn previews_decode_leading_levels_alone() {
     assert!(passed > 20, "{passed}");
 }
 
+/// What is told of each chunk is what comes back of it, of every codec, type, mode and shape.
+#[test]
+fn ranges_are_those_of_chunks() {
+    for (k, (codec, params)) in requests().enumerate() {
+        for (s, shape) in SHAPES.into_iter().enumerate().filter(|(_, shape)| takes(codec, shape)) {
+            let dtype = params.dtype;
+            let params = Params { dims: dims(shape), big_endian: (k + s) % 2 == 1, ..params.clone() };
+            let generator = ["walk", "specials", "constant"][(k + s) % 3];
+            let mut words = vectors::words(generator, dtype, s as u64, params.dims.count() as usize);
+            let mut missing = MissingValues::default();
+            if let (true, Some(mark)) = (s % 2 == 0, words.first().copied()) {
+                vectors::strew(&mut words, &[mark], 3, 7);
+                missing = MissingValues::of(&[MissingValue::Bits(mark)]).unwrap();
+            }
+            let params = Params { missing, ..params };
+            let (stream, whole) = checked(&params, &vectors::to_bytes(dtype, &words, params.big_endian));
+            let ranges = sleek::chunk_ranges(&stream).unwrap();
+            let (layout, marks) = (Header::read(&stream).unwrap().layout, sleek::inspect(&stream).unwrap().missing);
+            assert_eq!(ranges.len(), layout.chunks);
+            for (c, range) in ranges.into_iter().enumerate() {
+                let mut bytes = match layout.is_linear() {
+                    true => whole[c * layout.chunk_bytes()..][..layout.chunk_raw_bytes(c)].to_vec(),
+                    false => sliced(&whole, dtype.size(), shape, layout.tile(c).start(), layout.tile(c).lens()),
+                };
+                if params.big_endian {
+                    bytes.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+                }
+                let bits = vectors::to_words(dtype, &bytes).into_iter();
+                let (lost, there): (Vec<u64>, Vec<u64>) = bits.partition(|bits| marks.bits().contains(bits));
+                let all = there.iter().map(|bits| dtype.number(*bits));
+                let (nan, numbers): (Vec<f64>, Vec<f64>) = all.partition(|v| v.is_nan());
+                let counts = [range.count, range.missing, range.nan].map(|n| n as usize);
+                assert_eq!(counts, [numbers.len(), lost.len(), nan.len()], "{params:?} {generator}, chunk {c}");
+                let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+                let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                // Integers of 64 bits are rounded away from the others.
+                let slack = if dtype.size() == 8 && !dtype.is_float() { 2048.0 } else { 0.0 };
+                let ends = [(least, range.least), (range.most, most)];
+                let fit = ends.into_iter().all(|(a, b)| a == b || a >= b && a - b <= slack);
+                assert!(fit, "{params:?} {generator}, chunk {c}: {range:?}, not {least} to {most}");
+                let (sum, size) = (numbers.iter().sum::<f64>(), numbers.iter().map(|v| v.abs()).sum::<f64>());
+                assert!(
+                    !sum.is_finite() || (range.sum - sum).abs() <= 1e-12 * size,
+                    "{params:?}: {range:?}, sum {sum}"
+                );
+            }
+            if stream.len() > 64 {
+                let last = stream.len() - 1;
+                let broken = [&stream[..last], &[stream[last] ^ 1]].concat();
+                assert!(sleek::chunk_ranges(&broken).is_err(), "{params:?}");
+            }
+        }
+    }
+}
+
+/// The mean that is told lies no further from that of the values than is said.
+#[test]
+fn means_have_a_guaranteed_interval() {
+    let params = Params { dims: dims(&[70, 80]), ..Params::new(DType::F32).with_bound(Bound::Abs(0.01)) };
+    for (k, profile) in sleek::Profile::ALL.into_iter().enumerate() {
+        let words = vectors::words("walk", DType::F32, k as u64, 5600);
+        let params = Params { profile, ..params.clone() };
+        let stream = sleek::compress(&params, &vectors::to_bytes(DType::F32, &words, false)).unwrap();
+        let mut all = sleek::ChunkRange::NONE;
+        sleek::chunk_ranges(&stream).unwrap().iter().for_each(|range| all.add(range));
+        let mean = words.iter().map(|bits| DType::F32.number(*bits)).sum::<f64>() / 5600.0;
+        let (told, within) = all.mean(0.01);
+        assert!((told - mean).abs() <= within && within < 0.02, "{told} ± {within}, {mean}");
+    }
+}
+
 /// Whether a box has an element of chunk `c`.
 fn touches(of: &reference::Container, c: u64, (start, lens): (&[u64], &[u64])) -> bool {
     let (chunk_start, chunk_lens) = of.chunk(c);

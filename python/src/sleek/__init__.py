@@ -26,6 +26,7 @@ from ._compressed import CompressedArray
 from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
+from ._looks import ranges, where
 from ._netcdf import nc_def_var_filter
 from ._path import set_variable
 from ._target import find_bound
@@ -49,9 +50,11 @@ __all__ = [
     "h5",
     "inspect",
     "nc_def_var_filter",
+    "ranges",
     "read",
     "register",
     "to_netcdf",
+    "where",
     "write",
 ]
 

@@ -54,11 +54,40 @@ def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cud
     return _transfer(lib.sleek_h5d_write, dataset, place, start, stream)
 
 
-def read(dataset: Any, *, out: Any, start: tuple[int, ...] | None = None, cuda_stream: Any = None) -> Transfer:
+def read(
+    dataset: Any,
+    *,
+    out: Any = None,
+    start: tuple[int, ...] | None = None,
+    stride: int = 1,
+    above: float | None = None,
+    below: float | None = None,
+    cuda_stream: Any = None,
+) -> Any:
     """Reads a dataset of h5py, or the box of the shape of `out` that begins at `start`, into `out`, an array in host or GPU memory.
 
     `write` the other way round: compressed bytes are copied to where `out` is, and restored there.
+
+    With `stride`, a power of two, in the place of `out`, an array of every so many-th element along the last three dimensions. With
+    `above`, `below` or both the indices of the values that are so, as ``np.nonzero`` gives them. Both go chunk by chunk, as the chunks
+    are stored, and hold no more of the dataset.
+
+    >>> import h5py, numpy as np, sleek, tempfile
+    >>> with h5py.File(tempfile.TemporaryFile(), "w") as f:
+    ...     dataset = f.create_dataset("x", data=np.arange(1000.0), chunks=(300,), **sleek.h5(abs=1e-3))
+    ...     sleek.read(dataset, stride=256).round(), sleek.read(dataset, above=997.5)
+    (array([  0., 256., 512., 768.]), (array([998, 999]),))
     """
+    if stride != 1 or above is not None or below is not None:
+        if out is not None or start is not None:
+            raise TypeError("stride, above and below give a new array of the whole dataset: they go with neither out nor start")
+        if stride != 1 and (above is not None or below is not None):
+            raise TypeError("stride gives values, above and below give indices: one of them")
+        from ._looks import strided, which
+
+        return strided(dataset, stride) if stride != 1 else which(dataset, above, below)
+    if out is None:
+        raise TypeError("out, stride, above or below is needed")
     stream = _stream.handle(cuda_stream)
     return _transfer(lib.sleek_h5d_read, dataset, of_output(out, stream), start, stream)
 

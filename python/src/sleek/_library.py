@@ -135,6 +135,8 @@ def _load() -> ctypes.CDLL:
             [c_void_p, c_size_t, c_uint32, c_int32, POINTER(c_uint64), POINTER(c_uint64)]
             + [c_void_p, c_size_t, POINTER(c_size_t), c_void_p],
         ),
+        "sleek_chunk_sides": (c_int32, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(c_int32)]),
+        "sleek_chunk_ranges": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),
         "sleek_inspect": (c_int32, [c_void_p, c_size_t, POINTER(StreamInfo)]),
         "sleek_inspect_dims": (c_int32, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(c_int32)]),
         "sleek_device_info": (c_int32, [c_int32, c_void_p, c_void_p, c_char_p, c_size_t]),

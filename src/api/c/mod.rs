@@ -14,14 +14,14 @@ mod types;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use crate::container::{Header, Index};
+use crate::container::{Geometry, Header, Index, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
 use crate::params::{Bound, Device, Params};
-use crate::route;
+use crate::route::{self, ranges::ChunkRange};
 use structs::write_struct;
-use types::{sleek_info, sleek_params};
+use types::{sleek_chunk_range, sleek_info, sleek_params};
 
 /// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 /// no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
@@ -440,6 +440,105 @@ pub unsafe extern "C" fn sleek_inspect_dims(
             // SAFETY: within the caller's room; maybe unaligned.
             unsafe { dims.add(k).write_unaligned(*len) };
         }
+        Ok(())
+    })
+}
+
+/// Tells the sides of a stream's chunks, which sleek_chunk_ranges() and readers of boxes go by.
+///
+/// - src, src_bytes: as for sleek_inspect().
+/// - sides: receives a number for each dimension, room for sides_capacity of them in host memory; 32 are always enough.
+///   Chunks are boxes with these sides, those at the end of a dimension shorter, the last dimension's first.
+/// - rank: receives the number of dimensions; or 0 if chunks are runs of elements, whatever the dimensions: then sides[0]
+///   is the length of a run, of which the last one may be shorter. 0 after an error. Not NULL.
+///
+/// Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_chunk_sides(
+    src: *const c_void,
+    src_bytes: usize,
+    sides: *mut u64,
+    sides_capacity: usize,
+    rank: *mut i32,
+) -> i32 {
+    status(|| {
+        memory::not_null("rank", rank)?;
+        // SAFETY: not null, and writable by the contract, here and below; the address may be unaligned.
+        unsafe { rank.write_unaligned(0) };
+        memory::not_null("src", src)?;
+        // SAFETY: the contract of this function.
+        let layout = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout)) }?;
+        let (mut all, mut len) = ([0; MAX_RANK], layout.shape.dims.rank());
+        match &layout.shape.geometry {
+            Geometry::Linear { chunk_log2 } => (all[0], len) = ((1 << chunk_log2) / layout.dtype.size() as u64, 0),
+            Geometry::Tile { sides_log2 } => all.iter_mut().zip(sides_log2).for_each(|(side, s)| *side = 1 << s),
+        }
+        if sides_capacity < len.max(1) {
+            return fail!(BufferTooSmall, "room for {sides_capacity} sides; there are {}", len.max(1));
+        }
+        memory::not_null("sides", sides)?;
+        for (k, side) in all[..len.max(1)].iter().enumerate() {
+            // SAFETY: within the caller's room; maybe unaligned.
+            unsafe { sides.add(k).write_unaligned(*side) };
+        }
+        // SAFETY: as above.
+        unsafe { rank.write_unaligned(len as i32) };
+        Ok(())
+    })
+}
+
+/// Tells what each chunk of a stream holds: exactly the ends and the sum of the values that come back, and how many are
+/// numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the array is never held. Whoever
+/// asks often keeps what this tells, and decodes only the chunks that may answer.
+///
+/// - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
+/// - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if
+///   capacity is 0.
+/// - count: receives the number of chunks, also if ranges has too little room; 0 after any other error. Not NULL.
+///
+/// Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_chunk_ranges(
+    src: *const c_void,
+    src_bytes: usize,
+    ranges: *mut sleek_chunk_range,
+    capacity: usize,
+    count: *mut usize,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        unsafe { memory::clear(count) };
+        memory::not_null("count", count)?;
+        memory::not_null("src", src)?;
+        // SAFETY: as above.
+        let chunks = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout.chunks)) }?;
+        if capacity < chunks {
+            // SAFETY: as above; the address may be unaligned.
+            unsafe { count.write_unaligned(chunks) };
+            return fail!(BufferTooSmall, "room for {capacity} chunks; there are {chunks}");
+        }
+        // SAFETY: as above.
+        let found = unsafe { route::chunk_ranges(src.cast(), src_bytes) }?;
+        if !found.is_empty() {
+            memory::not_null("ranges", ranges)?;
+        }
+        for (k, range) in found.iter().enumerate() {
+            let ChunkRange { least, most, sum, count, missing, nan } = *range;
+            // SAFETY: within the caller's room; maybe unaligned.
+            unsafe {
+                ranges.add(k).write_unaligned(sleek_chunk_range {
+                    least,
+                    most,
+                    sum,
+                    count,
+                    missing,
+                    nan,
+                    reserved: [0; 2],
+                });
+            }
+        }
+        // SAFETY: as above.
+        unsafe { count.write_unaligned(found.len()) };
         Ok(())
     })
 }

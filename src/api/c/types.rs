@@ -283,3 +283,24 @@ const _: () = assert!(
         && sleek_codec::SLEEK_CODEC_INTERP as u8 == crate::route::ids::CODEC_INTERP
         && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::route::ids::CODEC_ZFP
 );
+
+/// What a chunk of a stream holds; see sleek_chunk_ranges().
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sleek_chunk_range {
+    /// The smallest number that comes back, infinities among them; infinity where there is none. Integers beyond 2^53
+    /// are rounded away from the others.
+    pub least: f64,
+    /// The largest one, the same; minus infinity where there is none.
+    pub most: f64,
+    /// The sum of all numbers.
+    pub sum: f64,
+    /// How many numbers there are.
+    pub count: u64,
+    /// How many elements are a missing value of the stream.
+    pub missing: u64,
+    /// How many others are NaN.
+    pub nan: u64,
+    /// Zero.
+    pub reserved: [u64; 2],
+}

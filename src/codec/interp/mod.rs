@@ -22,7 +22,7 @@ pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::shared::{Capabilities, Codec, CpuCodec, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Info, ShowChunk};
 use crate::container::{
     CodedChunk, EntryForm, GRID_AXES, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted,
 };
@@ -155,6 +155,12 @@ impl CpuCodec for Interp {
         let plan = &Plan::for_decoding(index.header())?;
         let tiles = Tiles { plan, beside: plan, choice: Choice::default(), trials: None, isa: Isa::best() };
         cpu::decompress(&tiles, index, wanted, dst, options)
+    }
+
+    fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
+        let plan = &Plan::for_decoding(index.header())?;
+        let tiles = Tiles { plan, beside: plan, choice: Choice::default(), trials: None, isa: Isa::best() };
+        cpu::each_chunk(&tiles, index, options, show)
     }
 
     fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {

@@ -49,6 +49,9 @@ pub trait Codec: Sync {
     }
 }
 
+/// Is shown chunks: the number of each, and its bytes.
+pub type ShowChunk<'a> = &'a (dyn Fn(usize, &[u8]) + Sync);
+
 /// A codec's side for the CPU.
 pub trait CpuCodec: Sync {
     /// Compresses `src` into `dst`; returns the bytes of the stream.
@@ -78,6 +81,8 @@ pub trait CpuCodec: Sync {
     }
     /// Restores what is `wanted` of a stream whose header and index are verified.
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()>;
+    /// Shows the bytes of each chunk of such a stream, by its number, in whatever order and from several threads.
+    fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()>;
     /// Adds what the codec knows of its chunks to `info`.
     fn inspect(&self, index: &Index, info: &mut Info) -> Result<()>;
 }

@@ -25,7 +25,7 @@ pub use plan::Plan;
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use super::shared::{Capabilities, Codec, CpuCodec, Detail, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Detail, Info, ShowChunk};
 use crate::codec::sleek::format::SubMode;
 use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
@@ -110,6 +110,11 @@ impl CpuCodec for Sleek {
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
         let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best(), ends: None };
         cpu::decompress(&chunks, index, wanted, dst, options)
+    }
+
+    fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
+        let chunks = Chunks { plan: Plan::for_decoding(index.header())?, isa: Isa::best(), ends: None };
+        cpu::each_chunk(&chunks, index, options, show)
     }
 
     fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {

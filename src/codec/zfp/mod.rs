@@ -13,7 +13,7 @@ mod tile;
 
 use std::marker::PhantomData;
 
-use super::shared::{Capabilities, Codec, CpuCodec, Info};
+use super::shared::{Capabilities, Codec, CpuCodec, Info, ShowChunk};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -113,6 +113,13 @@ fn decompress<E: Element>(
     with_stack(plan.axes.count(), || cpu::decompress(&tiles, index, wanted, dst, options))
 }
 
+/// Shows chunks of elements of one type.
+#[inline(never)]
+fn each_chunk<E: Element>(plan: &Plan, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
+    let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
+    with_stack(plan.axes.count(), || cpu::each_chunk(&tiles, index, options, show))
+}
+
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
 fn planned(params: &Params, layout: &Layout) -> Result<Heap<(Plan, Header)>> {
@@ -135,6 +142,11 @@ impl CpuCodec for Zfp {
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
         let plan = &Plan::for_decoding(index.header())?;
         by_dtype!(plan.layout.dtype; decompress(plan, index, wanted, dst, options))
+    }
+
+    fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
+        let plan = &Plan::for_decoding(index.header())?;
+        by_dtype!(plan.layout.dtype; each_chunk(plan, index, options, show))
     }
 
     fn inspect(&self, index: &Index, _: &mut Info) -> Result<()> {

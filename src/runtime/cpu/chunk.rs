@@ -389,6 +389,21 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
+    /// Decodes a chunk as `decode_before` does, and shows its bytes.
+    pub fn decode_apart(
+        &mut self,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        show: impl FnOnce(&[u8]),
+    ) -> Result<()> {
+        let mut apart = self.take_apart()?;
+        let out = &mut apart[..self.layout.chunk_raw_bytes(chunk.number)];
+        self.decode_before(chunk, next, out)?;
+        show(out);
+        self.apart = Some(apart);
+        Ok(())
+    }
+
     /// Decodes a chunk as `decode_before` does; what is `wanted` of it goes to its place.
     #[inline(never)]
     pub fn decode_pieces(

@@ -30,16 +30,44 @@ pub fn decompress<C: ChunkCodec>(
         _ => dst.len(),
     };
     let tasks = tasks(options.threads, work, DECOMPRESSED_PER_THREAD);
-    let past_caches = options.past_caches(dst.len());
-    let (next, dst, failure) = (AtomicUsize::new(0), Shared::new(dst), Mutex::new(None));
+    let (past_caches, dst) = (options.past_caches(dst.len()), Shared::new(dst));
+    by_group(codec, index, (tasks, past_caches), |decoder, g| group(decoder, index, wanted, g, (&dst, past_caches)))
+}
+
+/// Shows the bytes of each chunk, in whatever order and from several threads.
+pub fn each<C: ChunkCodec>(
+    codec: &C,
+    index: &Index,
+    options: ExecOptions,
+    show: &(dyn Fn(usize, &[u8]) + Sync),
+) -> Result<()> {
+    let tasks = tasks(options.threads, index.header().layout.raw_bytes as usize, DECOMPRESSED_PER_THREAD);
+    by_group(codec, index, (tasks, false), |decoder, g| {
+        verify(index, g)?;
+        let mut chunks = index.chunks(g).peekable();
+        while let Some(chunk) = chunks.next() {
+            decoder.decode_apart(chunk, chunks.peek().copied(), |bytes| show(chunk.number, bytes))?;
+        }
+        Ok(())
+    })
+}
+
+/// Has threads work on all groups, one after the other, each with a decoder of its own.
+fn by_group<C: ChunkCodec>(
+    codec: &C,
+    index: &Index,
+    (tasks, past_caches): (usize, bool),
+    work: impl Fn(&mut ChunkDecoder<C>, usize) -> Result<()> + Sync,
+) -> Result<()> {
+    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
     pool::run(tasks, &|| {
         let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| {
             loop {
                 let g = next.fetch_add(1, Ordering::Relaxed);
-                if g >= layout.groups {
+                if g >= index.header().layout.groups {
                     return Ok(());
                 }
-                group(&mut decoder, index, wanted, g, (&dst, past_caches))?;
+                work(&mut decoder, g)?;
             }
         });
         // After an error too: a copy still under way must not land on what the caller writes next.

@@ -5,7 +5,7 @@
 #[cfg(feature = "cuda")]
 mod gpu;
 
-use crate::codec::{Capabilities, Codec, CpuCodec, Info};
+use crate::codec::{Capabilities, Codec, CpuCodec, Info, ShowChunk};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, Region, Shape, Wanted};
 use crate::missing::Missing;
 use crate::dtype::DType;
@@ -98,6 +98,10 @@ impl CpuCodec for Toy {
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
         cpu::decompress(&Tiles::of_stream(index)?, index, wanted, dst, options)
+    }
+
+    fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
+        cpu::each_chunk(&Tiles::of_stream(index)?, index, options, show)
     }
 
     fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {

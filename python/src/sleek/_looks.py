@@ -1,0 +1,163 @@
+"""Looking before reading: what lies in each chunk of a stream, and where values are that answer a question."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._array import _dims, _masked, _opened, decompress, decompress_box, decompress_range, inspect
+from ._hdf5 import FILTER_ID
+from ._library import check, lib
+from ._params import own_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RANGE = np.dtype(
+    {"names": ["least", "most", "sum", "count", "missing", "nan"], "formats": ["f8", "f8", "f8", "u8", "u8", "u8"], "itemsize": 64}
+)
+
+
+def ranges(stream: Any) -> np.ndarray[Any, Any]:
+    """What each chunk of a stream holds, exactly: an array of records with the fields
+
+    - ``least`` and ``most``: the smallest and the largest number that comes back, infinities among them,
+    - ``sum`` and ``count`` of all numbers, ``missing`` values of the stream, and ``nan``, how many others are NaN.
+
+    Chunk after chunk is decoded by several threads, and the array is never held. Keep the result: `where` takes it.
+
+    >>> import numpy as np, sleek
+    >>> found = sleek.ranges(sleek.compress(np.arange(10_000, dtype="f4"), lossless=True))
+    >>> found["least"], found["most"]
+    (array([   0., 4096., 8192.]), array([4095., 8191., 9999.]))
+    """
+    info, source, _ = _opened(stream, None)
+    count = ctypes.c_size_t(info.chunks_packed + info.chunks_raw + info.chunks_constant + info.chunks_masked)
+    found = np.zeros(count.value, _RANGE)
+    check(lib.sleek_chunk_ranges(source.address, source.nbytes, found.ctypes.data, len(found), ctypes.byref(count)))
+    return found
+
+
+def where(stream: Any, *, above: float | None = None, below: float | None = None, ranges: Any = None) -> tuple[np.ndarray[Any, Any], ...]:
+    """The indices of the values above, below or between two numbers, as ``np.nonzero`` gives them. Missing values and NaN are none.
+
+    Only the chunks that may answer are decoded. Which ones may tells `ranges`, what the function of that name gave: without it each
+    chunk is decoded once to find out.
+
+    >>> import numpy as np, sleek
+    >>> stream = sleek.compress(np.sin(np.arange(100_000) / 1e4), abs=1e-4)
+    >>> known = sleek.ranges(stream)
+    >>> [len(sleek.where(stream, above=x, ranges=known)[0]) for x in (0.5, 0.9999)]
+    [41890, 698]
+    """
+    if above is None and below is None:
+        raise TypeError("above, below or both are needed")
+    info, source, _ = _opened(stream, None)
+    dims = _dims(source, info)
+    known = globals()["ranges"](stream) if ranges is None else ranges
+    sides, rank = (ctypes.c_uint64 * max(1, len(dims)))(), ctypes.c_int32()
+    check(lib.sleek_chunk_sides(source.address, source.nbytes, sides, len(sides), ctypes.byref(rank)))
+    low, high = -np.inf if above is None else above, np.inf if below is None else below
+    may = (known["count"] > 0) & ((known["most"] > low) if above is not None else True) & ((known["least"] < high) if below is not None else True)
+    tiles = [-(-n // side) for n, side in zip(dims[: rank.value], sides)]
+    if len(known) != (np.prod(tiles, dtype=object) if rank.value else -(-info.count // sides[0])):
+        raise ValueError(f"ranges has {len(known)} chunks, which are not those of this stream")
+    found = []
+    for chunk in np.flatnonzero(may).tolist():
+        if rank.value:
+            start = [int(i) * side for i, side in zip(np.unravel_index(chunk, tiles), sides)]
+            part = _box(stream, dims, start, [min(side, n - at) for at, side, n in zip(start, sides, dims)])
+        else:
+            start = [chunk * sides[0]]
+            part = decompress_range(stream, start[0], min(sides[0], info.count - start[0]))
+        values = _masked(part, info)
+        yes = ~np.ma.getmaskarray(values) & ((part > low) if above is not None else True) & ((part < high) if below is not None else True)
+        at = [i + first for i, first in zip(np.nonzero(yes), start)]
+        found.append(np.ravel_multi_index(at, dims) if rank.value else at[0])
+    numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
+    return np.unravel_index(numbers, own_shape(dims)) if own_shape(dims) else (numbers,)
+
+
+def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
+    """Every so many-th element of a dataset of h5py along its last three dimensions."""
+    stride = operator.index(stride)
+    if stride < 1 or stride & (stride - 1):
+        raise ValueError(f"stride is {stride}; a power of two is needed, such as 2, 4 or 8")
+    shape = dataset.shape
+    steps = [stride if k + 3 >= len(shape) else 1 for k in range(len(shape))]
+    if not dataset.chunks or not all(shape):
+        return np.asarray(dataset[tuple(slice(None, None, step) for step in steps)])
+    out = np.empty([-(-n // step) for n, step in zip(shape, steps)], dataset.dtype)
+    for corner, ends in _chunks(dataset):
+        first = [-(-at // step) * step for at, step in zip(corner, steps)]
+        if any(at >= end for at, end in zip(first, ends)):
+            continue
+        place = tuple(slice(at // step, -(-end // step)) for at, end, step in zip(first, ends, steps))
+        inside = [at - begin for at, begin in zip(first, corner)]
+        stream, info = _stored(dataset, corner)
+        if stream is None:
+            out[place] = dataset[tuple(slice(at, end, step) for at, end, step in zip(first, ends, steps))]
+        elif info.shape == dataset.chunks:
+            # Where the chunk begins between elements of the stride a finer one is decoded.
+            own = min([stride] + [at & -at for at, step in zip(corner, steps) if at and step > 1])
+            part = decompress_box(stream, inside, [end - at for at, end in zip(first, ends)], stride=own)
+            out[place] = _of_type(part[tuple(slice(None, None, step // own if step > 1 else 1) for step in steps)], dataset.dtype)
+        else:
+            part = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)
+            out[place] = part[tuple(slice(at, end - begin, step) for at, end, begin, step in zip(inside, ends, corner, steps))]
+    return out
+
+
+def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.ndarray[Any, Any], ...]:
+    """The indices of the values of a dataset of h5py above, below or between two numbers."""
+    low, high = -np.inf if above is None else above, np.inf if below is None else below
+    shape, found, fill = dataset.shape, [], dataset.attrs.get("_FillValue")
+    whole = [((0,) * len(shape), shape)] if all(shape) else []
+    for corner, ends in _chunks(dataset) if dataset.chunks else whole:
+        box = tuple(slice(at, end) for at, end in zip(corner, ends))
+        stream, _ = _stored(dataset, corner) if dataset.chunks else (None, None)
+        if stream is None:
+            values = dataset[box]
+            absent = np.zeros(values.shape, bool) if fill is None else values == fill
+        else:
+            inside = tuple(slice(0, end - at) for at, end in zip(corner, ends))
+            part = decompress(stream, masked=True)
+            values = _of_type(part.data, dataset.dtype).reshape(dataset.chunks)[inside]
+            absent = np.ma.getmaskarray(part).reshape(dataset.chunks)[inside]
+        yes = ~absent & ((values > low) if above is not None else True) & ((values < high) if below is not None else True)
+        found.append(np.ravel_multi_index(tuple(i + at for i, at in zip(np.nonzero(yes), corner)), shape))
+    numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
+    return np.unravel_index(numbers, shape)
+
+
+def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Where each chunk of a dataset begins and ends."""
+    for corner in itertools.product(*(range(0, n, side) for n, side in zip(dataset.shape, dataset.chunks))):
+        yield corner, tuple(min(at + side, n) for at, side, n in zip(corner, dataset.chunks, dataset.shape))
+
+
+def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
+    """The stream that a chunk is stored as, and what it holds; nothing if it is none, or has other filters, too."""
+    properties = dataset.id.get_create_plist()
+    if properties.get_nfilters() != 1 or properties.get_filter(0)[0] != FILTER_ID:
+        return None, None
+    if dataset.id.get_chunk_info_by_coord(corner).byte_offset is None:
+        return None, None
+    mask, stream = dataset.id.read_direct_chunk(corner)
+    return (None, None) if mask else (stream, inspect(stream))
+
+
+def _of_type(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Elements that went as ones of another type, or in another order, of the same size."""
+    return array if array.dtype == dtype else np.ascontiguousarray(array).view(dtype)
+
+
+def _box(stream: Any, dims: tuple[int, ...], start: list[int], count: list[int]) -> np.ndarray[Any, Any]:
+    if not own_shape(dims):
+        return decompress_range(stream, 0, 1).reshape((1,) * len(dims))
+    box: np.ndarray[Any, Any] = decompress_box(stream, tuple(start), tuple(count))
+    return box
