@@ -14,11 +14,13 @@ mod diff;
 #[cfg(unix)]
 mod doctor;
 mod frames;
+mod grid;
 mod h5args;
 #[cfg(unix)]
 mod hdf5;
 mod inspect;
 mod io;
+mod looks;
 mod npy;
 mod pipeline;
 #[cfg(unix)]
@@ -55,6 +57,9 @@ enum Command {
     Compress(compress::Args),
     Decompress(decompress::Args),
     Inspect(inspect::Args),
+    Stats(looks::stats::Args),
+    #[cfg(unix)]
+    Show(looks::show::Args),
     Verify(verify::Args),
     Test(test::Args),
     H5args(h5args::Args),
@@ -92,6 +97,9 @@ fn run(command: Command) -> Outcome {
         Command::Compress(args) => compress::run(&args),
         Command::Decompress(args) => decompress::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Stats(args) => looks::stats::run(&args),
+        #[cfg(unix)]
+        Command::Show(args) => looks::show::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Test(args) => test::run(&args),
         Command::H5args(args) => h5args::run(&args),

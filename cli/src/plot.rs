@@ -1,7 +1,7 @@
 //! Pictures as SVG.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -27,10 +27,22 @@ pub fn file_name(name: &str) -> Result<PathBuf, String> {
 
 /// Writes a picture, whole or not at all. `like` is the file that it shows: who cannot read that cannot read this.
 pub fn write(
-    path: &std::path::Path,
+    path: &Path,
     force: bool,
     like: Option<&Model>,
     size: (u32, u32),
+    draw: impl FnOnce(&Area) -> Drawn,
+) -> Result<(), String> {
+    write_with(path, force, like, size, "", draw)
+}
+
+/// The same with an element of SVG above what is drawn.
+pub fn write_with(
+    path: &Path,
+    force: bool,
+    like: Option<&Model>,
+    size: (u32, u32),
+    above: &str,
     draw: impl FnOnce(&Area) -> Drawn,
 ) -> Result<(), String> {
     let mut svg = String::new();
@@ -38,6 +50,8 @@ pub fn write(
     let drawn = area.fill(&WHITE).map_err(Into::into).and_then(|()| draw(&area));
     drawn.and_then(|()| Ok(area.present()?)).map_err(|e| format!("{}: {e}", path.display()))?;
     drop(area);
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg.insert_str(end, above);
     let mut output = Output::create(path, force, like)?;
     output.write(svg.as_bytes())?;
     output.finish()

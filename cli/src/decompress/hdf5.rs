@@ -9,10 +9,11 @@ use sleek::Dims;
 
 use super::Args;
 use crate::Outcome;
+use crate::grid::on_grid;
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::object::Contents;
 use crate::hdf5::{Hdf5, Id, is_hdf5, split};
-use crate::io::{Model, Output, tell};
+use crate::io::{Model, Output, tell, zeroed};
 use crate::npy;
 use crate::progress::{Array, Progress, some_of, summary};
 use crate::repack::provenance;
@@ -39,10 +40,22 @@ impl Variable {
         if let Some(tensor) = &args.tensor {
             return Err(format!("--tensor {tensor}: {} is an HDF5 file, which has no tensors", self.file.display()));
         }
-        let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &self.file)?;
+        self.with(args.library.library.as_deref(), |_, _, field| self.write_field(args, &field))
+    }
+
+    /// What is made of the dataset, in its file.
+    pub fn with<T>(
+        &self,
+        library: Option<&Path>,
+        work: impl FnOnce(&Id, &Contents, Field) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let hdf5 = Hdf5::for_file(library, &self.file)?;
         let file = hdf5.open(&self.file)?;
         let contents = Contents::read(&file)?;
-        let field = self.field(&file, &contents)?;
+        work(&file, &contents, self.field(&file, &contents)?)
+    }
+
+    fn write_field(&self, args: &Args, field: &Field) -> Outcome {
         let dims = Dims::new(&field.dims).map_err(|e| format!("{}: {}", field.name, e.message))?;
         let (start, lens) = match &args.slice {
             None => (vec![0; dims.rank()], field.dims.clone()),
@@ -51,22 +64,40 @@ impl Variable {
                 slice.resolved(dims.lens())
             }
         };
-        let head = head(args, &field, &lens)?;
+        let (thin_start, thin_lens) = on_grid(&start, &lens, args.stride);
+        let (whole, thin) = (Block { start, count: lens }, Block { start: thin_start, count: thin_lens });
+        let head = head(args, field, &thin.count)?;
         let mut output = Output::create(args.output()?, args.force, Model::at(&self.file).as_ref())?;
         output.write(&head)?;
-        let total = lens.iter().product::<u64>() * field.size;
+        let total = thin.count.iter().product::<u64>() * field.size;
         let mut progress = Progress::new("restoring", Some(total), args.verbosity.quiet);
         let mut bytes = Vec::new();
-        let (whole, is_file) = (Block { start, count: lens }, output.is_file());
-        // A file gets each chunk's rows where they belong. Elsewhere bytes come in their order, for which chunks may be
-        // read several times.
-        for block in if is_file { of_chunks(&field, &whole) } else { in_order(&field, &whole) } {
-            field.read_into(&block, &mut bytes)?;
-            match is_file {
-                true => write_rows(&output, head.len() as u64, &field, &whole, &block, &bytes)?,
-                false => output.write(&bytes)?,
+        let (is_file, at) = (output.is_file(), head.len() as u64);
+        if args.stride > 0 {
+            // What is on a grid is little: where it cannot be written where it belongs it is put together here.
+            bytes = zeroed(if is_file { 0 } else { total as usize })?;
+            field.each_on_grid(&whole, args.stride, |part, some| {
+                progress.add(some.len() as u64);
+                rows(field.size, &thin, part, &some, |place, row| match is_file {
+                    true => output.write_at(at + place, row),
+                    false => {
+                        bytes[place as usize..][..row.len()].copy_from_slice(row);
+                        Ok(())
+                    }
+                })
+            })?;
+            output.write(&bytes)?;
+        } else {
+            // A file gets each chunk's rows where they belong. Elsewhere bytes come in their order, for which chunks
+            // may be read several times.
+            for block in if is_file { of_chunks(field, &whole) } else { in_order(field, &whole) } {
+                field.read_into(&block, &mut bytes)?;
+                match is_file {
+                    true => rows(field.size, &whole, &block, &bytes, |place, row| output.write_at(at + place, row))?,
+                    false => output.write(&bytes)?,
+                }
+                progress.add(bytes.len() as u64);
             }
-            progress.add(bytes.len() as u64);
         }
         let to = output.name.clone();
         output.finish()?;
@@ -74,7 +105,7 @@ impl Variable {
         if !args.verbosity.quiet {
             let from = format!("{}:{}", self.file.display(), field.name);
             tell(&summary(Array::Out, &from, &to, field.stored_bytes(), total, time));
-            packing(&field)?.iter().for_each(|line| tell(line));
+            packing(field)?.iter().for_each(|line| tell(line));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -131,20 +162,7 @@ fn of_chunks(field: &Field, whole: &Block) -> Vec<Block> {
             break;
         }
     }
-    let first: Vec<u64> = whole.start.iter().zip(&field.chunk).map(|(at, side)| at / side * side).collect();
-    let ends: Vec<u64> = whole.start.iter().zip(&whole.count).map(|(at, len)| at + len).collect();
-    let covered: Vec<u64> = ends.iter().zip(&first).map(|(end, first)| end - first).collect();
-    let inside = |part: Block| {
-        let start: Vec<u64> =
-            part.start.iter().zip(&first).zip(&whole.start).map(|((at, first), min)| (at + first).max(*min)).collect();
-        let past = part.start.iter().zip(&part.count).zip(&first).map(|((at, len), first)| at + len + first);
-        let count = past.zip(&ends).zip(&start).map(|((past, end), at)| past.min(*end) - at).collect();
-        Block { start, count }
-    };
-    match whole.count.contains(&0) {
-        true => Vec::new(),
-        false => cut(&covered, &shape).map(inside).collect(),
-    }
+    field.parts(whole, &shape)
 }
 
 /// Parts of a box in the order of its elements: as many whole rows, planes and so on as stay small, and of chunks where
@@ -169,29 +187,28 @@ fn in_order(field: &Field, whole: &Block) -> Vec<Block> {
     cut(&whole.count, &shape).map(moved).collect()
 }
 
-/// Writes the rows of a part of a box to their places in the file, of which the box begins at `from`.
-fn write_rows(
-    output: &Output,
-    from: u64,
-    field: &Field,
+/// Shows the rows of a part of a box, each with its place among the bytes of the box.
+pub fn rows(
+    size: u64,
     whole: &Block,
     part: &Block,
     bytes: &[u8],
+    mut show: impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     // Dimensions that the part has wholly make its rows longer.
     let rank = part.count.len();
     let is_whole = |i: &usize| part.count[*i] == whole.count[*i];
     let row_axis = (1..rank).rev().take_while(is_whole).last().map_or(rank - 1, |i| i - 1);
-    let row = part.count[row_axis..].iter().product::<u64>() * field.size;
+    let row = part.count[row_axis..].iter().product::<u64>() * size;
     for (n, row) in bytes.chunks((row as usize).max(1)).enumerate() {
-        let (mut rest, mut at, mut stride) = (n as u64, 0, field.size);
+        let (mut rest, mut at, mut stride) = (n as u64, 0, size);
         for i in (0..rank).rev() {
             let within = if i < row_axis { rest % part.count[i] } else { 0 };
             rest = if i < row_axis { rest / part.count[i] } else { rest };
             at += (part.start[i] - whole.start[i] + within) * stride;
             stride *= whole.count[i];
         }
-        output.write_at(from + at, row)?;
+        show(at, row)?;
     }
     Ok(())
 }
@@ -199,7 +216,7 @@ fn write_rows(
 /// Becomes `sleek repack --filter none`, which writes the whole file.
 pub fn whole(args: &Args) -> Outcome {
     let name = args.input.display();
-    if args.slice.is_some() || args.is_npy() || args.tensor.is_some() {
+    if args.slice.is_some() || args.stride > 0 || args.is_npy() || args.tensor.is_some() {
         return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
     }
     let mut command = Command::new(std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?);

@@ -1,7 +1,7 @@
 //! `sleek decompress`
 
 #[cfg(unix)]
-mod hdf5;
+pub mod hdf5;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::args::{self, Slice, Threads, Verbosity};
 use crate::frames::{self, FrameReader, SUFFIX};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
-use crate::{Outcome, npy, pipeline, tensors};
+use crate::{Outcome, grid, npy, pipeline, tensors};
 
 /// Restore an array, as plain bytes or an NPY file; a safetensors file; an HDF5 file without our filter, or a variable
 #[derive(clap::Args)]
@@ -22,6 +22,9 @@ pub struct Args {
     /// end
     #[arg(long = "box", value_name = "START:LEN,…", value_parser = args::slice)]
     slice: Option<Slice>,
+    /// Restore every so many-th element along the last three dimensions only: a power of two
+    #[arg(long, value_name = "N", value_parser = grid::level, default_value = "1", hide_default_value = true)]
+    stride: u32,
     /// Of a compressed safetensors file: restore the plain bytes of this tensor only
     #[arg(long, value_name = "NAME", conflicts_with = "slice")]
     tensor: Option<String>,
@@ -79,7 +82,7 @@ pub fn run(args: &Args) -> Outcome {
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut reader = FrameReader::new(input);
     let mut last = Dims::NONE;
-    let mut whole = args.slice.as_ref().map(Whole::new);
+    let mut whole = (args.slice.is_some() || args.stride > 0).then(|| Whole::new(args));
     pipeline::run(
         |frame| {
             let is_one = reader.next(frame)?;
@@ -196,10 +199,14 @@ impl Head {
             Head::Unknown => first.layout.shape.dims,
         };
         *self = Head::Written(dims);
-        let lens = match &args.slice {
-            None => dims.lens().to_vec(),
-            Some(slice) => slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?.lens().to_vec(),
+        let (start, lens) = match &args.slice {
+            None => (vec![0; dims.rank()], dims.lens().to_vec()),
+            Some(slice) => {
+                let region = slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?;
+                (region.start().to_vec(), region.lens().to_vec())
+            }
         };
+        let lens = grid::on_grid(&start, &lens, args.stride).1;
         let (dtype, big_endian) = (first.layout.dtype, first.big_endian);
         match &args.npy_type {
             Some(kind) => kind.header(dtype, big_endian, &lens).map(Some),
@@ -225,8 +232,9 @@ fn tensors(args: &Args, input: Input) -> Outcome {
     if let Some(name) = args.tensor.as_ref().filter(|_| args.npy_type.is_some()) {
         return Err(format!("--npy-type: tensor '{name}' has a type of its own"));
     }
-    if args.slice.is_some() {
-        return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));
+    if args.slice.is_some() || args.stride > 0 {
+        let option = if args.slice.is_some() { "--box" } else { "--stride" };
+        return Err(format!("{option}: {} has many arrays; --tensor NAME restores one of them", input.name));
     }
     let to = args.output()?;
     let output = |input: &Input| Output::create(to, args.force, input.rights.as_ref());
@@ -234,24 +242,27 @@ fn tensors(args: &Args, input: Input) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A box of the whole array, of which each frame has a part.
+/// A box of the whole array, of which each frame has a part, or what of it is on a grid.
 struct Whole<'a> {
-    slice: &'a Slice,
+    slice: Option<&'a Slice>,
+    level: u32,
     /// The dimensions of all frames so far.
     lens: Vec<u64>,
     axis: usize,
 }
 
-/// A box of a frame.
+/// A box of a frame that begins at a place in the whole array.
 struct SlicePart {
+    at: Vec<u64>,
     start: Vec<u64>,
     lens: Vec<u64>,
+    level: u32,
     size: usize,
 }
 
 impl Whole<'_> {
-    fn new(slice: &Slice) -> Whole<'_> {
-        Whole { slice, lens: Vec::new(), axis: 0 }
+    fn new(args: &Args) -> Whole<'_> {
+        Whole { slice: args.slice.as_ref(), level: args.stride, lens: Vec::new(), axis: 0 }
     }
 
     /// What the next frame has of the box. Nothing where the box lies beyond the array, for which `check` has the
@@ -265,23 +276,29 @@ impl Whole<'_> {
         let before = self.lens[self.axis];
         let here = dims.lens()[self.axis];
         self.lens[self.axis] = before.saturating_add(here);
-        if self.slice.start.len() != dims.rank() {
-            return None;
+        let (mut start, mut lens) = (vec![0; dims.rank()], dims.lens().to_vec());
+        if let Some(slice) = self.slice {
+            if slice.start.len() != dims.rank() {
+                return None;
+            }
+            (start, lens) = slice.resolved(dims.lens());
+            // Along the axis of the frames the box is cut to what the frame has.
+            let first = slice.start[self.axis];
+            let end = slice.lens[self.axis].map_or(u64::MAX, |len| first.saturating_add(len));
+            let (from, to) = (first.max(before), end.min(self.lens[self.axis]));
+            (start[self.axis], lens[self.axis]) = (from.saturating_sub(before), to.saturating_sub(from));
         }
-        let (mut start, mut lens) = self.slice.resolved(dims.lens());
-        // Along the axis of the frames the box is cut to what the frame has.
-        let first = self.slice.start[self.axis];
-        let end = self.slice.lens[self.axis].map_or(u64::MAX, |len| first.saturating_add(len));
-        let (from, to) = (first.max(before), end.min(self.lens[self.axis]));
-        (start[self.axis], lens[self.axis]) = (from.saturating_sub(before), to.saturating_sub(from));
         let region = Region::new(&dims, &start, &lens).ok()?;
-        (region.count() > 0).then(|| SlicePart { start, lens, size: header.layout.dtype.size() })
+        let mut at = vec![0; dims.rank()];
+        at[self.axis] = before;
+        let part = SlicePart { at, start, lens, level: self.level, size: header.layout.dtype.size() };
+        (region.count() > 0 && part.on_grid().1.iter().all(|len| *len > 0)).then_some(part)
     }
 
     /// Refuses a box that does not lie in the whole array.
     fn check(&self) -> Result<(), String> {
         let dims = Dims::new(&self.lens).map_err(|e| e.message)?;
-        self.slice.region_in(&dims).map(drop)
+        self.slice.map_or(Ok(()), |slice| slice.region_in(&dims).map(drop))
     }
 }
 
@@ -303,7 +320,19 @@ impl Slice {
 }
 
 impl SlicePart {
+    /// What of it is on the grid of the whole array.
+    fn on_grid(&self) -> (Vec<u64>, Vec<u64>) {
+        let start: Vec<u64> = self.start.iter().zip(&self.at).map(|(start, at)| start + at).collect();
+        grid::on_grid(&start, &self.lens, self.level)
+    }
+
     fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
+        if self.level > 0 {
+            let (start, lens) = self.on_grid();
+            let bytes = grid::of_stream(frame.data(), &self.at, (&start, &lens), self.level, self.size)?;
+            block.keep_bytes(&bytes);
+            return Ok(());
+        }
         let count: u64 = self.lens.iter().product();
         let room = block.room(count as usize * self.size);
         sleek::decompress_box_into(frame.data(), &self.start, &self.lens, room).map_err(|e| e.to_string())

@@ -3,6 +3,7 @@
 pub mod abi;
 pub mod about;
 mod chunk;
+mod coarse;
 pub mod coordinates;
 pub mod dataset;
 pub mod filters;

@@ -86,7 +86,7 @@ impl Field<'_> {
     }
 
     /// The chunk that starts there, as far as it lies in the dataset.
-    fn block_at(&self, start: &[u64]) -> Block {
+    pub(super) fn block_at(&self, start: &[u64]) -> Block {
         let lens = start.iter().zip(&self.dims).zip(&self.chunk);
         Block { start: start.to_vec(), count: lens.map(|((at, len), side)| (*side).min(len - at)).collect() }
     }

@@ -1,8 +1,8 @@
 //! `sleek inspect`
 
 #[cfg(unix)]
-mod dataset;
-mod stream;
+pub mod dataset;
+pub mod stream;
 mod tensors;
 #[cfg(unix)]
 mod tree;
@@ -24,6 +24,9 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Of each chunk of a file of streams tell the least and the largest value, exactly, and what is missing
+    #[arg(long)]
+    ranges: bool,
     #[cfg(unix)]
     #[command(flatten)]
     library: LibraryArg,
@@ -37,11 +40,17 @@ pub fn run(args: &Args) -> Outcome {
     check_variables()?;
     #[cfg(unix)]
     if is_hdf5(&args.input) {
+        refuse_ranges(args, "sleek stats --chunks FILE:NAME tells them of a variable")?;
         return tree::run(args);
     }
     let mut input = Input::open(&args.input)?;
     if is_packed(input.peek(FIRST_BYTES)?) {
+        refuse_ranges(args, "a file of tensors has none")?;
         return tensors::inspect(input, args.json).map(|()| ExitCode::SUCCESS);
     }
-    stream::run(input, args.json)
+    stream::run(input, args.json, args.ranges)
+}
+
+fn refuse_ranges(args: &Args, but: &str) -> Result<(), String> {
+    if args.ranges { Err(format!("--ranges: is for a file of streams; {but}")) } else { Ok(()) }
 }

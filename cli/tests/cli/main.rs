@@ -19,6 +19,7 @@ mod diff;
 #[cfg(unix)]
 mod faults;
 mod golden;
+mod looks;
 #[path = "../../../tests/vectors/manifest.rs"]
 mod manifest;
 mod missing;

@@ -1,0 +1,99 @@
+//! Every so many-th element along the last three dimensions: what of an array's parts is on the grid of a level.
+
+use sleek::container::GRID_AXES;
+
+use crate::io::zeroed;
+
+/// The level of a stride.
+pub fn level(stride: &str) -> Result<u32, String> {
+    match stride.parse::<u64>() {
+        Ok(stride) if stride.is_power_of_two() => Ok(stride.trailing_zeros()),
+        _ => Err("a power of two is needed, such as 2, 4 or 8".into()),
+    }
+}
+
+/// The level of each dimension.
+fn levels(rank: usize, level: u32) -> impl Iterator<Item = u32> {
+    (0..rank).map(move |k| if k + GRID_AXES >= rank { level } else { 0 })
+}
+
+/// What of a box is on the grid: where that begins there, and its lengths.
+pub fn on_grid(start: &[u64], lens: &[u64], level: u32) -> (Vec<u64>, Vec<u64>) {
+    let ends = start.iter().zip(lens).zip(levels(start.len(), level));
+    let thin = ends.map(|((at, len), level)| [*at, at + len].map(|at| at.div_ceil(1 << level)));
+    thin.map(|[first, end]| (first, end - first)).unzip()
+}
+
+/// Where a box of the grid begins in the array, and the lengths up to its last elements.
+pub fn off_grid(start: &[u64], lens: &[u64], level: u32) -> (Vec<u64>, Vec<u64>) {
+    let all = start.iter().zip(lens).zip(levels(start.len(), level));
+    all.map(|((at, len), level)| (at << level, (len.max(&1) - 1 << level) + len.min(&1))).unzip()
+}
+
+/// The elements of a box of the grid, of so many bytes each, from a stream whose array begins at `at` in a larger one
+/// and has all of them.
+pub fn of_stream(
+    stream: &[u8],
+    at: &[u64],
+    (start, lens): (&[u64], &[u64]),
+    level: u32,
+    size: usize,
+) -> Result<Vec<u8>, String> {
+    // Where the stream's array begins between elements of the grid a finer one is decoded.
+    let begins = at.iter().zip(levels(at.len(), 1)).filter(|(_, is_thin)| *is_thin == 1);
+    let own = begins.map(|(at, _)| at.trailing_zeros()).fold(level, u32::min);
+    let (first, reach) = off_grid(start, lens, level);
+    let first: Vec<u64> = first.iter().zip(at).map(|(first, at)| first - at).collect();
+    let fine = on_grid(&first, &reach, own).1;
+    let mut bytes = zeroed(fine.iter().product::<u64>() as usize * size)?;
+    let part = Some((&first[..], &reach[..]));
+    sleek::decompress_coarse_into(stream, own, part, &mut bytes).map_err(|e| e.to_string())?;
+    thin(&mut bytes, &fine, lens, level - own, size);
+    Ok(bytes)
+}
+
+/// Keeps every 2^`level`-th element along the last three dimensions of a box, which leaves these lengths.
+fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize) {
+    if level == 0 {
+        return;
+    }
+    let count = lens.iter().product::<u64>();
+    for n in 0..count {
+        let (mut rest, mut at, mut stride) = (n, 0, 1);
+        for k in (0..lens.len()).rev() {
+            let level = if k + GRID_AXES >= lens.len() { level } else { 0 };
+            at += (rest % lens[k] << level) * stride;
+            (rest, stride) = (rest / lens[k], stride * fine[k]);
+        }
+        bytes.copy_within(at as usize * size..(at as usize + 1) * size, n as usize * size);
+    }
+    bytes.truncate(count as usize * size);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sleek::{DType, Dims, Params};
+
+    /// A slab of an array, wherever it begins: what it has of the whole array's grid.
+    #[test]
+    fn a_slab_has_its_part_of_the_grid() {
+        let lens = [9, 10, 11];
+        let dims = Dims::new(&lens).unwrap();
+        for first in 0..9u64 {
+            let number = |i: u64| (first * 110 + i) as u16;
+            let bytes: Vec<u8> = (0..990).flat_map(|i| number(i).to_le_bytes()).collect();
+            let stream = sleek::compress(&Params { dims, ..Params::new(DType::U16) }, &bytes).unwrap();
+            for level in 0..5 {
+                let (start, count) = on_grid(&[first, 1, 0], &[9, 9, 11], level);
+                let part = of_stream(&stream, &[first, 0, 0], (&start, &count), level, 2).unwrap();
+                let all = (first..first + 9).flat_map(|z| (1..10).flat_map(move |y| (0..11).map(move |x| [z, y, x])));
+                let thin = all.filter(|at| at.iter().all(|at| at.is_multiple_of(1 << level)));
+                let expected = thin.flat_map(|[z, y, x]| ((z * 110 + y * 11 + x) as u16).to_le_bytes());
+                assert!(part == expected.collect::<Vec<u8>>(), "{first}, {level}");
+            }
+        }
+        assert_eq!((level("4"), level("1")), (Ok(2), Ok(0)));
+        assert!(["0", "3", "-2", "x"].iter().all(|text| level(text).is_err()));
+    }
+}

@@ -1,0 +1,176 @@
+//! Pictures of a plane of numbers: as PNG, as SVG with axes and a colour bar, as blocks of a terminal.
+
+use std::io::Write;
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
+use plotters::prelude::*;
+
+use crate::plot::{Area, Drawn, FONT, short, title};
+
+/// Where there is no value.
+const MISSING: RGBColor = RGBColor(160, 160, 160);
+/// Numbers from the smallest to the largest in a terminal, and what is missing.
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const ABSENT: char = '·';
+/// Pixels around a map: what captions and labels take.
+const HEAD: u32 = 84;
+const LEFT: u32 = 64;
+const BAR: u32 = 110;
+const FOOT: u32 = 44;
+/// Pixels of the longer side of a map, at least; of SVG at most too.
+const SIDE: usize = 720;
+/// Steps of the colour bar.
+const STEPS: u32 = 64;
+
+/// A plane of numbers, NaN where one is missing.
+pub struct Plane {
+    pub rows: usize,
+    pub columns: usize,
+    pub values: Vec<f64>,
+    /// Elements from one to the next, down and to the right, and what the axes are called.
+    pub steps: [u64; 2],
+    pub names: [String; 2],
+    /// Lines above the picture.
+    pub caption: Vec<String>,
+}
+
+impl Plane {
+    /// The smallest and the largest number.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let finite = self.values.iter().filter(|v| v.is_finite());
+        finite.map(|v| (*v, *v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// Where a number stands between the smallest and the largest, from 0 to 1.
+    fn share(range: (f64, f64), v: f64) -> Option<f64> {
+        match v {
+            v if v.is_nan() => None,
+            _ if range.0 >= range.1 => Some(0.5),
+            v => Some(((v / 2.0 - range.0 / 2.0) / (range.1 / 2.0 - range.0 / 2.0)).clamp(0.0, 1.0)),
+        }
+    }
+
+    fn colour(range: (f64, f64), v: f64) -> RGBColor {
+        Plane::share(range, v).map_or(MISSING, |share| ViridisRGB.get_color(share))
+    }
+
+    /// Lines of blocks, with one character for each number.
+    pub fn text(&self) -> Vec<String> {
+        let range = self.range().unwrap_or((0.0, 0.0));
+        let block = |v: &f64| Plane::share(range, *v).map_or(ABSENT, |share| BLOCKS[(share * 8.0).round() as usize]);
+        self.values.chunks(self.columns.max(1)).map(|row| row.iter().map(block).collect()).collect()
+    }
+
+    /// The bytes of a PNG: some pixels for each number.
+    pub fn png(&self) -> std::io::Result<Vec<u8>> {
+        let range = self.range().unwrap_or((0.0, 0.0));
+        let times = (SIDE / self.rows.max(self.columns).max(1)).max(1);
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::new(6));
+        for row in self.values.chunks(self.columns.max(1)) {
+            let mut line = vec![0];
+            for v in row {
+                let RGBColor(r, g, b) = Plane::colour(range, *v);
+                (0..times).for_each(|_| line.extend([r, g, b]));
+            }
+            for _ in 0..times {
+                zlib.write_all(&line)?;
+            }
+        }
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut part = |name: &[u8; 4], data: &[u8]| {
+            let mut crc = Crc::new();
+            crc.update(name);
+            crc.update(data);
+            png.extend((data.len() as u32).to_be_bytes());
+            png.extend([&name[..], data].concat());
+            png.extend(crc.sum().to_be_bytes());
+        };
+        let sides = [self.columns * times, self.rows * times].map(|n| (n as u32).to_be_bytes());
+        part(b"IHDR", &[sides.as_flattened(), &[8, 2, 0, 0, 0]].concat());
+        part(b"IDAT", &zlib.finish()?);
+        part(b"IEND", &[]);
+        Ok(png)
+    }
+
+    /// Pixels of a picture as SVG, and of the map in it.
+    pub fn size(&self) -> ((u32, u32), (u32, u32)) {
+        let scale = SIDE as f64 / self.rows.max(self.columns).max(1) as f64;
+        let [wide, tall] = [self.columns, self.rows].map(|n| ((n as f64 * scale).round() as u32).max(24));
+        ((LEFT + wide + BAR, HEAD + tall + FOOT), (wide, tall))
+    }
+
+    /// Draws all but the map.
+    pub fn draw(&self, area: &Area) -> Drawn {
+        let (_, (wide, tall)) = self.size();
+        for (k, line) in self.caption.iter().enumerate() {
+            title(area, (12, 8 + 22 * k as i32), if k == 0 { 18 } else { 13 }, line)?;
+        }
+        let [down, right] = [(self.rows, 0), (self.columns, 1)].map(|(n, k)| (n as u64 * self.steps[k]) as f64);
+        let labels = area.margin(HEAD, 0, 0, BAR);
+        let mut chart = ChartBuilder::on(&labels)
+            .x_label_area_size(FOOT)
+            .y_label_area_size(LEFT)
+            .build_cartesian_2d(0.0..right, down..0.0)?;
+        let mut mesh = chart.configure_mesh();
+        mesh.disable_mesh().x_labels(6).y_labels(6).x_desc(&self.names[1]).y_desc(&self.names[0]).draw()?;
+        let range = self.range().unwrap_or((0.0, 0.0));
+        let (left, height) = ((LEFT + wide + 14) as i32, tall as f64 / f64::from(STEPS));
+        for k in 0..STEPS {
+            let at = |k: u32| HEAD as i32 + (f64::from(k) * height).round() as i32;
+            let colour = ViridisRGB.get_color(1.0 - (f64::from(k) + 0.5) / f64::from(STEPS));
+            area.draw(&Rectangle::new([(left, at(k)), (left + 16, at(k + 1))], colour.filled()))?;
+        }
+        for (value, y) in [(range.1, HEAD as i32), (range.0, (HEAD + tall) as i32 - 12)] {
+            area.draw(&Text::new(short(value), (left + 22, y), (FONT, 13)))?;
+        }
+        Ok(())
+    }
+
+    /// The map as an element of the SVG.
+    pub fn image(&self) -> std::io::Result<String> {
+        let (_, (wide, tall)) = self.size();
+        Ok(format!(
+            "<image x=\"{LEFT}\" y=\"{HEAD}\" width=\"{wide}\" height=\"{tall}\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+            base64(&self.png()?)
+        ))
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let number = (0..3).fold(0u32, |n, i| n << 8 | u32::from(*three.get(i).unwrap_or(&0)));
+        let digit =
+            |k: usize| if k > three.len() { '=' } else { DIGITS[(number >> (18 - 6 * k) & 63) as usize].into() };
+        text.extend((0..4).map(digit));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_as_everywhere() {
+        let all = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
+        assert_eq!(all, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
+    }
+
+    #[test]
+    fn missing_values_and_constants_have_blocks() {
+        let plane = |values: &[f64]| Plane {
+            rows: 1,
+            columns: values.len(),
+            values: values.to_vec(),
+            steps: [1; 2],
+            names: Default::default(),
+            caption: Vec::new(),
+        };
+        assert_eq!(plane(&[0.0, 1.0, f64::NAN, 2.0]).text(), [" ▄·█"]);
+        assert_eq!(plane(&[7.0, f64::NAN]).text(), ["▄·"]);
+        assert_eq!(plane(&[f64::MIN, f64::MAX, 0.0]).text(), [" █▄"]);
+    }
+}
