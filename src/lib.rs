@@ -169,9 +169,9 @@ pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u6
     route::cpu::decompress_coarse_into(src, level, part, dst)
 }
 
-/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum, and
-/// how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in their
-/// order; `container::Layout` tells which elements one has.
+/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,
+/// and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in
+/// their order; `container::Layout` tells which elements one has.
 pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
     route::ranges::chunk_ranges(src)
 }

@@ -27,7 +27,7 @@ pub fn on_grid(start: &[u64], lens: &[u64], level: u32) -> (Vec<u64>, Vec<u64>) 
 /// Where a box of the grid begins in the array, and the lengths up to its last elements.
 pub fn off_grid(start: &[u64], lens: &[u64], level: u32) -> (Vec<u64>, Vec<u64>) {
     let all = start.iter().zip(lens).zip(levels(start.len(), level));
-    all.map(|((at, len), level)| (at << level, (len.max(&1) - 1 << level) + len.min(&1))).unzip()
+    all.map(|((at, len), level)| (at << level, ((len.max(&1) - 1) << level) + len.min(&1))).unzip()
 }
 
 /// The elements of a box of the grid, of so many bytes each, from a stream whose array begins at `at` in a larger one
@@ -62,7 +62,7 @@ fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize
         let (mut rest, mut at, mut stride) = (n, 0, 1);
         for k in (0..lens.len()).rev() {
             let level = if k + GRID_AXES >= lens.len() { level } else { 0 };
-            at += (rest % lens[k] << level) * stride;
+            at += ((rest % lens[k]) << level) * stride;
             (rest, stride) = (rest / lens[k], stride * fine[k]);
         }
         bytes.copy_within(at as usize * size..(at as usize + 1) * size, n as usize * size);

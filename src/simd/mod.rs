@@ -120,6 +120,7 @@ use crate::exec::Neon;
 use crate::exec::{Avx2, Avx512};
 pub use arithmetic::Arithmetic;
 use numbers::{CodeVectors, NumberVectors};
+pub use scalar::Scalar;
 pub(crate) use {by, compiled_for, given};
 
 /// A level. A value of it is the right to its instructions.
@@ -151,12 +152,6 @@ impl<D, F: FnOnce() -> D> Task for Loops<F> {
         (self.0)()
     }
 }
-
-/// No more than the portable code, which has arrays for vectors.
-#[derive(Clone, Copy)]
-pub struct Scalar;
-
-impl Arithmetic for Scalar {}
 
 /// A level, by its registers for 32 numbers.
 macro_rules! level {

@@ -1,12 +1,18 @@
 //! The scalar backend: arrays in place of vectors, for words of every width. It is the portable code, and what the
 //! other levels are judged by.
 
-use super::Scalar;
+use super::arithmetic::Arithmetic;
 use super::bits::{BitVectors, InMemory, MASKED, MOST, bits_at, put_each};
 use super::columns::{Columns, ROWS, SAMPLED};
 use super::numbers::{CodeVectors, LANES, NumberVectors};
 use super::word::Word;
 use super::words::WordVectors;
+
+/// No more than the portable code, which has arrays for vectors.
+#[derive(Clone, Copy)]
+pub struct Scalar;
+
+impl Arithmetic for Scalar {}
 
 /// Words of an array.
 const N: usize = 8;

@@ -250,7 +250,7 @@ fn ranges_are_those_of_chunks() {
                 let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
                 let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 // Integers of 64 bits are rounded away from the others.
-                let slack = if dtype.size() == 8 && !dtype.is_float() { 2048.0 } else { 0.0 };
+                let slack = if dtype.size() == 8 && !dtype.is_float() { 4096.0 } else { 0.0 };
                 let ends = [(least, range.least), (range.most, most)];
                 let fit = ends.into_iter().all(|(a, b)| a == b || a >= b && a - b <= slack);
                 assert!(fit, "{params:?} {generator}, chunk {c}: {range:?}, not {least} to {most}");

@@ -22,8 +22,8 @@ const SIDE: usize = 720;
 /// Steps of the colour bar.
 const STEPS: u32 = 64;
 
-/// A plane of numbers, NaN where one is missing.
-pub struct Plane {
+/// The map of a plane of numbers, NaN where one is missing.
+pub struct PlaneMap {
     pub rows: usize,
     pub columns: usize,
     pub values: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct Plane {
     pub caption: Vec<String>,
 }
 
-impl Plane {
+impl PlaneMap {
     /// The smallest and the largest number.
     pub fn range(&self) -> Option<(f64, f64)> {
         let finite = self.values.iter().filter(|v| v.is_finite());
@@ -51,13 +51,13 @@ impl Plane {
     }
 
     fn colour(range: (f64, f64), v: f64) -> RGBColor {
-        Plane::share(range, v).map_or(MISSING, |share| ViridisRGB.get_color(share))
+        PlaneMap::share(range, v).map_or(MISSING, |share| ViridisRGB.get_color(share))
     }
 
     /// Lines of blocks, with one character for each number.
     pub fn text(&self) -> Vec<String> {
         let range = self.range().unwrap_or((0.0, 0.0));
-        let block = |v: &f64| Plane::share(range, *v).map_or(ABSENT, |share| BLOCKS[(share * 8.0).round() as usize]);
+        let block = |v: &f64| PlaneMap::share(range, *v).map_or(ABSENT, |share| BLOCKS[(share * 8.0).round() as usize]);
         self.values.chunks(self.columns.max(1)).map(|row| row.iter().map(block).collect()).collect()
     }
 
@@ -69,7 +69,7 @@ impl Plane {
         for row in self.values.chunks(self.columns.max(1)) {
             let mut line = vec![0];
             for v in row {
-                let RGBColor(r, g, b) = Plane::colour(range, *v);
+                let RGBColor(r, g, b) = PlaneMap::colour(range, *v);
                 (0..times).for_each(|_| line.extend([r, g, b]));
             }
             for _ in 0..times {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn missing_values_and_constants_have_blocks() {
-        let plane = |values: &[f64]| Plane {
+        let plane = |values: &[f64]| PlaneMap {
             rows: 1,
             columns: values.len(),
             values: values.to_vec(),

@@ -7,7 +7,7 @@ use sleek::DType;
 use sleek::advise::elements;
 use sleek::printable::printable;
 
-use super::picture::Plane;
+use super::picture::PlaneMap;
 use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 use crate::decompress::hdf5::{Variable, rows};
@@ -103,7 +103,7 @@ impl Slice {
     }
 
     /// The numbers of bytes, without those that stand for nothing.
-    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64], along: &[Along]) -> Plane {
+    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64], along: &[Along]) -> PlaneMap {
         let marks: Vec<f64> = marks.iter().map(|bits| dtype.number(*bits)).collect();
         let mut values = Vec::new();
         elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
@@ -114,7 +114,7 @@ impl Slice {
         let name = |k: usize| along.get(k).map_or(String::new(), |along| printable(&along.name).into_owned());
         let named = |k: usize| if name(k).is_empty() { "index".into() } else { format!("index of {}", name(k)) };
         let step = |k: usize| self.whole.count[k].div_ceil(self.thin.count[k].max(1)).next_power_of_two();
-        Plane {
+        PlaneMap {
             rows: values.len() / columns.max(1),
             columns,
             values,
@@ -180,7 +180,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_dataset(args: &Args, field: &Field, along: &[Along], [about, units]: [String; 2]) -> Result<Plane, String> {
+fn of_dataset(args: &Args, field: &Field, along: &[Along], [about, units]: [String; 2]) -> Result<PlaneMap, String> {
     let name = args.input.display().to_string();
     if !field.is_of_numbers() {
         return Err(format!("{name}: {}, not single numbers", field.stored.what));
@@ -207,7 +207,7 @@ fn of_dataset(args: &Args, field: &Field, along: &[Along], [about, units]: [Stri
     Ok(plane)
 }
 
-fn of_streams(args: &Args) -> Result<Plane, String> {
+fn of_streams(args: &Args) -> Result<PlaneMap, String> {
     let name = args.input.display().to_string();
     let (first, dims) = FrameReader::new(Input::open(&args.input)?).survey()?;
     let (slice, axis, size) = (Slice::new(args, dims.lens())?, axis_of(&first), first.layout.dtype.size());
