@@ -542,19 +542,15 @@ int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, si
 // - src, src_bytes: as for sleek_inspect().
 // - sides: receives a number for each dimension, room for sides_capacity of them in host memory; 32 are always enough.
 //   Chunks are boxes with these sides, those at the end of a dimension shorter, the last dimension's first.
-// - rank: receives the number of dimensions; or 0 if chunks are runs of elements, whatever the dimensions: then sides[0]
-//   is the length of a run, of which the last one may be shorter. 0 after an error. Not NULL.
+// - rank: receives the number of dimensions; or 0 if chunks are runs of elements, whatever the dimensions: then
+//   sides[0] is the length of a run, of which the last one may be shorter. 0 after an error. Not NULL.
 //
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
-int32_t sleek_chunk_sides(const void *src,
-                          size_t src_bytes,
-                          uint64_t *sides,
-                          size_t sides_capacity,
-                          int32_t *rank);
+int32_t sleek_chunk_sides(const void *src, size_t src_bytes, uint64_t *sides, size_t sides_capacity, int32_t *rank);
 
 // Tells what each chunk of a stream holds: exactly the ends and the sum of the values that come back, and how many are
-// numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the array is never held. Whoever
-// asks often keeps what this tells, and decodes only the chunks that may answer.
+// numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the array is never held.
+// Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
 //
 // - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
 // - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if
