@@ -7,12 +7,12 @@ mod gpu;
 
 use crate::codec::{Capabilities, Codec, CpuCodec, Info, ShowChunk};
 use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Layout, Region, Shape, Wanted};
-use crate::missing::Missing;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::fpu;
 use crate::host::memory::{filled, reserve};
+use crate::missing::Missing;
 use crate::params::{Bound, Mode, Params};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::{self, StreamingStores};
