@@ -39,6 +39,9 @@ pub fn of_stream(
     level: u32,
     size: usize,
 ) -> Result<Vec<u8>, String> {
+    if lens.contains(&0) {
+        return Ok(Vec::new()); // where it would begin may lie past the array
+    }
     // Where the stream's array begins between elements of the grid a finer one is decoded.
     let begins = at.iter().zip(levels(at.len(), 1)).filter(|(_, is_thin)| *is_thin == 1);
     let own = begins.map(|(at, _)| at.trailing_zeros()).fold(level, u32::min);

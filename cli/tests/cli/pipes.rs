@@ -38,7 +38,7 @@ fn bar_and_summary_have_the_same_units() {
     let slow = "head -c 4000000 /dev/zero; sleep 1.2; head -c 4000000 /dev/zero";
     let line = format!("({slow}) | '{sleek}' compress --frame-bytes 1000000 --dtype f32 --abs 1e-3 - packed");
     let mut terminal = Command::new("script");
-    terminal.args(["-qec", &line, "/dev/null"]).current_dir(bench.dir.path()).stdin(Stdio::null());
+    terminal.args(["-qec", &line, "/dev/null"]).current_dir(bench.dir.path()).stdin(Stdio::null()).env("TERM", "xterm");
     let shown = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
     let (bar, summary) = shown.rsplit_once("standard input -> packed: ").expect(&shown);
     assert!(bar.contains("8.00 MB ") && bar.contains("MB/s") && summary.starts_with("8.00 MB -> "), "{shown}");
