@@ -104,7 +104,8 @@ def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
         elif info.shape == dataset.chunks:
             # Where the chunk begins between elements of the stride a finer one is decoded.
             own = min([stride] + [at & -at for at, step in zip(corner, steps) if at and step > 1])
-            part = decompress_box(stream, inside, [end - at for at, end in zip(first, ends)], stride=own)
+            counts = tuple(end - at for at, end in zip(first, ends))
+            part = decompress_box(stream, tuple(inside), counts, stride=own)
             out[place] = _of_type(part[tuple(slice(None, None, step // own if step > 1 else 1) for step in steps)], dataset.dtype)
         else:
             part = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)
@@ -157,7 +158,9 @@ def _of_type(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[An
 
 
 def _box(stream: Any, dims: tuple[int, ...], start: list[int], count: list[int]) -> np.ndarray[Any, Any]:
-    if not own_shape(dims):
-        return decompress_range(stream, 0, 1).reshape((1,) * len(dims))
-    box: np.ndarray[Any, Any] = decompress_box(stream, tuple(start), tuple(count))
+    box: np.ndarray[Any, Any]
+    if own_shape(dims):
+        box = decompress_box(stream, tuple(start), tuple(count))
+    else:
+        box = decompress_range(stream, 0, 1).reshape((1,) * len(dims))
     return box
