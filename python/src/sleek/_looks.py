@@ -77,7 +77,7 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
         values = _masked(part, info)
         yes = ~np.ma.getmaskarray(values) & ((part > low) if above is not None else True) & ((part < high) if below is not None else True)
         at = [i + first for i, first in zip(np.nonzero(yes), start)]
-        found.append(np.ravel_multi_index(at, dims) if rank.value else at[0])
+        found.append(_numbers(at, dims) if rank.value else at[0])
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
     return np.unravel_index(numbers, own_shape(dims)) if own_shape(dims) else (numbers,)
 
@@ -130,9 +130,17 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
             values = _of_type(part.data, dataset.dtype).reshape(dataset.chunks)[inside]
             absent = np.ma.getmaskarray(part).reshape(dataset.chunks)[inside]
         yes = ~absent & ((values > low) if above is not None else True) & ((values < high) if below is not None else True)
-        found.append(np.ravel_multi_index(tuple(i + at for i, at in zip(np.nonzero(yes), corner)), shape))
+        found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner)], shape))
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
     return np.unravel_index(numbers, shape)
+
+
+def _numbers(at: list[np.ndarray[Any, Any]], dims: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The elements' numbers in the array. numpy 1 does the same for fewer than 32 dimensions alone."""
+    numbers = at[0]
+    for i, n in zip(at[1:], dims[1:]):
+        numbers = numbers * n + i
+    return numbers
 
 
 def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
