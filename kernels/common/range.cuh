@@ -22,8 +22,8 @@ template <class T, u32 MISSING> struct Extremes {
     DEV Extremes(u32 values, const u64* bits) : low((Float)float_of(0x7f800000u)), high(-low) {
 #pragma unroll
         for (u32 k = 0; k < MISSING; k++)
-            missing[k] = k < values ? Quantizer<T>::number_of_element((typename T::Word)bits[k])
-                                    : (Float)float_of(0x7fffffffu);
+            missing[k] =
+                k < values ? Quantizer<T>::number_of_element((typename T::Word)bits[k]) : (Float)float_of(0x7fffffffu);
     }
 
     // No comparison below is true of a NaN, and infinities become such.

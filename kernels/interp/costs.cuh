@@ -138,7 +138,7 @@ SELDOM u32 best_of(Desk<T>& d, const Places& box, u32 every, Origin<Word> zero, 
     i64 least = (i64)(~0ull >> 1), most = -least - 1;
     // Shows a piece's elements: where it begins, how far these are from each other, how many they are.
     const auto each = [&](auto show) {
-        // Each lane asks for a piece of its own whether it is one of those that are looked at.
+    // Each lane asks for a piece of its own whether it is one of those that are looked at.
 #pragma unroll 1
         for (u32 k = 32 * warp; uniform(k < p.count); k += 32 * warps) {
             const u32 own = k + lane, row = own / p.along, far = row / p.len[p.near], near = row - far * p.len[p.near],

@@ -196,8 +196,12 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     if (threadIdx.x == 0) {
         d.patches = exceptions;
         const bool masked = d.masked || exceptions;
-        d.survey = {base, on - off, exceptions, masked,
-                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth(), any < SMALL_NUMBER && !masked};
+        d.survey = {base,
+                    on - off,
+                    exceptions,
+                    masked,
+                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth(),
+                    any < SMALL_NUMBER && !masked};
     }
     __syncthreads();
 }

@@ -300,9 +300,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     }
     typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     DEV auto& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
-    DEV Finder finder(u32 part = CHOOSE) const {
-        return {block.a, shared.missing, gaps(part), lane, warp};
-    }
+    DEV Finder finder(u32 part = CHOOSE) const { return {block.a, shared.missing, gaps(part), lane, warp}; }
     DEV bool has_gaps() const { return uniform(gaps(CHOOSE).some[warp]); }
 
     // Integers that would come back as one of the missing values: bins of their own, or elements' bits where these are

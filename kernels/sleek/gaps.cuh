@@ -155,8 +155,8 @@ template <class T, u32 MOST> struct Finder {
 #pragma unroll
             for (u32 k = 0; k < PER_WARP; k++) {
                 const u32 half = T::VALUES == 4 ? k : (k & 1) * 4 + k / 2;
-                const u32 byte = T::VALUES == 8 ? (k < 4 ? low : high) >> 8 * (k & 3)
-                                                : (half & 1 ? high : low) >> 8 * (half / 2);
+                const u32 byte =
+                    T::VALUES == 8 ? (k < 4 ? low : high) >> 8 * (k & 3) : (half & 1 ? high : low) >> 8 * (half / 2);
                 bytes[k * 4 * T::VALUES + lane * T::VALUES / 8] = (u8)byte;
             }
         }

@@ -27,9 +27,9 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #endif
 #if !defined(PART) || PART == 1
 // VALUES: missing ones that there may be.
-#define GENERAL_KERNEL(name, type, VALUES)                                                    \
+#define GENERAL_KERNEL(name, type, VALUES)                                                  \
     KERNEL(sleek_compress_general_##name, CompressArgs, COMPRESS_THREADS, VALUES ? 5 : 6) { \
-        compress_arrays<type, false, VALUES>(a);                                              \
+        compress_arrays<type, false, VALUES>(a);                                            \
     }
 #else
 #define GENERAL_KERNEL(name, type, VALUES)
