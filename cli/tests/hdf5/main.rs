@@ -9,6 +9,7 @@ mod common;
 mod hostile;
 mod interrupted;
 mod look;
+mod looks;
 mod names;
 #[path = "../../../tests/hdf5/place.rs"]
 mod place;
