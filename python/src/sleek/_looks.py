@@ -61,8 +61,7 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
     known = globals()["ranges"](stream) if ranges is None else ranges
     sides, rank = (ctypes.c_uint64 * max(1, len(dims)))(), ctypes.c_int32()
     check(lib.sleek_chunk_sides(source.address, source.nbytes, sides, len(sides), ctypes.byref(rank)))
-    low, high = -np.inf if above is None else above, np.inf if below is None else below
-    may = (known["count"] > 0) & ((known["most"] > low) if above is not None else True) & ((known["least"] < high) if below is not None else True)
+    may = (known["count"] > 0) & _between(known["least"], known["most"], above, below)
     tiles = [-(-n // side) for n, side in zip(dims[: rank.value], sides)]
     if len(known) != (np.prod(tiles, dtype=object) if rank.value else -(-info.count // sides[0])):
         raise ValueError(f"ranges has {len(known)} chunks, which are not those of this stream")
@@ -75,7 +74,7 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
             start = [chunk * sides[0]]
             part = decompress_range(stream, start[0], min(sides[0], info.count - start[0]))
         values = _masked(part, info)
-        yes = ~np.ma.getmaskarray(values) & ((part > low) if above is not None else True) & ((part < high) if below is not None else True)
+        yes = ~np.ma.getmaskarray(values) & _between(part, part, above, below)
         at = [i + first for i, first in zip(np.nonzero(yes), start)]
         found.append(_numbers(at, dims) if rank.value else at[0])
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
@@ -115,7 +114,6 @@ def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
 
 def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.ndarray[Any, Any], ...]:
     """The indices of the values of a dataset of h5py above, below or between two numbers."""
-    low, high = -np.inf if above is None else above, np.inf if below is None else below
     shape, found, fill = dataset.shape, [], dataset.attrs.get("_FillValue")
     whole = [((0,) * len(shape), shape)] if all(shape) else []
     for corner, ends in _chunks(dataset) if dataset.chunks else whole:
@@ -129,10 +127,20 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
             part = decompress(stream, masked=True)
             values = _of_type(part.data, dataset.dtype).reshape(dataset.chunks)[inside]
             absent = np.ma.getmaskarray(part).reshape(dataset.chunks)[inside]
-        yes = ~absent & ((values > low) if above is not None else True) & ((values < high) if below is not None else True)
+        yes = ~absent & _between(values, values, above, below)
         found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner)], shape))
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
     return np.unravel_index(numbers, shape)
+
+
+def _between(least: np.ndarray[Any, Any], most: np.ndarray[Any, Any], above: float | None, below: float | None) -> np.ndarray[Any, Any]:
+    """Whether anything from `least` to `most` may be above one number and below another; None is no question."""
+    yes = np.ones(least.shape, bool)
+    if above is not None:
+        yes &= most > above
+    if below is not None:
+        yes &= least < below
+    return yes
 
 
 def _numbers(at: list[np.ndarray[Any, Any]], dims: tuple[int, ...]) -> np.ndarray[Any, Any]:
