@@ -1,7 +1,7 @@
 """Pairs of files that differ in one thing, and files that are damaged.
 
 verdicts.py differ FOLDER (prints the names) | field FILE | damage FILE DATASET CHUNK | losses FILE DATASET | sparse FILE INDEX | newer FILE
-| slow FILE MEGABYTES | strings FILE | many FILE COUNT | constant OLD NEW
+| move FILE BY | slow FILE MEGABYTES | strings FILE | many FILE COUNT | constant OLD NEW
 """
 
 import sys
@@ -54,6 +54,9 @@ DIFFER = {
     "array": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype(("f4", s))) for s in ((2, 3), (3, 2))],
     "nested array": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype([("p", "f4", s)])) for s in ((2, 3), (6,))],
     "precision": [lambda f, n=n: of_type(f, precision(n)) for n in (20, 24)],
+    "byte order": [lambda f, t=t: put(f, np.zeros(3, t)) for t in ("<f4", ">f4")],
+    "character set": [lambda f, s=s: put(f, ["a"], dtype=h5py.string_dtype(s)) for s in ("ascii", "utf-8")],
+    "character set of a part": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype([("a", h5py.string_dtype(s), 2)])) for s in ("ascii", "utf-8")],
     "opaque": [lambda f, t=t: of_type(f, opaque(t)) for t in (b"one", b"two")],
     "hard link": [lambda f: link(f, f["same"]), lambda f: link(f, np.arange(4.0) + 1)],
     "soft link": [lambda f: link(f, h5py.SoftLink("/same")), lambda f: link(f, np.arange(4.0) + 1)],
@@ -82,6 +85,12 @@ def field(name):
         file.create_dataset("b", data=x + 1, chunks=(10_000,))
         texts = [f"number {i}" for i in range(5000)]
         file.create_dataset("texts", data=texts, dtype=h5py.string_dtype(), chunks=(1000,), compression="gzip")
+
+
+def move(name, by):
+    """Of a the value that is easiest told from its neighbours."""
+    with h5py.File(name, "r+") as file:
+        file["a"][777] += float(by)
 
 
 def strings(name):

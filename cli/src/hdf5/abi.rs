@@ -175,6 +175,7 @@ functions! {
     H5Tencode: fn(Hid, *mut c_void, *mut usize) -> Herr;
     H5Tequal: fn(Hid, Hid) -> c_int;
     H5Tget_class: fn(Hid) -> c_int;
+    H5Tget_cset: fn(Hid) -> c_int;
     H5Tget_create_plist: fn(Hid) -> Hid;
     H5Tget_member_offset: fn(Hid, c_uint) -> usize;
     H5Tget_member_type: fn(Hid, c_uint) -> Hid;

@@ -9,7 +9,7 @@ mod copy;
 mod decide;
 mod elsewhere;
 mod jobs;
-mod losses;
+pub mod losses;
 mod measure;
 mod new_file;
 mod plan;

@@ -5,10 +5,10 @@ use std::ffi::{CStr, CString};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sleek::printable::printable;
-use sleek::{Bound, Params};
+use sleek::{Bound, Mode, Params};
 
 use super::decide::Decision;
-use super::losses::{BOUND, LOSSES, MODE, loss, losses};
+use super::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
 use super::new_file::Copy;
 use super::plan::Item;
 use crate::hdf5::abi::{self, DEFAULT};
@@ -21,8 +21,6 @@ use crate::progress::Progress;
 use crate::verify::pair::Pair;
 use crate::verify::promise::Promise;
 
-/// Attributes of a dataset, each of which takes the place of one of an earlier time.
-const ABS_BOUND: &CStr = c"sleek_abs_bound";
 /// The filters of a dataset before it got ours, which undoing puts back.
 pub const FILTERS: &CStr = c"sleek_filters";
 const VERSION: &CStr = c"sleek_version";
@@ -41,9 +39,11 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
             continue;
         };
         any = true;
-        filters(field, *is_restored, &open_object(&copy.to, &object.path)?)?;
-        if params.bound != Bound::Lossless {
-            let new = open_object(&copy.to, &object.path)?;
+        let new = open_object(&copy.to, &object.path)?;
+        filters(field, *is_restored, &new)?;
+        if *is_restored {
+            restored(field, &new)?;
+        } else if params.bound != Bound::Lossless {
             dataset(field, params, &new, &copy.to, object).map_err(|e| format!("{}: {e}", object.name()))?;
         }
     }
@@ -59,6 +59,20 @@ fn filters(old: &Field, is_restored: bool, new: &Id) -> Result<(), String> {
         false if !before.is_empty() => put_text(new, FILTERS, &in_words(&before)),
         _ => remove(new, FILTERS),
     }
+}
+
+/// Tells what the filter that is undone has lost, of which no attribute may tell.
+fn restored(old: &Field, new: &Id) -> Result<(), String> {
+    let all = losses(old)?;
+    if all.is_empty() || exists(new, LOSSES)? {
+        return Ok(());
+    }
+    let promise = Promise::of(old)?;
+    if all.len() == 1 && matches!(promise.bound.mode(), Mode::Abs | Mode::Noa) && !exists(new, ABS_BOUND)? {
+        let mut limits = old.blocks_in_chunks()?.into_iter().map(|chunk| promise.limit(old, &chunk));
+        put_number(new, ABS_BOUND, limits.try_fold(0.0, |most: f64, limit| Ok::<_, String>(most.max(limit?)))?)?;
+    }
+    put_text(new, LOSSES, &all.join(SEPARATOR))
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -> Result<(), String> {
@@ -83,7 +97,7 @@ fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -
     }
     put_text(new, VERSION, sleek::VERSION)?;
     all.extend(is_another.then(|| loss(params)));
-    put_text(new, LOSSES, &all.join(", "))
+    put_text(new, LOSSES, &all.join(SEPARATOR))
 }
 
 /// Whether values are others than before: what was on the same lattice stays where it is.

@@ -1,13 +1,15 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::path::Path;
 
+use sleek::hdf5::Stored;
+
 use super::Args;
-use super::pair::Pair;
+use super::pair::{Pair, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
-use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::dataset::{Field, encoded, size_of_type};
 use crate::hdf5::filters::missing_filter;
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
@@ -154,10 +156,21 @@ fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String>
     let (old, new) = (old?, new?);
     let hdf5 = old.datatype.hdf5;
     if h5!(hdf5, H5Tequal(old.datatype.id, new.datatype.id))? == 0 {
-        return Ok(Some(match (old.datatype_in_words()?, new.datatype_in_words()?) {
-            (a, b) if a != b => format!("has {a}, in the second file {b}"),
-            (a, _) => format!("has {a}, in the second file of another type: parts, their names or their order differ"),
+        let words = match (old.stored()?, new.stored()?) {
+            (Some(old), Some(new)) => types_in_words([&old, &new]),
+            both => [both.0, both.1].map(|stored| stored.map_or("elements of a type of its own".into(), |s| s.what)),
+        };
+        return Ok(Some(match words {
+            [a, b] if a != b => format!("has {a}, in the second file {b}"),
+            [a, _] => format!("has {a}, in the second file of another type: parts, their names or their order differ"),
         }));
+    }
+    // Two types are equal to HDF5 in whatever character sets their strings of any length are.
+    let [mut a, mut b] = [Vec::new(), Vec::new()];
+    character_sets(&old.datatype, &mut a)?;
+    character_sets(&new.datatype, &mut b)?;
+    if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| a != b) {
+        return Ok(Some(format!("has strings in {}, in the second file in {}", set_name(*a), set_name(*b))));
     }
     // How long it may become is no part of what it holds.
     let is_same = h5!(hdf5, H5Sextent_equal(old.space.id, new.space.id))? > 0 || old.lengths()? == new.lengths()?;
@@ -165,6 +178,30 @@ fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String>
         true => None,
         false => Some(format!("has shape {}, in the second file {}", old.shape_in_words()?, new.shape_in_words()?)),
     })
+}
+
+/// The character sets of the strings of any length in a type, in its order.
+fn character_sets(kind: &Id, sets: &mut Vec<c_int>) -> Result<(), String> {
+    let hdf5 = kind.hdf5;
+    match h5!(hdf5, H5Tget_class(kind.id))? {
+        abi::STRING if h5!(hdf5, H5Tis_variable_str(kind.id))? > 0 => sets.push(h5!(hdf5, H5Tget_cset(kind.id))?),
+        abi::COMPOUND => {
+            for member in 0..h5!(hdf5, H5Tget_nmembers(kind.id))? {
+                character_sets(&h5_id!(hdf5, H5Tget_member_type(kind.id, member as c_uint))?, sets)?;
+            }
+        }
+        abi::ARRAY | abi::VARIABLE => character_sets(&h5_id!(hdf5, H5Tget_super(kind.id))?, sets)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn set_name(set: c_int) -> String {
+    match set {
+        abi::ASCII => "ASCII".into(),
+        abi::UTF8 => "UTF-8".into(),
+        other => format!("character set {other}"),
+    }
 }
 
 /// Type and shape of a dataset.
@@ -182,9 +219,9 @@ impl<'a> Kind<'a> {
         Ok(Kind { datatype: h5_id!(hdf5, H5Tcopy(datatype.id))?, space: h5_id!(hdf5, H5Dget_space(dataset.id))? })
     }
 
-    fn datatype_in_words(&self) -> Result<String, String> {
-        let known = crate::hdf5::dataset::encoded(&self.datatype)?;
-        Ok(sleek::hdf5::datatype(&known).map_or_else(|_| "elements of a type of its own".into(), |stored| stored.what))
+    /// The type as far as it is known.
+    fn stored(&self) -> Result<Option<Stored>, String> {
+        Ok(sleek::hdf5::datatype(&encoded(&self.datatype)?).ok())
     }
 
     /// The lengths of an array; `None` of a single value, and of nothing at all.

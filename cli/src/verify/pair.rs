@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sleek::container::Header;
+use sleek::hdf5::Stored;
 use sleek::{DType, Dims, Mode};
 
 use super::difference::{Difference, Rule, Valid};
@@ -75,20 +76,28 @@ pub enum Parts {
     Planes,
 }
 
+/// Two types, with their byte orders where these alone differ.
+pub fn types_in_words(both: [&Stored; 2]) -> [String; 2] {
+    let differ_in_order = both[0].what == both[1].what && both[0].big_endian != both[1].big_endian;
+    both.map(|Stored { what, big_endian, .. }| match (differ_in_order, big_endian) {
+        (false, _) => what.clone(),
+        (true, false) => format!("little-endian {what}"),
+        (true, true) => format!("big-endian {what}"),
+    })
+}
+
 impl<'f> Pair<'f> {
     /// Two datasets of one shape and type.
     pub fn of_datasets(old: &'f Field<'f>, new: &'f Field<'f>) -> Result<Pair<'f>, String> {
-        Pair::of_promise(old, new, Promise::of(new)?)
+        Pair::of_promise(old, new, Promise::since(old, new)?)
     }
 
     /// The same under this promise.
     pub fn of_promise(old: &'f Field<'f>, new: &'f Field<'f>, promise: Promise) -> Result<Pair<'f>, String> {
         let name = old.name.clone();
         if old.dims != new.dims || old.stored != new.stored {
-            return Err(format!(
-                "{name}: {} of shape {:?} there, here {} of {:?}",
-                new.stored.what, new.dims, old.stored.what, old.dims
-            ));
+            let [here, there] = types_in_words([&old.stored, &new.stored]);
+            return Err(format!("{name}: {there} of shape {:?} there, here {here} of {:?}", new.dims, old.dims));
         }
         let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
         let marks = promise.marks(old, new)?;

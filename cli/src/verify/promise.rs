@@ -9,12 +9,15 @@ use sleek::{Bound, Limits, Params};
 use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
+use crate::repack::losses::lost_since;
 
 /// What a dataset promises.
 pub struct Promise {
     pub bound: Bound,
     missing: Missing,
     limits: Option<Limits>,
+    /// The losses that attributes tell, where the bound is theirs.
+    told: Option<String>,
     /// The place of our filter in its pipeline.
     place: usize,
 }
@@ -34,10 +37,22 @@ impl Promise {
         Ok(Promise { place: place.unwrap_or(0), ..Promise::of_params(field, &params)? })
     }
 
+    /// By its filter; without it by what the attributes tell that was lost since the values were those of `old`.
+    pub fn since(old: &Field, field: &Field) -> Result<Promise, String> {
+        let promise = Promise::of(field)?;
+        if pipeline(&field.properties)?.iter().any(Filter::is_sleek) {
+            return Ok(promise);
+        }
+        Ok(match lost_since(old, field)? {
+            Some((bound, told)) => Promise { bound, told: Some(told), ..promise },
+            None => promise,
+        })
+    }
+
     /// By what it was compressed with.
     pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, limits: params.limits, place: 0 })
+        Ok(Promise { bound: params.bound, missing, limits: params.limits, told: None, place: 0 })
     }
 
     /// Whether each chunk has a value range of its own.
@@ -78,6 +93,9 @@ impl Promise {
 
     /// In words.
     pub fn words(&self) -> String {
+        if let Some(told) = &self.told {
+            return format!("{told} by its attributes");
+        }
         match self.bound {
             Bound::Lossless => "lossless".into(),
             Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),

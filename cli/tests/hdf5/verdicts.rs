@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 
+use sleek::{Bound, DType, Params};
+
 use crate::repack::{PYTHON, sleek, sleek_ok};
-use crate::{Place, common, source, venv_python};
+use crate::{Place, common, h5repack_argument, source, venv_python};
 
 fn python(place: &Place, arguments: &[&str]) -> String {
     place.run(&venv_python(PYTHON), &[&[source("verdicts.py").as_str()], arguments].concat())
@@ -20,11 +22,22 @@ fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String) {
 fn verify_sees_any_difference_of_types_shapes_and_names() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     let names = python(&place, &["differ", "."]);
-    assert_eq!(names.lines().count(), 19);
+    assert_eq!(names.lines().count(), 22);
     for (n, name) in names.lines().enumerate() {
         let [a, b] = ["a", "b"].map(|side| format!("{n}{side}.h5"));
         let (code, said) = run(&place, &["verify", &a, &b]);
         assert!(code == Some(1) && said.contains("/x      BROKEN"), "{name}: {code:?} {said}");
+        match name {
+            "byte order" => {
+                assert!(said.contains("has little-endian f32, in the second file big-endian f32"), "{said}");
+                let (_, said) = run(&place, &["diff", &format!("{a}:x"), &format!("{b}:x")]);
+                assert!(said.contains("big-endian f32 of shape [3] there, here little-endian f32 of [3]"), "{said}");
+            }
+            "character set" | "character set of a part" => {
+                assert!(said.contains("has strings in ASCII, in the second file in UTF-8"), "{said}");
+            }
+            _ => {}
+        }
         fs::copy(place.path(&a), place.path("copy.h5")).unwrap();
         let (code, said) = run(&place, &["verify", &a, "copy.h5"]);
         assert!(code == Some(0) && said.contains("verdict kept"), "{name}: {code:?} {said}");
@@ -116,6 +129,54 @@ fn attributes_and_table_tell_every_loss() {
         let (_, told) = step("pass.h5", &["--abs", "0.125"], "next.h5");
         assert_eq!(told, "abs=0.125 0.125 0.125");
         fs::rename(place.path("next.h5"), place.path("pass.h5")).unwrap();
+    }
+}
+
+/// Without the filter nothing else says what was lost.
+#[test]
+fn what_is_undone_is_held_to_the_losses_that_its_attributes_tell() {
+    let Some(place) = Place::with(&["h5repack", &venv_python(PYTHON)]) else { return };
+    python(&place, &["field", "0.h5"]);
+    let pass = |from: &str, arguments: &[&str], to: &str| {
+        sleek_ok(&place, &[&["repack", "-q", "--force"], arguments, &[from, to]].concat());
+    };
+    let judged = |old: &str, new: &str, code: i32, of_a: &str| {
+        let (found, said) = run(&place, &["verify", old, new]);
+        assert!(found == Some(code) && said.contains(&format!("/a      {of_a}")), "{old} {new}: {found:?} {said}");
+    };
+    for (bound, words) in [("--abs=0.125", "abs=0.125"), ("--rel=1e-3", "rel=0.001"), ("--noa=1e-3", "noa=0.001")] {
+        pass("0.h5", &[bound], "small.h5");
+        sleek_ok(&place, &["decompress", "-q", "--force", "small.h5", "plain.h5"]);
+        pass("small.h5", &["--filter", "none"], "again.h5");
+        for undone in ["plain.h5", "again.h5"] {
+            judged("0.h5", undone, 0, &format!("within bound  {words} by its attributes, max error "));
+            judged("small.h5", undone, 0, "identical");
+        }
+        // They tell of nothing that became of the values since.
+        python(&place, &["move", "plain.h5", "1"]);
+        judged("0.h5", "plain.h5", 1, &format!("BROKEN        {words} by its attributes, max error "));
+        python(&place, &["move", "plain.h5", "-0.95"]);
+        judged("again.h5", "plain.h5", 1, "BROKEN        lossless");
+        judged("small.h5", "plain.h5", 1, "BROKEN        lossless");
+    }
+    // Losses one after the other: all of them, the last one, and two that have no bound in common.
+    pass("0.h5", &["--abs=0.125"], "once.h5");
+    pass("once.h5", &["--abs=0.3"], "small.h5");
+    pass("small.h5", &["--filter", "none"], "plain.h5");
+    judged("0.h5", "plain.h5", 0, "within bound  abs=0.125, abs=0.3 by its attributes");
+    judged("once.h5", "plain.h5", 0, "within bound  abs=0.3 by its attributes");
+    python(&place, &["move", "plain.h5", "0.6"]);
+    judged("0.h5", "plain.h5", 1, "BROKEN        abs=0.125, abs=0.3 by its attributes");
+    pass("once.h5", &["--rel=1e-2"], "small.h5");
+    pass("small.h5", &["--filter", "none"], "plain.h5");
+    judged("0.h5", "plain.h5", 0, "no bound      abs=0.125, rel=0.01 by its attributes");
+    // Another program that used the filter told nothing; undoing it tells what its parameters did.
+    for (bound, words) in [(Bound::Abs(0.125), "abs=0.125"), (Bound::noa(1e-3), "noa=0.001")] {
+        let filter = h5repack_argument(&Params::new(DType::F32).with_bound(bound));
+        place.run("h5repack", &["-f", &format!("a,b:{filter}"), "0.h5", "theirs.h5"]);
+        sleek_ok(&place, &["decompress", "-q", "--force", "theirs.h5", "plain.h5"]);
+        judged("0.h5", "plain.h5", 0, &format!("within bound  {words} by its attributes, max error "));
+        judged("theirs.h5", "plain.h5", 0, "identical");
     }
 }
 
