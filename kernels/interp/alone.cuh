@@ -172,8 +172,8 @@ DEV Fate interpolate_tile(const Stream<T>& s, const Own<T>& own, const Units<T>&
         if (__syncthreads_or(far != 0)) return LEFT;
     }
     u32* const words = (u32*)room;
-    const u32 all = restore_levels<ROUGH, SmallNumbers<ROUGH>>(nodes, words + p.odd, words + p.turns_at, codes,
-                                                               in_steps, T::BITS == 32 ? (u32)own.base : 0);
+    const u32 all = make_levels<ROUGH, SmallNumbers<ROUGH>>(nodes, words + p.odd, words + p.turns_at, codes, in_steps,
+                                                            T::BITS == 32 ? (u32)own.base : 0);
     // Sums with weights have 32 bits.
     if (__syncthreads_or(all >= 2 * LevelNodes<ROUGH, SmallNumbers<ROUGH>, ShortCodes>::TOO_FAR)) return LEFT;
     const Finest<T, ROUGH> finest = {p,

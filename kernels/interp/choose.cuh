@@ -2,12 +2,11 @@
 // What is chosen for an array, by trials of some tiles, and for a tile, by what its codes cost.
 #pragma once
 #include "costs.cuh"
+#include "nodes.cuh"
 #include "survey.cuh"
 
 namespace interp::encoder {
 
-DEV u64 code_of(u64 difference) { return difference << 1 ^ (u64)((i64)difference >> 63); }
-DEV u32 code_of(u32 difference) { return difference << 1 ^ (u32)((i32)difference >> 31); }
 enum : u32 { LIMIT_COUNT = sizeof(LIMITS) / sizeof(LIMITS[0]) };
 
 // What a block has of shared memory: numbers of a tile, and errors of nodes.
@@ -37,7 +36,6 @@ struct Case {
     const u32* absent;    // a bit for each that does not count; null where all do
     i32 base;
     u32 steps, bits;    // multiples in steps; elements' bits
-    u32 small;          // all are near enough for small.cuh
 
     // The nearest bin of a number.
     DEV u32 bin(u32 i) const {
@@ -62,30 +60,61 @@ template <class T> DEV u64 cost_of(Desk<T>& d, const Case& c, const u32* codes) 
     return c.bits ? cost_of_bits(d, codes, c.box.count()) : cost_of_codes(d, codes, c.box.count());
 }
 
+// The codes of nodes as they are made. Some wait for those before them, to become differences.
+struct NodeCodes {
+    enum : bool { ENCODES = true };
+    u32 *codes, *waiting;
+    const u32* absent;    // a bit for each element that does not count; null where all do
+    bool wait;
+
+    DEV bool counts(u32 place) const { return !absent || !has_bit(absent, place); }
+    // The code of a node by what it is more than predicted.
+    DEV u32 encode(u32 n, u32 more, u32 step) const {
+        // The nearest whole number; small ones alone are divided.
+        const float inverse = 1.0f / (float)step;
+        const u32 code = step == 1 ? more : bits_of((float)(i32)more * inverse + 12582912.0f) - 0x4B400000u;
+        (wait ? waiting : codes)[n] = wait ? code : code_of(code);
+        return code;
+    }
+    // Makes a code that waits what those so far before it say.
+    DEV u32 follow(u32 n, u32 y, u32 z) const {
+        const u32 by_y = y ? waiting[n - y] : 0, by_z = z ? waiting[n - z] : 0;
+        return waiting[n] = by_y + by_z - (y && z ? waiting[n - y - z] : 0);
+    }
+    // Those of a class that wait become differences along axes, two at most. By a whole block.
+    DEV void differ(u32 first, u32 nx, u32 ny, u32 nz, u32 along) const {
+        const Places box = {nx, ny, nz};
+        if (!along) return;
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x) {
+            u32 x, y, z;
+            box.of(i, x, y, z);
+            const u32 by_x = along & X_AXIS && x, by_y = along & Y_AXIS && y ? nx : 0,
+                      by_z = along & Z_AXIS && z ? nx * ny : 0, one = along & X_AXIS ? by_x : by_y,
+                      other = along & X_AXIS && along & Y_AXIS ? by_y : by_z;
+            codes[first + i] = code_of(difference_along<u32>(first + i, one, other, [&](u32 k) { return waiting[k]; }));
+        }
+    }
+};
+// Encodes the numbers of a box at `shelf.v`, which become what is restored of them; all bits of differences.
+template <bool ROUGH> DEV u32 encode_box(Levels& levels, Shelf shelf, const Places& box, NodeCodes codes, Rule rule) {
+    const bool two = box.lz == 1;
+    const auto recipes = [&levels](u32 a, u32 k) { return levels.of[ROUGH][k][a].of; };
+    const TileNodes<decltype(recipes)> nodes = {
+        {box.lx, two ? 1 : box.ly, two ? box.ly : box.lz}, box.lx, two ? box.lx : box.lx * box.ly, 0, recipes};
+    lay_out(levels, nodes.len[0], nodes.len[1], nodes.len[2], nodes.last_level() + 1);
+    const u32 set = two ? (rule.set & X_AXIS) | (rule.set & Y_AXIS) << 1 : rule.set;
+    return make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, shelf.v, shelf.e, codes, rule.coarse, 0, set);
+}
 // Encodes a case by a rule: its codes, and at `shelf.v` what is restored of it; false where it cannot be. For a whole
 // block; a barrier before and behind.
 template <class T> SELDOM bool code_by(Desk<T>& d, Shelf shelf, const Case& c, Rule rule) {
     copy_words(shelf.v, c.numbers, c.box.count());
     __syncthreads();
-    const Places& box = c.box;
-    if (uniform(c.small)) {
-        const u32 e = INTERP_NUMBER_BYTES / 4;
-        u32 any = rule.rough ? encode_small<true>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
-                                                  d.short_codes(), d.differences())
-                             : encode_small<false>(0, e, box.lx, box.ly, box.lz, rule.coarse, rule.set, d.levels,
-                                                   d.short_codes(), d.differences());
-        any = block_or(any, d.part) & ~(1u << 31);
-        return !rule.coarse || any < 1u << 20;
-    }
-    Encoding encoding = {c.absent, d.short_codes(), d.differences(), d.part, 0};
-    if (rule.rough)
-        interpolate<true, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set,
-                                d.levels, nullptr, &encoding);
-    else
-        interpolate<false, true>(shelf.v, shelf.e, WordCodes{nullptr}, box.lx, box.ly, box.lz, rule.coarse, rule.set,
-                                 d.levels, nullptr, &encoding);
-    const u32 any = block_or(encoding.any, d.part);
-    return !rule.coarse || any < 1u << 20;
+    const NodeCodes codes = {d.short_codes(), d.differences(), c.absent, false};
+    const u32 own = rule.rough ? encode_box<true>(d.levels, shelf, c.box, codes, rule)
+                               : encode_box<false>(d.levels, shelf, c.box, codes, rule);
+    return !(block_or(own, d.part) >> 20 && rule.coarse);
 }
 // The same; what it costs with corrections of those of the numbers that `on` tells. For a whole block; a barrier before
 // and behind.
@@ -262,7 +291,7 @@ template <bool BITS, class T> SELDOM void code_exactly(Desk<T>& d, Shelf shelf, 
     const Limited& by = d.choice.exact;
     Slip& slip = d.own();
     if (may_be_interpolated && by.there && d.n >= FEWEST && d.head.grid.is_smooth() && shorten(d)) {
-        const Case c = {d.box, d.multiples(), nullptr, 0, 0, BITS, 0};
+        const Case c = {d.box, d.multiples(), nullptr, 0, 0, BITS};
         const u64 of_rule = run(d, shelf, c, by.rule, nullptr);
         if (is_taken(of_rule, cost, BITS ? (u32)LIMIT_OF_BITS : by.limit)) {
             if (threadIdx.x == 0) {
@@ -403,7 +432,7 @@ template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Tria
     }
     const u64 off_bins = (u64)CORRECTION_COST * block_sum(off, d.part);
     const u32* absent = masked ? d.part_absent() : nullptr;
-    const Case c = {p.box, numbers, absent, base, steps, d.head.step_w == 0, steps && d.survey.small};
+    const Case c = {p.box, numbers, absent, base, steps, d.head.step_w == 0};
     u64 sampled;
     const u32 set = axes_of(d, c, sampled);
     // What axes cost in truth.

@@ -205,6 +205,7 @@ struct Coder {
 DEV u32 difference_of(u32 code) { return (code >> 1) ^ (0 - (code & 1)); }
 DEV u64 difference_of(u64 code) { return (code >> 1) ^ (0 - (code & 1)); }
 DEV u32 code_of(u32 difference) { return difference << 1 ^ (u32)((i32)difference >> 31); }
+DEV u64 code_of(u64 difference) { return difference << 1 ^ (u64)((i64)difference >> 63); }
 DEV u32 shifted(u32 top, u32 n, u32) { return __funnelshift_lc(0, top, n); }
 DEV u64 shifted(u32 top, u32 n, u64) { return n < 64 ? (u64)top << n : 0; }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "../common/plan.cuh"
 #include "coder.cuh"
-#include "interp.cuh"
+#include "levels.cuh"
 #include "stream.cuh"
 
 namespace interp::encoder {
@@ -218,7 +218,6 @@ struct Survey {
     i32 base;
     u32 on, wide;
     u32 masked, steps;    // some do not count; all may be interpolated in steps
-    u32 small;            // all are near enough for small.cuh
 };
 
 // What is known of a tile between its codes and its body, in the shared memory of a block.

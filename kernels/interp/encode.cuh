@@ -78,7 +78,7 @@ template <class T> SELDOM bool collides(Desk<T>& d, const u32* restored) {
 template <class T> SELDOM bool code_multiples(Desk<T>& d, Shelf shelf, bool& exactly) {
     survey(d);
     if (!d.survey.steps) return false;
-    const Case c = {d.box, d.multiples(), d.survey.masked ? d.absent() : nullptr, d.survey.base, 1, 0, d.survey.small};
+    const Case c = {d.box, d.multiples(), d.survey.masked ? d.absent() : nullptr, d.survey.base, 1, 0};
     const Way way = way_of_multiples(d, shelf, c);
     exactly = way.exactly;
     if (!way.interpolated || collides(d, shelf.v)) return false;

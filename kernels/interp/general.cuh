@@ -122,7 +122,7 @@ template <class T> DEV void take_tile(Desk<T>& d, u32 k, u64 chunk) {
         s.kind = KIND_PACKED;
         s.plane_units = s.has_codes = s.direct = s.wide = s.low = 0;
         d.masked = d.which = d.beside = d.patches = 0;
-        d.survey = {0, 0, 0, 0, 0, 0};
+        d.survey = {0, 0, 0, 0, 0};
     }
     __syncthreads();
     gather(d);

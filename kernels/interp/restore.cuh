@@ -197,6 +197,7 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
 
 // Codes of a tile in words.
 struct WordsOfCodes {
+    enum : bool { ENCODES = false };
     u32* at;
 
     DEV u32 operator()(u32 n) const { return difference_of(at[n]); }
@@ -217,7 +218,7 @@ DEV void interpolate_words(const Tile& t, TileHead head, WordsOfCodes codes, u32
     lay_out(levels, nodes.len[0], nodes.len[1], nodes.len[2], nodes.last_level() + 1);
     const u32 set = two ? (head.set() & X_AXIS) | (head.set() & Y_AXIS) << 1 : head.set();
     for (u32 k = 0; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++) sum_classes(nodes, codes, k, set);
-    restore_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
+    make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
 }
 
 // Restores a tile whose codes are in words. `v` and `e`: shared memory for its numbers, if they have 32 bits, and for

@@ -172,6 +172,7 @@ DEV u32 two_differences(u32 z) { return (z >> 1 & 0x7fff7fffu) ^ (z & 0x00010001
 
 // Differences of a tile's codes in shared memory, with 16 bits each; some that are 0 stand behind them.
 struct ShortCodes {
+    enum : bool { ENCODES = false };
     u8* at;
 
     DEV u32 operator()(u32 n) const { return (u32)(i32) * (const short*)(at + 2 * n); }

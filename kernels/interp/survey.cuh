@@ -1,7 +1,7 @@
 // Twin: src/codec/interp/quantize/encode.rs
 // The elements of a tile, and what they are as multiples of the fine lattice, or as bins.
 #pragma once
-#include "small.cuh"
+#include "desk.cuh"
 
 namespace interp::encoder {
 
@@ -196,12 +196,8 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     if (threadIdx.x == 0) {
         d.patches = exceptions;
         const bool masked = d.masked || exceptions;
-        d.survey = {base,
-                    on - off,
-                    exceptions,
-                    masked,
-                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth(),
-                    any < SMALL_NUMBER && !masked};
+        d.survey = {base, on - off, exceptions, masked,
+                    few && any < MOST_NUMBER && n >= FEWEST && d.head.grid.is_smooth()};
     }
     __syncthreads();
 }
