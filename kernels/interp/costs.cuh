@@ -117,6 +117,9 @@ struct Pieces {
     }
 };
 
+// The cost where none of the pieces is one of so many.
+constexpr u64 UNSEEN = ~0ull;
+
 // Another origin of numbers, if there is one.
 template <class Word> struct Origin {
     bool there;
@@ -240,15 +243,15 @@ SELDOM u32 best_of(Desk<T>& d, const Places& box, u32 every, Origin<Word> zero, 
             best = s;
             best_cost = d.costs[s];
         }
-    cost = best_cost * box.count() / (seen ? seen : 1);
+    cost = seen ? best_cost * box.count() / seen : UNSEEN;
     __syncthreads();    // all have seen the costs
     return best;
 }
-// The same; of bins of a tile that looks cheap all pieces are asked.
+// The same; all pieces are asked of bins of a tile that looks cheap, and where none was sampled.
 template <bool BITS, class Word, class T, class At>
 SELDOM u32 best_set(Desk<T>& d, const Places& box, Origin<Word> zero, u64& cost, At value) {
     const u32 every = Pieces(box).every, best = best_of<BITS, Word>(d, box, every, zero, cost, value);
-    if (BITS || every == 1 || cost >= (u64)LITTLE * box.count()) return best;
+    if (every == 1 || (cost != UNSEEN && (BITS || cost >= (u64)LITTLE * box.count()))) return best;
     return best_of<BITS, Word>(d, box, 1, zero, cost, value);
 }
 

@@ -14,7 +14,7 @@ use crate::shim::Shim;
 use crate::vectors::{self, Random, requests::dims};
 
 /// Tiles of one to three axes, whole and cut off, narrow ones, several dimensions as one axis, and components.
-const SHAPES: [&[u64]; 22] = [
+const SHAPES: [&[u64]; 23] = [
     &[20000],
     &[40, 33, 35],
     &[130, 131],
@@ -28,6 +28,7 @@ const SHAPES: [&[u64]; 22] = [
     &[32, 32, 16],
     &[33],
     &[16384],
+    &[6000],
     &[3, 5000],
     &[64, 3, 200],
     &[5, 6, 7, 8, 9],

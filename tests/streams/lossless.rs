@@ -47,6 +47,18 @@ fn forms_come_back() {
     }
 }
 
+/// Of steps along a row nothing is left but the first one, whatever length a tile has and pieces are sampled by.
+#[test]
+fn steps_are_found_in_tiles_of_any_length() {
+    for lens in (100..16_500).step_by(131).map(|n| [n]) {
+        let params = params(DType::U32, &lens);
+        let data: Vec<u8> = (0..params.dims.count() as u32).flat_map(|i| (1032 * i).to_le_bytes()).collect();
+        let stream = sleek::compress(&params, &data).unwrap();
+        assert!(stream.len() < 600, "{lens:?}: {} bytes", stream.len());
+        assert!(sleek::decompress(&stream).unwrap() == data, "{lens:?}");
+    }
+}
+
 /// Behind valid checksums a form may say anything: both decoders refuse the same, and read the same.
 #[test]
 fn hostile_forms_do_no_harm() {

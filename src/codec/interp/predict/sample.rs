@@ -115,7 +115,7 @@ impl<N: Word> Numbers for &[N] {
 }
 
 /// The best set of axes, of those that have more than one element, and what its differences cost in all. Of a tile that
-/// looks cheap all pieces may be asked. Without axes numbers are distances: from the tile's first
+/// looks cheap all pieces may be asked, and of one whose few rows have none that is sampled. Without axes numbers are distances: from the tile's first
 /// one, from the middle of those that are sampled, or from `zero`, where that is told.
 pub fn best_set<M: Magnitudes, S: Numbers>(
     p: impl Level,
@@ -125,12 +125,12 @@ pub fn best_set<M: Magnitudes, S: Numbers>(
 ) -> (u8, u64) {
     let every = sample_every(lens, axis_of(lens));
     let of = |every| p.run(Sample { lens, every, zero, numbers, of: PhantomData::<M> });
-    let best = of(every);
-    let is_cheap = M::ASKS_ALL && best.1 < LITTLE * lens.iter().product::<usize>() as u64;
-    if is_cheap && every > 1 { of(1) } else { best }
+    let is_cheap = |cost| M::ASKS_ALL && cost < LITTLE * lens.iter().product::<usize>() as u64;
+    let sampled = of(every).filter(|(_, cost)| every == 1 || !is_cheap(*cost));
+    sampled.or_else(|| of(1)).unwrap_or_default()
 }
 
-/// The same by one piece of so many.
+/// The same by one piece of so many; `None` where there is none.
 struct Sample<M, S: Numbers> {
     lens: [usize; AXES],
     every: usize,
@@ -140,14 +140,17 @@ struct Sample<M, S: Numbers> {
 }
 
 impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
-    type Done = (u8, u64);
+    type Done = Option<(u8, u64)>;
 
     #[inline(always)]
-    fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> (u8, u64) {
+    fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> Option<(u8, u64)> {
         let Sample { lens, every, zero, numbers, .. } = self;
         let (rows, other) = ([[S::N::ZERO; PIECE + STRIP]; 4], [S::N::ZERO; PIECE]);
         let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows, other };
         each_piece(lens, every, &mut seen);
+        if seen.count == 0 {
+            return None;
+        }
         let (least, most) = seen.ends;
         let middle = S::N::from_u64(least.wrapping_add((most.wrapping_sub(least) as u64 / 2) as i64) as u64);
         let mut costs = [0; SETS];
@@ -164,7 +167,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
         }
         let allowed = |set: &usize| (0..AXES).all(|a| set >> a & 1 == 0 || lens[a] > 1);
         let set = (0..SETS).filter(allowed).min_by_key(|set| costs[*set]).unwrap_or(0);
-        (set as u8, costs[set] * lens.iter().product::<usize>() as u64 / seen.count.max(1))
+        Some((set as u8, costs[set] * lens.iter().product::<usize>() as u64 / seen.count))
     }
 }
 
