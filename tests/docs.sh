@@ -40,6 +40,9 @@ for stale in "--page $wrong/programs.md" "--data $wrong/programs.json"; do
 done
 grep -q 'kerchunk: no test .*::test_gone' "$wrong/said" || { echo "docs: a test that is gone was passed over" >&2 && exit 1; }
 
+# The model of many ranks is near what was measured, and the page has what it says.
+python3 examples/mpi/scale/model.py check > /dev/null
+
 mapfile -t pages < <(git ls-files '*.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
