@@ -188,7 +188,7 @@ pub struct Block<const S: usize> {
 
 impl<const S: usize> Block<S> {
     /// That of elements that have none.
-    const NONE: Block<S> = Block { numbers: [0; S], on: [0; S], wide: [1; S], border: [0; S] };
+    pub const NONE: Block<S> = Block { numbers: [0; S], on: [0; S], wide: [1; S], border: [0; S] };
 }
 
 /// Elements that may lie on a lattice.
@@ -196,7 +196,7 @@ pub trait Multiple: Element {
     /// The type.
     const DTYPE: DType;
     /// The multiples of elements' bits.
-    fn block<const S: usize>(lattice: &Lattice, bits: &[Self::Word; S]) -> Block<S>;
+    fn block<const S: usize>(lattice: &Lattice, bits: &[Self::Word; S], block: &mut Block<S>);
     /// The bins of elements' bits within the border, and whether any is beyond.
     fn bins<const S: usize>(lattice: &Lattice, bits: &[Self::Word; S]) -> ([Self::Word; S], bool);
     /// Whether an element is beyond the border.
@@ -214,11 +214,10 @@ macro_rules! multiple {
             const DTYPE: DType = $dtype;
 
             #[inline(always)]
-            fn block<const S: usize>(lattice: &Lattice, bits: &[$u; S]) -> Block<S> {
+            fn block<const S: usize>(lattice: &Lattice, bits: &[$u; S], block: &mut Block<S>) {
                 const NEAR: $f = ($border - BORDER_WIDTH) as $f;
                 const FAR: $f = ($border + BORDER_WIDTH) as $f;
                 let (fine, inverse) = lattice.$constants;
-                let mut block = Block { numbers: [0; S], on: [0; S], wide: [0; S], border: [0; S] };
                 for i in 0..S {
                     let v = <$f>::from_bits(bits[i]);
                     let quotient = v * inverse;
@@ -230,7 +229,6 @@ macro_rules! multiple {
                     block.wide[i] = u32::from(!within);
                     block.border[i] = u32::from(!within & (quotient.abs() < FAR));
                 }
-                block
             }
 
             #[inline(always)]
@@ -280,8 +278,8 @@ macro_rules! none {
         impl Multiple for $element {
             const DTYPE: DType = $dtype;
             #[inline(always)]
-            fn block<const S: usize>(_: &Lattice, _: &[Self::Word; S]) -> Block<S> {
-                Block::NONE
+            fn block<const S: usize>(_: &Lattice, _: &[Self::Word; S], block: &mut Block<S>) {
+                *block = Block::NONE;
             }
             #[inline(always)]
             fn bins<const S: usize>(_: &Lattice, bits: &[Self::Word; S]) -> ([Self::Word; S], bool) {
@@ -337,12 +335,17 @@ mod tests {
                 for part in [0.0, 0.5, 0.499, 0.501, 0.3] {
                     let element = bits((n as f64 + part) * lattice.double.0);
                     let v = value(element);
-                    let block = E::block(&lattice, &[element]);
+                    let block = |element| {
+                        let mut block = Block::NONE;
+                        E::block(&lattice, &[element], &mut block);
+                        block
+                    };
+                    let (block, block_of) = (block(element), block);
                     if block.wide[0] == 0 {
                         for r in [block.numbers[0] - MOST, block.numbers[0], block.numbers[0] + MOST] {
                             let restored = E::multiple(&lattice, r);
                             assert!((v - value(restored)).abs() <= abs, "{v} {abs} {r}");
-                            let again = E::block(&lattice, &[restored]);
+                            let again = block_of(restored);
                             assert!(again.wide[0] == 1 || again.numbers[0] == r && again.on[0] == 1, "{v} {abs} {r}");
                         }
                         assert_eq!(block.on[0] == 1, E::multiple(&lattice, block.numbers[0]) == element || v == 0.0);
@@ -354,7 +357,7 @@ mod tests {
                         assert!((v - value(restored)).abs() <= abs, "{v} {} {abs}", value(restored));
                         let mut again = [restored];
                         bins.encode::<E, 1>(&mut again);
-                        let is_border = E::block(&lattice, &again.map(|_| restored)).border[0] == 1;
+                        let is_border = block_of(restored).border[0] == 1;
                         assert!(is_border || again == words, "{v} {abs} {words:?} {again:?}");
                         // Elements beyond the quantizer's range have bits, no bins.
                         let bin = bins.of(E::DTYPE, restored.to_u64());

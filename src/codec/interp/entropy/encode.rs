@@ -90,12 +90,12 @@ impl<'a, N: Word> Codes<'a, N> {
         Group::of(&self.codes[g * GROUP..end], shift, direct)
     }
 
-    /// Counts the tokens of one group of so many.
-    fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], every: usize) {
+    /// Counts the tokens of the groups that are asked for.
+    fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], asked: &dyn Fn(usize) -> bool) {
         let (places, n, sums) = (self.places, self.codes.len(), &self.sums[..]);
         let Own { counts, costs, .. } = own;
         let long = |g, shift| self.group(g, self.low + shift, false);
-        p.run(encode_groups::Count { places, n, sums, classes, every, counts, costs, long });
+        p.run(encode_groups::Count { places, n, sums, classes, asked, counts, costs, long });
     }
 
     /// Encodes them by 32 lanes. States begin at 1 and grow; where a word would be needed they are made as large as
@@ -146,7 +146,7 @@ pub fn write<N: Word>(
     let classes = &mut classes[..groups(codes.len())];
     all.classify(p, classes);
     let sparse = if head.low == 0 { sparse.encode(codes, classes) } else { None };
-    head.has_table = sparse.is_none() && own.choose(classes, |own, classes, every| all.count(p, own, classes, every));
+    head.has_table = sparse.is_none() && own.choose(classes, |own, classes, asked| all.count(p, own, classes, asked));
     let is_worse = |lanes: usize| sparse.is_some_and(|sparse| sparse.len() <= lanes);
     let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), false, stream);
     all.write_low(p, classes, low);

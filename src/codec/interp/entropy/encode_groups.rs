@@ -178,14 +178,13 @@ fn token_of<P: CodeVectors<M>, const M: usize>(p: P, code: P::V) -> (P::V, P::V)
     (p.select(is_direct, code, token), len)
 }
 
-/// Counts the tokens of groups that are for vectors by class, one group of `every`, and what they cost: see
-/// `Own::count`.
+/// Counts the tokens of the groups that are asked for by class, and what they cost.
 pub struct Count<'a, F> {
     pub places: &'a [u32],
     pub n: usize,
     pub sums: &'a [Sum],
     pub classes: &'a [u8],
-    pub every: usize,
+    pub asked: &'a dyn Fn(usize) -> bool,
     pub counts: &'a mut [[u32; TOKENS]; CLASSES],
     pub costs: &'a mut [u64; CLASSES],
     /// A group with longer codes, taken apart without so many low bits.
@@ -198,9 +197,9 @@ impl<F: Fn(usize, u32) -> Group> Task for Count<'_, F> {
     #[inline(always)]
     fn run<P: CodeVectors<M>, const M: usize>(self, p: P) {
         let groups = self.places.as_chunks::<GROUP>().0.iter().zip(self.classes).enumerate();
-        for (g, (codes, class)) in groups.skip(self.every / 2).step_by(self.every) {
+        for (g, (codes, class)) in groups {
             let class = usize::from(*class);
-            if class == 0 {
+            if class == 0 || !(self.asked)(g) {
                 continue;
             }
             let left = self.n - g * GROUP;

@@ -32,19 +32,23 @@ impl Own {
     }
 
     /// Gives groups for which a table of their own is better the class of that; whether there are any. `count` counts
-    /// the tokens of one group of so many.
-    pub fn choose(&mut self, classes: &mut [u8], mut count: impl FnMut(&mut Own, &[u8], usize)) -> bool {
-        let every = if classes.len() > MANY_GROUPS { COUNTED_EVERY } else { 1 };
-        if every > 1 {
-            self.clear();
-            count(self, classes, every);
-            let (before, after, _) = self.fit_best(every as u64);
+    /// the tokens of the groups whose numbers it is told.
+    pub fn choose(
+        &mut self,
+        classes: &mut [u8],
+        mut count: impl FnMut(&mut Own, &[u8], &dyn Fn(usize) -> bool),
+    ) -> bool {
+        self.counts.fill([0; TOKENS]);
+        self.costs.fill(0);
+        let is_first = |g: usize| classes.len() > MANY_GROUPS && g % COUNTED_EVERY == COUNTED_EVERY / 2;
+        if classes.len() > MANY_GROUPS {
+            count(self, classes, &is_first);
+            let (before, after, _) = self.fit_best(COUNTED_EVERY as u64);
             if after + before / TABLE_WORTH >= before {
                 return false;
             }
         }
-        self.clear();
-        count(self, classes, 1);
+        count(self, classes, &|g| !is_first(g));
         let (before, after, chosen) = self.fit_best(1);
         if after >= before {
             return false;
@@ -70,11 +74,6 @@ impl Own {
         self.encoding[0].fill(self.table[0].frequencies());
         self.bytes.clear();
         self.table[0].write(&mut self.bytes);
-    }
-
-    fn clear(&mut self) {
-        self.counts.fill([0; TOKENS]);
-        self.costs.fill(0);
     }
 
     /// What counted codes cost without a table and with the best one, whose bytes count one part in `share`, and the

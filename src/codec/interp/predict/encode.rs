@@ -154,21 +154,24 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let codes = &mut coded.codes;
         let bit = |mask: &survey::Mask, i: usize| mask[i / BLOCK] >> (i % BLOCK) & 1 == 1;
         let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - part[a]) / 2);
-        let (mut len, mut off_bins) = (0, 0);
-        for z in 0..part[2] {
-            for y in 0..part[1] {
-                let row = ((z + first[2]) * lens[1] + y + first[1]) * lens[0] + first[0];
-                for (i, number) in numbers.iter().enumerate().skip(row).take(part[0]) {
-                    (of_part[len], codes[len], marks[len]) = (*number, *number, false);
-                    if let Some(survey) = survey {
-                        let multiple = (*number as i32).wrapping_add(survey.base);
-                        marks[len] = bit(&multiples.on, i);
-                        off_bins += u64::from(marks[len] && multiple % LATTICE_STEP as i32 != 0);
-                        if survey.is_masked() && bit(&multiples.absent, i) {
-                            codes[len] = interpolation::ABSENT;
-                        }
-                    }
-                    len += 1;
+        let mut off_bins = 0;
+        for (z, y) in (0..part[2]).flat_map(|z| (0..part[1]).map(move |y| (z, y))) {
+            let (from, to) =
+                (((z + first[2]) * lens[1] + y + first[1]) * lens[0] + first[0], (z * part[1] + y) * part[0]);
+            let row = &numbers[from..from + part[0]];
+            let (codes, marks) = (&mut codes[to..to + part[0]], &mut marks[to..to + part[0]]);
+            of_part[to..to + part[0]].copy_from_slice(row);
+            codes.copy_from_slice(row);
+            marks.fill(false);
+            let Some(survey) = survey else { continue };
+            for i in 0..if survey.on > 0 { part[0] } else { 0 } {
+                let multiple = (row[i] as i32).wrapping_add(survey.base);
+                marks[i] = bit(&multiples.on, from + i);
+                off_bins += u64::from(marks[i] && multiple % LATTICE_STEP as i32 != 0);
+            }
+            for i in 0..if survey.is_masked() { part[0] } else { 0 } {
+                if bit(&multiples.absent, from + i) {
+                    codes[i] = interpolation::ABSENT;
                 }
             }
         }

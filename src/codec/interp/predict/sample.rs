@@ -5,7 +5,6 @@
 
 use std::marker::PhantomData;
 
-use crate::codec::interp::predict::widths::{STRIP, Widths, in_strips};
 use crate::codec::interp::rules::{LITTLE, PIECE, cost_of_sum, sample_every};
 use crate::primitives::lorenzo::AXES;
 use crate::simd::numbers::CodeVectors;
@@ -16,6 +15,11 @@ use crate::simd::{Level, Task};
 pub const SETS: usize = 1 << AXES;
 /// What a magnitude counts at most in a sum.
 const MOST: u64 = 1 << 56;
+/// Numbers that are taken at once, so many that compilers use vectors for them; the last ones may not count.
+pub const STRIP: usize = 64;
+
+/// The strips of a piece, and of a neighbour before it.
+type Strips<N> = [[N; STRIP]; PIECE / STRIP + 1];
 
 /// What magnitudes cost, group by group.
 pub trait Magnitudes: Copy {
@@ -23,10 +27,8 @@ pub trait Magnitudes: Copy {
     const NONE: Self;
     /// All pieces of a tile are asked if some say that it is cheap: they say little of it.
     const ASKS_ALL: bool;
-    /// Adds one to the group.
-    fn add(&mut self, magnitude: u64);
-    /// Adds those of the first numbers of a piece.
-    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize);
+    /// Adds those of the first numbers to the group, all if so many are left.
+    fn add<N: Word>(&mut self, numbers: &[N; STRIP], count: usize);
     /// Ends a group of so many.
     fn end(&mut self, count: u64);
     /// What all cost.
@@ -45,16 +47,13 @@ impl Magnitudes for Sums {
     const ASKS_ALL: bool = true;
 
     #[inline(always)]
-    fn add(&mut self, magnitude: u64) {
-        self.sum += magnitude.min(MOST);
-    }
-
-    #[inline(always)]
-    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
-        for (i, number) in numbers[..in_strips(count)].iter().enumerate() {
-            let number = if (i as u32) < count as u32 { *number } else { N::ZERO };
-            self.sum += number.magnitude().to_u64().min(MOST);
+    fn add<N: Word>(&mut self, numbers: &[N; STRIP], count: usize) {
+        let mut sum = 0;
+        for i in 0..STRIP {
+            let number = if (i as u32) < count as u32 { numbers[i] } else { N::ZERO };
+            sum += number.magnitude().to_u64().min(MOST);
         }
+        self.sum += sum;
     }
 
     #[inline(always)]
@@ -66,28 +65,6 @@ impl Magnitudes for Sums {
     #[inline(always)]
     fn cost(&self) -> u64 {
         self.cost
-    }
-}
-
-impl Magnitudes for Widths {
-    const NONE: Widths = Widths::NONE;
-    const ASKS_ALL: bool = false;
-
-    #[inline(always)]
-    fn add(&mut self, magnitude: u64) {
-        Widths::add(self, magnitude);
-    }
-
-    #[inline(always)]
-    fn add_all<N: Word>(&mut self, numbers: &[N; PIECE], count: usize) {
-        Widths::add_all(self, numbers, count);
-    }
-
-    fn end(&mut self, _: u64) {}
-
-    #[inline(always)]
-    fn cost(&self) -> u64 {
-        Widths::cost(self)
     }
 }
 
@@ -145,8 +122,8 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
     #[inline(always)]
     fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> Option<(u8, u64)> {
         let Sample { lens, every, zero, numbers, .. } = self;
-        let (rows, other) = ([[S::N::ZERO; PIECE + STRIP]; 4], [S::N::ZERO; PIECE]);
-        let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows, other };
+        let rows = [[[S::N::ZERO; STRIP]; PIECE / STRIP + 1]; 4];
+        let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows };
         each_piece(lens, every, &mut seen);
         if seen.count == 0 {
             return None;
@@ -158,7 +135,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
             costs[set] = seen.sets[set].cost();
         }
         for from in [middle, zero.unwrap_or(middle)] {
-            let mut distances = Distances { of: M::NONE, from, numbers, all: other };
+            let mut distances = Distances { of: M::NONE, from, numbers, all: rows[0] };
             each_piece(lens, every, &mut distances);
             costs[0] = costs[0].min(distances.of.cost());
             if zero.is_none() {
@@ -181,9 +158,11 @@ pub fn origin<M: Magnitudes, N: Word>(numbers: &[N], zero: Option<N>) -> N {
     let cost = |from: &N| {
         let mut distances = M::NONE;
         for group in numbers.chunks(PIECE) {
-            let mut all = [N::ZERO; PIECE];
-            all.iter_mut().zip(group).for_each(|(distance, v)| *distance = v.sub(*from));
-            distances.add_all(&all, group.len());
+            for strip in group.chunks(STRIP) {
+                let mut all = [N::ZERO; STRIP];
+                all.iter_mut().zip(strip).for_each(|(distance, v)| *distance = v.sub(*from));
+                distances.add(&all, strip.len());
+            }
             distances.end(group.len() as u64);
         }
         distances.cost()
@@ -222,11 +201,9 @@ fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl Show) {
     let others = [[1, 2], [0, 2], [0, 1]][axis];
     let second = |k: usize, a: usize| if a == 0 { k } else { k.max(1).min(lens[a] - 1) };
     for far in 0..lens[others[1]] {
-        for near in 0..lens[others[0]] {
-            for p in 0..lens[axis].div_ceil(PIECE) {
-                if (near + 3 * far + 5 * p) % every != every / 2 {
-                    continue;
-                }
+        for p in 0..lens[axis].div_ceil(PIECE) {
+            let first = (every / 2 + every - (3 * far + 5 * p) % every) % every;
+            for near in (first..lens[others[0]]).step_by(every) {
                 let mut at = [0; AXES];
                 at[others[0]] = second(near, others[0]);
                 at[others[1]] = second(far, others[1]);
@@ -248,9 +225,8 @@ struct Seen<M, S: Numbers> {
     /// The least number and the greatest one.
     ends: (i64, i64),
     numbers: S,
-    /// Room for a piece, its neighbours, and differences.
-    rows: [[S::N; PIECE + STRIP]; 4],
-    other: [S::N; PIECE],
+    /// Room for a piece and its neighbours along y, along z and along both, or for differences.
+    rows: [Strips<S::N>; 4],
 }
 
 impl<M: Magnitudes, S: Numbers> Show for Seen<M, S> {
@@ -274,38 +250,40 @@ impl<M: Magnitudes, S: Numbers> Seen<M, S> {
     fn row(&mut self, piece: &Stretch) {
         let Stretch { at, count, before: [x, y, z], .. } = *piece;
         let (first, at, len) = (self.numbers.at(0), at - x, count + x);
-        let Seen { rows, other, .. } = self;
-        for (row, from) in rows.iter_mut().zip([at, at - y, at - z, at - y - z]) {
-            self.numbers.some(from, &mut row[..len]);
+        for (row, from) in self.rows.iter_mut().zip([at, at - y, at - z, at - y - z]) {
+            self.numbers.some(from, &mut row.as_flattened_mut()[..len]);
         }
-        let strips = in_strips(len);
-        let [own, of_y, of_z, both] = &mut *rows;
-        let (own, of_y, of_z, both) = (&own[..strips], &mut of_y[..strips], &mut of_z[..strips], &mut both[..strips]);
-        let (mut least, mut most) = (own[x].biased(), own[x].biased());
-        for (i, number) in own.iter().enumerate() {
-            let number = if i as u32 >= x as u32 && (i as u32) < len as u32 { *number } else { own[x] };
-            (least, most) = (least.min(number.biased()), most.max(number.biased()));
+        let [own, of_y, of_z, both] = &mut self.rows;
+        let counted = own[0][x];
+        let (mut least, mut most) = ([counted.biased(); STRIP], [counted.biased(); STRIP]);
+        for s in 0..len.div_ceil(STRIP) {
+            let (own, of_y, of_z, both) = (&own[s], &mut of_y[s], &mut of_z[s], &mut both[s]);
+            for i in 0..STRIP {
+                let at = (s * STRIP + i) as u32;
+                let number = if at >= x as u32 && at < len as u32 { own[i] } else { counted }.biased();
+                (least[i], most[i]) = (least[i].min(number), most[i].max(number));
+                both[i] = own[i].sub(of_z[i]).sub(of_y[i].sub(both[i]));
+                of_y[i] = own[i].sub(of_y[i]);
+                of_z[i] = own[i].sub(of_z[i]);
+            }
         }
-        let signed = |biased: S::N| biased.biased().extend() as i64;
-        self.ends = (self.ends.0.min(signed(least)), self.ends.1.max(signed(most)));
-        for i in 0..strips {
-            both[i] = own[i].sub(of_z[i]).sub(of_y[i].sub(both[i]));
-            of_y[i] = own[i].sub(of_y[i]);
-            of_z[i] = own[i].sub(of_z[i]);
-        }
-        let strips = in_strips(count);
+        let signed = |biased: &S::N| biased.biased().extend() as i64;
+        self.ends.0 = least.iter().map(signed).fold(self.ends.0, i64::min);
+        self.ends.1 = most.iter().map(signed).fold(self.ends.1, i64::max);
         for set in 0..SETS / 2 {
             let none = if set == 0 { first } else { S::N::ZERO };
-            let (before, row, to) = (&rows[set][..strips], &rows[set][x..][..strips], &mut other[..strips]);
-            for i in 0..strips {
-                to[i] = row[i].sub(before[i]);
+            for s in 0..count.div_ceil(STRIP) {
+                let Some(here) = self.rows[set].as_flattened()[s * STRIP + x..].first_chunk::<STRIP>() else {
+                    continue;
+                };
+                let before = &self.rows[set][s];
+                let (mut alone, mut along_x) = ([S::N::ZERO; STRIP], [S::N::ZERO; STRIP]);
+                for i in 0..STRIP {
+                    (alone[i], along_x[i]) = (here[i].sub(none), here[i].sub(before[i]));
+                }
+                self.sets[2 * set].add(&alone, count - s * STRIP);
+                self.sets[2 * set + 1].add(&along_x, count - s * STRIP);
             }
-            self.sets[2 * set + 1].add_all(other, count);
-            let to = &mut other[..strips];
-            for i in 0..strips {
-                to[i] = row[i].sub(none);
-            }
-            self.sets[2 * set].add_all(other, count);
         }
     }
 
@@ -314,31 +292,34 @@ impl<M: Magnitudes, S: Numbers> Seen<M, S> {
     fn column(&mut self, piece: &Stretch) {
         let Stretch { at, stride, count, before: [x, y, z], is_first } = *piece;
         let first = self.numbers.at(0);
-        for i in (at..at + count * stride).step_by(stride) {
-            // Less what is so far before: the number itself, and by one along y, along z and along both.
-            let of = |i: usize| {
-                let number = |before: usize| self.numbers.at(i - before);
-                let own = number(0);
-                let along_z = own.sub(number(z));
-                [own, own.sub(number(y)), along_z, along_z.sub(number(y).sub(number(y + z)))]
-            };
-            let (all, before) = (of(i), of(i - x));
-            for set in 0..SETS / 2 {
-                let here = all[set];
-                let alone = if set == 0 { here.sub(first) } else { here };
-                self.sets[2 * set].add(alone.magnitude().to_u64());
-                // The first of a row has no neighbour along x, and along x alone those along y and z.
-                let along_x = if !is_first {
-                    here.sub(before[set])
-                } else if set == 0 {
-                    all[3]
-                } else {
-                    here
+        for from in (0..count).step_by(STRIP) {
+            let mut sets = [[S::N::ZERO; STRIP]; SETS];
+            for k in 0..STRIP.min(count - from) {
+                // Less what is so far before: the number itself, and by one along y, along z and along both.
+                let of = |i: usize| {
+                    let number = |before: usize| self.numbers.at(i - before);
+                    let own = number(0);
+                    let along_z = own.sub(number(z));
+                    [own, own.sub(number(y)), along_z, along_z.sub(number(y).sub(number(y + z)))]
                 };
-                self.sets[2 * set + 1].add(along_x.magnitude().to_u64());
+                let i = at + (from + k) * stride;
+                let (all, before) = (of(i), of(i - x));
+                for set in 0..SETS / 2 {
+                    let here = all[set];
+                    sets[2 * set][k] = if set == 0 { here.sub(first) } else { here };
+                    // The first of a row has no neighbour along x, and along x alone those along y and z.
+                    sets[2 * set + 1][k] = match set {
+                        _ if !is_first => here.sub(before[set]),
+                        0 => all[3],
+                        _ => here,
+                    };
+                }
+                let signed = all[0].extend() as i64;
+                self.ends = (self.ends.0.min(signed), self.ends.1.max(signed));
             }
-            let signed = all[0].extend() as i64;
-            self.ends = (self.ends.0.min(signed), self.ends.1.max(signed));
+            for set in 0..SETS {
+                self.sets[set].add(&sets[set], count - from);
+            }
         }
     }
 }
@@ -348,25 +329,25 @@ struct Distances<M, S: Numbers> {
     of: M,
     from: S::N,
     numbers: S,
-    all: [S::N; PIECE],
+    all: Strips<S::N>,
 }
 
 impl<M: Magnitudes, S: Numbers> Show for Distances<M, S> {
     #[inline(always)]
     fn show(&mut self, piece: Stretch) {
         let Stretch { at, stride, count, .. } = piece;
-        let all = &mut self.all;
+        let all = &mut self.all.as_flattened_mut()[..count];
         if stride == 1 {
-            self.numbers.some(at, &mut all[..count]);
+            self.numbers.some(at, all);
         } else {
-            for k in 0..count {
-                all[k] = self.numbers.at(at + k * stride);
+            (0..count).for_each(|k| all[k] = self.numbers.at(at + k * stride));
+        }
+        for s in 0..count.div_ceil(STRIP) {
+            for i in 0..STRIP {
+                self.all[s][i] = self.all[s][i].sub(self.from);
             }
+            self.of.add(&self.all[s], count - s * STRIP);
         }
-        for i in 0..PIECE {
-            all[i] = all[i].sub(self.from);
-        }
-        self.of.add_all(all, count);
         self.of.end(count as u64);
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::codec::interp::format::TILE_LOG2;
-use crate::codec::interp::lattice::{Lattice, Multiple};
+use crate::codec::interp::lattice::{Block, Lattice, Multiple};
 use crate::codec::interp::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
 use crate::codec::interp::tile_shape::MARGIN;
 use crate::error::Result;
@@ -87,11 +87,10 @@ pub struct Map<'a, E> {
 }
 
 impl<E: Multiple> Map<'_, E> {
-    /// The elements' bits from one on, as many as there are.
+    /// What becomes of the elements from one on, as many as there are.
     #[inline(always)]
-    fn bits(&self, bytes: &[u8]) -> [E::Word; BLOCK] {
+    fn block(&self, bytes: &[u8], bits: &mut [E::Word; BLOCK], block: &mut Block<BLOCK>) {
         let size = size_of::<E::Word>();
-        let mut bits = [E::Word::ZERO; BLOCK];
         if bytes.len() == BLOCK * size {
             for i in 0..BLOCK {
                 bits[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
@@ -106,15 +105,16 @@ impl<E: Multiple> Map<'_, E> {
                 bits[i] = bits[i].swap();
             }
         }
-        bits
+        E::block(self.lattice, bits, block);
     }
 
     /// The first multiple that counts.
     #[inline(always)]
     fn base(&self) -> i32 {
         let size = size_of::<E::Word>();
+        let (mut bits, mut block) = ([E::Word::ZERO; BLOCK], Block::NONE);
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
-            let block = E::block(self.lattice, &self.bits(bytes));
+            self.block(bytes, &mut bits, &mut block);
             let missing = self.missing.get(k).copied().unwrap_or(0);
             for i in 0..bytes.len() / size {
                 if block.wide[i] == 0 && missing >> i & 1 == 0 {
@@ -134,10 +134,10 @@ impl<E: Multiple> Task for Map<'_, E> {
         let size = size_of::<E::Word>();
         let base = self.base();
         let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
-        let mut any = 0;
+        let (mut any, mut bits, mut block) = (0, [E::Word::ZERO; BLOCK], Block::NONE);
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
             let there = bytes.len() / size;
-            let block = E::block(self.lattice, &self.bits(bytes));
+            self.block(bytes, &mut bits, &mut block);
             let numbers: &mut [u32; BLOCK] =
                 self.multiples.numbers[k * BLOCK..].first_chunk_mut().expect("whole blocks");
             for i in 0..BLOCK {

@@ -93,7 +93,7 @@ impl Task for Encode<'_> {
         march.go();
         let any = l.any(march.direction.any) | march.direction.any_apart;
         for (begin, lens, axes) in layout.levels.iter().flat_map(|level| level.differences(rule.set)) {
-            difference(&mut codes[begin..begin + lens.iter().product::<usize>()], axes, lens);
+            difference(l, codes, begin, axes, lens);
         }
         any < if rule.coarse { MOST } else { CODE_LIMIT }
     }
@@ -144,7 +144,8 @@ impl<L: NumberVectors> Direction<L> for Encoding<'_, L> {
         unsafe {
             let number = l.load_in(self.numbers, at);
             let mut d = l.sub(number, predicted);
-            if count < L::N {
+            let is_whole = count >= L::N;
+            if !is_whole {
                 d = l.and(d, there(l, count));
             }
             // Of numbers that count the upper two bits are alike.
@@ -161,8 +162,8 @@ impl<L: NumberVectors> Direction<L> for Encoding<'_, L> {
                 code = l.blend(absent, before_all(l, self.codes, row.before, row.at + v), code);
             }
             let mut own = if row.axes == 0 { l.zigzag(code) } else { code };
-            if row.at + v + L::N > row.end {
-                own = l.blend(there(l, count.min(L::N)), own, l.load_in(self.codes, row.at + v));
+            if !is_whole && row.at + v + L::N > row.end {
+                own = l.blend(there(l, count), own, l.load_in(self.codes, row.at + v));
             }
             l.store_in(own, self.codes, row.at + v);
             if step == 1 { code } else { l.mul(code, l.splat(step)) }
@@ -210,35 +211,22 @@ fn before_all<L: NumberVectors>(l: L, codes: &[u32], [y, z]: [usize; 2], at: usi
     }
 }
 
-/// Replaces the codes of a class, as signed numbers, by their differences along axes.
+/// Replaces the codes of a class from `begin` on, as signed numbers, by their differences along axes. The last row comes
+/// first, so that those before it are as they were.
 #[inline(always)]
-fn difference(codes: &mut [u32], axes: u8, [nx, ny, _]: [usize; AXES]) {
-    if axes & 4 != 0 {
-        difference_rows(codes, nx * ny);
-    }
-    if axes & 2 != 0 {
-        for plane in codes.chunks_exact_mut(nx * ny) {
-            difference_rows(plane, nx);
-        }
-    }
-    for row in codes.chunks_exact_mut(nx) {
-        let mut before = 0u32;
-        for code in row {
-            let own = *code;
-            let d = if axes & 1 != 0 { own.wrapping_sub(before) } else { own };
-            *code = d << 1 ^ (d as i32 >> 31) as u32;
-            before = own;
-        }
-    }
-}
-
-/// Takes from each row of this length but the first one the one before it.
-#[inline(always)]
-fn difference_rows(codes: &mut [u32], len: usize) {
-    for at in (len..codes.len()).step_by(len).rev() {
-        let (before, row) = codes[at - len..at + len].split_at_mut(len);
-        for i in 0..len {
-            row[i] = row[i].wrapping_sub(before[i]);
+fn difference<L: NumberVectors>(l: L, codes: &mut [u32], begin: usize, axes: u8, [nx, ny, nz]: [usize; AXES]) {
+    for (z, y) in (0..nz).rev().flat_map(|z| (0..ny).rev().map(move |y| (z, y))) {
+        let before = [if axes & 2 != 0 && y > 0 { nx } else { 0 }, if axes & 4 != 0 && z > 0 { nx * ny } else { 0 }];
+        let (at, mut last, mut v) = (begin + (z * ny + y) * nx, l.splat(0), 0);
+        while v < nx {
+            let own = l.load_at(codes, at + v);
+            let here = if before == [0; 2] { own } else { l.sub(own, before_all(l, codes, before, at + v)) };
+            let mut code = l.zigzag(if axes & 1 != 0 { l.sub(here, l.shifted_in(last, here)) } else { here });
+            if v + L::N > nx {
+                code = l.blend(there(l, nx - v), code, own);
+            }
+            l.store_at(code, codes, at + v);
+            (last, v) = (here, v + L::N);
         }
     }
 }

@@ -95,6 +95,52 @@ pub struct CodeRow {
     pub end: usize,
 }
 
+/// Codes of the rows of a class that lie one behind the other.
+#[derive(Clone, Copy)]
+pub struct CodeRows {
+    first: CodeRow,
+    len: usize,
+}
+
+impl CodeRows {
+    /// Those of one of them.
+    #[inline(always)]
+    pub fn row(&self, y: usize) -> CodeRow {
+        let CodeRow { at, before: [along_y, along_z], .. } = self.first;
+        CodeRow { at: at + y * self.len, before: [if y > 0 { along_y } else { 0 }, along_z], ..self.first }
+    }
+}
+
+/// How new nodes along x of a level are made.
+#[derive(Clone, Copy)]
+pub struct AlongX<'a> {
+    /// Numbers of half a row.
+    half: usize,
+    /// Where the last vector of new nodes begins.
+    last: usize,
+    ends: &'a [[End; 2]],
+}
+
+impl<'a> AlongX<'a> {
+    /// Where the vector behind the one at `v` begins, if there is one.
+    #[inline(always)]
+    pub fn next(&self, v: usize, lanes: usize) -> Option<usize> {
+        (v + lanes < self.half).then_some(v + lanes)
+    }
+
+    /// Which of the ends the vector at `v` of new nodes is, if any.
+    #[inline(always)]
+    pub fn end(&self, rough: bool, v: usize, lanes: usize) -> Option<&'a End> {
+        let which = match v {
+            0 => 0,
+            _ if v == self.last => 1,
+            _ if v + lanes == self.last => 2,
+            _ => return None,
+        };
+        self.ends.get(which).map(|end| &end[usize::from(rough)])
+    }
+}
+
 /// A level of a tile. The one behind the last has the anchors, of which none is new.
 pub struct Level {
     pub nodes: [Nodes; AXES],
@@ -114,6 +160,8 @@ pub struct Level {
     y: usize,
     z: usize,
     ends: usize,
+    /// Where its last vector of new nodes along x begins.
+    last: usize,
 }
 
 impl Level {
@@ -164,14 +212,16 @@ impl Level {
     /// The codes of a row of a class, where a rule has differences along the axes of a set.
     #[inline(always)]
     pub fn codes(&self, class: u8, set: u8, y: usize, z: usize) -> CodeRow {
-        let [first, row, plane, end] = self.codes[usize::from(class)];
+        self.code_rows(class, set, z).row(y)
+    }
+
+    /// Those of all rows of a class that have this z.
+    #[inline(always)]
+    pub fn code_rows(&self, class: u8, set: u8, z: usize) -> CodeRows {
+        let [first, len, plane, end] = self.codes[usize::from(class)];
         let axes = if self.has_differences && class.is_power_of_two() { set & !class } else { 0 };
-        CodeRow {
-            at: first + z * plane + y * row,
-            axes,
-            before: [if axes & 2 != 0 && y > 0 { row } else { 0 }, if axes & 4 != 0 && z > 0 { plane } else { 0 }],
-            end,
-        }
+        let before = [if axes & 2 != 0 { len } else { 0 }, if axes & 4 != 0 && z > 0 { plane } else { 0 }];
+        CodeRows { first: CodeRow { at: first + z * plane, axes, before, end }, len }
     }
 
     /// How many nodes of a class there are along each axis.
@@ -250,12 +300,13 @@ impl NodeLayout {
                 y: self.taps.len(),
                 z: self.taps.len() + nodes[1].new,
                 ends: self.ends.len(),
+                last: nodes[0].new.saturating_sub(1) / lanes * lanes,
                 nodes,
             };
             self.add_taps(&level.nodes[1], |y| y * row);
             self.add_taps(&level.nodes[2], |z| level.place(false, z) * level.plane);
             if l < count {
-                self.add_ends(&level.nodes[0], lanes);
+                self.add_ends(&level, lanes);
             }
             self.rows += if is_ring { PLANES_HELD + 1 } else { here[2] } * level.plane;
             if level.nodes[1].new + level.nodes[2].new > 0 {
@@ -277,10 +328,9 @@ impl NodeLayout {
         }
     }
 
-    fn add_ends(&mut self, nodes: &Nodes, lanes: usize) {
-        let last = nodes.new.saturating_sub(1) / lanes * lanes;
-        for v in [0, last, last.saturating_sub(lanes)] {
-            self.ends.push([false, true].map(|rough| End::new(nodes, rough, v, lanes)));
+    fn add_ends(&mut self, Level { nodes, last, .. }: &Level, lanes: usize) {
+        for v in [0, *last, last.saturating_sub(lanes)] {
+            self.ends.push([false, true].map(|rough| End::new(&nodes[0], rough, v, lanes)));
         }
     }
 
@@ -298,28 +348,22 @@ impl NodeLayout {
         }
     }
 
-    /// How a new row or plane of a level is made: along y, or along z.
+    /// How the new rows of a level are made along y, smooth and rough.
     #[inline(always)]
-    pub fn tap_y(&self, level: &Level, rough: bool, y: usize) -> &Tap {
-        &self.taps[level.y + y][usize::from(rough)]
+    pub fn taps_y(&self, level: &Level) -> &[[Tap; 2]] {
+        &self.taps[level.y..level.z]
     }
 
+    /// How a new plane of a level is made along z.
     #[inline(always)]
     pub fn tap_z(&self, level: &Level, rough: bool, z: usize) -> &Tap {
         &self.taps[level.z + z][usize::from(rough)]
     }
 
-    /// Which of the ends the vector at `v` of new nodes is, if any.
+    /// How new nodes along x of a level are made.
     #[inline(always)]
-    pub fn end(&self, level: &Level, rough: bool, v: usize, lanes: usize) -> Option<&End> {
-        let last = level.nodes[0].new.saturating_sub(1) / lanes * lanes;
-        let which = match v {
-            0 => 0,
-            _ if v == last => 1,
-            _ if v + lanes == last => 2,
-            _ => return None,
-        };
-        Some(&self.ends[level.ends + which][usize::from(rough)])
+    pub fn along_x(&self, level: &Level) -> AlongX<'_> {
+        AlongX { half: level.half, last: level.last, ends: &self.ends[level.ends..][..ENDS] }
     }
 
     /// Takes numbers, row after row, apart into the nodes of all levels.
@@ -327,8 +371,9 @@ impl NodeLayout {
     pub fn split<L: NumberVectors>(&self, l: L, numbers: &[u32], rows: &mut [u32]) {
         let ([x, y, z], level) = (self.lens, &self.levels[0]);
         for k in 0..z {
+            let plane = level.plane_at(k);
             for j in 0..y {
-                let row = level.row_at(level.plane_at(k), j);
+                let row = level.row_at(plane, j);
                 split(l, numbers, (k * y + j) * x, x, rows, [row, row + level.half]);
             }
         }
@@ -352,36 +397,49 @@ impl NodeLayout {
 /// Takes a row of so many numbers apart into those at even places and at odd ones. What stands behind both is written
 /// later.
 #[inline(always)]
+#[expect(unsafe_code, reason = "a row asks for its room once, not each vector")]
 fn split<L: NumberVectors>(l: L, numbers: &[u32], at: usize, len: usize, rows: &mut [u32], [even, odd]: [usize; 2]) {
-    for i in (0..len).step_by(2 * L::N) {
-        let [a, b] = match numbers.len() >= at + i + 2 * L::N {
-            true => [l.load_at(numbers, at + i), l.load_at(numbers, at + i + L::N)],
-            false => {
+    assert!(at + len <= numbers.len() && even.max(odd) + len.div_ceil(2).next_multiple_of(L::N) <= rows.len());
+    let mut i = 0;
+    while i < len {
+        // SAFETY: so it was asked; numbers behind the row may be there or not.
+        unsafe {
+            let [a, b] = if at + i + 2 * L::N <= numbers.len() {
+                [l.load_in(numbers, at + i), l.load_in(numbers, at + i + L::N)]
+            } else {
                 let mut part = [0; 2 * LONGEST];
                 part[..len - i].copy_from_slice(&numbers[at + i..at + len]);
                 [l.load(&part), l.load(&part[L::N..])]
-            }
-        };
-        let [a, b] = l.unzip(a, b);
-        l.store_at(a, rows, even + i / 2);
-        l.store_at(b, rows, odd + i / 2);
+            };
+            let [a, b] = l.unzip(a, b);
+            l.store_in(a, rows, even + i / 2);
+            l.store_in(b, rows, odd + i / 2);
+        }
+        i += 2 * L::N;
     }
 }
 
 /// The inverse of [`split`]. What stands behind the row is written later.
 #[inline(always)]
+#[expect(unsafe_code, reason = "as above")]
 fn join<L: NumberVectors>(l: L, rows: &[u32], [even, odd]: [usize; 2], numbers: &mut [u32], at: usize, len: usize) {
-    for i in (0..len).step_by(2 * L::N) {
-        let [a, b] = l.zip(l.load_at(rows, even + i / 2), l.load_at(rows, odd + i / 2));
-        if numbers.len() >= at + i + 2 * L::N {
-            l.store_at(a, numbers, at + i);
-            l.store_at(b, numbers, at + i + L::N);
-        } else {
-            let mut part = [0; 2 * LONGEST];
-            l.store(a, &mut part);
-            l.store(b, &mut part[L::N..]);
-            numbers[at + i..at + len].copy_from_slice(&part[..len - i]);
+    assert!(at + len <= numbers.len() && even.max(odd) + len.div_ceil(2).next_multiple_of(L::N) <= rows.len());
+    let mut i = 0;
+    while i < len {
+        // SAFETY: as above.
+        unsafe {
+            let [a, b] = l.zip(l.load_in(rows, even + i / 2), l.load_in(rows, odd + i / 2));
+            if at + i + 2 * L::N <= numbers.len() {
+                l.store_in(a, numbers, at + i);
+                l.store_in(b, numbers, at + i + L::N);
+            } else {
+                let mut part = [0; 2 * LONGEST];
+                l.store(a, &mut part);
+                l.store(b, &mut part[L::N..]);
+                numbers[at + i..at + len].copy_from_slice(&part[..len - i]);
+            }
         }
+        i += 2 * L::N;
     }
 }
 
@@ -390,13 +448,15 @@ fn join<L: NumberVectors>(l: L, rows: &[u32], [even, odd]: [usize; 2], numbers: 
 fn coarsen<L: NumberVectors>(l: L, finer: &Level, level: &Level, rows: &mut [u32]) {
     let nodes = &finer.nodes;
     for z in 0..nodes[2].coarse {
+        let (from_plane, to_plane) = (finer.place(false, z), level.plane_at(z));
         for y in 0..nodes[1].coarse {
-            let from = finer.row(finer.place(false, z), false, y);
-            let to = level.row_at(level.plane_at(z), y);
-            for v in (0..level.half).step_by(L::N) {
+            let (from, to) = (finer.row(from_plane, false, y), level.row_at(to_plane, y));
+            let mut v = 0;
+            while v < level.half {
                 let [a, b] = l.unzip(l.load_at(rows, from + 2 * v), l.load_at(rows, from + 2 * v + L::N));
                 l.store_at(a, rows, to + v);
                 l.store_at(b, rows, to + level.half + v);
+                v += L::N;
             }
             if nodes[0].len.is_multiple_of(2) {
                 rows[to + level.last_of(finer)] = rows[from + finer.half + nodes[0].new];

@@ -2,7 +2,7 @@
 //! in the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
 //! restored as a direction says. All arithmetic is modulo 2^32.
 
-use super::layout::{COARSE, CodeRow, End, Level, NodeLayout, Tap};
+use super::layout::{AlongX, COARSE, CodeRow, End, Level, NodeLayout, Tap};
 use super::weights::{WEIGHT_BITS, WeightKind};
 use crate::codec::interp::format::Rule;
 use crate::primitives::lorenzo::AXES;
@@ -124,31 +124,25 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
             let from = (coarser, coarser.row_at(from, y));
             self.along_x::<ROUGH>(level, from, level.row(plane, false, y), (y, z));
         }
-        for y in 0..level.nodes[1].new {
-            self.pair::<0b010, ROUGH>(level, level.row(plane, true, y), (y, z));
-        }
+        self.pairs::<0b010, ROUGH>(level, level.row(plane, true, 0), z);
     }
 
     #[inline(always)]
     fn new_plane<const ROUGH: bool>(&mut self, level: &Level, z: usize) {
         let plane = level.place(true, z);
-        for y in 0..level.nodes[1].coarse {
-            self.pair::<0b100, ROUGH>(level, level.row(plane, false, y), (y, z));
-        }
-        for y in 0..level.nodes[1].new {
-            self.pair::<0b110, ROUGH>(level, level.row(plane, true, y), (y, z));
-        }
+        self.pairs::<0b100, ROUGH>(level, level.row(plane, false, 0), z);
+        self.pairs::<0b110, ROUGH>(level, level.row(plane, true, 0), z);
     }
 
-    /// All bits of the lane of the last node.
+    /// All bits of the lane of the last node, which stands behind so many new ones.
     #[inline(always)]
-    fn lane_of_last(&self, level: &Level) -> L::V {
+    fn lane_of_last(&self, new: usize) -> L::V {
         static LANE: [u32; 2 * LONGEST] = {
             let mut lanes = [0; 2 * LONGEST];
             lanes[LONGEST] = u32::MAX;
             lanes
         };
-        self.l.load(&LANE[LONGEST - level.nodes[0].new % L::N..])
+        self.l.load(&LANE[LONGEST - new % L::N..])
     }
 
     /// A row of nodes that are coarse along y and z, with those between them.
@@ -162,7 +156,8 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
         (y, z): (usize, usize),
     ) {
         let (l, nodes) = (self.l, &level.nodes[0]);
-        for v in (0..level.half).step_by(2 * L::N) {
+        let mut v = 0;
+        while v < level.half {
             // SAFETY: half a row is whole vectors, and so is that of the coarser level, which has half as many.
             unsafe {
                 let [even, odd] =
@@ -173,57 +168,96 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
                     l.store_in(second, self.rows, row + v + L::N);
                 }
             }
+            v += 2 * L::N;
         }
         let (has_last, last) = last_of(level);
+        let of_x = self.layout.along_x(level);
         let behind = l.splat(self.rows[from + coarser.last_of(level)]);
         let (codes, step) = (level.codes(0b001, self.rule.set, y, z), self.step(level));
-        for v in (0..nodes.len / 2).step_by(L::N) {
-            let p = half(l, self.taps_x::<ROUGH>(level, self.rows, row, v, behind));
+        v = 0;
+        while v < nodes.len / 2 {
+            let p = half(l, self.taps_x::<ROUGH>(of_x, self.rows, row, v, behind));
             let codes = (&codes, v, nodes.new.saturating_sub(v));
             // SAFETY: as above; there is room for a vector behind all codes.
             unsafe {
                 let mut node = l.add(p, self.direction.errors(l, p, row + level.half + v, codes, step));
                 if has_last && v + L::N > last {
-                    node = l.blend(self.lane_of_last(level), behind, node);
+                    node = l.blend(self.lane_of_last(last), behind, node);
                 }
                 l.store_in(node, self.rows, row + level.half + v);
             }
+            v += L::N;
         }
     }
 
-    /// A row of nodes that are new along y, z or both, `NEW`, and those between them, which are new along x, too.
+    /// The rows from one on of nodes that are new along y, z or both, `NEW`, and those between them, which are new along
+    /// x, too. What all rows of a plane share is asked of the level once.
+    #[inline(always)]
+    fn pairs<const NEW: u8, const ROUGH: bool>(&mut self, level: &Level, first: usize, z: usize) {
+        let (layout, set, half) = (self.layout, self.rule.set, level.half);
+        let rows = Rows {
+            half,
+            len: level.nodes[0].len,
+            coarse: level.nodes[0].coarse,
+            new: level.nodes[0].new,
+            step: self.step(level),
+            of_x: layout.along_x(level),
+        };
+        // Errors of coarse rows lie row by row, those of others behind them.
+        let (coarse, count) = (level.nodes[1].coarse, level.nodes[1].count(NEW & 0b010 != 0));
+        let (codes, codes_x) = (level.code_rows(NEW, set, z), level.code_rows(NEW | 1, set, z));
+        let (plane, in_plane) = (level.plane(level.place(NEW & 0b100 != 0, z)), level.plane(0));
+        let (taps_y, tap_z) =
+            (layout.taps_y(level), if NEW == 0b010 { None } else { Some(layout.tap_z(level, ROUGH, z)) });
+        for y in 0..count {
+            let row = first + y * 2 * half;
+            let errors = if NEW == 0b100 { y } else { coarse } * 2 * half;
+            let of_y = if NEW == 0b100 { None } else { Some(&taps_y[y][usize::from(ROUGH)]) };
+            let across = match (tap_z, of_y) {
+                (Some(first), y) => Across { first, in_plane: row - plane + in_plane, y, plane },
+                (None, Some(first)) => Across { first, in_plane: plane, y: None, plane },
+                (None, None) => return,
+            };
+            self.pair::<NEW, ROUGH>(&rows, across, [row, errors], [&codes.row(y), &codes_x.row(y)]);
+        }
+    }
+
+    /// One of them.
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    fn pair<const NEW: u8, const ROUGH: bool>(&mut self, level: &Level, row: usize, (y, z): (usize, usize)) {
-        let (l, nodes, half_row, step) = (self.l, &level.nodes[0], level.half, self.step(level));
-        // Errors of coarse rows lie row by row, those of others behind them.
-        let errors = if NEW == 0b100 { y } else { level.nodes[1].coarse } * 2 * half_row;
-        let across = Across::new::<NEW, ROUGH>(self.layout, level, row, (y, z));
-        let set = self.rule.set;
-        let (codes, codes_x) = (level.codes(NEW, set, y, z), level.codes(NEW | 1, set, y, z));
-        for v in (0..half_row).step_by(L::N) {
+    fn pair<const NEW: u8, const ROUGH: bool>(
+        &mut self,
+        &Rows { half: half_row, len, coarse, new, step, of_x }: &Rows,
+        across: Across,
+        [row, errors]: [usize; 2],
+        [codes, codes_x]: [&CodeRow; 2],
+    ) {
+        let l = self.l;
+        let mut v = 0;
+        while v < half_row {
             let [_, p16, ..] = across.made::<L, ROUGH>(l, self.rows, self.errors, v);
             // SAFETY: half a row is whole vectors; there is room for a vector behind all codes.
             unsafe {
                 let p = half(l, p16);
-                let codes = (&codes, v, nodes.len.div_ceil(2).saturating_sub(v));
+                let codes = (codes, v, len.div_ceil(2).saturating_sub(v));
                 let error = self.direction.errors(l, p, row + v, codes, step);
                 l.store_in(l.add(p, error), self.rows, row + v);
                 l.store_in(error, self.errors, errors + v);
             }
+            v += L::N;
         }
-        let (has_last, last) = last_of(level);
+        let (has_last, last) = (len.is_multiple_of(2), new);
         let (mut error_behind, mut behind) = (l.splat(0), l.splat(0));
-        let mut v = (nodes.len / 2).next_multiple_of(L::N);
+        v = (len / 2).next_multiple_of(L::N);
         while v > 0 {
             v -= L::N;
             let [first, p16, of_y, second] = across.made::<L, ROUGH>(l, self.rows, self.errors, half_row + v);
             let is_last = has_last && v + L::N > last;
-            let (mut last_node, at) = (p16, nodes.coarse - 1);
+            let (mut last_node, at) = (p16, coarse - 1);
             if is_last {
                 let p = half(l, p16);
                 let place = row + half_row + last;
-                let error = self.direction.error(l, (p, last - v), place, (&codes, at), step);
+                let error = self.direction.error(l, (p, last - v), place, (codes, at), step);
                 error_behind = l.splat(error);
                 last_node = l.add(p, error_behind);
                 if at < half_row {
@@ -239,26 +273,26 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
                     self.rows[row + at] = node;
                 }
             }
-            let of_x = self.taps_x::<ROUGH>(level, self.errors, errors, v, error_behind);
+            let along_x = self.taps_x::<ROUGH>(of_x, self.errors, errors, v, error_behind);
             let p16 = if ROUGH {
-                let third = self.taps_x::<ROUGH>(level, self.rows, row, v, behind);
+                let third = self.taps_x::<ROUGH>(of_x, self.rows, row, v, behind);
                 if NEW == 0b110 {
                     let mean = l.right_signed::<2>(l.add(l.left::<1>(first), l.add(second, third)));
-                    l.right_signed::<1>(l.add(mean, l.add(first, l.add(of_y, of_x))))
+                    l.right_signed::<1>(l.add(mean, l.add(first, l.add(of_y, along_x))))
                 } else {
-                    half_boolean(l, first, third, of_x)
+                    half_boolean(l, first, third, along_x)
                 }
             } else {
-                l.add(p16, of_x)
+                l.add(p16, along_x)
             };
             // SAFETY: as above.
             unsafe {
                 let p = half(l, p16);
-                let codes = (&codes_x, v, nodes.new.saturating_sub(v));
+                let codes = (codes_x, v, new.saturating_sub(v));
                 let mut node = l.add(p, self.direction.errors(l, p, row + half_row + v, codes, step));
                 let mut apart = if NEW == 0b100 { l.sub(node, half(l, first)) } else { node };
                 if is_last {
-                    let lane = self.lane_of_last(level);
+                    let lane = self.lane_of_last(last);
                     node = l.blend(lane, last_node, node);
                     apart = l.blend(lane, error_behind, apart);
                 }
@@ -273,18 +307,18 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
     /// 16 times what nodes with even x of a row make of the odd ones between them; `behind` stands behind the last.
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    fn taps_x<const ROUGH: bool>(&self, level: &Level, numbers: &[u32], row: usize, v: usize, behind: L::V) -> L::V {
+    fn taps_x<const ROUGH: bool>(&self, of_x: AlongX, numbers: &[u32], row: usize, v: usize, behind: L::V) -> L::V {
         let l = self.l;
         // SAFETY: half a row is whole vectors.
         let (before, b, next) = unsafe {
             let b = l.load_in(numbers, row + v);
             let before = if v > 0 { l.load_in(numbers, row + v - L::N) } else { b };
-            (before, b, if v + L::N < level.half { l.load_in(numbers, row + v + L::N) } else { behind })
+            (before, b, of_x.next(v, L::N).map_or(behind, |v| l.load_in(numbers, row + v)))
         };
         let c = l.ahead(b, next);
         let (a, d) = if ROUGH { (b, b) } else { (l.shifted_in(before, b), l.two_ahead(b, next)) };
         let middle = if ROUGH { l.left::<3>(l.add(b, c)) } else { even(l, a, b, c, d) };
-        let Some(End { kind, weights, any }) = self.layout.end(level, ROUGH, v, L::N) else { return middle };
+        let Some(End { kind, weights, any }) = of_x.end(ROUGH, v, L::N) else { return middle };
         match kind {
             WeightKind::Mean => l.left::<3>(l.add(b, c)),
             WeightKind::Even => middle,
@@ -303,6 +337,17 @@ fn last_of(level: &Level) -> (bool, usize) {
     (level.nodes[0].len.is_multiple_of(2), level.nodes[0].new)
 }
 
+/// What rows of a level share.
+struct Rows<'a> {
+    /// Numbers of half a row, and nodes along x: all, coarse and new ones.
+    half: usize,
+    len: usize,
+    coarse: usize,
+    new: usize,
+    step: u32,
+    of_x: AlongX<'a>,
+}
+
 /// How a row is made of others across it.
 #[derive(Clone, Copy)]
 struct Across<'a> {
@@ -314,23 +359,7 @@ struct Across<'a> {
     plane: usize,
 }
 
-impl<'a> Across<'a> {
-    #[inline(always)]
-    fn new<const NEW: u8, const ROUGH: bool>(
-        layout: &'a NodeLayout,
-        level: &Level,
-        row: usize,
-        (y, z): (usize, usize),
-    ) -> Across<'a> {
-        let plane = level.plane(level.place(NEW & 0b100 != 0, z));
-        if NEW == 0b010 {
-            return Across { first: layout.tap_y(level, ROUGH, y), in_plane: plane, y: None, plane };
-        }
-        let of_y = if NEW == 0b110 { Some(layout.tap_y(level, ROUGH, y)) } else { None };
-        let in_plane = row - plane + level.plane(0);
-        Across { first: layout.tap_z(level, ROUGH, z), in_plane, y: of_y, plane }
-    }
-
+impl Across<'_> {
     /// 16 times what the first tap makes; nodes but for the axis x; what errors along y make, and numbers.
     #[inline(always)]
     fn made<L: NumberVectors, const ROUGH: bool>(&self, l: L, rows: &[u32], errors: &[u32], at: usize) -> [L::V; 4] {
