@@ -5,7 +5,7 @@ use super::form::{Form, Order};
 use super::patches;
 use crate::codec::interp::choose::Choice;
 use crate::codec::interp::encoder::{Encoder, Tile};
-use crate::codec::interp::entropy::encode as entropy;
+use crate::codec::interp::entropy::encode::{self as entropy, Known};
 use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::{Bins, Multiple};
 use crate::codec::interp::plan::Plan;
@@ -64,7 +64,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 }
                 let numbers = if rule.coarse { Numbers::Steps } else { Numbers::Multiples };
                 let head = Head { numbers, ..Head::interpolated(rule) };
-                return self.write_multiples(p, plan, head, survey.base, n, out);
+                (self.base, self.middle, self.are_short) = (N::from_u64(i64::from(base) as u64), N::ZERO, true);
+                return self.write(p, plan, head, Form::default(), n, out);
             }
         }
         if !self.bins(p, plan, bins, tile) {
@@ -75,21 +76,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         let axes = best_set::<Sums, _>(p, tile.lens, None, &self.numbers[..n]);
         let head = self.exact(p, plan, rule, tile.lens, axes);
-        self.write::<false>(p, plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
-    }
-
-    /// Writes the codes of interpolated multiples.
-    fn write_multiples(
-        &mut self,
-        p: impl Level,
-        plan: &Plan,
-        head: Head,
-        base: i32,
-        n: usize,
-        out: &mut [u8],
-    ) -> Option<(Kind, usize)> {
-        (self.base, self.middle, self.are_short) = (N::from_u64(i64::from(base) as u64), N::ZERO, true);
-        self.write::<false>(p, plan, head, Form::default(), n, out)
+        self.write(p, plan, Head { numbers: Numbers::Bins, ..head }, Form::default(), n, out)
     }
 
     /// Encodes elements' bits, of which mode rel rounds some off.
@@ -107,20 +94,14 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let narrow = form.order == Order::Ranks || size_of::<E::Word>() <= 2;
         let head = self.exact(p, plan, choice.exact, tile.lens, axes);
         if narrow && self.symbols_are_better(p, n) {
-            return self.write::<true>(
-                p,
-                plan,
-                Head { predictor: Predictor::Symbols, ..Head::default() },
-                form,
-                n,
-                out,
-            );
+            let head = Head { predictor: Predictor::Symbols, low: self.low, ..Head::default() };
+            return self.write(p, plan, head, form, n, out);
         }
-        self.write::<false>(p, plan, head, form, n, out)
+        self.write(p, plan, head, form, n, out)
     }
 
     /// Writes the codes of a tile.
-    fn write<const SYMBOLS_ARE_CODES: bool>(
+    fn write(
         &mut self,
         p: impl Level,
         plan: &Plan,
@@ -160,13 +141,14 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             decode::element::<E, N>(plan, head.numbers, form.shift, base).store(place);
             return Some((Kind::Constant, size));
         }
-        let bytes = if SYMBOLS_ARE_CODES {
-            head.low = self.low;
-            entropy::write_symbols(p, &mut head, front, all, counts, room, out)
-        } else if *are_short {
-            entropy::write(p, &mut head, front, codes, sums, room, out)
-        } else {
-            entropy::write(p, &mut head, front, all, None, room, out)
+        let known = match sums {
+            _ if head.predictor == Predictor::Symbols => Known::Symbols(counts),
+            Some(sums) => Known::Sums(sums),
+            None => Known::Nothing,
+        };
+        let bytes = match are_short {
+            true => entropy::write(p, &mut head, front, codes, known, room, out),
+            false => entropy::write(p, &mut head, front, all, known, room, out),
         };
         bytes.map(|bytes| (Kind::Packed, bytes))
     }

@@ -1,7 +1,7 @@
 //! The class of a group, and which low bits of a tile's codes stand apart.
 
-use super::sums::{Sum, Sums};
-use super::tables::{NEVER_TAKEN, TOKEN_COSTS, last_token, shift_of, sort, table_of};
+use super::sums::Sums;
+use super::tables::{NEVER_TAKEN, TOKEN_COSTS, shift_of, table_of};
 use crate::codec::interp::format::{CLASSES_OF_LANE, GROUP, GROUPS, LEAST_ABOVE_LOW, token};
 use crate::codec::interp::rules::{FEWEST_LOW, KEPT_BITS, LOW_WORTH};
 use crate::primitives::rans::{LANES, Source, Words};
@@ -13,23 +13,7 @@ pub fn magnitude<N: Word>(code: N) -> u64 {
     (code >> 1).to_u64() + (code & N::ONE).to_u64()
 }
 
-/// The class of a group in a tile of which so many low bits of each code stand apart.
-#[inline(always)]
-pub fn class_of<N: Word>(codes: &[N], low: u32, sum: &Sum) -> usize {
-    if !sum.any {
-        return 0;
-    }
-    let [first, second, wide] = sort(sum.magnitudes.max(1), sum.nonzeros);
-    let fits = |class: usize| token(sum.most >> shift_of(class, 0)).0 <= last_token(table_of(class));
-    match (fits(first), fits(second)) {
-        (true, true) if cost(codes, second, low) < cost(codes, first, low) => second,
-        (true, _) => first,
-        (false, true) => second,
-        (false, false) => wide,
-    }
-}
-
-/// What codes cost in a class, with their low bits.
+/// What codes cost in a class, with their low bits, of which so many of each stand apart in the tile.
 #[inline(always)]
 pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
     let (costs, shift) = (&TOKEN_COSTS[table_of(class)], shift_of(class, low));

@@ -1,6 +1,6 @@
 //! The codes of a tile to its body.
 
-use super::classes::{class_of, low_of};
+use super::classes::low_of;
 use super::encode_groups;
 use super::group::Group;
 use super::low;
@@ -73,14 +73,8 @@ impl<'a, N: Word> Codes<'a, N> {
 
     /// Gives groups their classes.
     fn classify(&self, p: impl Level, classes: &mut [u8]) {
-        let (n, sums) = (self.codes.len(), &self.sums[..]);
-        p.run(encode_groups::Classify { places: self.places, n, sums, classes: &mut *classes });
-        p.loops(|| {
-            let groups = self.codes.chunks(GROUP).zip(classes).enumerate();
-            for (g, (codes, class)) in groups.filter(|(g, _)| !encode_groups::is_for(&self.sums[*g])) {
-                *class = class_of(codes, self.low, &self.sums[g]) as u8;
-            }
-        });
+        let Codes { codes, low, sums, places } = *self;
+        p.run(encode_groups::Classify { codes, low, places, sums, classes });
     }
 
     /// Group `g` taken apart, without so many low bits.
@@ -127,38 +121,58 @@ impl<'a, N: Word> Codes<'a, N> {
     }
 }
 
-/// Writes the codes of a tile behind `front`, what stands between head and table; completes the head. What their groups
-/// add up to may be known. The bytes of the body; `None` if `out` is too small.
+/// What is known of codes before they are written.
+#[derive(Clone, Copy)]
+pub enum Known<'a> {
+    Nothing,
+    /// What their groups add up to.
+    Sums(&'a Sums),
+    /// They are numbers, of which the head's low bits stand apart, and the others occur so often.
+    Symbols(&'a [u32; SYMBOLS]),
+}
+
+/// Writes the codes of a tile behind `front`, what stands between head and table; completes the head. The bytes of the
+/// body; `None` if `out` is too small.
 pub fn write<N: Word>(
     p: impl Level,
     head: &mut Head,
     front: &[u8],
     codes: &[N],
-    known: Option<&Sums>,
+    known: Known,
     room: &mut Room,
     out: &mut [u8],
 ) -> Option<usize> {
     let Room { stream, own, low, sparse, sums, places } = room;
-    let low_of = |sums: &Sums| low_of(codes, head.numbers == Numbers::Bits, sums);
+    let symbols = if let Known::Symbols(counts) = known { Some(counts) } else { None };
+    let low_of = |sums: &Sums| match symbols {
+        Some(_) => head.low,
+        None => low_of(codes, head.numbers == Numbers::Bits, sums),
+    };
+    let known = if let Known::Sums(sums) = known { Some(sums) } else { None };
     let all = Codes::new(p, codes, low_of, known, sums, places);
     head.low = all.low;
-    let mut classes = [0u8; GROUPS];
+    let (mut classes, mut sparse_body) = ([0u8; GROUPS], None);
     let classes = &mut classes[..groups(codes.len())];
-    all.classify(p, classes);
-    let sparse = if head.low == 0 { sparse.encode(codes, classes) } else { None };
-    head.has_table = sparse.is_none() && own.choose(classes, |own, classes, asked| all.count(p, own, classes, asked));
-    let is_worse = |lanes: usize| sparse.is_some_and(|sparse| sparse.len() <= lanes);
-    let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), false, stream);
+    if let Some(counts) = symbols {
+        own.of_symbols(counts);
+        classes.iter_mut().zip(all.sums).for_each(|(class, sum)| *class = if sum.any { OWN as u8 } else { 0 });
+        head.has_table = true;
+    } else {
+        all.classify(p, classes);
+        sparse_body = if head.low == 0 { sparse.encode(codes, classes) } else { None };
+        let count = |own: &mut Own, classes: &[u8], asked: &dyn Fn(usize) -> bool| all.count(p, own, classes, asked);
+        head.has_table = sparse_body.is_none() && own.choose(classes, count);
+    }
+    let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), symbols.is_some(), stream);
     all.write_low(p, classes, low);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
+    if let Some(sparse) = sparse_body.filter(|sparse| sparse.len() <= bytes + 2 * words.len()) {
+        (head.switch, head.longest, head.is_sparse) = (0, 0, true);
+        return assemble(head, &[front, sparse], &[], &[], out);
+    }
     let table = if head.has_table { &own.bytes[..] } else { &[] };
     (head.switch, head.longest, head.is_sparse) = (state.switch, longest, false);
-    if is_worse(bytes + 2 * words.len()) {
-        (head.switch, head.longest, head.is_sparse) = (0, 0, true);
-        let parts = [front, sparse.unwrap_or_default()];
-        return assemble(head, &parts, &[], &[], out);
-    }
     assemble(head, &[front, table, &place[..bytes]], words, low.end(), out)
 }
 
@@ -169,30 +183,6 @@ pub fn write_nothing(head: &mut Head, front: &[u8], out: &mut [u8]) -> Option<us
         head.predictor = Predictor::Smooth;
     }
     assemble(head, &[front], &[], &[], out)
-}
-
-/// The same of codes that are numbers, of which `low` bits stand apart, and the others occur so often.
-pub fn write_symbols<N: Word>(
-    p: impl Level,
-    head: &mut Head,
-    front: &[u8],
-    codes: &[N],
-    counts: &[u32; SYMBOLS],
-    room: &mut Room,
-    out: &mut [u8],
-) -> Option<usize> {
-    let Room { stream, own, low, sums, places, .. } = room;
-    own.of_symbols(counts);
-    let all = Codes::new(p, codes, |_| head.low, None, sums, places);
-    let mut classes = [0u8; GROUPS];
-    let classes = &mut classes[..groups(codes.len())];
-    classes.iter_mut().zip(all.sums).for_each(|(class, sum)| *class = if sum.any { OWN as u8 } else { 0 });
-    let (state, words) = all.encode(p, classes, Some(own), true, stream);
-    all.write_low(p, classes, low);
-    let mut place = [0; STATE_ROOM];
-    let (longest, bytes) = states::pack(&state.lanes, &mut place);
-    (head.switch, head.longest, head.has_table, head.is_sparse) = (state.switch, longest, true, false);
-    assemble(head, &[front, &own.bytes, &place[..bytes]], words, low.end(), out)
 }
 
 /// Puts a body together.

@@ -1,8 +1,5 @@
 //! Groups of codes to words, by vectors; of codes of more than 31 bits as they are taken apart before.
 
-// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use super::classes;
 use super::group::Group;
 use super::sums::Sum;
@@ -111,29 +108,41 @@ impl<W: Word> Task for Places<'_, W> {
     }
 }
 
-/// Gives groups of `n` codes their classes, those that are for vectors: see `classes::class_of`.
-pub struct Classify<'a> {
+/// Gives groups of codes their classes, of which so many low bits of each stand apart.
+pub struct Classify<'a, W> {
+    pub codes: &'a [W],
+    pub low: u32,
     pub places: &'a [u32],
-    pub n: usize,
     pub sums: &'a [Sum],
     pub classes: &'a mut [u8],
 }
 
-impl Task for Classify<'_> {
+impl<W: Word> Classify<'_, W> {
+    /// What group `g` costs in a class.
+    #[inline(always)]
+    fn cost<P: CodeVectors<M>, const M: usize>(&self, p: P, g: usize, class: usize) -> u64 {
+        let (codes, sum) = (&self.codes[g * GROUP..], &self.sums[g]);
+        if is_for(sum) {
+            return cost::<P, M>(p, &self.places.as_chunks().0[g], codes.len(), sum.most as u32, class);
+        }
+        classes::cost(&codes[..codes.len().min(GROUP)], class, self.low)
+    }
+}
+
+impl<W: Word> Task for Classify<'_, W> {
     type Done = ();
 
     #[inline(always)]
     fn run<P: CodeVectors<M>, const M: usize>(self, p: P) {
-        for (g, (codes, class)) in self.places.as_chunks::<GROUP>().0.iter().zip(&mut *self.classes).enumerate() {
+        for g in 0..self.classes.len() {
             let sum = &self.sums[g];
-            if !sum.any || !is_for(sum) {
+            if !sum.any {
                 continue;
             }
             let [first, second, wide] = sort(sum.magnitudes.max(1), sum.nonzeros);
             let fits = |class: usize| token(sum.most >> shift(class)).0 <= last_token(table_of(class));
-            let cost = |class: usize| cost::<P, M>(p, codes, self.n - g * GROUP, sum.most as u32, class);
-            *class = match (fits(first), fits(second)) {
-                (true, true) if first != second && cost(second) < cost(first) => second,
+            self.classes[g] = match (fits(first), fits(second)) {
+                (true, true) if first != second && self.cost(p, g, second) < self.cost(p, g, first) => second,
                 (true, _) => first,
                 (false, true) => second,
                 (false, false) => wide,

@@ -1,8 +1,5 @@
 //! What choice, class and table ask of a group: one pass over its codes.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use crate::codec::interp::format::{GROUP, GROUPS};
 use crate::simd::Task;
 use crate::simd::numbers::CodeVectors;

@@ -1,8 +1,5 @@
 //! Numbers to codes, by a rule or along axes, whichever costs less; `rules.rs` tells how.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
 use crate::codec::interp::entropy::own_table::Table;
 use crate::codec::interp::entropy::sums::{SumUp, Sums as GroupSums};
@@ -207,7 +204,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
             let corrections = (0..n).filter(|i| marks[*i] && case.numbers[*i] != restored[*i]).count();
             let cost = case.cost(p, &codes[..n], sums) + CORRECTION_COST * corrections as u64;
-            let of_sets = p.run(CostsOfSets { lens, codes: &codes[..n], room: &mut restored[..n] });
+            let of_sets = p.run(CostsOfSets { lens, buffers: levels, codes: &codes[..n], room: &mut restored[..n] });
             for (set, of_set) in of_sets.into_iter().enumerate() {
                 if set as u8 & !plan.grid.set() == 0 {
                     let changed = (cost + of_set).saturating_sub(of_sets[0]).max(cost / 4);
@@ -410,6 +407,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
 /// What the classes cost whose codes may be differences along axes, by each set of these; `room` is as long as codes.
 struct CostsOfSets<'a> {
     lens: [usize; AXES],
+    buffers: &'a mut interpolation::Buffers,
     codes: &'a [u32],
     room: &'a mut [u32],
 }
@@ -420,21 +418,16 @@ impl Task for CostsOfSets<'_> {
     #[inline(always)]
     fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> [u64; SETS] {
         let mut costs = [0; SETS];
-        for lens in interpolation::with_differences(self.lens) {
-            for (class, begin, lens) in interpolation::single_classes(lens) {
-                let count: usize = lens.iter().product();
-                let (signed, row) = self.room.split_at_mut(count);
-                for i in 0..count {
-                    let code = self.codes[begin + i];
-                    signed[i] = code >> 1 ^ 0u32.wrapping_sub(code & 1);
-                }
-                for set in 0..SETS {
-                    if set as u8 & class == 0 {
-                        let cost = cost_of_sum(sum_of_differences(signed, set as u8, lens, row), count as u64);
-                        costs[set] += cost;
-                        costs[set | usize::from(class)] += cost;
-                    }
-                }
+        for (begin, lens, axes) in self.buffers.differences(self.lens, P::N) {
+            let count: usize = lens.iter().product();
+            let (signed, row) = self.room.split_at_mut(count);
+            for i in 0..count {
+                signed[i] = self.codes[begin + i].unzigzag();
+            }
+            for set in (0..SETS).filter(|set| *set as u8 & !axes == 0) {
+                let cost = cost_of_sum(sum_of_differences(signed, set as u8, lens, row), count as u64);
+                costs[set] += cost;
+                costs[set | (SETS - 1) & !usize::from(axes)] += cost;
             }
         }
         costs

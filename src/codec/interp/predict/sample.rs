@@ -1,8 +1,5 @@
 //! What differences along sets of axes cost, by some pieces of a tile's rows.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use std::marker::PhantomData;
 
 use crate::codec::interp::rules::{LITTLE, PIECE, cost_of_sum, sample_every};
@@ -355,6 +352,7 @@ impl<M: Magnitudes, S: Numbers> Show for Distances<M, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::interp::predict::widths::Widths;
     use crate::simd::Scalar;
 
     #[test]

@@ -1,8 +1,5 @@
 //! What differences of elements' bits cost, which are anything from nothing to all bits.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use crate::codec::interp::entropy::symbol_costs::log2;
 use crate::codec::interp::predict::sample::{Magnitudes, STRIP};
 use crate::codec::interp::rules::{BIT, with_states};
@@ -80,7 +77,7 @@ mod tests {
     #[test]
     fn widths_cost_their_entropy_and_bits() {
         let mut widths = Widths::NONE;
-        (0..4).for_each(|_| widths.add(&[0u32, 1000].repeat(STRIP / 2).try_into().unwrap(), STRIP));
+        widths.add::<u32>(&std::array::from_fn(|i| if i % 2 == 0 { 0 } else { 1000 }), STRIP);
         // One bit each says which, and a magnitude of ten bits takes nine and its sign.
         assert_eq!(widths.cost(), BIT * (64 + 32 * 10));
         let codes: Vec<u32> = (0..10_000u32).map(|i| i.wrapping_mul(0x9e37_79b1) >> 12).collect();

@@ -1,9 +1,6 @@
 //! Floats that are integers over a power of ten, as measurements and text files have them: the integers are the words.
 //! Elements that are not come back from a list.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use crate::codec::interp::predict::sample::Numbers;
 use crate::codec::interp::reader::{take, take16};
 use crate::codec::interp::rules::PIECE;

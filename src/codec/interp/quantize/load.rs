@@ -5,7 +5,7 @@ use crate::simd::Task;
 use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
 
-/// Elements as words: all bits that any of them has, and the largest magnitude of their bits.
+/// Elements as words.
 pub struct Load<'a, W> {
     /// Whether they are big-endian.
     pub big_endian: bool,
@@ -16,29 +16,17 @@ pub struct Load<'a, W> {
 }
 
 impl<W: Word> Task for Load<'_, W> {
-    type Done = (W, W);
+    type Done = ();
 
     #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> (W, W) {
-        // Asked before the loop, not within it.
-        match self.big_endian {
-            true => load::<W, true>(self.data, self.elements),
-            false => load::<W, false>(self.data, self.elements),
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
+        for (w, bytes) in self.elements.iter_mut().zip(self.data.chunks_exact(size_of::<W>())) {
+            *w = W::load(bytes);
+        }
+        if self.big_endian {
+            self.elements.iter_mut().for_each(|w| *w = w.swap());
         }
     }
-}
-
-#[inline(always)]
-fn load<W: Word, const BIG_ENDIAN: bool>(data: &[u8], elements: &mut [W]) -> (W, W) {
-    let (mut any, mut largest) = (W::ZERO, W::ZERO);
-    for (w, bytes) in elements.iter_mut().zip(data.chunks_exact(size_of::<W>())) {
-        let word = W::load(bytes);
-        let word = if BIG_ENDIAN { word.swap() } else { word };
-        any = any | word;
-        largest = largest.max(word & !W::SIGN);
-        *w = word;
-    }
-    (any, largest)
 }
 
 /// The bins of elements, in their place.

@@ -1,8 +1,5 @@
 //! What the elements of a tile are as multiples of the fine lattice.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use crate::codec::interp::format::TILE_LOG2;
 use crate::codec::interp::lattice::{Block, Lattice, Multiple};
 use crate::codec::interp::rules::{MOST_NUMBER, ONE_EXCEPTION_OF};
@@ -215,21 +212,13 @@ impl Task for LeaveOut<'_> {
 
     #[inline(always)]
     fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        for (k, numbers) in self.numbers.chunks_mut(BLOCK).enumerate() {
-            leave_out(numbers, self.absent[k], self.by);
+        for (numbers, absent) in self.numbers.chunks_mut(BLOCK).zip(&**self.absent).filter(|(_, absent)| **absent != 0)
+        {
+            for i in 0..numbers.len() {
+                let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
+                numbers[i] = numbers[i] & !is_absent | self.by & is_absent;
+            }
         }
-    }
-}
-
-/// The same of no more than a block, by these bits.
-#[inline(always)]
-pub fn leave_out(numbers: &mut [u32], absent: u64, by: u32) {
-    if absent == 0 {
-        return;
-    }
-    for i in 0..numbers.len() {
-        let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
-        numbers[i] = numbers[i] & !is_absent | by & is_absent;
     }
 }
 

@@ -1,8 +1,5 @@
 //! Numbers of a tile to codes: what is encoded is what the decoder will restore, so errors do not add up.
 
-// Iterators and closures may stay calls, which code without a level's instructions then makes.
-#![allow(clippy::needless_range_loop)]
-
 use super::layout::{ABSENT, CodeRow, NodeLayout, NodeLayouts, is_for};
 use super::march::{Direction, March, there};
 use crate::codec::interp::format::Rule;
@@ -45,6 +42,18 @@ impl Buffers {
             restored: Aligned::zeros(rows)?,
             errors: Aligned::zeros(errors)?,
         })
+    }
+}
+
+impl Buffers {
+    /// Of a tile the classes whose codes may be differences: where the codes of each begin, its lengths, and along which
+    /// axes.
+    pub fn differences(
+        &mut self,
+        lens: [usize; AXES],
+        lanes: usize,
+    ) -> impl Iterator<Item = (usize, [usize; AXES], u8)> {
+        self.layouts.fit(lens, lanes).levels.iter().flat_map(|level| level.differences((1 << AXES) - 1))
     }
 }
 

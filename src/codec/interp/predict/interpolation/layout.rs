@@ -507,27 +507,3 @@ pub fn codes_from(lens: [usize; AXES], level: u32) -> usize {
     let all = |n: usize| (0..level).try_fold(n, |n, _| if n > 2 { Ok(coarse(n)) } else { Err(n) });
     lens.map(|n| all(n).unwrap_or_else(|n| n)).iter().product()
 }
-
-/// The lengths of the levels of a tile whose codes may be differences, the finest one first.
-pub fn with_differences(lens: [usize; AXES]) -> impl Iterator<Item = [usize; AXES]> {
-    let next = |lens: &[usize; AXES]| {
-        let is_last = lens.iter().all(|n| coarse(*n) <= 2);
-        (!is_last).then(|| lens.map(coarse))
-    };
-    std::iter::successors(Some(lens), next).take(DIFFERENCE_LEVELS)
-}
-
-/// Of a tile with these lengths the classes of the finest level with one new axis: which one, where their codes begin,
-/// and their lengths.
-pub fn single_classes(lens: [usize; AXES]) -> impl Iterator<Item = (u8, usize, [usize; AXES])> {
-    let coarse = lens.map(coarse);
-    let mut at: usize = coarse.iter().product();
-    CLASSES.into_iter().filter(|class| class.is_power_of_two()).filter_map(move |class| {
-        let of = |a: usize| if is_new(class, a) { lens[a] - coarse[a] } else { coarse[a] };
-        let lens: [usize; AXES] = std::array::from_fn(of);
-        let count: usize = lens.iter().product();
-        let begin = at;
-        at += count;
-        (count > 0).then_some((class, begin, lens))
-    })
-}

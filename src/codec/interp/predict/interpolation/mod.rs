@@ -7,7 +7,7 @@ pub mod march;
 pub mod weights;
 
 pub use encode::{Buffers, Encode, Load, Restored};
-pub use layout::{ABSENT, DIFFERENCE_LEVELS, FEW, SHORTEST_ROW, is_for, single_classes, with_differences};
+pub use layout::{ABSENT, DIFFERENCE_LEVELS, FEW, SHORTEST_ROW, is_for};
 pub use weights::WEIGHT_BITS;
 
 #[cfg(test)]
