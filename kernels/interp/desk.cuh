@@ -13,7 +13,6 @@ enum : u32 {
     ELEMENTS = 1 << TILE_LOG2,    // of a tile, at most
     MASK_WORDS = ELEMENTS / 32,
     MOST_TOGETHER = 4,    // tiles that a block takes at once, at most: a warp makes words of each
-    PREFIX_HALVES = 6,    // of a body: head and base
     STATE_WORDS = 34,     // of final states with their lengths
     SIDE_HALVES = 360,    // of a tile's own table and of final states
     OUT_MORE = 4096,      // what a body's words may take beyond its tile, before that is known
@@ -220,25 +219,38 @@ struct Survey {
     u32 masked, steps;    // some do not count; all may be interpolated in steps
 };
 
+// What a body says of a tile besides its codes.
+struct Coded {
+    u32 head;              // set, predictor, numbers, patches
+    u32 front_halves;      // of what stands between base and table
+    u64 base, constant;    // what numbers are less; the element, if all codes are 0
+    u32 low, listed;       // of symbols, low bits that stand apart; whether the front lists elements
+};
+// A body in the room where a warp made it: where its halves begin and how many there are, and words of low bits at the
+// room's end.
+struct Body {
+    u32 kind, units, first_half, halves, low_words;
+
+    DEV u32 word(const u16* room, u32 room_halves, u32 i) const {
+        // Halves may begin amid a word.
+        const u32* const from = (const u32*)room + first_half / 2;
+        const u32 odd = first_half & 1, of_halves = (halves + 1) / 2;
+        if (i >= of_halves) return ((const u32*)(room + room_halves) - low_words)[i - of_halves];
+        u32 word = from[i];
+        if (odd) word = word >> 16 | (2 * i + 1 < halves ? from[i + 1] << 16 : 0);
+        return 2 * i + 1 < halves ? word : word & 0xffff;
+    }
+};
 // What is known of a tile between its codes and its body, in the shared memory of a block.
 struct Slip {
     u64 chunk;
     u32 tile;    // its number within the wave
     Tile t;
-    u32 n, kind;        // KIND_RAW: there is nothing that takes less
-    u64 constant;       // the element, of KIND_CONSTANT
-    u32 plane_units;    // of the plane of missing values before the body
-    u32 has_codes;
-    // The head, but for what words say; what numbers are less; the front: what stands between base and table.
-    u32 set, predictor, numbers, patches;
-    u64 base;
-    u32 front_halves;
-    u32 wide, direct, low;    // codes of 64 bits; they are symbols, of which so many low bits stand apart
-    // What words say: bits of the head, and where the parts of the body are.
-    u32 said;
-    u32 prefix_halves, side_halves, word_halves, low_words, units;
-    const u16* words;
-    u16 prefix[PREFIX_HALVES];
+    u32 n, kind;                 // KIND_RAW: there is nothing that takes less; KIND_CONSTANT: all are a missing value
+    u32 plane_units;             // of the plane of missing values before the body
+    u32 set, predictor, wide;    // codes have 64 bits
+    Coded coded;
+    Body body;
 };
 
 // What the threads of a block share.
@@ -284,9 +296,9 @@ template <class T> struct Desk {
 
     enum : u32 {
         WORD_BYTES = sizeof(Word) << TILE_LOG2,
-        OUT_BYTES = (T::BITS / 8 << TILE_LOG2) + OUT_MORE,
-        // Of each tile: codes, words with what stands before them, a sparse tile's, the plane, table and states.
-        SLIP_BYTES = WORD_BYTES + OUT_BYTES + 2 * SPARSE_HALVES + PLANE_ROOM + 2 * SIDE_HALVES,
+        OUT_BYTES = (T::BITS / 8 << TILE_LOG2) + OUT_MORE + 2 * SPARSE_HALVES,
+        // Of each tile: codes, the front and the body, the plane, table and states.
+        SLIP_BYTES = WORD_BYTES + OUT_BYTES + PLANE_ROOM + 2 * SIDE_HALVES,
         MASKS = 12,
         BYTES = MASKS * 4 * MASK_WORDS + ELEMENTS + 3 * WORD_BYTES + 2 * (4 << TILE_LOG2) + MOST_TOGETHER * SLIP_BYTES,
     };
@@ -308,15 +320,14 @@ template <class T> struct Desk {
     DEV u32* differences() const { return multiples() + ELEMENTS; }
     DEV u8* of_slip(u32 k) const { return (u8*)(differences() + ELEMENTS) + (u64)k * SLIP_BYTES; }
     DEV u32* codes(u32 k) const { return (u32*)of_slip(k); }
-    DEV u8* out(u32 k) const { return of_slip(k) + WORD_BYTES; }
-    DEV u16* sparse(u32 k) const { return (u16*)(out(k) + OUT_BYTES); }
-    DEV u8* plane_of(u32 k) const { return (u8*)(sparse(k) + SPARSE_HALVES); }
+    DEV u16* out(u32 k) const { return (u16*)(of_slip(k) + WORD_BYTES); }
+    DEV u8* plane_of(u32 k) const { return (u8*)out(k) + OUT_BYTES; }
     DEV u16* side(u32 k) const { return (u16*)(plane_of(k) + PLANE_ROOM); }
     // Of the tile at hand.
     DEV Slip& own() { return slips[slip]; }
     DEV u32* short_codes() const { return codes(slip); }
     DEV Word* all_codes() const { return (Word*)codes(slip); }
-    DEV u8* front() const { return out(slip); }
+    DEV u16* front() const { return out(slip); }
     DEV u8* plane() const { return plane_of(slip); }
 
     // Whether the stream has a lattice.

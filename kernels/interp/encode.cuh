@@ -25,29 +25,19 @@ template <class T> DEV typename T::Word element_of(const Desk<T>& d, u32 numbers
 // For a whole block; a barrier before and behind.
 template <class T> SELDOM void close_codes(Desk<T>& d, u32 numbers, u32 form, u64 base, const typename T::Word* list) {
     Slip& s = d.own();
-    u32 any = 0;
-    if (s.wide)
-        for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) any |= ((u64*)d.short_codes())[i] != 0;
-    else
-#pragma unroll 8
-        for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) any |= d.short_codes()[i];
-    any = block_or(any, d.part);
     if (threadIdx.x < 32) {
-        const FrontWriter w = {(u16*)d.front(), Desk<T>::OUT_BYTES / 2};
+        const FrontWriter w = {d.front(), Desk<T>::OUT_BYTES / 2};
         u32 at = form == NO_FORM ? 0 : write_form(d, w, form, list);
         if (uniform(d.patches)) at = write_patches(d, w, at);
         if (threadIdx.x == 0) {
-            s.numbers = numbers;
-            s.patches = d.patches > 0;
-            s.base = base;
-            s.front_halves = at;
-            s.has_codes = any != 0;
-            const u32 size = T::BITS == 64 ? 8 : 4, packed = (2 * (2 + halves_of_base(base) + at) + 3) / 4 * 4;
             const bool listed = form != NO_FORM && form >> ORDER_SHIFT;
-            if (!any && !s.patches && !listed && packed >= size) {
-                s.kind = KIND_CONSTANT;
-                s.constant = element_of(d, numbers, form, base);
-            }
+            const u64 element = listed ? 0 : element_of(d, numbers, form, base);
+            s.coded = {s.set | s.predictor << 3 | numbers << 5 | (u32)(d.patches > 0) << 8,
+                       at,
+                       base,
+                       d.beside ? d.head.beside_missing(element) : element,
+                       s.coded.low,
+                       listed};
         }
     }
     __syncthreads();
@@ -149,8 +139,7 @@ template <class T> DEV void code_tile(Desk<T>& d, Shelf shelf) {
     if (all != ~0u) {
         if (threadIdx.x == 0) {
             s.kind = KIND_CONSTANT;
-            s.constant = d.head.missing[all];
-            s.has_codes = 1;    // it is one whatever it takes
+            s.coded.constant = d.head.missing[all];
         }
         __syncthreads();
         return;
@@ -163,10 +152,7 @@ template <class T> DEV void code_tile(Desk<T>& d, Shelf shelf) {
     } else {
         code_bit_for_bit(d, shelf);
     }
-    if (threadIdx.x == 0) {
-        if (!within) s.kind = KIND_RAW;
-        if (d.beside && s.kind == KIND_CONSTANT) s.constant = d.head.beside_missing(s.constant);
-    }
+    if (threadIdx.x == 0 && !within) s.kind = KIND_RAW;
     if constexpr (T::EXPONENT)
         if (d.masked && threadIdx.x < 32) {
             const u32 bytes = write_plane(d);
@@ -175,115 +161,36 @@ template <class T> DEV void code_tile(Desk<T>& d, Shelf shelf) {
     __syncthreads();
 }
 
-// Makes words of the codes of a tile. For a whole warp.
-template <class T, class Code> SELDOM void make_words(Desk<T>& d, u32 k, const Tables& t, Bench& b) {
-    Slip& s = d.slips[k];
-    const u32 lane = threadIdx.x & 31, n = s.n, front = s.front_halves, raw = d.head.raw_bytes(n);
-    Coding<InWords<Code>> c(t, b, {(const Code*)d.codes(k), n}, n, 8 * sizeof(typename T::Word));
-    if (lane == 0) b.has_own = 0;
-    __syncwarp();
-    u32 sparse = ~0u;
-    u16* const side = d.side(k);
-    if (uniform(s.direct)) {
-        c.low = s.low;
-        for (u32 i = lane; i < SYMBOLS; i += 32) b.count[i] = 0;
-        __syncwarp();
-#pragma unroll 1
-        for (u32 g = 0; uniform(g < c.groups); g++) {
-            Code any = 0;
-            c.quad(g).each([&](Code code) {
-                any |= code;
-                atomicAdd(b.count + (u32)(code >> c.low), 1u);
-            });
-            const bool some = __any_sync(FULL, any != 0);
-            if (lane == 0) b.classes[g] = (u8)(some ? (u32)OWN : 0);
-        }
-        fit(b);
-        make_own_symbols(b);
-        if (lane == 0) b.has_own = 1;
-    } else {
-        c.find_low(s.numbers == OF_BITS);
-        c.find_classes();
-        if (!uniform(c.low)) sparse = c.write_sparse(d.sparse(k));
-        if (uniform(sparse == ~0u)) {
-            const bool own = c.choose_table();
-            if (lane == 0) b.has_own = own;
-        }
-    }
-    __syncwarp();
-    const u32 has_own = b.has_own, low_words = (c.low_bits() + 31) / 32;
-    u16* const out = (u16*)d.out(k);
-    const u32 room = Desk<T>::OUT_BYTES / 2;
-    bool good = 4 * low_words + 2 * front < raw;
-    const u32 end = good ? room - 2 * low_words : room;
-    Writer w;
-    w.begin(out, end, lane);
-    good = good && c.encode_all(w, s.direct, front + 1024);
-    u32 side_halves = 0, longest = 0;
-    if (uniform(good)) {
-        if (has_own) {
-            if (lane == 0) side_halves = write_table(b, (u8*)side);
-            side_halves = __shfl_sync(FULL, side_halves, 0);
-        }
-        side_halves += c.write_states(w.x, side + side_halves, longest);
-        if (low_words) c.write_low((u32*)(out + end));
-    }
-    const bool is_sparse = sparse != ~0u && (!good || sparse <= side_halves + end - w.at);
-    if (lane) return;
-    s.side_halves = is_sparse ? 0 : side_halves;
-    s.words = is_sparse ? d.sparse(k) + SPARSE_HALVES - sparse : out + w.at;
-    s.word_halves = is_sparse ? sparse : end - w.at;
-    s.low_words = is_sparse ? 0 : low_words;
-    if (!good && !is_sparse) s.kind = KIND_RAW;
-    s.said = is_sparse ? 1u << 9 : has_own << 7 | w.change << 10 | longest << 18 | c.low << 25;
+template <class T, class Code>
+SELDOM bool make_words(Desk<T>& d, u32 k, const Tables& t, Bench& b, const BodyRoom& room, Body& body) {
+    const Slip& s = d.slips[k];
+    Coding<InWords<Code>> c(t, b, {(const Code*)d.codes(k), s.n}, s.n, 8 * sizeof(typename T::Word));
+    return write_body<T>(c, s.coded, room, body);
 }
-
-// Puts the head of a packed tile together and finds how long its body is. By one lane.
-template <class T> DEV void close_slip(Desk<T>& d, Slip& s, u32 of_words) {
-    const u32 raw_units = d.head.raw_bytes(s.n) / UNIT;
-    if (s.kind == KIND_PACKED) {
-        const u32 base_halves = halves_of_base(s.base);
-        const u32 bits =
-            s.set | s.predictor << 3 | s.numbers << 5 | s.patches << 8 | min_of(base_halves, 3u) << 23 | of_words;
-        s.prefix[0] = (u16)bits;
-        s.prefix[1] = (u16)(bits >> 16);
-        for (u32 k = 0; k < base_halves; k++) s.prefix[2 + k] = (u16)(s.base >> (16 * k));
-        s.prefix_halves = 2 + base_halves;
-        s.units = (s.prefix_halves + s.front_halves + s.side_halves + s.word_halves + 1) / 2 + s.low_words;
-        if (s.units >= raw_units) s.kind = KIND_RAW;
-    }
-    if (s.kind == KIND_CONSTANT) {
-        s.units = T::BITS < 32 ? 1 : d.head.element_bytes / UNIT;
-        if (s.units >= raw_units && !s.has_codes) s.kind = KIND_RAW;
-    }
-    if (s.kind != KIND_RAW && s.plane_units + s.units >= raw_units && s.plane_units) s.kind = KIND_RAW;
-    if (s.kind == KIND_RAW) {
-        s.units = raw_units;
-        s.plane_units = 0;
-    }
-}
-
 // Makes the body of a tile. For a whole warp.
 template <class T> DEV void make_body(Desk<T>& d, u32 k, const Tables& t, Bench& b) {
+    typedef typename T::Word Word;
+    enum : u32 { ROOM_HALVES = 1536 };    // of a group's words, and of table and states
     Slip& s = d.slips[k];
-    const u32 lane = threadIdx.x & 31, has_codes = s.kind == KIND_PACKED && s.has_codes;
+    const u32 raw = units_of<T>(s.n);
+    const BodyRoom room = {d.out(k), Desk<T>::OUT_BYTES / 2, s.coded.front_halves + ROOM_HALVES, d.out(k), d.side(k)};
+    Body body = {s.kind, raw, 0, 0, 0};
     __syncwarp();
-    if (uniform(has_codes)) {
-        if (sizeof(typename T::Word) == 8 && uniform(s.wide))
-            make_words<T, u64>(d, k, t, b);
-        else
-            make_words<T, u32>(d, k, t, b);
+    if (uniform(s.kind == KIND_CONSTANT)) {
+        body = write_constant(room, T::BITS < 32 ? 1 : T::BITS / 32, s.coded.constant);
+    } else if (uniform(s.kind == KIND_PACKED)) {
+        const bool good = sizeof(Word) == 8 && uniform(s.wide) ? make_words<T, u64>(d, k, t, b, room, body)
+                                                               : make_words<T, u32>(d, k, t, b, room, body);
+        if (!good) body.kind = KIND_RAW;
     }
-    __syncwarp();
-    if (lane == 0) {
-        const u32 of_words = has_codes ? s.said : NEVER << 10;
-        if (s.kind == KIND_PACKED && !has_codes) {
-            s.set = 0;
-            s.predictor = s.numbers >= OF_STEPS;
-            s.side_halves = s.word_halves = s.low_words = 0;
-        }
-        close_slip(d, s, of_words);
-        if (s.plane_units) *(u32*)d.plane_of(k) |= s.kind << 6;
+    const u32 plane = s.plane_units;
+    if (uniform(body.kind == KIND_RAW || (plane && plane + body.units >= raw))) body = {KIND_RAW, raw, 0, 0, 0};
+    if ((threadIdx.x & 31) == 0) {
+        s.body = body;
+        if (body.kind == KIND_RAW)
+            s.plane_units = 0;
+        else if (plane)
+            *(u32*)d.plane_of(k) |= body.kind << 6;
     }
     __syncwarp();
 }

@@ -288,8 +288,7 @@ template <class T> SELDOM bool symbols_are_better(Desk<T>& d, Bench& b) {
         Slip& slip = d.own();
         slip.set = 0;
         slip.predictor = 3;
-        slip.direct = 1;
-        slip.low = low;
+        slip.coded.low = low;
         slip.wide = sizeof(Word) == 8;
         d.middle = (Word)least;
     }

@@ -78,26 +78,12 @@ template <class T> DEV typename T::Word source_element(const Desk<T>& d, const S
     return d.head.big_endian ? swapped<T>(word) : word;
 }
 
-// Word i of a body.
+// Word i of a body, with the plane before it.
 template <class T> DEV u32 word_of(const Desk<T>& d, u32 k, u32 i) {
     const Slip& s = d.slips[k];
     if (i < s.plane_units) return ((const u32*)d.plane_of(k))[i];
     i -= s.plane_units;
-    if (s.kind == KIND_CONSTANT) return (u32)(s.constant >> (32 * i));
-    if (s.kind == KIND_PACKED) {
-        const u32 before = s.units - s.low_words;
-        if (i >= before) return ((const u32*)(d.out(k) + Desk<T>::OUT_BYTES))[(i32)(i - before) - (i32)s.low_words];
-        const auto half = [&](u32 h) -> u32 {
-            if (h < s.prefix_halves) return s.prefix[h];
-            h -= s.prefix_halves;
-            if (h < s.front_halves) return ((const u16*)d.out(k))[h];
-            h -= s.front_halves;
-            if (h < s.side_halves) return d.side(k)[h];
-            h -= s.side_halves;
-            return h < s.word_halves ? s.words[h] : 0;
-        };
-        return half(2 * i) | half(2 * i + 1) << 16;
-    }
+    if (s.body.kind != KIND_RAW) return s.body.word(d.out(k), Desk<T>::OUT_BYTES / 2, i);
     if constexpr (T::BITS >= 32) {
         return (u32)(source_element(d, s, i / (T::BITS / 32)) >> (T::BITS == 64 ? 32 * (i % 2) : 0));
     } else {
@@ -120,7 +106,7 @@ template <class T> DEV void take_tile(Desk<T>& d, u32 k, u64 chunk) {
         d.box = {d.t.lx, d.t.ly, d.t.lz};
         s.n = d.n = d.t.count();
         s.kind = KIND_PACKED;
-        s.plane_units = s.has_codes = s.direct = s.wide = s.low = 0;
+        s.plane_units = s.wide = s.coded.low = 0;
         d.masked = d.which = d.beside = d.patches = 0;
         d.survey = {0, 0, 0, 0, 0};
     }
@@ -217,17 +203,13 @@ template <class T> DEV void close_tiles(Desk<T>& d, const Wave& wave, Tables& ta
 #pragma unroll 1
     for (u32 k = 0; uniform(k < count); k++) {
         const Slip& s = d.slips[k];
-        const u32 units = s.plane_units + s.units;
+        const u32 units = s.plane_units + s.body.units;
         u32* const to = (u32*)(wave.slot(s.tile) + wave.slot_bytes) - units;
 #pragma unroll 4
         for (u32 i = threadIdx.x; i < units; i += blockDim.x) to[i] = word_of(d, k, i);
         if (threadIdx.x == 0) {
-            StageTile& tile = wave.tiles[s.tile];
-            tile.stage = DONE;
-            tile.entry = units | (s.plane_units ? (u32)KIND_MASKED : s.kind) << WIDE_KIND_SHIFT;
-            tile.first_half = wave.slot_bytes / 2 - 2 * units;
-            tile.halves = 2 * units;
-            tile.low_words = 0;
+            const Body body = {s.body.kind, units, wave.slot_bytes / 2 - 2 * units, 2 * units, 0};
+            wave.tiles[s.tile].close(body, s.plane_units ? (u32)KIND_MASKED : body.kind);
         }
     }
 }

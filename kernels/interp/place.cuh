@@ -44,16 +44,12 @@ DEV void place_body(const InterpCompressArgs& a, const Wave& wave, u32 tile, con
     const bool fits = end <= p.room;
     u64 sum = 0;
     if (fits) {
-        // Halves may begin amid a word.
-        const u32 odd = s.first_half & 1, halves = s.halves, of_halves = (halves + 1) / 2;
-        const u32* const from = (const u32*)wave.slot(tile) + s.first_half / 2;
-        const u32* const low = (const u32*)(wave.slot(tile) + wave.slot_bytes) - s.low_words;
+        const Body body = s.body();
+        const u16* const slot = (const u16*)wave.slot(tile);
         u32* const to = (u32*)(p.dst + at);
 #pragma unroll 4
         for (u32 i = lane; i < p.units; i += 32) {
-            u32 word = i < of_halves ? from[i] : low[i - of_halves];
-            if (i < of_halves && odd) word = word >> 16 | (2 * i + 1 < halves ? from[i + 1] << 16 : 0);
-            if (i < of_halves && 2 * i + 1 >= halves) word &= 0xffff;
+            const u32 word = body.word(slot, wave.slot_bytes / 2, i);
             to[i] = word;
             sum += (u64)word * key_of(i);
         }

@@ -5,7 +5,7 @@
 //   slot    codes, then the front of a body; from its end on downwards low bits, and words before them
 //   list    tiles that whole tiles' kernels leave to others
 #pragma once
-#include "desk.cuh"
+#include "words.cuh"
 
 namespace interp::encoder {
 
@@ -59,10 +59,18 @@ struct StageTile {
     u32 head;    // set, predictor, numbers, patches
     i32 base;
     u32 front_halves;
-    u64 constant;    // the element, if all codes are 0
-    // Of a body: its entry in the index; its first half in the slot and how many there are; words of low bits at the
-    // slot's end.
-    u32 entry, first_half, halves, low_words;
+    u64 constant;                         // the element, if all codes are 0
+    u32 entry;                            // of its body in the index
+    u32 first_half, halves, low_words;    // struct Body
+
+    DEV void close(const Body& body, u32 kind) {
+        stage = DONE;
+        entry = body.units | kind << WIDE_KIND_SHIFT;
+        first_half = body.first_half;
+        halves = body.halves;
+        low_words = body.low_words;
+    }
+    DEV Body body() const { return {0, 0, first_half, halves, low_words}; }
 };
 static_assert(sizeof(StageTile) == INTERP_STAGE_TILE_BYTES, "what the host gives");
 

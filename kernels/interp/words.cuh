@@ -36,6 +36,8 @@ struct Bench {
     u32 states[STATE_WORDS];
     u32 has_own;    // the tile has a table of its own
 };
+// Units of so many elements as they are.
+template <class T> DEV u32 units_of(u32 elements) { return (elements * (T::BITS / 8) + UNIT - 1) / UNIT; }
 // Halves of a base.
 DEV u32 halves_of_base(u64 base) {
     const u64 magnitude = base ^ (u64)((i64)base >> 63);
@@ -83,7 +85,7 @@ DEV void make_symbols(Tables& t) {
         while (FIRSTS[table + 1] <= i) table++;
         for (u32 k = FIRSTS[table]; k < i; k++) start += FREQUENCIES[k];
         t.tokens[i] = symbol_of(start, FREQUENCIES[i]);
-        t.costs[i] = (u16)TOKEN_COSTS[i];
+        t.costs[i] = (u16)(cost_of(FREQUENCIES[i]) + BIT * raw_bits_of(i - FIRSTS[table]));
     }
     for (u32 i = threadIdx.x; i < SORT_ROWS * SORT_COLUMNS; i += blockDim.x) t.sorts[i] = SORTS[i];
     if (threadIdx.x <= TABLES) t.firsts[threadIdx.x] = FIRSTS[threadIdx.x];
@@ -219,13 +221,14 @@ template <class Code> struct GroupSums {
 DEV u32 greatest_of_lanes(u32 v) { return __reduce_max_sync(FULL, v); }
 DEV u64 greatest_of_lanes(u64 v) { return ~warp_min(~v); }
 
-// Codes of a tile, each in a word. What is loaded is looked at later.
+// Codes of a tile, each in a word. What is loaded is looked at later. ANY: of numbers of all sorts, symbols too.
 template <class Word> struct InWords {
     typedef Word Code;
     typedef Quad<Word> Loaded;
     const Word* at;
     u32 n;
 
+    enum : bool { ANY = true };
     DEV Word code(u32 i) const { return at[i]; }
     DEV Loaded load(u32 group, u32 lane) const {
         const u32 first = group * GROUP + lane * QUAD;
@@ -423,6 +426,27 @@ template <class Source> struct Coding {
             any |= cls;
         });
         __syncwarp();
+        return any;
+    }
+
+    // The table and classes of codes that are symbols; whether any is not 0.
+    DEV bool take_symbols() {
+        bool any = false;
+        for (u32 i = lane; i < SYMBOLS; i += 32) b.count[i] = 0;
+        __syncwarp();
+#pragma unroll 1
+        for (u32 g = 0; uniform(g < groups); g++) {
+            Code all = 0;
+            quad(g).each([&](Code code) {
+                all |= code;
+                atomicAdd(b.count + (u32)(code >> low), 1u);
+            });
+            const bool some = __any_sync(FULL, all != 0);
+            any |= some;
+            if (lane == 0) b.classes[g] = (u8)(some ? (u32)OWN : 0);
+        }
+        fit(b);
+        make_own_symbols(b);
         return any;
     }
 
@@ -673,5 +697,110 @@ template <class Source> struct Coding {
         return halves;
     }
 };
+
+// The room for a body: its halves, and where words must not go below; what the front is before, and room for the side.
+struct BodyRoom {
+    u16* at;
+    u32 halves, limit;
+    const u16* front;
+    u16* side;
+};
+
+// A body that is an element. For a whole warp.
+DEV Body write_constant(const BodyRoom& room, u32 units, u64 element) {
+    u32* const to = (u32*)(room.at + room.halves) - units;
+    if ((threadIdx.x & 31) == 0)
+        for (u32 i = 0; i < units; i++) to[i] = (u32)(element >> (32 * i));
+    return {KIND_CONSTANT, units, room.halves - 2 * units, 2 * units, 0};
+}
+// Makes the body of a tile from the room's end on downwards: low bits, words, final states, a table, the front, base
+// and head. Whether it takes less than the elements. For a whole warp.
+template <class T, class Source>
+DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, Body& body) {
+    enum : u32 { SYMBOLS_PREDICTOR = 3 };
+    if (Source::ANY && room.limit >= room.halves) return false;    // the front alone takes more
+    Bench& b = c.b;
+    u16* const out = room.at;
+    const u32 lane = c.lane, head = tile.head, front = tile.front_halves, base_halves = halves_of_base(tile.base);
+    const bool of_bits = Source::ANY && (head >> 5 & 3) == OF_BITS,
+               direct = Source::ANY && (head >> 3 & 3) == SYMBOLS_PREDICTOR;
+    if (lane == 0) b.has_own = direct;
+    __syncwarp();
+    bool any;
+    if (uniform(direct)) {
+        c.low = tile.low;
+        any = c.take_symbols();
+    } else {
+        any = c.find_classes();
+        // Few tiles have groups all of whose codes are so long.
+        const bool may_be_long = c.least_sum >> (KEPT_BITS + FEWEST_LOW) >= GROUP;
+        if (uniform(any && (of_bits || (Source::ANY && c.n % GROUP) || may_be_long))) {
+            c.find_low(of_bits);
+            if (uniform(c.low)) any = c.find_classes();
+        }
+    }
+    u32 at = room.halves, end = room.halves, low_words = 0, bits = head;
+    if (!uniform(any)) {
+        const u32 element_units = T::BITS < 32 ? 1 : T::BITS / 32;
+        if (!uniform((head >> 8 & 1) | tile.listed) && 2 + base_halves + front > 2 * element_units - 2) {
+            body = write_constant(room, element_units, tile.constant);
+            return !Source::ANY || body.units < units_of<T>(c.n);
+        }
+        // The set of axes says nothing, nor whether it is smooth.
+        bits = (head & ~31u) | ((head >> 5 & 3) >= OF_STEPS) << 3 | NEVER << 10;
+    } else {
+        u32 sparse = ~0u;
+        if (!uniform(c.low || direct)) sparse = c.write_sparse(out + room.halves - SPARSE_HALVES);
+        if (uniform(sparse == ~0u && !direct)) {
+            const bool own = c.choose_table();
+            if (lane == 0) b.has_own = own;
+            __syncwarp();
+        }
+        low_words = (c.low_bits() + 31) / 32;
+        if (uniform(room.limit + 2 * low_words >= room.halves)) return false;
+        at = end = room.halves - (uniform(sparse != ~0u) ? (u32)SPARSE_HALVES : 2 * low_words);
+        Writer w;
+        w.begin(out, end, lane);
+        const bool good = c.encode_all(w, direct, room.limit), has_own = b.has_own;
+        if (!uniform(good || sparse != ~0u)) return false;
+        u32 side = 0, longest = 0;
+        if (uniform(has_own)) {
+            if (lane == 0) side = write_table(b, (u8*)room.side);
+            side = __shfl_sync(FULL, side, 0);
+        }
+        side += c.write_states(w.x, room.side + side, longest);
+        at = w.at;
+        if (uniform(sparse != ~0u && (!good || sparse <= side + end - at))) {
+            end = room.halves;
+            at = end - sparse;
+            low_words = 0;
+            bits |= 1u << 9;
+        } else {
+            if (low_words) c.write_low((u32*)(out + room.halves) - low_words);
+            at -= side;
+            for (u32 i = lane; i < side; i += 32) out[at + i] = room.side[i];
+            bits |= (u32)has_own << 7 | w.change << 10 | longest << 18 | c.low << 25;
+        }
+    }
+    bits |= min_of(base_halves, 3u) << 23;
+    at -= front;
+    // Its places may be some of those where it is.
+#pragma unroll 1
+    for (u32 k = (front + 31) / 32 * 32; uniform(k > 0);) {
+        const u32 i = (k -= 32) + lane, half = i < front ? room.front[i] : 0;
+        __syncwarp();
+        if (i < front) out[at + i] = (u16)half;
+        __syncwarp();
+    }
+    at -= 2 + base_halves;
+    body = {KIND_PACKED, (end - at + 1) / 2 + low_words, at, end - at, low_words};
+    if (uniform(body.units >= units_of<T>(c.n))) return false;
+    if (lane == 0) {
+        out[at] = (u16)bits;
+        out[at + 1] = (u16)(bits >> 16);
+        for (u32 k = 0; k < base_halves; k++) out[at + 2 + k] = (u16)(tile.base >> (16 * k));
+    }
+    return true;
+}
 
 }    // namespace interp::encoder

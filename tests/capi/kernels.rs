@@ -188,11 +188,15 @@ fn interp_tables_h() -> String {
     let mut list = |about: &str, name: &str, numbers: Vec<u64>| {
         let ty = if numbers.iter().any(|n| *n >= 1 << 16) { "u32" } else { "u16" };
         writeln!(h, "\n// {about}\nCONSTANT {ty} {name}[{}] = {{", numbers.len()).unwrap();
-        for line in numbers.chunks(14) {
-            let line: Vec<String> = line.iter().map(u64::to_string).collect();
-            writeln!(h, "    {},", line.join(", ")).unwrap();
+        let mut line = String::from("   ");
+        for number in numbers {
+            let next = format!(" {number},");
+            if line.len() + next.len() > 120 {
+                writeln!(h, "{}", std::mem::replace(&mut line, "   ".into())).unwrap();
+            }
+            line.push_str(&next);
         }
-        writeln!(h, "}};").unwrap();
+        writeln!(h, "{line}\n}};").unwrap();
     };
     let lens: Vec<u64> = tables::FREQUENCIES.iter().map(|table| table.len() as u64).collect();
     list(
@@ -210,12 +214,6 @@ fn interp_tables_h() -> String {
         wide(&starts),
     );
     list("The classes that an encoder gives a group: see tables.rs.", "SORTS", wide(&tables::SORTS.concat()));
-    let cost = |t: usize| tables::TOKEN_COSTS[t][..lens[t] as usize].iter().map(|cost| u64::from(*cost));
-    list(
-        "What their symbols cost, one table behind the other.",
-        "TOKEN_COSTS",
-        (0..lens.len()).flat_map(cost).collect(),
-    );
     list("See rules.rs.", "MEANS", interp::MEANS.map(u64::from).to_vec());
     list("See rules.rs.", "LIMITS", interp::LIMITS.to_vec());
     writeln!(h, "\n}}    // namespace interp").unwrap();
