@@ -97,12 +97,13 @@ struct NodeCodes {
     }
 };
 // Encodes the numbers of a box at `shelf.v`, which become what is restored of them; all bits of differences.
-template <bool ROUGH> DEV u32 encode_box(Levels& levels, Shelf shelf, const Places& box, NodeCodes codes, Rule rule) {
+template <bool ROUGH>
+DEV u32 encode_box(AxisRecipes& axes, Shelf shelf, const Places& box, NodeCodes codes, Rule rule) {
     const bool two = box.lz == 1;
-    const auto recipes = [&levels](u32 a, u32 k) { return levels.of[ROUGH][k][a].of; };
-    const TileNodes<decltype(recipes)> nodes = {
-        {box.lx, two ? 1 : box.ly, two ? box.ly : box.lz}, box.lx, two ? box.lx : box.lx * box.ly, 0, recipes};
-    lay_out(levels, nodes.len[0], nodes.len[1], nodes.len[2], nodes.last_level() + 1);
+    const u32 len[3] = {box.lx, two ? 1 : box.ly, two ? box.ly : box.lz};
+    axes.make_for(len);
+    const auto recipes = [&](u32 a, u32 k) { return axes(a, k, len[a]); };
+    const TileNodes<decltype(recipes)> nodes = {{len[0], len[1], len[2]}, box.lx, box.lx * len[1], 0, recipes};
     const u32 set = two ? (rule.set & X_AXIS) | (rule.set & Y_AXIS) << 1 : rule.set;
     return make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, shelf.v, shelf.e, codes, rule.coarse, 0, set);
 }
@@ -112,8 +113,8 @@ template <class T> SELDOM bool code_by(Desk<T>& d, Shelf shelf, const Case& c, R
     copy_words(shelf.v, c.numbers, c.box.count());
     __syncthreads();
     const NodeCodes codes = {d.short_codes(), d.differences(), c.absent, false};
-    const u32 own = rule.rough ? encode_box<true>(d.levels, shelf, c.box, codes, rule)
-                               : encode_box<false>(d.levels, shelf, c.box, codes, rule);
+    const u32 own = rule.rough ? encode_box<true>(d.recipes, shelf, c.box, codes, rule)
+                               : encode_box<false>(d.recipes, shelf, c.box, codes, rule);
     return !(block_or(own, d.part) >> 20 && rule.coarse);
 }
 // The same; what it costs with corrections of those of the numbers that `on` tells. For a whole block; a barrier before
@@ -326,65 +327,65 @@ DEV u64 tried(u64 count, u32 k) {
     return k * stride + ((x ^ x >> 15) >> 8) % stride;
 }
 
-// The magnitudes of differences of signed codes along both other axes than `cls`, by subsets of these, to `d.sums`. For
-// a whole block; a barrier before and behind.
-template <class T> DEV void sums_of_differences(Desk<T>& d, const u32* codes, u32 cls, u32 nx, u32 ny, u32 nz) {
-    const Places box = {nx, ny, nz};
-    const u32 a = cls == 1 ? 2 : 1, b = cls == 4 ? 2 : 4, steps[3] = {1, nx, nx * ny};
-    const u32 step_a = steps[a >> 1], step_b = steps[b >> 1];
-    const auto at = [=](u32 i) { return (codes[i] >> 1) ^ (0 - (codes[i] & 1)); };
-    u64 sums[4] = {0, 0, 0, 0};
-    Walk w(box, threadIdx.x, blockDim.x);
+// Adds up magnitudes of differences of signed codes in a box along both other axes than one, by subsets of these. For a
+// whole block; a barrier before and behind.
+template <class At> DEV void sums_of_differences(u64 (&sums)[4], const Places& box, u32 axis, At code) {
+    const u32 steps[3] = {1, box.lx, box.lx * box.ly}, a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
+    u64 own[4] = {0, 0, 0, 0};
+    if (threadIdx.x < 4) sums[threadIdx.x] = 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x, w.next()) {
-        const bool in_a = a == 1 ? w.x > 0 : w.y > 0, in_b = b == 2 ? w.y > 0 : w.z > 0;
-        const u32 own = at(i), by_a = in_a ? own - at(i - step_a) : own, by_b = in_b ? at(i - step_b) : 0,
-                  by_both = in_b ? (in_a ? by_b - at(i - step_a - step_b) : by_b) : 0;
-        sums[0] += magnitude_of(own);
-        sums[1] += magnitude_of(by_a);
-        sums[2] += magnitude_of(own - by_b);
-        sums[3] += magnitude_of(by_a - by_both);
+    for (u32 i = threadIdx.x; i < box.count(); i += blockDim.x) {
+        u32 p[3];
+        box.of(i, p[0], p[1], p[2]);
+        const u32 to_a = p[a] ? steps[a] : 0, to_b = p[b] ? steps[b] : 0;
+        own[0] += magnitude_of(code(i));
+        own[1] += magnitude_of(difference_along<u32>(i, to_a, 0, code));
+        own[2] += magnitude_of(difference_along<u32>(i, 0, to_b, code));
+        own[3] += magnitude_of(difference_along<u32>(i, to_a, to_b, code));
     }
+    __syncthreads();
+#pragma unroll
     for (u32 k = 0; k < 4; k++) {
-        const u64 sum = block_sum(sums[k], d.part);
-        if (threadIdx.x == 0) d.sums[k] = sum;
+        const u64 sum = warp_sum(own[k]);
+        if ((threadIdx.x & 31) == 0) atomicAdd(sums + k, sum);
     }
     __syncthreads();
 }
 
-// What the classes cost whose codes may be differences along axes, by each set of these, to `d.costs`. For a whole
-// block; a barrier before and behind.
-template <class T> SELDOM void costs_of_sets(Desk<T>& d, const Places& box, const u32* codes) {
-    u64 cost = 0;    // of the set of this thread's number
+// What a trial by a rule cost, whose signed codes are there, as it would with differences along each set of axes, of
+// those that are allowed. For a whole block; a barrier before and behind.
+template <class At>
+DEV void cost_with_sets(u64 (&sums)[4], Trial& trial, u32 rough, u64 cost, const Places& box, u32 allowed, At code) {
+    const u32 set = threadIdx.x % SETS;
+    u64 changed = 0, unchanged = 0;
     u32 len[3] = {box.lx, box.ly, box.lz};
 #pragma unroll 1
     for (u32 level = 0; level < DIFFERENCE_LEVELS; level++) {
         u32 coarse[3], at = 1;
         bool is_last = true;
         for (u32 a = 0; a < 3; a++) {
-            coarse[a] = len[a] % 2 ? (len[a] + 1) / 2 : len[a] / 2 + 1;
+            coarse[a] = nodes_of(len[a], 1);
             is_last &= coarse[a] <= 2;
             at *= coarse[a];
         }
 #pragma unroll 1
         for (u32 a = 0; a < 3; a++) {
-            u32 of[3];
-            for (u32 k = 0; k < 3; k++) of[k] = k == a ? len[k] - coarse[k] : coarse[k];
-            const u32 count = of[0] * of[1] * of[2];
-            if (count == 0) continue;
-            sums_of_differences(d, codes + at, 1u << a, of[0], of[1], of[2]);
-            if (threadIdx.x < SETS) {
-                const u32 set = threadIdx.x, one = a == 0 ? set >> 1 & 1 : set & 1,
-                          other = a == 2 ? set >> 1 & 1 : set >> 2 & 1;
-                cost += cost_of_sum(d.sums[one | other << 1], count);
-            }
-            __syncthreads();
-            at += count;
+            const Places of = {a == 0 ? len[0] - coarse[0] : coarse[0], a == 1 ? len[1] - coarse[1] : coarse[1],
+                               a == 2 ? len[2] - coarse[2] : coarse[2]};
+            if (of.count() == 0) continue;
+            sums_of_differences(sums, of, a, [=](u32 i) { return code(at + i); });
+            const u32 one = a == 0 ? set >> 1 & 1 : set & 1, other = a == 2 ? set >> 1 & 1 : set >> 2 & 1;
+            changed += cost_of_sum(sums[one | other << 1], of.count());
+            unchanged += cost_of_sum(sums[0], of.count());
+            __syncthreads();    // all have seen the sums
+            at += of.count();
         }
         if (is_last) break;
         for (u32 a = 0; a < 3; a++) len[a] = coarse[a];
     }
-    if (threadIdx.x < SETS) d.costs[threadIdx.x] = cost;
+    const u64 all = cost + changed > unchanged ? cost + changed - unchanged : 0;
+    if (threadIdx.x < SETS)
+        trial.rules[rough * SETS + set] = set & ~allowed ? NEVER_COST : all > cost / 4 ? all : cost / 4;
     __syncthreads();
 }
 
@@ -454,18 +455,11 @@ template <class T> SELDOM bool try_part(Desk<T>& d, Shelf shelf, u32 steps, Tria
         const u64 cost = run(d, shelf, c, {rough, steps, 0}, on);
         const bool can = cost < NEVER_COST;
         any |= can;
-        if (can) costs_of_sets(d, p.box, codes);
-        if (threadIdx.x < SETS) {
-            const u32 s = threadIdx.x;
-            u64 changed = NEVER_COST;
-            if (can && !(s & ~d.head.grid.set())) {
-                const u64 all = cost + d.costs[s];
-                changed = all > d.costs[0] ? all - d.costs[0] : 0;
-                changed = changed > cost / 4 ? changed : cost / 4;
-            }
-            trial->rules[rough * SETS + s] = changed;
-        }
-        __syncthreads();
+        if (can)
+            cost_with_sets(d.sums, *trial, rough, cost, p.box, d.head.grid.set(),
+                           [=](u32 i) { return difference_of(codes[i]); });
+        else if (threadIdx.x < SETS)
+            trial->rules[rough * SETS + threadIdx.x] = NEVER_COST;
     }
     return any;
 }

@@ -46,6 +46,7 @@ template <class T> struct PredictShared {
     u32 nonzero, flags, next;
     u64 chunk;
     Tile t;
+    u64 of_trial[4];
 };
 
 // Why a tile is not coded here; and that its numbers differ.
@@ -305,13 +306,13 @@ template <class T, bool BY16> struct TilePredictor {
         if (first.there) {
             if (const u32 why = code_by(first.rule)) return why;
             cost_of_rule = cost();
-            keep(first.rule.set, 1 + first.rule.rough, OF_STEPS, from.base);
+            keep(first.rule.set, 1 + first.rule.rough, IN_STEPS, from.base);
             if (cost_of_rule < (u64)LITTLE * ELEMENTS && other.there) {
                 if (const u32 why = code_by(other.rule)) return why;
                 const u64 of_other = cost();
                 if (of_other < cost_of_rule) {
                     cost_of_rule = of_other;
-                    keep(other.rule.set, 1 + other.rule.rough, OF_STEPS, from.base);
+                    keep(other.rule.set, 1 + other.rule.rough, IN_STEPS, from.base);
                 }
             }
             if (cost_of_rule <= FREE) return 0;
@@ -344,35 +345,6 @@ template <class T, bool BY16> struct TilePredictor {
     }
 };
 
-// Magnitudes of differences of the codes of a class along both other axes, by subsets of these, to `sums`. For a whole
-// block; barriers before and behind.
-DEV void sums_of_class(const short* codes, u32 axis, u32 nx, u32 ny, u32 nz, u32* sums) {
-    const Places box = {nx, ny, nz};
-    const u32 n = box.count(), steps[3] = {1, nx, nx * ny}, a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2,
-              lane = threadIdx.x & 31;
-    u32 own_sums[4] = {0, 0, 0, 0};
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += PREDICT_THREADS) {
-        u32 at[3];
-        box.of(i, at[0], at[1], at[2]);
-        const u32 to_a = at[a] ? steps[a] : 0, to_b = at[b] ? steps[b] : 0;
-        const i32 own = codes[i], of_a = to_a ? codes[i - to_a] : 0, of_b = to_b ? codes[i - to_b] : 0,
-                  of_both = to_a && to_b ? codes[i - to_a - to_b] : 0;
-        own_sums[0] += magnitude_of((u32)own);
-        own_sums[1] += magnitude_of((u32)(own - of_a));
-        own_sums[2] += magnitude_of((u32)(own - of_b));
-        own_sums[3] += magnitude_of((u32)(own - of_a - of_b + of_both));
-    }
-    if (threadIdx.x < 4) sums[threadIdx.x] = 0;
-    __syncthreads();
-#pragma unroll
-    for (u32 k = 0; k < 4; k++) {
-        const u32 sum = __reduce_add_sync(FULL, own_sums[k]);
-        if (lane == 0) atomicAdd(sums + k, sum);
-    }
-    __syncthreads();
-}
-
 // A trial of a whole tile, one of its three parts: axes, smooth, rough. Whether that can be. For a whole block; a
 // barrier before and behind.
 template <class T> DEV bool try_whole(TilePredictor<T, true>& p, u32 part, Trial& trial) {
@@ -393,26 +365,8 @@ template <class T> DEV bool try_whole(TilePredictor<T, true>& p, u32 part, Trial
     if (p.code_by({part - 1, 1, 0})) return false;
     const u64 cost = p.cost();
     const short* const codes = (const short*)p.room.codes;
-    // Codes of classes X, Y and Z of levels 0 and 1.
-    u64 changed = 0, unchanged = 0;
-#pragma unroll 1
-    for (u32 k = 0; k < 6; k++) {
-        const bool finest = k < 3;
-        const u32 axis = k % 3, coarse[3] = {finest ? 17u : 9u, finest ? 17u : 9u, finest ? 9u : 5u},
-                  fresh[3] = {finest ? 15u : 8u, finest ? 15u : 8u, finest ? 7u : 4u}, of_x = finest ? (u32)OF_X : 405u,
-                  first = of_x + axis * fresh[0] * coarse[1] * coarse[2], nx = axis == 0 ? fresh[0] : coarse[0],
-                  ny = axis == 1 ? fresh[1] : coarse[1], nz = axis == 2 ? fresh[2] : coarse[2];
-        sums_of_class(codes + first, axis, nx, ny, nz, s.sums);
-        const u32 set = threadIdx.x % SETS, one = axis == 0 ? set >> 1 & 1 : set & 1,
-                  other = axis == 2 ? set >> 1 & 1 : set >> 2 & 1;
-        changed += cost_of_sum(s.sums[one | other << 1], nx * ny * nz);
-        unchanged += cost_of_sum(s.sums[0], nx * ny * nz);
-        __syncthreads();    // all have seen the sums
-    }
-    if (threadIdx.x < SETS) {
-        const u64 all = cost + changed > unchanged ? cost + changed - unchanged : 0;
-        trial.rules[(part - 1) * SETS + threadIdx.x] = all > cost / 4 ? all : cost / 4;
-    }
+    const Places box = {32, 32, 16};
+    cost_with_sets(s.of_trial, trial, part - 1, cost, box, 7, [=](u32 i) { return (u32)(i32)codes[i]; });
     return true;
 }
 

@@ -127,7 +127,7 @@ template <class T> DEV void decompress(const InterpDecompressArgs& a) {
                            slots + (TABLES - 1) * TABLE_BYTES + warp * RING_BYTES};
     typename T::Word* const codes = (typename T::Word*)a.scratch + ((u64)blockIdx.x * INTERP_TOGETHER << TILE_LOG2);
     const Batch& batch = a.common.batch;
-    if (threadIdx.x == 0) own.bench.levels.len[0] = 0;
+    if (threadIdx.x == 0) own.bench.recipes.len[0][0] = 0;
     for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {

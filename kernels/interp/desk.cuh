@@ -113,6 +113,10 @@ DEV u32 log2_of(u32 x) {
     return log;
 }
 
+// Rounding to whole numbers by a sum, of both float types.
+DEV float magic_of(float) { return 12582912.0f; }
+DEV double magic_of(double) { return 6755399441055744.0; }
+
 // Where the elements of a box are.
 struct Places {
     u32 lx, ly, lz;
@@ -209,9 +213,6 @@ struct Choice {
     }
 };
 
-// What numbers of a body are.
-enum : u32 { OF_BITS, OF_BINS, OF_STEPS, OF_MULTIPLES };
-
 // What the elements of a tile are as multiples.
 struct Survey {
     i32 base;
@@ -285,11 +286,11 @@ template <class T> struct Desk {
     u32 digits, odd, listed;
     // What is asked of all threads.
     u64 part[MOST_WARPS];
-    u64 costs[SETS], sums[SETS];
+    u64 costs[SETS], sums[4];
     u32 of_groups[ELEMENTS / GROUP];
     u64 found;
     u32 count, flag;
-    Levels levels;
+    AxisRecipes recipes;
     u32 (*widths)[WIDTHS];    // how many magnitudes have each, of each set of axes
     // Places in the memory of the block.
     u8* at;

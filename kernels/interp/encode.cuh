@@ -81,7 +81,7 @@ template <class T> SELDOM bool code_multiples(Desk<T>& d, Shelf shelf, bool& exa
     }
     __syncthreads();
     const typename T::Word* const none = nullptr;
-    close_codes(d, way.rule.coarse ? (u32)OF_STEPS : (u32)OF_MULTIPLES, NO_FORM, (u64)(i64)d.survey.base, none);
+    close_codes(d, way.rule.coarse ? (u32)IN_STEPS : (u32)OF_MULTIPLES, NO_FORM, (u64)(i64)d.survey.base, none);
     return true;
 }
 // Codes within a bound; false where an element would come back as a missing value. For a whole block; a barrier before

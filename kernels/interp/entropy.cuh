@@ -24,10 +24,9 @@ struct InSlot {
     const u8* at;
     u32 by16;
 
-    static DEV u32 code_of_difference(i32 d) { return (u32)d << 1 ^ (u32)(d >> 31); }
     DEV u32 code(u32 i) const {
-        return code_of_difference(by16 || i < LONG_CODES ? ((const short*)at)[i]
-                                                         : ((const signed char*)at)[LONG_CODES + i]);
+        const i32 d = by16 || i < LONG_CODES ? ((const short*)at)[i] : ((const signed char*)at)[LONG_CODES + i];
+        return code_of((u32)d);
     }
     DEV bool is_long(u32 g) const { return uniform(by16 || g < LONG_CODES / GROUP); }
     DEV Loaded load(u32 g, u32 lane) const {

@@ -3,11 +3,12 @@
 #pragma once
 #include "beside.cuh"
 #include "choose.cuh"
+#include "side.cuh"
 #include "words.cuh"
 
 namespace interp::encoder {
 
-enum : u32 { IN_ORDER, DECIMALS, RANKS, ORDER_SHIFT = 6, RANK_PLACES = 1024 };
+enum : u32 { ORDER_SHIFT = 6, RANK_PLACES = 1024 };
 
 // What is kept of ranks: elements by the place where they are looked for, their ranks, and the list.
 template <class Word> struct RankRoom {
@@ -16,13 +17,6 @@ template <class Word> struct RankRoom {
     Word list[MOST_RANKS], any_order[MOST_RANKS];
 };
 
-// 10^digits, which is exact.
-DEV double ten_to(u32 digits) {
-    double power = 1;
-#pragma unroll 1
-    for (u32 k = 0; k < digits; k++) power *= 10;
-    return power;
-}
 DEV double value_of(u32 bits) { return (double)float_of(bits); }
 DEV double value_of(u64 bits) { return float_of(bits); }
 DEV u32 over_power(u32 k, double power) { return bits_of((float)((double)(i32)k / power)); }
@@ -107,14 +101,14 @@ template <class T> SELDOM bool find_decimals(Desk<T>& d) {
 #pragma unroll 1
         for (; digits <= MOST_DIGITS; digits++) {
             Word k;
-            const bool odd = i < n && !integer_of<T>(d.elements()[i], ten_to(digits), k);
+            const bool odd = i < n && !integer_of<T>(d.elements()[i], power_of(digits), k);
             if (uniform(__popc(__ballot_sync(FULL, odd)) <= MOST_ODD)) break;
         }
         if (lane == 0) d.digits = digits;
     }
     __syncthreads();
     if (d.digits > MOST_DIGITS) return false;
-    const double power = ten_to(d.digits);
+    const double power = power_of(d.digits);
     u32 odd = 0;
 #pragma unroll 1
     for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
@@ -287,7 +281,7 @@ template <class T> SELDOM bool symbols_are_better(Desk<T>& d, Bench& b) {
     if (threadIdx.x == 0) {
         Slip& slip = d.own();
         slip.set = 0;
-        slip.predictor = 3;
+        slip.predictor = BY_SYMBOLS;
         slip.coded.low = low;
         slip.wide = sizeof(Word) == 8;
         d.middle = (Word)least;

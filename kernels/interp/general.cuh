@@ -120,7 +120,7 @@ template <class T> DEV void begin_desk(Desk<T>& d, Shelf shelf, const InterpComp
     static_assert(Desk<T>::BYTES <= INTERP_DESK_WORDS * Desk<T>::WORD_BYTES + INTERP_DESK_BYTES, "what the host gives");
     if (threadIdx.x == 0) {
         d.at = a.scratch + (u64)blockIdx.x * (INTERP_DESK_WORDS * Desk<T>::WORD_BYTES + INTERP_DESK_BYTES);
-        d.levels.len[0] = 0;
+        d.recipes.len[0][0] = 0;
         // Behind what ranks are found by, while there are no errors.
         d.widths = (u32(*)[WIDTHS])(shelf.e + sizeof(RankRoom<typename T::Word>) / 4);
     }

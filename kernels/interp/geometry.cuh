@@ -122,6 +122,9 @@ SELDOM u64 z_offset_of_many(const Grid& g, const u64* stride, u64 chunk, u32 z) 
     return offset;
 }
 
+// Of codes that wait with 8 bits each, the first ones have 16.
+enum : u32 { LONG_CODES = 2560 };
+
 // Which of a lane's four codes of a group there are among n, a bit each.
 DEV u32 codes_there(u32 n, u32 group, u32 lane) {
     const u32 first = group * GROUP + lane * QUAD;

@@ -6,37 +6,16 @@
 
 namespace interp {
 
-enum : u32 { X_AXIS = 1, Y_AXIS = 2, Z_AXIS = 4, LEVELS = 14 };
+enum : u32 { X_AXIS = 1, Y_AXIS = 2, Z_AXIS = 4 };
 
 // Nodes on level k of an axis of so many elements.
 DEV u32 nodes_of(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) + 1; }
 // Where node i of level k is.
 DEV u32 place_of_node(u32 n, u32 k, u32 i) { return min_of(i << k, n - 1); }
 
-// How a new node is made of the coarse ones about it.
-enum Kind : u32 { BY_WEIGHTS, REGULAR, MEAN };
-// Weights of coarse nodes −1, 1 and 2 from a new one; that of node 0 is what they leave.
+// How a new node is made: weights of coarse nodes 0, −1, 1 and 2 from it.
 struct Recipe {
-    u32 kind;
-    i32 a, c, d;
-
-    template <bool ROUGH> DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
-        const u32 sum = vb + vc;
-        if (kind == BY_WEIGHTS) {
-            const u32 others = (u32)a * (va - vb) + (u32)c * (vc - vb) + (u32)d * (vd - vb);
-            return 16 * vb + (u32)((i32)(others + 32) >> 6);
-        }
-        return !ROUGH && kind == REGULAR ? 9 * sum - (va + vd) : 8 * sum;
-    }
-};
-// Those of an axis on a level: of the first new node, the last but one, the last, and all others.
-struct alignas(16) Recipes {
-    Recipe of[4];
-};
-// What is known of tiles of some lengths, in the shared memory of a block.
-struct Levels {
-    u32 len[3];                  // what it is known of; lengths of 0 before
-    Recipes of[2][LEVELS][3];    // of predictors 1 and 2
+    i32 b, a, c, d;
 };
 
 DEV i64 floor_division(i64 a, i64 b) {
@@ -74,31 +53,7 @@ SELDOM Recipe make_recipe(u32 n, u32 k, u32 j, bool rough) {
         if ((w < 0 ? -w : w) > (most < 0 ? -most : most)) heaviest = i;
     }
     all[heaviest + 1 - j] += (1 << WEIGHT_BITS) - sum;
-    const bool even = all[0] == -64 && all[1] == 576 && all[2] == 576, mean = all[1] == 512 && all[2] == 512;
-    return {even ? REGULAR : mean && all[0] == 0 ? MEAN : BY_WEIGHTS, all[0], all[2], all[3]};
-}
-
-// Makes them those of a tile with so many levels. For a whole block; a barrier before and behind.
-DEV void lay_out(Levels& levels, u32 lx, u32 ly, u32 lz, u32 count) {
-    if (levels.len[0] == lx && levels.len[1] == ly && levels.len[2] == lz) return;
-    __syncthreads();    // all have looked
-#pragma unroll 1
-    for (u32 i = threadIdx.x; i < 24 * count; i += blockDim.x) {
-        const u32 rough = i & 1, k = i / 24, axis = i / 8 % 3, end = i / 2 % 4,
-                  n = axis == 0   ? lx
-                      : axis == 1 ? ly
-                                  : lz;
-        const u32 fresh = nodes_of(n, k) - nodes_of(n, k + 1), j = end == 0 ? 0 : end == 1 ? fresh - 2 : fresh - 1;
-        Recipe recipe = rough ? Recipe{MEAN, 0, 512, 0} : Recipe{REGULAR, -64, 576, -64};
-        if (end < 3 && fresh > (end == 1 ? 1u : 0u)) recipe = make_recipe(n, k, j, rough);
-        levels.of[rough][k][axis].of[end] = recipe;
-    }
-    if (threadIdx.x == 0) {
-        levels.len[0] = lx;
-        levels.len[1] = ly;
-        levels.len[2] = lz;
-    }
-    __syncthreads();
+    return {all[1], all[0], all[2], all[3]};
 }
 
 DEV u32 arithmetic_shift(u32 x, u32 by) { return (u32)((i32)x >> by); }
@@ -113,14 +68,9 @@ DEV u32 step_of(u32 axes, u32 k) {
 struct Line {
     u32 coarse, fresh;    // how many
     u32 step, last;       // from one coarse node to the next; that of the last
-    const Recipe* recipes;
 
     DEV u32 of_coarse(u32 i) const { return min_of(i * step, last); }
     DEV u32 of_new(u32 i) const { return i * step + step / 2; }
-    DEV Recipe recipe(u32 j) const {
-        const uint4 q = *(const uint4*)(recipes + (j == 0 ? 0 : j + 1 == fresh ? 2 : j + 2 == fresh ? 1 : 3));
-        return {q.x, (i32)q.y, (i32)q.z, (i32)q.w};
-    }
 };
 
 // Where coarse nodes about a new one are along an axis; those that there are not lie on one that is there.
@@ -134,9 +84,105 @@ struct Around {
         c = min_of(b + line.step, line.last);
         d = min_of(c + line.step, line.last);
     }
-    template <bool ROUGH> DEV u32 make(const Recipe& recipe, const u32* at) const {
-        return recipe.template make<ROUGH>(at[a], at[b], at[c], at[d]);
+};
+
+// Recipes of an axis on a level that are not as in the middle: of the first new node, the last but one and the last,
+// and of the last one if rough.
+struct alignas(16) EndRecipes {
+    Recipe of[4];
+
+    // Weights of coarse nodes −1, 0, 1 and 2 from new node i of so many.
+    template <bool ROUGH> DEV void weights(u32 i, u32 fresh, i32& a, i32& b, i32& c, i32& d) const {
+        a = ROUGH ? 0 : -64;
+        c = ROUGH ? 512 : 576;
+        d = a;
+        const bool last = i + 1 == fresh;
+        if (last || (!ROUGH && (i == 0 || i + 2 == fresh))) {
+            const uint4 q = *(const uint4*)(of + (ROUGH ? 3 : i == 0 ? 0 : last ? 2 : 1));
+            a = (i32)q.y;
+            c = (i32)q.z;
+            d = (i32)q.w;
+        }
+        b = (1 << WEIGHT_BITS) - a - c - d;
     }
+};
+// How values about a new node make it: small numbers, whose products with weights have 32 bits.
+template <bool ROUGH> struct SmallNumbers {
+    i32 a, b, c, d;
+
+    DEV SmallNumbers() {}
+    DEV SmallNumbers(const Line& line, const EndRecipes* recipes, u32 i) {
+        recipes->weights<ROUGH>(i, line.fresh, a, b, c, d);
+    }
+    DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
+        u32 sum = 32 + (u32)b * vb + (u32)c * vc;
+        if (!ROUGH) sum += (u32)a * va + (u32)d * vd;
+        return arithmetic_shift(sum, 6);
+    }
+};
+// The same of numbers of any size: what stands amid others takes no products, which would not be the same beyond 32
+// bits.
+template <bool ROUGH> struct AnyNumbers : SmallNumbers<ROUGH> {
+    DEV AnyNumbers() {}
+    DEV AnyNumbers(const Line& line, const EndRecipes* recipes, u32 i) : SmallNumbers<ROUGH>(line, recipes, i) {}
+    DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
+        const i32 a = this->a, b = this->b, c = this->c;
+        if (b == 512 && c == 512 && a == 0) return 8 * (vb + vc);
+        if (!ROUGH && b == 576 && c == 576 && a == -64) return 9 * (vb + vc) - (va + vd);
+        u32 others = 32 + (u32)c * (vc - vb);
+        if (!ROUGH) others += (u32)a * (va - vb) + (u32)this->d * (vd - vb);
+        return 16 * vb + arithmetic_shift(others, 6);
+    }
+};
+// Those of the axes of an array's tiles: whole ones, and those that the array's end cuts. In the shared memory of a
+// block.
+struct AxisRecipes {
+    u32 len[2][3], first[3];
+    EndRecipes of[2][TILE_LOG2];
+
+    // By one thread; a barrier has to follow.
+    DEV void measure(const Grid& g) {
+        const u32 dimension[3] = {g.x, g.y, g.z}, side[3] = {g.a, g.b, g.c};
+        u32 at = 0;
+        for (u32 a = 0; a < 3; a++) {
+            const u64 n = dimension[a] < MAX_RANK ? g.len[dimension[a]] : 1;
+            len[0][a] = (u32)min_of(n, 1ull << side[a]);
+            const u32 cut = (u32)n & low_ones(side[a]);
+            len[1][a] = cut ? cut : len[0][a];
+            first[a] = at;
+            at += side[a];
+        }
+    }
+    // For a whole block; barriers before and behind.
+    DEV void make() {
+#pragma unroll 1
+        for (u32 i = threadIdx.x; i < 8 * TILE_LOG2; i += blockDim.x) {
+            const u32 end = i % 4, cut = i / 4 % 2, at = i / 8,
+                      axis = at >= first[2]   ? 2
+                             : at >= first[1] ? 1
+                                              : 0,
+                      k = at - first[axis], n = len[cut][axis];
+            const u32 fresh = nodes_of(n, k) - nodes_of(n, k + 1);
+            if (fresh > (end == 1 ? 1u : 0u))
+                of[cut][at].of[end] = make_recipe(n, k, end == 0 ? 0 : end == 1 ? fresh - 2 : fresh - 1, end == 3);
+        }
+    }
+    // Makes them those of a tile with these lengths. For a whole block; a barrier before and behind.
+    DEV void make_for(const u32 (&n)[3]) {
+        if (len[0][0] == n[0] && len[0][1] == n[1] && len[0][2] == n[2]) return;
+        __syncthreads();    // all have looked
+        if (threadIdx.x == 0)
+            for (u32 a = 0, at = 0; a < 3; a++) {
+                len[0][a] = len[1][a] = n[a];
+                first[a] = at;
+                at += n[a] > 1 ? top_bit(n[a] - 1) + 1 : 0;
+            }
+        __syncthreads();
+        make();
+        __syncthreads();
+    }
+    // Those of an axis on which the tile has so many elements.
+    DEV const EndRecipes* operator()(u32 axis, u32 k, u32 n) const { return of[n != len[0][axis]] + first[axis] + k; }
 };
 
 }    // namespace interp

@@ -15,26 +15,10 @@
 
 namespace interp {
 
-// How values about a new node make it: numbers of any size.
-template <bool ROUGH> struct AnyNumbers {
-    typedef const Recipe* Recipes;
-    Recipe r;
-
-    DEV AnyNumbers() {}
-    DEV AnyNumbers(Line line, Recipes recipes, u32 i) {
-        line.recipes = recipes;
-        r = line.recipe(i);
-    }
-    DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
-        if (!ROUGH) return r.template make<false>(va, vb, vc, vd);
-        return r.kind == BY_WEIGHTS ? 16 * vb + arithmetic_shift((u32)r.c * (vc - vb) + 32, 6) : 8 * (vb + vc);
-    }
-};
-
 // A level of a tile. Codes::ENCODES: numbers stand in the places of nodes, which become what is restored of them.
 template <bool ROUGH, class Weights, class Codes> struct LevelNodes {
     Line x, y, z;
-    typename Weights::Recipes along_x, along_y, along_z;
+    const EndRecipes *along_x, *along_y, *along_z;
     u32 *v, *exz, *errors;
     Codes codes;
     u32 of_y, of_z, of_yz;    // the first codes of classes, or the first errors
@@ -231,7 +215,7 @@ template <class Of> struct TileNodes {
     }
     DEV Line line(u32 a, u32 k) const {
         const u32 step = a == 0 ? 1 : a == 1 ? row : plane, coarse = count(a, k + 1);
-        return {coarse, count(a, k) - coarse, step << (k + 1 - base), (count(a, base) - 1) * step, nullptr};
+        return {coarse, count(a, k) - coarse, step << (k + 1 - base), (count(a, base) - 1) * step};
     }
 };
 

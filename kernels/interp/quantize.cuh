@@ -57,9 +57,7 @@ template <class T> struct Elements {
             f.v[2 * i + 1] = float_of(q[i].z | (u64)q[i].w << 32);
         }
     }
-    static DEV float magic(float) { return 12582912.0f; }
-    static DEV double magic(double) { return 6755399441055744.0; }
-    static DEV Float magic() { return magic((Float)0); }
+    static DEV Float magic() { return magic_of((Float)0); }
     // A number that is far has no meaning.
     DEV i32 number(Float v) const { return (i32)((u32)bits_of(v * inverse + magic()) - (u32)bits_of(magic())) - base; }
     DEV bool is_near(Float v) const { return magnitude(v * inverse) < near; }

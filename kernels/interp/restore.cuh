@@ -9,7 +9,7 @@ namespace interp {
 
 // What the threads of a block share while they restore a tile, besides its numbers.
 template <class T> struct Bench {
-    Levels levels;
+    AxisRecipes recipes;
     Partial<typename T::Word> partial;
     Partial<u32> narrow;
 };
@@ -210,12 +210,12 @@ struct WordsOfCodes {
 // The numbers of an interpolated tile from its codes. `e`: room for errors of nodes. For a whole block; barriers before
 // and behind.
 template <bool ROUGH>
-DEV void interpolate_words(const Tile& t, TileHead head, WordsOfCodes codes, u32* v, u32* e, Levels& levels) {
+DEV void interpolate_words(const Tile& t, TileHead head, WordsOfCodes codes, u32* v, u32* e, AxisRecipes& axes) {
     const bool two = t.lz == 1;
-    const auto recipes = [&levels](u32 a, u32 k) { return levels.of[ROUGH][k][a].of; };
-    const TileNodes<decltype(recipes)> nodes = {
-        {t.lx, two ? 1 : t.ly, two ? t.ly : t.lz}, t.lx, two ? t.lx : t.lx * t.ly, 0, recipes};
-    lay_out(levels, nodes.len[0], nodes.len[1], nodes.len[2], nodes.last_level() + 1);
+    const u32 len[3] = {t.lx, two ? 1 : t.ly, two ? t.ly : t.lz};
+    axes.make_for(len);
+    const auto recipes = [&](u32 a, u32 k) { return axes(a, k, len[a]); };
+    const TileNodes<decltype(recipes)> nodes = {{len[0], len[1], len[2]}, t.lx, t.lx * len[1], 0, recipes};
     const u32 set = two ? (head.set() & X_AXIS) | (head.set() & Y_AXIS) << 1 : head.set();
     for (u32 k = 0; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++) sum_classes(nodes, codes, k, set);
     make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
@@ -233,9 +233,9 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     // Of 64 bits they stay where words are.
     const bool in_words = T::BITS == 64 && !own.head.is_interpolated();
     if (predictor == SMOOTH) {
-        interpolate_words<false>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.levels);
+        interpolate_words<false>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
     } else if (predictor == ROUGH) {
-        interpolate_words<true>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.levels);
+        interpolate_words<true>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
     } else {
         const bool axes = predictor == BY_AXES;
 #pragma unroll 4

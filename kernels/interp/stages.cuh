@@ -10,7 +10,6 @@
 namespace interp::encoder {
 
 enum : u32 {
-    LONG_CODES = 2560,            // of a whole tile with codes of 8 bits, those with 16 bits
     FRONT_AT = 2 << TILE_LOG2,    // where a slot has the front
     FRONT_BYTES = 1024,
     BODY_AT = FRONT_AT + FRONT_BYTES,    // before which there are no words
@@ -42,7 +41,7 @@ struct WholeWeights {
             const u32 level = top_bit(n) - 1 - top_bit(rest - 1), j = (n >> level) - rest;
             if (j >= nodes_of(n, level) - nodes_of(n, level + 1)) continue;
             const Recipe r = make_recipe(n, level, j, rough);
-            w = {(1 << WEIGHT_BITS) - r.a - r.c - r.d, r.c, r.a, r.d};
+            w = {r.b, r.c, r.a, r.d};
         }
     }
     // Copies others. By a whole block.

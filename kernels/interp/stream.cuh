@@ -10,6 +10,10 @@
 
 namespace interp {
 
+// What numbers of a packed body are, and how they are predicted.
+enum Numbers : u32 { OF_BITS, OF_BINS, IN_STEPS, OF_MULTIPLES };
+enum Predictor : u32 { BY_AXES, SMOOTH, ROUGH, BY_SYMBOLS };
+
 struct Header : TileHeader<Grid> {
     u32 step_w;
     i32 step_j;

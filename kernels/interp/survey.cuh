@@ -58,10 +58,6 @@ template <class T> DEV void gather(Desk<T>& d) {
     }
 }
 
-// Rounding to whole numbers by a sum, of both float types.
-DEV float magic_of(float) { return 12582912.0f; }
-DEV double magic_of(double) { return 6755399441055744.0; }
-
 // The bin for one of the quantizer's, beyond the lattice if there is one.
 template <class T> DEV typename T::Word beyond_lattice(const Desk<T>& d, typename T::Word bin) {
     if constexpr (T::BITS >= 32) {

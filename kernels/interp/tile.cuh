@@ -8,8 +8,6 @@
 
 namespace interp {
 
-enum Numbers : u32 { OF_BITS, OF_BINS, IN_STEPS, OF_MULTIPLES };
-enum Predictor : u32 { BY_AXES, SMOOTH, ROUGH, BY_SYMBOLS };
 // What there is of a tile: nothing, the elements of its body, or its codes: in words, or in place of its elements, with
 // 8 bits each or with 16.
 enum State : u32 { NOTHING, STORED, PACKED, BYTES, HALVES };
@@ -148,7 +146,7 @@ template <class T> struct Tiles {
 };
 
 // Of codes that stand in the place of elements the first ones have 16 bits, the others 8, or all have 16.
-enum : u32 { LONG_CODES = 2560, LONG_GROUPS = LONG_CODES / GROUP };
+enum : u32 { LONG_GROUPS = LONG_CODES / GROUP };
 DEV u32 unit_of(u32 code, bool by16) {
     return by16 || code < LONG_CODES ? code / 2 : LONG_CODES / 2 + (code - LONG_CODES) / 4;
 }

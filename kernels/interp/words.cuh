@@ -717,13 +717,12 @@ DEV Body write_constant(const BodyRoom& room, u32 units, u64 element) {
 // and head. Whether it takes less than the elements. For a whole warp.
 template <class T, class Source>
 DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, Body& body) {
-    enum : u32 { SYMBOLS_PREDICTOR = 3 };
     if (Source::ANY && room.limit >= room.halves) return false;    // the front alone takes more
     Bench& b = c.b;
     u16* const out = room.at;
     const u32 lane = c.lane, head = tile.head, front = tile.front_halves, base_halves = halves_of_base(tile.base);
     const bool of_bits = Source::ANY && (head >> 5 & 3) == OF_BITS,
-               direct = Source::ANY && (head >> 3 & 3) == SYMBOLS_PREDICTOR;
+               direct = Source::ANY && (head >> 3 & 3) == BY_SYMBOLS;
     if (lane == 0) b.has_own = direct;
     __syncwarp();
     bool any;
@@ -747,7 +746,7 @@ DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, 
             return !Source::ANY || body.units < units_of<T>(c.n);
         }
         // The set of axes says nothing, nor whether it is smooth.
-        bits = (head & ~31u) | ((head >> 5 & 3) >= OF_STEPS) << 3 | NEVER << 10;
+        bits = (head & ~31u) | ((head >> 5 & 3) >= IN_STEPS) << 3 | NEVER << 10;
     } else {
         u32 sparse = ~0u;
         if (!uniform(c.low || direct)) sparse = c.write_sparse(out + room.halves - SPARSE_HALVES);
