@@ -135,6 +135,10 @@ impl Encoder {
     }
 }
 
+/// An array of fewer tiles is restored in one stage: it would wait longer for three than they save. Tests have small
+/// arrays alone.
+const STAGED_TILES: u64 = if cfg!(feature = "test-codecs") { 0 } else { 1024 };
+
 /// For so many tiles of an array there is room where they are restored in stages: edges cut more of them than would
 /// hold it. Of an array of more none is.
 fn room(tiles: u64) -> u64 {
@@ -250,7 +254,8 @@ impl GpuCodec for Interp {
                 boxed: part.is_box().into(),
                 wide: 0,
             };
-            let stages = stages.filter(|_| !streams.is_batch() && !part.is_box());
+            let stages = stages
+                .filter(|_| !streams.is_batch() && !part.is_box() && tiles(common.batch.only.count) >= STAGED_TILES);
             let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
