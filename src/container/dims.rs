@@ -126,6 +126,19 @@ impl Region {
         Ok(region)
     }
 
+    /// The tile with this number of an array that is cut into such with these sides, as powers of two.
+    pub fn tile(dims: &Dims, sides_log2: &[u8; MAX_RANK], mut number: u64) -> Region {
+        let mut tile = Region { rank: dims.rank(), start: [0; MAX_RANK], lens: [0; MAX_RANK] };
+        for k in (0..tile.rank).rev() {
+            let (len, side) = (dims.lens[k], 1u64 << sides_log2[k]);
+            let along = len.div_ceil(side);
+            tile.start[k] = (number % along) * side;
+            tile.lens[k] = side.min(len - tile.start[k]);
+            number /= along;
+        }
+        tile
+    }
+
     /// Where it starts along each dimension.
     pub fn start(&self) -> &[u64] {
         &self.start[..self.rank]
@@ -134,6 +147,13 @@ impl Region {
     /// Its lengths.
     pub fn lens(&self) -> &[u64] {
         &self.lens[..self.rank]
+    }
+
+    /// The positions of its first element and of its last one. The box is not empty.
+    pub fn corners(&self) -> [[u64; MAX_RANK]; 2] {
+        let mut last = self.start;
+        (0..self.rank).for_each(|k| last[k] += self.lens[k] - 1);
+        [self.start, last]
     }
 
     /// Elements of the box.
@@ -177,9 +197,32 @@ impl Region {
         (0..self.rank).fold(0, |n, k| n * self.lens[k] + (position[k] - self.start[k]))
     }
 
-    /// The lines of the box along its last dimension: where each starts in the array, and how long it is.
-    pub fn lines(self) -> impl Iterator<Item = ([u64; MAX_RANK], u64)> {
-        (0..self.line_count()).map(move |line| (self.line(line), self.lens[self.rank - 1]))
+    /// How far apart the numbers of elements of this box are that are neighbours along each dimension.
+    pub fn strides(&self) -> [u64; MAX_RANK] {
+        let mut strides = [1; MAX_RANK];
+        (1..self.rank).rev().for_each(|k| strides[k - 1] = strides[k] * self.lens[k]);
+        strides
+    }
+
+    /// Shows the lines of the box along its last dimension, in their order, by the numbers that their first elements
+    /// have in two others, where those of the first line and the strides are these. The box is not empty.
+    pub fn lines(&self, mut at: [u64; 2], strides: &[[u64; MAX_RANK]; 2], mut show: impl FnMut([u64; 2])) {
+        let mut place = [0; MAX_RANK];
+        loop {
+            show(at);
+            let mut k = self.rank - 1;
+            loop {
+                let Some(next) = k.checked_sub(1) else { return };
+                k = next;
+                if place[k] + 1 < self.lens[k] {
+                    place[k] += 1;
+                    (0..2).for_each(|i| at[i] += strides[i][k]);
+                    break;
+                }
+                (0..2).for_each(|i| at[i] -= place[k] * strides[i][k]);
+                place[k] = 0;
+            }
+        }
     }
 
     /// How many lines there are.

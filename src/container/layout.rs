@@ -269,17 +269,7 @@ impl Layout {
         let Geometry::Tile { sides_log2 } = &self.shape.geometry else {
             unreachable!("asked for the tile of an array in runs");
         };
-        let dims = self.shape.dims;
-        let (mut start, mut lens, mut rest) = ([0; MAX_RANK], [0; MAX_RANK], c as u64);
-        for k in (0..dims.rank()).rev() {
-            let (len, side) = (dims.lens()[k], 1u64 << sides_log2[k]);
-            let along = len.div_ceil(side);
-            start[k] = (rest % along) * side;
-            lens[k] = side.min(len - start[k]);
-            rest /= along;
-        }
-        let rank = dims.rank();
-        Region::new(&dims, &start[..rank], &lens[..rank]).expect("a tile lies in its array")
+        Region::tile(&self.shape.dims, sides_log2, c as u64)
     }
 
     /// The number of the first element of tile `c`, if all of it follow each other in the array.
@@ -292,11 +282,39 @@ impl Layout {
             .then(|| dims.iter().zip(tile.start()).fold(0, |at, (len, start)| at * len + start))
     }
 
+    /// Chunks among which are all that have something of what is wanted, which is not nothing.
+    pub fn chunks_of(&self, wanted: &Wanted) -> std::ops::Range<usize> {
+        let (region, level) = match wanted {
+            Wanted::Range { .. } => return 0..self.chunks,
+            Wanted::Region(region) => (region, 0),
+            Wanted::Grid { region, level } => (region, *level),
+        };
+        // Chunks come in the order of the corners that they hold.
+        let [first, last] = region.corners().map(|corner| self.chunk_of(&region.off_grid(level, corner)));
+        first..last + 1
+    }
+
+    /// The chunk that holds an element.
+    fn chunk_of(&self, position: &[u64; MAX_RANK]) -> usize {
+        let along = self.shape.dims.lens().iter().zip(position);
+        match &self.shape.geometry {
+            Geometry::Tile { sides_log2 } => {
+                let tiles = tiles(&self.shape.dims, sides_log2).zip(along.zip(sides_log2));
+                tiles.fold(0, |chunk, (tiles, ((_, at), side))| chunk * tiles + (at >> side)) as usize
+            }
+            Geometry::Linear { chunk_log2 } => {
+                let number = along.fold(0, |number, (len, at)| number * len + at);
+                (number * self.dtype.size() as u64 >> chunk_log2) as usize
+            }
+        }
+    }
+
     /// Whether anything of chunk `c` is `wanted`.
     pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
         match wanted {
             Wanted::Range { first: 0, count } if *count == self.shape.dims.count() => *count > 0,
-            Wanted::Grid { region, level } => self.combs(c, region, *level, false, &mut |_| ()),
+            Wanted::Grid { region, level } if self.is_linear() => self.combs(c, region, *level, false, &mut |_| ()),
+            Wanted::Grid { region, level } => self.tile(c).on_grid(*level).intersection(region).is_some(),
             _ => self.pieces(c, wanted, &mut |_| ()),
         }
     }
@@ -354,9 +372,12 @@ impl Layout {
             }
             (Geometry::Tile { .. }, Wanted::Region(region)) => {
                 let tile = self.tile(c);
-                for (position, len) in tile.intersection(region).into_iter().flat_map(Region::lines) {
-                    show(tile.number_of(&position), region.number_of(&position), len);
-                }
+                let Some(both) = tile.intersection(region) else { return false };
+                let len = both.lens()[dims.rank() - 1];
+                let first = [&tile, region].map(|of| of.number_of(both.start()));
+                both.lines(first, &[tile.strides(), region.strides()], |[in_tile, in_wanted]| {
+                    show(in_tile, in_wanted, len);
+                });
             }
         }
         any
@@ -408,13 +429,16 @@ impl Layout {
         }
         let tile = self.tile(c);
         let thin = tile.on_grid(level);
-        for (position, len) in thin.intersection(region).into_iter().flat_map(Region::lines) {
-            let in_chunk = match is_thin {
-                true => thin.number_of(&position),
-                false => tile.number_of(&tile.off_grid(level, position)),
-            };
-            show(in_chunk, region.number_of(&position), len);
-        }
+        let Some(both) = thin.intersection(region) else { return false };
+        let (start, len) = (both.line(0), both.lens()[dims.rank() - 1]);
+        let (first, strides) = match is_thin {
+            true => (thin.number_of(&start), thin.strides()),
+            // Steps of the grid.
+            false => (tile.number_of(&tile.off_grid(level, start)), tile.off_grid(level, tile.strides())),
+        };
+        both.lines([first, region.number_of(&start)], &[strides, region.strides()], |[in_chunk, in_wanted]| {
+            show(in_chunk, in_wanted, len);
+        });
         any
     }
 
@@ -523,9 +547,14 @@ mod tests {
                 Wanted::Grid { region, level } => {
                     let number = |at: [u64; MAX_RANK]| (0..3).fold(0, |n, k| n * dims.lens()[k] + at[k]);
                     let line = |(at, len)| (0..len).map(move |i| number(region.off_grid(*level, at)) + (i << level));
-                    region.lines().flat_map(line).collect()
+                    let lines = (0..region.line_count()).map(|n| (region.line(n), region.lens()[2]));
+                    lines.flat_map(line).collect()
                 }
             };
+            let touched: Vec<_> = (0..layout.chunks).filter(|c| layout.touches(*c, &wanted)).collect();
+            if let (Wanted::Region(_) | Wanted::Grid { .. }, [first, ..]) = (&wanted, &touched[..]) {
+                assert_eq!(layout.chunks_of(&wanted), *first..touched[touched.len() - 1] + 1);
+            }
             let mut found = vec![None; expected.len()];
             for c in 0..layout.chunks {
                 let own: Vec<u64> = if layout.is_linear() {

@@ -9,6 +9,7 @@ use super::chunk::{ChunkDecoder, PieceSink};
 use super::codec::ChunkCodec;
 use super::sums::verify;
 use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
+use crate::container::constants::GROUP_CHUNKS;
 use crate::container::{Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
@@ -31,7 +32,11 @@ pub fn decompress<C: ChunkCodec>(
     };
     let tasks = tasks(options.threads, work, DECOMPRESSED_PER_THREAD);
     let (past_caches, dst) = (options.past_caches(dst.len()), Shared::new(dst));
-    by_group(codec, index, (tasks, past_caches), |decoder, g| group(decoder, index, wanted, g, (&dst, past_caches)))
+    let chunks = layout.chunks_of(wanted);
+    let groups = chunks.start / GROUP_CHUNKS..chunks.end.div_ceil(GROUP_CHUNKS);
+    by_group(codec, index, groups, (tasks, past_caches), |decoder, g| {
+        group(decoder, index, wanted, g, (&dst, past_caches))
+    })
 }
 
 /// Shows the bytes of each chunk, in whatever order and from several threads.
@@ -42,7 +47,7 @@ pub fn each<C: ChunkCodec>(
     show: &(dyn Fn(usize, &[u8]) + Sync),
 ) -> Result<()> {
     let tasks = tasks(options.threads, index.header().layout.raw_bytes as usize, DECOMPRESSED_PER_THREAD);
-    by_group(codec, index, (tasks, false), |decoder, g| {
+    by_group(codec, index, 0..index.header().layout.groups, (tasks, false), |decoder, g| {
         verify(index, g)?;
         let mut chunks = index.chunks(g).peekable();
         while let Some(chunk) = chunks.next() {
@@ -52,19 +57,20 @@ pub fn each<C: ChunkCodec>(
     })
 }
 
-/// Has threads work on all groups, one after the other, each with a decoder of its own.
+/// Has threads work on groups, one after the other, each with a decoder of its own.
 fn by_group<C: ChunkCodec>(
     codec: &C,
     index: &Index,
+    groups: Range<usize>,
     (tasks, past_caches): (usize, bool),
     work: impl Fn(&mut ChunkDecoder<C>, usize) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+    let (next, failure) = (AtomicUsize::new(groups.start), Mutex::new(None));
     pool::run(tasks, &|| {
         let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| {
             loop {
                 let g = next.fetch_add(1, Ordering::Relaxed);
-                if g >= index.header().layout.groups {
+                if g >= groups.end {
                     return Ok(());
                 }
                 work(&mut decoder, g)?;
