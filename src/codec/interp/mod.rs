@@ -244,9 +244,9 @@ impl ChunkCodec for Tiles<'_> {
     ) -> Result<bool> {
         let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
         // Levels are of all axes of a tile.
+        let outer = self.plan.layout.shape.dims.rank().saturating_sub(GRID_AXES);
         let is_for = |chunk: &CodedChunk| {
-            let (tile, outer) = (self.plan.layout.tile(chunk.number), self.plan.layout.shape.dims.rank());
-            tile.lens()[..outer.saturating_sub(GRID_AXES)].iter().all(|len| *len == 1)
+            outer == 0 || self.plan.layout.tile(chunk.number).lens()[..outer].iter().all(|len| *len == 1)
         };
         if !is_for(&chunk) {
             return Ok(false);

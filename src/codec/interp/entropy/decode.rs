@@ -1,7 +1,7 @@
 //! The body of a tile to its codes. Everything is checked before it is used.
 
 use super::decode_groups::{Classed, Long, Short, Tail};
-use super::tables::{Slots, TOKENS, shift_of};
+use super::tables::{OWN, Slots, TOKENS, shift_of};
 use super::{classes, sparse, states};
 use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
 use crate::codec::interp::format::*;
@@ -48,7 +48,7 @@ impl Room {
     fn read(&mut self, p: impl Level, coded: Coded) -> Result<bool> {
         let Room { own, tail, short } = self;
         if coded.head.is_sparse {
-            let rest = &mut behind_table(own, coded)?;
+            let rest = &mut table(coded)?.1;
             return Ok(sparse::decode(rest, &mut short[..coded.n])? >> 16 == 0);
         }
         let tile = classed(own, coded)?;
@@ -99,7 +99,7 @@ impl<N: Word> Codes<N> {
     pub fn read(&mut self, p: impl Level, coded: Coded) -> Result<()> {
         let Codes { room: Room { own, tail, .. }, long, .. } = self;
         if coded.head.is_sparse {
-            let rest = &mut behind_table(own, coded)?;
+            let rest = &mut table(coded)?.1;
             return sparse::decode(rest, &mut long[..coded.n]).map(|_| ());
         }
         let tile = classed(own, coded)?;
@@ -107,18 +107,16 @@ impl<N: Word> Codes<N> {
     }
 }
 
-/// What stands behind the table of a tile, if it has one.
-fn behind_table<'a>(own: &mut Slots, Coded { head, mut bytes, .. }: Coded<'a>) -> Result<&'a [u8]> {
-    if head.has_table {
-        let most = if head.predictor == Predictor::Symbols { SYMBOLS } else { TOKENS };
-        Table::read(&mut bytes, most)?.slots(own);
-    }
-    Ok(bytes)
+/// The table of a tile, if it has one, and what stands behind it.
+fn table<'a>(Coded { head, mut bytes, .. }: Coded<'a>) -> Result<(Option<Table>, &'a [u8])> {
+    let most = if head.predictor == Predictor::Symbols { SYMBOLS } else { TOKENS };
+    let table = if head.has_table { Some(Table::read(&mut bytes, most)?) } else { None };
+    Ok((table, bytes))
 }
 
 /// Reads what stands before the words.
 fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
-    let (mut rest, Coded { head, n, .. }) = (behind_table(own, coded)?, coded);
+    let ((table, mut rest), Coded { head, n, .. }) = (table(coded)?, coded);
     let mut lanes = states::read(head.longest, &mut rest)?;
     let mut source = Source::new(rest, if head.switch == NEVER { 0 } else { LOW });
     let count = groups(n);
@@ -133,5 +131,8 @@ fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
         return fail!(Corrupt, "a tile's words end early");
     };
     let wanted = groups(coded.wanted);
+    if let Some(table) = table.filter(|_| classes[..wanted].contains(&(OWN as u8))) {
+        table.slots(own);
+    }
     Ok(Classed { head, n, wanted, classes, own, lanes, threshold: source.threshold, words, low })
 }

@@ -207,14 +207,15 @@ impl<L: NumberVectors, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
         let [nx, ny, _] = layout.levels[self.finest].nodes.each_ref().map(|nodes| nodes.len);
         let [x, y, depth] = layout.lens.map(|n| (n as u64).div_ceil(1 << self.level) as usize);
         let step = 1 << (self.level as usize - self.finest);
-        // The last node of a level need not be on the grid.
         if !z.is_multiple_of(step) || z / step >= depth {
             return;
         }
-        layout.join(l, self.finest, rows, z, &mut self.plane[..nx * ny + 2 * LONGEST]);
-        if [nx, ny] != [x, y] {
-            for i in 0..x * y {
-                self.plane[i] = self.plane[i / x * step * nx + i % x * step];
+        // The last node of a level need not be on the grid.
+        let lens = if step == 1 { [x, y] } else { [nx, ny] };
+        layout.join(l, self.finest, rows, z, lens, &mut self.plane[..lens[0] * lens[1] + 2 * LONGEST]);
+        for j in 0..if step == 1 { 0 } else { y } {
+            for i in 0..x {
+                self.plane[j * x + i] = self.plane[(j * nx + i) * step];
             }
         }
         (self.show)(z / step * x * y, &self.plane[..x * y]);

@@ -122,7 +122,7 @@ impl Task for Restored<'_> {
         let Buffers { layouts, lens, restored, .. } = self.buffers;
         let layout = layouts.fit(*lens, P::N);
         for (z, plane) in self.numbers.chunks_exact_mut(lens[0] * lens[1]).enumerate() {
-            layout.join(l, 0, restored, z, plane);
+            layout.join(l, 0, restored, z, [lens[0], lens[1]], plane);
         }
     }
 }

@@ -382,11 +382,19 @@ impl NodeLayout {
         }
     }
 
-    /// Puts plane `z` of a level together.
+    /// Puts the first nodes of plane `z` of a level together, so many along x and y.
     #[inline(always)]
-    pub fn join<L: NumberVectors>(&self, l: L, level: usize, rows: &[u32], z: usize, numbers: &mut [u32]) {
+    pub fn join<L: NumberVectors>(
+        &self,
+        l: L,
+        level: usize,
+        rows: &[u32],
+        z: usize,
+        [x, y]: [usize; 2],
+        numbers: &mut [u32],
+    ) {
         let level = &self.levels[level];
-        let ([x, y, _], place) = (level.nodes.each_ref().map(|nodes| nodes.len), level.plane_at(z));
+        let place = level.plane_at(z);
         for j in 0..y {
             let row = level.row_at(place, j);
             join(l, rows, [row, row + level.half], numbers, j * x, x);
