@@ -21,6 +21,9 @@ _RANGE = np.dtype(
     {"names": ["least", "most", "sum", "count", "missing", "nan"], "formats": ["f8", "f8", "f8", "u8", "u8", "u8"], "itemsize": 64}
 )
 
+# Chunks that are decoded at once, at most.
+_AT_ONCE = 64
+
 
 def ranges(stream: Any) -> np.ndarray[Any, Any]:
     """What each chunk of a stream holds, exactly: an array of records with the fields
@@ -61,20 +64,24 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
     known = globals()["ranges"](stream) if ranges is None else ranges
     sides, rank = (ctypes.c_uint64 * max(1, len(dims)))(), ctypes.c_int32()
     check(lib.sleek_chunk_sides(source.address, source.nbytes, sides, len(sides), ctypes.byref(rank)))
-    may = (known["count"] > 0) & _between(known["least"], known["most"], above, below)
+    may = np.flatnonzero((known["count"] > 0) & _between(known["least"], known["most"], above, below))
     tiles = [-(-n // side) for n, side in zip(dims[: rank.value], sides)]
     if len(known) != (np.prod(tiles, dtype=object) if rank.value else -(-info.count // sides[0])):
         raise ValueError(f"ranges has {len(known)} chunks, which are not those of this stream")
     found = []
-    for chunk in np.flatnonzero(may).tolist():
+    # Some that follow each other along the last dimension are decoded at once.
+    breaks = np.flatnonzero((np.diff(may) != 1) | (may[1:] % (tiles or [_AT_ONCE])[-1] % _AT_ONCE == 0)) + 1
+    for chunks in np.split(may, breaks) if len(may) else []:
         if rank.value:
-            start = [int(i) * side for i, side in zip(np.unravel_index(chunk, tiles), sides)]
-            part = _box(stream, dims, start, [min(side, n - at) for at, side, n in zip(start, sides, dims)])
+            start = [int(i) * side for i, side in zip(np.unravel_index(chunks[0], tiles), sides)]
+            lengths = [*sides[: rank.value - 1], sides[rank.value - 1] * len(chunks)]
+            part = _box(stream, dims, start, [min(length, n - at) for at, length, n in zip(start, lengths, dims)])
         else:
-            start = [chunk * sides[0]]
-            part = decompress_range(stream, start[0], min(sides[0], info.count - start[0]))
-        values = _masked(part, info)
-        yes = ~np.ma.getmaskarray(values) & _between(part, part, above, below)
+            start = [int(chunks[0]) * sides[0]]
+            part = decompress_range(stream, start[0], min(sides[0] * len(chunks), info.count - start[0]))
+        yes = _between(part, part, above, below)
+        if info.missing_count:
+            yes &= ~np.ma.getmaskarray(_masked(part, info))
         at = [i + first for i, first in zip(np.nonzero(yes), start)]
         found.append(_numbers(at, dims) if rank.value else at[0])
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
