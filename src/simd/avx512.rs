@@ -7,6 +7,7 @@ pub mod extremes;
 pub mod lanes;
 mod of_words;
 mod pack;
+pub mod stream;
 
 use std::arch::asm;
 use std::arch::x86_64::*;

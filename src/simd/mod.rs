@@ -14,7 +14,7 @@
 //!
 //! - `avx512::pack`: strings are put together by permutes, not by a store each. The loop over the traits is slower.
 //! - `avx512::extremes`: eight rows are reduced together. The loop over the traits is slower.
-//! - `avx512::byte_sums` (products of bytes), `avx2::stream` (lines that are shared), the sums of `keyed`.
+//! - `avx512::byte_sums` (products of bytes), `stream` of both (lines that are shared), the sums of `keyed`.
 //! - For codec sleek the transposition of bytes and their comparison.
 
 /// Methods of a level that are one instruction, or a few.

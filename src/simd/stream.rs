@@ -138,6 +138,38 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     last.copy_from_slice(src_last);
 }
 
+/// Copies lines to their place `at` in `chunk`, whatever its lines are; to be called for all of them in their order.
+/// What they have of their last line waits in `last` for the next ones. `join` writes a line of `chunk`, which has the
+/// end of one of them and the start of the next one.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn joined<const N: usize>(
+    staged: &[Line; N],
+    chunk: &mut [u8],
+    at: usize,
+    last: &mut Line,
+    join: impl Fn(&Line, &Line, &mut Line),
+) {
+    let (shared, end) = (chunk.as_ptr().addr() % 64, at + size_of_val(staged));
+    assert!(at.is_multiple_of(64) && end <= chunk.len());
+    if at == 0 && shared > 0 {
+        copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
+    }
+    let mut before = &*last;
+    for (k, line) in staged.iter().enumerate() {
+        if at + 64 * k >= shared {
+            // SAFETY: lines from the one on that is shared with those before, or else from the next one on, end before
+            // `end`, and are aligned; any bytes are lines.
+            join(before, line, unsafe { &mut *chunk.as_mut_ptr().add(at + 64 * k - shared).cast() });
+        }
+        before = line;
+    }
+    *last = staged[N - 1];
+    if end == chunk.len() && shared > 0 {
+        copy_piece(&last.0[64 - shared..], &mut chunk[end - shared..]);
+    }
+}
+
 /// The prefetch queue: data that will be wanted soon, to be fetched a few lines at a time, since only so many requests
 /// to memory can be on their way at once.
 pub struct PrefetchQueue {

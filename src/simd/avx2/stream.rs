@@ -3,7 +3,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::lanes::{load, store};
+use super::lanes::load;
 use crate::exec::Avx2;
 use crate::simd::stream::{self, Line, bytes};
 
@@ -19,54 +19,43 @@ pub fn prefetchw<const BYTES: usize>(_: Avx2, at: *const u8) {
     }
 }
 
-/// Copies lines to their place `at` in `chunk`, which begins `SHARED` bytes behind a line of memory: what they have of
-/// their last line waits in `last` for the next ones. Vectors are loaded as they were stored: a load of parts of two
-/// that were just stored waits until both are in the cache.
+/// Has `to`, a line of memory that begins `SHARED` bytes before a line of what is written, take that and the end of the
+/// one before. Vectors are loaded as they were stored: a load of parts of two that were just stored waits until both
+/// are in the cache.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn stream<const SHARED: usize>(staged: &[Line], chunk: &mut [u8], at: usize, last: &mut Line) {
-    let end = at + size_of_val(staged);
-    assert!(at.is_multiple_of(64) && end <= chunk.len());
-    if at == 0 && SHARED > 0 {
-        stream::copy_piece(&staged[0].0[..64 - SHARED], &mut chunk[..64 - SHARED]);
-    }
-    // SAFETY: the processor has the level, as the caller's token says. Lines from the one that is shared with those
-    // before on, if there is one, else from the next one on, end before `end`, and are aligned.
+unsafe fn join<const SHARED: usize>(before: &Line, this: &Line, to: &mut Line) {
+    // SAFETY: as the caller promises; halves of lines are aligned.
     unsafe {
         let halves = |line: &Line| [load(line.0.as_ptr()), load(line.0.as_ptr().add(32))];
         let behind = |a, b| _mm256_permute2x128_si256::<0x21>(a, b);
-        let mut before = halves(last);
-        for (k, line) in staged.iter().enumerate() {
-            let this = halves(line);
-            let [low, high] = match SHARED {
-                0 => this,
-                16 => [behind(before[1], this[0]), behind(this[0], this[1])],
-                32 => [before[1], this[0]],
-                _ => [behind(before[0], before[1]), behind(before[1], this[0])],
-            };
-            if at + 64 * k >= SHARED {
-                let to: *mut __m256i = chunk.as_mut_ptr().add(at + 64 * k - SHARED).cast();
-                _mm256_stream_si256(to, low);
-                _mm256_stream_si256(to.add(1), high);
-            }
-            before = this;
-        }
-        store(last.0.as_mut_ptr(), before[0]);
-        store(last.0.as_mut_ptr().add(32), before[1]);
-    }
-    if end == chunk.len() && SHARED > 0 {
-        stream::copy_piece(&last.0[64 - SHARED..], &mut chunk[end - SHARED..]);
+        let (before, this) = (halves(before), halves(this));
+        let [low, high] = match SHARED {
+            0 => this,
+            16 => [behind(before[1], this[0]), behind(this[0], this[1])],
+            32 => [before[1], this[0]],
+            _ => [behind(before[0], before[1]), behind(before[1], this[0])],
+        };
+        let to: *mut __m256i = to.0.as_mut_ptr().cast();
+        _mm256_stream_si256(to, low);
+        _mm256_stream_si256(to.add(1), high);
     }
 }
 
 given! { Avx2,
     /// Copies whole lines to their place `at` in `chunk`; to be called for all of them in their order.
-    pub fn stream_lines(_p: Avx2, staged: &[Line], chunk: &mut [u8], at: usize, last: &mut Line) {
-        match chunk.as_ptr().addr() % 64 {
-            0 => stream::<0>(staged, chunk, at, last),
-            16 => stream::<16>(staged, chunk, at, last),
-            32 => stream::<32>(staged, chunk, at, last),
-            48 => stream::<48>(staged, chunk, at, last),
-            _ => stream::copy(bytes(staged), &mut chunk[at..at + size_of_val(staged)]),
+    pub fn stream_lines[const N: usize][N](_p: Avx2, staged: &[Line; N], chunk: &mut [u8], at: usize, last: &mut Line) {
+        // SAFETY: the processor has the level, as the token says.
+        unsafe {
+            match chunk.as_ptr().addr() % 64 {
+                0 => stream::joined(staged, chunk, at, last, |a, b, to| join::<0>(a, b, to)),
+                16 => stream::joined(staged, chunk, at, last, |a, b, to| join::<16>(a, b, to)),
+                32 => stream::joined(staged, chunk, at, last, |a, b, to| join::<32>(a, b, to)),
+                48 => stream::joined(staged, chunk, at, last, |a, b, to| join::<48>(a, b, to)),
+                _ => stream::copy(bytes(staged), &mut chunk[at..at + size_of_val(staged)]),
+            }
         }
     }
 }

@@ -237,14 +237,17 @@ macro_rules! bits {
             #[inline(always)]
             fn unpack_parts(self, packed: &[u8], count: usize, n: u32, width: u32, parts: &mut Self::Parts) {
                 let vector = 8 * n as usize / size_of::<$w>();
-                let many = if count > MOST / 2 { $vectors } else { usize::div_ceil($vectors, 2) };
+                let many = if $vectors > 2 && count <= MOST / 2 { 2 } else { $vectors };
                 assert!(packed.len() >= (many - 1) * vector + 64);
                 parts.1 = count;
                 // SAFETY: the processor has the level, as the token says; 64 bytes from each place on.
                 unsafe {
-                    for i in 0..many {
-                        let v = $unpack::<false>(packed.as_ptr().add(vector * i), n);
-                        parts.0[i] = $left(v, $set1(width as _));
+                    // Not up to `many`: then vectors would stay in memory.
+                    for (i, parts) in parts.0.iter_mut().enumerate() {
+                        if i < many {
+                            let v = $unpack::<false>(packed.as_ptr().add(vector * i), n);
+                            *parts = $left(v, $set1(width as _));
+                        }
                     }
                 }
             }

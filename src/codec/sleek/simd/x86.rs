@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::*;
 
-use super::{Simd, SimdLevel, Staged, Transposed};
+use super::{Masks, Simd, SimdLevel, Staged, Transposed};
 use crate::codec::sleek::constants::{SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::exec::{Avx2, Avx512};
 use crate::simd::avx2::lanes::{load, store};
-use crate::simd::avx2::stream::{prefetchw, stream_lines};
-use crate::simd::avx512::{byte_sums, extremes};
+use crate::simd::avx2::stream::{self, prefetchw};
+use crate::simd::avx512::{self, byte_sums, extremes};
 use crate::simd::bits::{LISTED, PLACES};
 use crate::simd::stream::Line;
 use crate::simd::{Scalar, words};
@@ -104,12 +104,6 @@ macro_rules! of_avx2 {
         }
 
         #[inline(always)]
-        fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
-            let $p = self;
-            stream_lines($avx2, staged, chunk, at, last);
-        }
-
-        #[inline(always)]
         fn prefetchw(self, at: *const u8) {
             let $p = self;
             prefetchw::<{ size_of::<Staged>() }>($avx2, at);
@@ -119,11 +113,42 @@ macro_rules! of_avx2 {
 
 impl SimdLevel for Avx2 {
     of_avx2!(|p| p);
+
+    #[inline(always)]
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        stream::stream_lines(self, staged, chunk, at, last);
+    }
 }
 
 impl SimdLevel for Avx512 {
     const PREFERS_BYTES: bool = true;
     of_avx2!(|p| p.avx2());
+
+    #[inline(always)]
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        avx512::stream::stream_lines(self, staged, chunk, at, last);
+    }
+
+    #[inline(always)]
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        const { assert!(SUBCHUNKS == 32) };
+        let count = of.count_ones();
+        assert!(list.len() >= count as usize);
+        let mut all = [0; SUBCHUNKS];
+        // SAFETY: the processor has the level, as the token says; the masked load touches what is asserted, and as many
+        // bytes as `all` has are stored.
+        unsafe {
+            let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn masks<const S: usize>(self, flags: u32, list: &[u8]) -> Masks {
+        let bytes = self.expand(flags, list);
+        std::array::from_fn(|k| u64::from_le_bytes(bytes.as_chunks().0[k]))
+    }
 
     #[inline(always)]
     fn zigzag_delta_decode_bytes<const S: usize>(
