@@ -15,7 +15,7 @@ pub use chunk::raw;
 pub use codec::{ChunkCodec, Data};
 use job::Job;
 pub use pieces::each as each_chunk;
-pub use scan::{extremes, of_pieces, range_without, value_range};
+pub use scan::{of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};
 
 use crate::container::{Header, Index, IndexMut, Wanted};

@@ -105,17 +105,17 @@ pub fn to_integers<E: Element, const S: usize>(
     ends: Option<&mut Ends>,
     prefetch: &mut PrefetchQueue,
 ) -> Domain<E::Word> {
-    let mut magnitudes = Magnitudes::new(first_of(plan, src));
+    let mut span = Span::new();
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
         prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
-            let largest = if ends.is_some() { magnitudes.see(subchunk) } else { largest_of(subchunk) };
+            let largest = if ends.is_some() { span.see(subchunk) } else { largest_of(subchunk) };
             quantize::encode::<E, S>(q, largest, subchunk);
         }
     }
     if let Some(ends) = ends {
-        let [low, high] = if plan.quantizer.is_some() { magnitudes.ends(plan.dtype) } else { [f64::NAN; 2] };
+        let [low, high] = if plan.quantizer.is_some() { span.ends(plan.dtype) } else { [f64::NAN; 2] };
         ends.add(low, high);
     }
     if plan.quantizer.is_some() {
@@ -132,46 +132,46 @@ pub fn to_integers<E: Element, const S: usize>(
     Domain::lossless::<E>(plan, shift)
 }
 
-/// What is seen of a chunk's elements while they become bins: the largest magnitude, and the smallest if all have one
-/// sign.
-struct Magnitudes<W> {
-    largest: W,
-    /// Turns the sign that the first element has into a one: a word without it then has the other sign.
-    turn: W,
-    /// The smallest word so turned.
+/// What is seen of a chunk's elements while they become bins. Floats are in the order of their bits, negative ones the
+/// other way round and above all others.
+struct Span<W> {
+    /// The smallest word, the largest one, and the largest as a signed number, biased.
     least: W,
+    most: W,
+    most_signed: W,
 }
 
-impl<W: Word> Magnitudes<W> {
-    /// Of nothing yet, in a chunk with this first element.
+impl<W: Word> Span<W> {
+    /// Of nothing.
     #[inline(always)]
-    fn new(first: W) -> Self {
-        Magnitudes { largest: W::ZERO, turn: !first & W::SIGN, least: !W::ZERO }
+    fn new() -> Self {
+        Span { least: !W::ZERO, most: W::ZERO, most_signed: W::ZERO }
     }
 
-    /// With those of a subchunk; its largest.
+    /// With the words of a subchunk; their largest magnitude.
     #[inline(always)]
     fn see<const S: usize>(&mut self, words: &[W; S]) -> W {
-        let (mut largest, mut least) = (W::ZERO, !W::ZERO);
+        let Span { mut least, mut most, mut most_signed } = Span::<W>::new();
         for word in words {
-            largest = largest.max(*word & !W::SIGN);
-            least = least.min(*word ^ self.turn);
+            least = least.min(*word);
+            most = most.max(*word);
+            most_signed = most_signed.max(word.biased());
         }
-        self.largest = self.largest.max(largest);
         self.least = self.least.min(least);
-        largest
+        self.most = self.most.max(most);
+        self.most_signed = self.most_signed.max(most_signed);
+        // Of the lowest number, and of the highest one if it is not negative.
+        let highest = most_signed.biased();
+        (most & !W::SIGN).max(if highest & W::SIGN == W::ZERO { highest } else { W::ZERO })
     }
 
-    /// What all elements lie between.
+    /// The smallest and the largest number; NaN where there is one.
     #[inline(always)]
     fn ends(&self, dtype: DType) -> [f64; 2] {
-        let number = |bits: W| dtype.number(bits.to_u64());
-        let (near, far) = (number(self.least & !W::SIGN), number(self.largest));
-        match (self.least & W::SIGN == W::SIGN, self.turn == W::ZERO) {
-            (false, _) => [-far, far],
-            (true, false) => [near, far],
-            (true, true) => [-far, -near],
-        }
+        let highest = self.most_signed.biased();
+        let low = if self.most & W::SIGN == W::SIGN { self.most } else { self.least };
+        let high = if highest & W::SIGN == W::ZERO { highest } else { self.least };
+        [low, high].map(|bits| dtype.number(bits.to_u64()))
     }
 }
 
@@ -295,5 +295,32 @@ pub fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word)
     match &plan.quantizer {
         Some(q) => quantize::decode::<E, Scalar>(q, x),
         None => x << domain.shift,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_has_the_ends_of_all_signs() {
+        let of = |values: [f32; 4]| {
+            let mut span = Span::new();
+            let largest = values.map(|v| f32::from_bits(span.see(&[v.to_bits()]))).into_iter().fold(0.0, f32::max);
+            assert_eq!(Span::new().see(&values.map(f32::to_bits)), largest.to_bits());
+            (span.ends(DType::F32), largest)
+        };
+        assert_eq!(of([3.0, 1.0, 2.0, 7.5]), ([1.0, 7.5], 7.5));
+        assert_eq!(of([-3.0, -1.0, -2.0, -7.5]), ([-7.5, -1.0], 7.5));
+        assert_eq!(of([-3.0, 1.0, 2.0, -7.5]), ([-7.5, 2.0], 7.5));
+        assert_eq!(of([-0.0, 0.0, 0.0, 8.0]), ([0.0, 8.0], 8.0));
+        assert_eq!(of([f32::NEG_INFINITY, 0.0, 1.0, 8.0]), ([f64::NEG_INFINITY, 8.0], f32::INFINITY));
+        for nan in [f32::NAN, -f32::NAN] {
+            for others in [[1.0, 2.0, 3.0], [-1.0, 2.0, -3.0], [-1.0, -2.0, -3.0]] {
+                let mut span = Span::new();
+                span.see(&[others[0], nan, others[1], others[2]].map(f32::to_bits));
+                assert!(span.ends(DType::F32).iter().any(|end| end.is_nan()), "{others:?}");
+            }
+        }
     }
 }

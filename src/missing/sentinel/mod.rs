@@ -14,6 +14,7 @@ pub mod gpu;
 mod non_finite;
 pub mod rule;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bound::sub_down;
@@ -24,7 +25,7 @@ use crate::missing::MAX_MISSING;
 use crate::missing::MissingValue;
 use crate::params::{Mode, Params};
 use crate::primitives::range::{self, Ends, Extremes};
-use crate::runtime::cpu::{extremes, of_pieces};
+use crate::runtime::cpu::of_pieces;
 use non_finite::Specials;
 use rule::{Found, MOST_KNOWN, Others};
 
@@ -55,7 +56,7 @@ fn measured((mut params, range): (Params, Option<(f64, f64)>)) -> Result<Params>
 /// The same, and the smallest and the largest of all other values, if they are known then.
 pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
     match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
-        true => with_found(params, src),
+        true => with_found(params, &HostArray::new(src, true)),
         false => Ok((params, None)),
     }
 }
@@ -69,9 +70,10 @@ fn with_found<A: Searched + ?Sized>(mut params: Params, array: &A) -> Result<(Pa
 
 /// The same where an encoder tells whether there is anything but numbers.
 pub fn declared_but_specials(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
-    let found = search(&params, src)?;
+    let array = HostArray::new(src, false);
+    let found = search_in(&params, &array)?;
     if found.few || !found.values().is_empty() {
-        declare(&mut params, &found, src)?;
+        declare(&mut params, &found, &array)?;
     }
     Ok((params, found.range))
 }
@@ -91,6 +93,11 @@ fn declare<A: Searched + ?Sized>(params: &mut Params, found: &Found, array: &A) 
     }
     Ok(())
 }
+
+/// Bytes of an array that are looked at together.
+const PART: usize = 4 << 10;
+/// From one of these to the next one, since values far from each other are likelier to differ.
+const STRIDE: usize = 16;
 
 /// What some elements say of an array, from all over it and without a sign of what is searched for.
 pub struct ElementSample {
@@ -128,22 +135,34 @@ impl ElementSample {
         let high = most.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let inner = || least.into_iter().chain(most).filter(|v| low < *v && *v < high);
         let between = (inner().fold(f64::INFINITY, f64::min), inner().fold(f64::NEG_INFINITY, f64::max));
-        Ok(rule::are_cleared(dtype, [low, high], between).then_some(ElementSample { between }))
+        if rule::are_cleared(dtype, [low, high], between) {
+            return Ok(Some(ElementSample { between }));
+        }
+        Ok(ElementSample::of_parts(params, &known[..n], src))
+    }
+
+    /// The same by parts from all over an array: of few elements the ends often lie apart from the others.
+    fn of_parts(params: &Params, known: &[f64], src: &[u8]) -> Option<ElementSample> {
+        const PARTS: usize = 64;
+        let stride = (src.len() / (PARTS * PART)).max(STRIDE);
+        let mut seen = Seen::default();
+        src.chunks(PART).step_by(stride).for_each(|part| seen.add(params, known, true, part));
+        let Extremes { ends, between } = seen.extremes.filter(|_| seen.specials.bits().is_empty())?;
+        let between = between.filter(|some| rule::are_cleared(params.dtype, ends.into(), *some))?;
+        Some(ElementSample { between })
     }
 
     /// Whether there is nothing to be found in the array, of which no number lies beyond `ends`: by the sample, or by a
     /// part of the array.
     pub fn clears(&self, params: &Params, ends: Ends, src: &[u8]) -> Result<bool> {
-        const PIECE: usize = 4 << 10;
-        const STRIDE: usize = 16;
         let _fpu = fpu::Guard::standard();
         let is_clear = |between| rule::are_too_near(params.dtype, ends, between);
         if !ends.are_numbers() || is_clear(self.between) {
             return Ok(ends.are_numbers());
         }
         let ((known, n), mut seen) = (known(params)?, None);
-        for piece in src.chunks(PIECE).step_by(STRIDE) {
-            seen = Extremes::join(seen, range::extremes(params.dtype, params.big_endian, &known[..n], piece));
+        for part in src.chunks(PART).step_by(STRIDE) {
+            seen = Extremes::join(seen, range::extremes(params.dtype, params.big_endian, &known[..n], part));
             if seen.and_then(|seen| seen.between).is_some_and(is_clear) {
                 return Ok(true);
             }
@@ -203,7 +222,7 @@ trait Searched {
 
 /// The undeclared fill values of an array.
 pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
-    search_in(params, src)
+    search_in(params, &HostArray::new(src, false))
 }
 
 fn search_in<A: Searched + ?Sized>(params: &Params, array: &A) -> Result<Found> {
@@ -220,35 +239,78 @@ fn search_in<A: Searched + ?Sized>(params: &Params, array: &A) -> Result<Found> 
     })
 }
 
+/// What a look at elements tells.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    extremes: Option<Extremes>,
+    specials: Specials,
+}
+
+impl Seen {
+    /// With these, beside numbers that are `known`; with NaN and infinities only where they are asked for.
+    fn add(&mut self, params: &Params, known: &[f64], with_specials: bool, bytes: &[u8]) {
+        /// What the second cache holds besides other things, so that memory is read once.
+        const PIECE: usize = 64 << 10;
+        for piece in bytes.chunks(PIECE) {
+            let extremes = range::extremes(params.dtype, params.big_endian, known, piece);
+            self.extremes = Extremes::join(self.extremes, extremes);
+            if with_specials {
+                self.specials.add(params.dtype, params.big_endian, piece);
+            }
+        }
+    }
+
+    fn join(&mut self, others: &Seen) {
+        self.extremes = Extremes::join(self.extremes, others.extremes);
+        self.specials.join(&others.specials);
+    }
+}
+
 /// In host memory.
-impl Searched for [u8] {
+struct HostArray<'a> {
+    bytes: &'a [u8],
+    /// Whether the first look asks for NaN and infinities.
+    with_specials: bool,
+    /// They, once a look told.
+    specials: Cell<Option<Specials>>,
+}
+
+impl HostArray<'_> {
+    fn new(bytes: &[u8], with_specials: bool) -> HostArray<'_> {
+        HostArray { bytes, with_specials, specials: Cell::new(None) }
+    }
+}
+
+impl Searched for HostArray<'_> {
     fn extremes(&self, params: &Params, known: &[f64]) -> Result<Option<Extremes>> {
-        Ok(extremes(params, known, self))
+        let with_specials = self.with_specials;
+        let add = |own: &mut Seen, piece: &[u8]| own.add(params, known, with_specials, piece);
+        let seen = of_pieces(params.threads, self.bytes, Seen::default(), add, Seen::join);
+        self.specials.set(with_specials.then_some(seen.specials));
+        Ok(seen.extremes)
     }
 
     fn others(&self, params: &Params, fills: &[f64], ends: [f64; 2], some: Option<(f64, f64)>) -> Result<Others> {
-        const PIECE: usize = 4 << 10;
-        const STRIDE: usize = 16;
         let (dtype, big_endian) = (params.dtype, params.big_endian);
         let are_cleared = AtomicBool::new(false);
-        let see = |own: &mut Option<_>, part: &[u8]| {
-            // Values far from each other are likelier to differ.
-            let pieces = (0..STRIDE).flat_map(|first| part.chunks(PIECE).skip(first).step_by(STRIDE));
-            for piece in pieces.take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
-                *own = range::join(*own, range::value_range(dtype, big_endian, fills, piece));
+        let see = |own: &mut Option<_>, piece: &[u8]| {
+            let parts = (0..STRIDE).flat_map(|first| piece.chunks(PART).skip(first).step_by(STRIDE));
+            for part in parts.take_while(|_| !are_cleared.load(Ordering::Relaxed)) {
+                *own = range::join(*own, range::value_range(dtype, big_endian, fills, part));
                 if own.is_some_and(|range| rule::are_cleared(dtype, ends, range)) {
                     are_cleared.store(true, Ordering::Relaxed);
                 }
             }
         };
-        let range = of_pieces(params.threads, self, some, see, |whole, own| *whole = range::join(*whole, *own));
-        let repeats = if are_cleared.into_inner() { [true; 2] } else { repeats(params, ends, self) };
-        Ok(Others { range, repeats })
+        let range = of_pieces(params.threads, self.bytes, some, see, |whole, own| *whole = range::join(*whole, *own));
+        let may_repeat = range.is_some_and(|range| rule::asks_for_repeats(dtype, ends, range));
+        Ok(Others { range, repeats: if may_repeat { repeats(params, ends, self.bytes) } else { [true; 2] } })
     }
 
     fn specials(&self, params: &Params) -> Result<Specials> {
         let add = |own: &mut Specials, piece: &[u8]| own.add(params.dtype, params.big_endian, piece);
-        Ok(of_pieces(params.threads, self, Specials::default(), add, Specials::join))
+        let all = || of_pieces(params.threads, self.bytes, Specials::default(), add, Specials::join);
+        Ok(self.specials.get().unwrap_or_else(all))
     }
 }
 
@@ -302,6 +364,28 @@ mod tests {
         let mut values: Vec<f64> = (0..20_000).map(|i| 10.0 + 8.0 * (i as f64 * 0.01).sin()).collect();
         values[3000..3000 + count].fill(value);
         values
+    }
+
+    #[test]
+    fn a_doubt_of_few_elements_is_cleared_by_parts() {
+        let sample = |values: &[f64]| {
+            let params = Params::new(DType::F64);
+            let src = bytes(DType::F64, false, values);
+            let Some(sample) = ElementSample::of(&params, &src).unwrap() else { return None };
+            let (low, high) = range::value_range(DType::F64, false, &[], &src).unwrap();
+            Some(sample.clears(&params, Ends { low, high }, &src).unwrap())
+        };
+        // Most are 0; of 64 elements one may be far from the others, of all none is.
+        let rare = |i: usize| if i.is_multiple_of(61) { (i % 1000) as f64 } else { 0.0 };
+        let mut values: Vec<f64> = (0..200_000).map(rare).collect();
+        assert_eq!(sample(&values), Some(true));
+        values[98_304..99_304].fill(-9999.0);
+        assert_eq!(sample(&values), None);
+        values[98_304..99_304].fill(f64::NAN);
+        assert_eq!(sample(&values), None);
+        values[98_304..99_304].fill(0.0);
+        values[150_001] = 1e20;
+        assert_eq!(sample(&values), Some(false));
     }
 
     #[test]

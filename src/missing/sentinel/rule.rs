@@ -176,19 +176,40 @@ pub fn search(
 
 /// Whether the smallest and the largest value are fill values, where there are others between them, and the ends are
 /// there more than once or not.
-pub fn are_fills(dtype: DType, [low, high]: [f64; 2], (least, most): (f64, f64), repeats: [bool; 2]) -> [bool; 2] {
-    let apart = [least - low, high - most];
-    // A scale from 0 to 99 has none.
-    let is = |end: usize, v: f64| is_usual(dtype, v) && apart[end] > (most - least) / GAP;
-    let usual = [is(0, low), is(1, high)];
+pub fn are_fills(dtype: DType, ends: [f64; 2], others: (f64, f64), repeats: [bool; 2]) -> [bool; 2] {
+    let ([low, high], (least, most)) = (ends, others);
+    let usual = are_usual(dtype, ends, others);
     if least == most {
         // A few classes.
         return usual;
     }
-    let may_be = [0, 1].map(|end| usual[end] || repeats[end] && apart[end] > most - least);
+    let (apart, far) = (apart(ends, others), are_far(ends, others));
+    let may_be = [0, 1].map(|end| usual[end] || repeats[end] && far[end]);
     // An end that is none is one of the others.
     let others = if may_be[1] { most } else { high } - if may_be[0] { least } else { low };
     [0, 1].map(|end| usual[end] || may_be[end] && apart[end] > others)
+}
+
+/// Whether it matters for that how often the ends are there.
+pub fn asks_for_repeats(dtype: DType, ends: [f64; 2], others: (f64, f64)) -> bool {
+    let (usual, far) = (are_usual(dtype, ends, others), are_far(ends, others));
+    others.0 < others.1 && (0..2).any(|end| far[end] && !usual[end])
+}
+
+/// How far the ends are from the others.
+fn apart([low, high]: [f64; 2], (least, most): (f64, f64)) -> [f64; 2] {
+    [least - low, high - most]
+}
+
+/// Whether the ends are farther from the others than these from each other.
+fn are_far(ends: [f64; 2], others: (f64, f64)) -> [bool; 2] {
+    apart(ends, others).map(|apart| apart > others.1 - others.0)
+}
+
+/// Whether the ends are conventional fill values. A scale from 0 to 99 has none.
+fn are_usual(dtype: DType, ends: [f64; 2], others: (f64, f64)) -> [bool; 2] {
+    let apart = apart(ends, others);
+    [0, 1].map(|end| is_usual(dtype, ends[end]) && apart[end] > (others.1 - others.0) / GAP)
 }
 
 /// Whether a value is one that people use to mark missing ones.

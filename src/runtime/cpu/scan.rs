@@ -8,7 +8,7 @@ use crate::host::{fpu, pool};
 use crate::missing::MAX_MISSING;
 use crate::missing::Missing;
 use crate::params::Params;
-use crate::primitives::range::{self, Extremes};
+use crate::primitives::range;
 
 /// What is said of an array piece by piece, each thread taking some of them; nothing of it depends on their order.
 pub fn of_pieces<T: Clone + Send + Sync>(
@@ -38,16 +38,11 @@ pub fn of_pieces<T: Clone + Send + Sync>(
     whole.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The extremes of an array beside up to four numbers.
-pub fn extremes(params: &Params, fills: &[f64], src: &[u8]) -> Option<Extremes> {
-    let of = |piece: &[u8]| range::extremes(params.dtype, params.big_endian, fills, piece);
-    let add = |own: &mut Option<_>, piece: &[u8]| *own = Extremes::join(*own, of(piece));
-    of_pieces(params.threads, src, None, add, |whole, own| *whole = Extremes::join(*whole, *own))
-}
-
 /// The value range of an array beside up to four numbers.
 pub fn value_range(params: &Params, fills: &[f64], src: &[u8]) -> Option<(f64, f64)> {
-    extremes(params, fills, src).map(|extremes| extremes.ends)
+    let of = |piece: &[u8]| range::value_range(params.dtype, params.big_endian, fills, piece);
+    let add = |own: &mut Option<_>, piece: &[u8]| *own = range::join(*own, of(piece));
+    of_pieces(params.threads, src, None, add, |whole, own| *whole = range::join(*whole, *own))
 }
 
 /// The same beside missing values.
