@@ -64,8 +64,6 @@ mod params;
 #[doc(hidden)]
 pub mod primitives;
 pub mod printable;
-#[cfg(test)]
-mod rooms;
 #[allow(unsafe_code)]
 pub mod route;
 #[doc(hidden)]

@@ -30,8 +30,6 @@ mod progress;
 mod quality;
 #[cfg(unix)]
 mod repack;
-#[cfg(test)]
-mod rooms;
 mod sentinel;
 mod targets;
 mod tensors;

@@ -155,7 +155,7 @@ pub fn circles(uses: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
     circles.into_values().collect()
 }
 
-/// The sources below `src` by their modules, but for those of this test and of others.
+/// The sources below `src` by their modules, but for those of tests.
 pub fn sources(src: &Path) -> BTreeMap<Module, String> {
     let mut sources = BTreeMap::new();
     let mut folders = vec![src.to_owned()];
@@ -163,7 +163,7 @@ pub fn sources(src: &Path) -> BTreeMap<Module, String> {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             let place = path.strip_prefix(src).unwrap().with_extension("");
             let mut module: Module = place.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
-            let is_own = matches!(module[0].as_str(), "lib" | "main" | "rooms") || module.contains(&"tests".to_owned());
+            let is_own = matches!(module[0].as_str(), "lib" | "main") || module.contains(&"tests".to_owned());
             module.pop_if(|name| name == "mod");
             match path.is_dir() {
                 _ if is_own => {}

@@ -1,13 +1,10 @@
 //! The command's place in the house: it uses of the library what is published, and its folders do not use each other.
 
-#[path = "../../src/rooms/imports.rs"]
-mod imports;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use imports::Module;
+use crate::imports::{self, Module};
 
 /// The library's modules that its documentation does not show.
 fn hidden(library: &str) -> Vec<String> {
@@ -19,9 +16,9 @@ fn hidden(library: &str) -> Vec<String> {
 #[test]
 fn the_command_uses_what_is_published() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let hidden = hidden(&fs::read_to_string(package.join("../src/lib.rs")).unwrap());
+    let hidden = hidden(&fs::read_to_string(package.join("src/lib.rs")).unwrap());
     assert!(["api", "host", "primitives", "runtime"].iter().all(|name| hidden.iter().any(|h| h == name)), "{hidden:?}");
-    let sources = imports::sources(&package.join("src"));
+    let sources = imports::sources(&package.join("cli/src"));
     assert!(sources.len() > 80);
     for (module, text) in &sources {
         for name in &hidden {
@@ -33,7 +30,7 @@ fn the_command_uses_what_is_published() {
 
 #[test]
 fn no_folders_use_each_other() {
-    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src"));
     let mut folders: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (module, uses) in imports::uses(&sources) {
         let others = uses.iter().map(|other| other[..1].to_vec()).filter(|other| *other != module[..1]);
@@ -51,7 +48,7 @@ const OPEN: [&str; 2] = ["hdf5", "verify"];
 /// A folder's first file uses the others; what they have in common stands in none of those that use it.
 #[test]
 fn no_files_of_a_folder_use_each_other() {
-    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let sources = imports::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src"));
     let mut uses = imports::uses(&sources);
     for (module, others) in &mut uses {
         let is_open = module.first().is_some_and(|folder| OPEN.contains(&folder.as_str()));

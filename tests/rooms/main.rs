@@ -1,5 +1,7 @@
-//! The arrow of docs/internals/design.md §1: a room uses what stands behind it in this list, and nothing before it.
+//! The arrow of docs/internals/design.md §1: a room uses what stands behind it in this list, and nothing before it. It
+//! is read from the sources.
 
+mod command;
 mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +93,7 @@ fn arrows_between_rooms_lead_one_way() {
     for file in files(&src, &["rs"]) {
         let path = file.strip_prefix(&src).unwrap().with_extension("");
         let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap()).collect();
-        if matches!(names[0], "lib" | "rooms") || names.contains(&"tests") {
+        if names[0] == "lib" || names.contains(&"tests") {
             continue;
         }
         let room = room_of(&names);
