@@ -604,20 +604,6 @@ int32_t sleek_find_bound(struct sleek_params *params, const void *src, size_t co
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
 int32_t sleek_choose(struct sleek_params *params, const void *src, size_t count, double speed);
 
-// Tells the undeclared fill values of an array, such as -9999: what a request with find_fill keeps exactly.
-//
-// - params: dtype and the missing values that are named; only read.
-// - src: count elements of params->dtype in host memory.
-// - found: receives the values; room for 4.
-// - found_count: receives how many there are, 0 after an error.
-//
-// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
-int32_t sleek_undeclared(const struct sleek_params *params,
-                         const void *src,
-                         size_t count,
-                         double *found,
-                         size_t *found_count);
-
 // Makes an array of zeros.
 //
 // - params: dtype SLEEK_F32, SLEEK_F64, SLEEK_I32 or SLEEK_I64; codec SLEEK_CODEC_ZFP; mode SLEEK_RATE, bound the

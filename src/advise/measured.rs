@@ -1,7 +1,7 @@
 //! What comes of a bound.
 
 use super::elements;
-use super::quality::{Ssim, scale_of};
+use super::ssim::{Ssim, scale_of};
 use super::target::Target;
 use crate::error::Result;
 use crate::exec::ExecOptions;

@@ -1,13 +1,12 @@
-//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array, its undeclared
-//! fill values.
+//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array.
 
 mod choose;
 pub mod elements;
 mod measured;
-pub mod quality;
 mod quest;
 mod sample;
 mod search;
+pub mod ssim;
 mod target;
 
 pub use choose::{Aim, SAMPLE_BYTES};
@@ -103,19 +102,6 @@ pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
     };
     let best = aim.choose(&pieces, &with, shaped);
     Ok(Params { profile: best.profile, codec: best.codec, ..params.clone() })
-}
-
-/// The undeclared fill values of the array `src` (docs/reference/format.md §5.1), such as -9999.
-pub fn undeclared(params: &Params, src: &[u8]) -> Result<Vec<f64>> {
-    elements_of(params, src)?;
-    let bounded = Params { find_fill: Some(true), ..params.clone().with_bound(Bound::Abs(1.0)) };
-    bounded.check()?;
-    let found = sentinel::declared(bounded, src)?;
-    let named = params.missing.numbers(params.dtype)?;
-    let mut all = found.missing.numbers(params.dtype)?;
-    all.retain(|value| !named.contains(value));
-    all.dedup();
-    Ok(all)
 }
 
 /// How many elements an array has.

@@ -65,10 +65,6 @@ static void refusals(void) {
     CHECK(sleek_choose(&params, field, COUNT, -1) == SLEEK_E_INVALID_ARGUMENT);
     CHECK(sleek_choose(&params, field, COUNT, NAN) == SLEEK_E_INVALID_ARGUMENT);
     CHECK(sleek_choose(&params, NULL, COUNT, 0) == SLEEK_E_NULL_POINTER);
-    double found[4];
-    size_t count = 7;
-    CHECK(sleek_undeclared(&params, field, COUNT, NULL, &count) == SLEEK_E_NULL_POINTER && count == 0);
-    CHECK(sleek_undeclared(&params, field, COUNT, found, NULL) == SLEEK_E_NULL_POINTER);
     params.dtype = SLEEK_I32;
     CHECK(sleek_find_bound(&params, field, COUNT, SLEEK_TARGET_RATIO, 2) == SLEEK_E_UNSUPPORTED_TYPE);
     params.dtype = before.dtype;
@@ -91,17 +87,22 @@ static void choices(void) {
     CHECK(params.profile != SLEEK_SMALL);
 }
 
+// What was found stands in the stream.
 static void marks(void) {
+    static unsigned char stream[5 * COUNT];
     sleek_params params = request();
-    double found[4];
-    size_t count = 9;
-    CHECK(sleek_undeclared(&params, field, COUNT, found, &count) == SLEEK_OK && count == 0);
-    float kept[2] = {field[77], field[COUNT - 1]};
-    field[77] = field[COUNT - 1] = -9999;
-    CHECK(sleek_undeclared(&params, field, COUNT, found, &count) == SLEEK_OK && count == 1 && found[0] == -9999);
-    params.fill_value = -9999, params.has_fill_value = 1;
-    CHECK(sleek_undeclared(&params, field, COUNT, found, &count) == SLEEK_OK && count == 0);
-    CHECK(sleek_undeclared(&params, NULL, 0, found, &count) == SLEEK_OK && count == 0);
+    params.mode = SLEEK_ABS, params.bound = 1e-3, params.find_fill = 1;
+    sleek_info info = {.struct_size = sizeof info};
+    size_t bytes = compressed(&params, stream, sizeof stream);
+    CHECK(sleek_inspect(stream, bytes, &info) == SLEEK_OK && info.missing_found == 0);
+    float kept[2] = {field[77], field[COUNT - 1]}, mark = -9999;
+    field[77] = field[COUNT - 1] = mark;
+    bytes = compressed(&params, stream, sizeof stream);
+    CHECK(sleek_inspect(stream, bytes, &info) == SLEEK_OK && info.missing_found == 1 && info.missing_count == 1);
+    CHECK(memcmp(&info.missing[0], &mark, sizeof mark) == 0);
+    params.fill_value = mark, params.has_fill_value = 1;
+    bytes = compressed(&params, stream, sizeof stream);
+    CHECK(sleek_inspect(stream, bytes, &info) == SLEEK_OK && info.missing_found == 0 && info.missing_count == 1);
     field[77] = kept[0], field[COUNT - 1] = kept[1];
 }
 

@@ -259,7 +259,7 @@ static void boxes(void) {
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "sides", sleek_chunk_sides(copy, bytes, NULL, 4, &rank));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "rank", sleek_chunk_sides(copy, bytes, dims, 4, NULL));
     CHECK(sleek_inspect_dims(copy, bytes, dims, 32, &rank) == SLEEK_OK && rank == 2 && dims[0] == 50 && dims[1] == 100);
-    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 1 dimensions", sleek_inspect_dims(copy, bytes, dims, 1, &rank));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 1 dims", sleek_inspect_dims(copy, bytes, dims, 1, &rank));
     CHECK(rank == 2 && sleek_inspect_dims(copy, bytes, NULL, 0, &rank) == SLEEK_E_BUFFER_TOO_SMALL && rank == 2);
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "dims", sleek_inspect_dims(copy, bytes, NULL, 2, &rank));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "rank", sleek_inspect_dims(copy, bytes, dims, 2, NULL));

@@ -1,12 +1,20 @@
 //! How well a restored field stands for the original, in the figures that people look at.
 
+mod distribution;
+mod dssim;
 pub mod limits;
+pub mod moments;
+mod plane;
 mod spectrum;
 
 use serde_json::{Map, Value, json};
 
 use crate::progress::{figure, similarity};
-use sleek::advise::quality::{Distribution, Dssim, Moments, Ssim, planes};
+use distribution::Distribution;
+use dssim::Dssim;
+use moments::Moments;
+use plane::planes;
+use sleek::advise::ssim::Ssim;
 use spectrum::SpectralError;
 
 /// A figure.

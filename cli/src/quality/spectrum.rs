@@ -3,7 +3,8 @@
 
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
-use sleek::advise::quality::Plane;
+
+use super::plane::Plane;
 
 /// Elements of planes that are transformed, about: of more planes each so manieth is.
 const ENOUGH: u64 = 1 << 26;

@@ -1,10 +1,10 @@
 //! How two sides of an array differ: quickly where an error is clearly within its limit, else in exact arithmetic.
 
 use sleek::advise::elements;
-use sleek::advise::quality::{Squares, psnr};
 use sleek::{DType, Limits, Mode};
 
 use super::exact::holds;
+use crate::quality::moments::{Squares, psnr};
 
 /// Elements that are looked at together; what is quick in vectors is left to the exact way in runs of so many.
 const TILE: usize = 1024;

@@ -29,17 +29,14 @@ pub unsafe extern "C" fn sleek_find_bound(
     target: i32,
     value: f64,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function.
-        let (asked, src) = unsafe { array(params, src, count) }?;
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let (asked, src) = array(params, src, count)?;
         let found = advise::find_bound(&asked, src, target_of(target, value)?)?;
-        // SAFETY: as above, and writable.
-        unsafe {
-            sleek_params::change(params, |own| {
-                (own.mode, own.bound, own.range) = (found.bound.mode() as i32, found.bound.number(), 0.0);
-                Ok(())
-            })
-        }
+        sleek_params::change(params, |own| {
+            (own.mode, own.bound, own.range) = (found.bound.mode() as i32, found.bound.number(), 0.0);
+            Ok(())
+        })
     })
 }
 
@@ -69,60 +66,23 @@ fn target_of(target: i32, value: f64) -> Result<Target> {
 /// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_choose(params: *mut sleek_params, src: *const c_void, count: usize, speed: f64) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
         let aim = match speed {
             0.0 => Aim::Ratio,
             f64::INFINITY => Aim::Speed,
             _ if speed > 0.0 => Aim::AtLeast(speed),
             _ => return fail!(InvalidArgument, "a speed of {speed} MB/s; 0 or a number above it is needed"),
         };
-        // SAFETY: the contract of this function.
-        let (asked, src) = unsafe { array(params, src, count) }?;
+        let (asked, src) = array(params, src, count)?;
         if asked.codec != 0 || asked.profile as i32 != 0 {
             return fail!(InvalidArgument, "profile or codec is set already; both must be 0 for a choice");
         }
         let found = advise::choose(&asked, src, aim)?;
-        // SAFETY: as above, and writable.
-        unsafe {
-            sleek_params::change(params, |own| {
-                (own.profile, own.codec) = (found.profile as i32, found.codec.into());
-                Ok(())
-            })
-        }
-    })
-}
-
-/// Tells the undeclared fill values of an array, such as -9999: what a request with find_fill keeps exactly.
-///
-/// - params: dtype and the missing values that are named; only read.
-/// - src: count elements of params->dtype in host memory.
-/// - found: receives the values; room for 4.
-/// - found_count: receives how many there are, 0 after an error.
-///
-/// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sleek_undeclared(
-    params: *const sleek_params,
-    src: *const c_void,
-    count: usize,
-    found: *mut f64,
-    found_count: *mut usize,
-) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        unsafe { memory::clear(found_count) };
-        memory::not_null("found", found)?;
-        memory::not_null("found_count", found_count)?;
-        // SAFETY: as above.
-        let (asked, src) = unsafe { array(params, src, count) }?;
-        let values = advise::undeclared(&asked, src)?;
-        for (k, value) in values.iter().enumerate() {
-            // SAFETY: there are four at most, for which there is room.
-            unsafe { found.add(k).write_unaligned(*value) };
-        }
-        // SAFETY: not null, and writable by the contract.
-        unsafe { found_count.write_unaligned(values.len()) };
-        Ok(())
+        sleek_params::change(params, |own| {
+            (own.profile, own.codec) = (found.profile as i32, found.codec.into());
+            Ok(())
+        })
     })
 }
 

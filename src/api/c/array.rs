@@ -6,6 +6,7 @@ use std::slice::from_raw_parts_mut;
 
 use super::memory;
 use super::types::sleek_params;
+use crate::container::MAX_RANK;
 use crate::error::{Result, fail};
 use crate::host::guard::{guard, status};
 use crate::route;
@@ -35,23 +36,17 @@ pub unsafe extern "C" fn sleek_array_create(
     cache_bytes: usize,
     array: *mut *mut sleek_array,
 ) -> i32 {
-    status(|| {
-        memory::not_null("array", array)?;
-        // SAFETY: the contract of this function, here and below; the address may be unaligned.
-        unsafe { array.write_unaligned(std::ptr::null_mut()) };
-        // SAFETY: as above.
-        let params = unsafe { sleek_params::read(params) }?;
-        let made = sleek_array(CompressedArray::new(&params, cache_bytes)?);
-        // SAFETY: the layout of a type that has bytes.
-        let place = unsafe { alloc(Layout::new::<sleek_array>()) }.cast::<sleek_array>();
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let array = memory::answer(array, std::ptr::null_mut()).needed("array")?;
+        let made = sleek_array(CompressedArray::new(&sleek_params::read(params)?, cache_bytes)?);
+        // A box frees it as it is allocated here; one that is made at once would end the process where memory is short.
+        let place = alloc(Layout::new::<sleek_array>()).cast::<sleek_array>();
         if place.is_null() {
             return fail!(OutOfMemory, "{} bytes for an array", size_of::<sleek_array>());
         }
-        // SAFETY: fresh memory of this layout, which a box frees as it was allocated; and as above.
-        unsafe {
-            place.write(made);
-            array.write_unaligned(place);
-        }
+        place.write(made);
+        array.set(place);
         Ok(())
     })
 }
@@ -75,16 +70,12 @@ pub unsafe extern "C" fn sleek_array_read(
     dst: *mut c_void,
     dst_capacity: usize,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let (array, [start, count]) = unsafe { opened(array, start, count) }?;
+    // SAFETY: the contract of this function; the room is only written.
+    status(|| unsafe {
+        let (array, [start, count]) = opened(array, start, count)?;
         let rank = array.rank();
         memory::apart(std::ptr::null(), 0, dst, dst_capacity)?;
-        let room: &mut [u8] = match dst_capacity {
-            0 => &mut [],
-            // SAFETY: not null, of a possible length; written by the contract, and only written.
-            bytes => unsafe { from_raw_parts_mut(dst.cast(), bytes) },
-        };
+        let room: &mut [u8] = if dst_capacity == 0 { &mut [] } else { from_raw_parts_mut(dst.cast(), dst_capacity) };
         array.read(&start[..rank], &count[..rank], room).map(|_| ())
     })
 }
@@ -102,13 +93,11 @@ pub unsafe extern "C" fn sleek_array_write(
     src: *const c_void,
     src_bytes: usize,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let (array, [start, count]) = unsafe { opened(array, start, count) }?;
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let (array, [start, count]) = opened(array, start, count)?;
         let rank = array.rank();
-        // SAFETY: as above.
-        let bytes = unsafe { memory::source("src", src, src_bytes) }?;
-        array.write(&start[..rank], &count[..rank], bytes)
+        array.write(&start[..rank], &count[..rank], memory::source("src", src, src_bytes)?)
     })
 }
 
@@ -140,18 +129,17 @@ pub unsafe extern "C" fn sleek_array_blocks(
     dst_capacity: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function: so many bytes of the array, and `dst`, which is nothing of ours.
+    status(|| unsafe {
         memory::not_null("array", array)?;
-        // SAFETY: the contract of this function, here and below.
-        let array = unsafe { &(*array).0 };
         memory::apart(std::ptr::null(), 0, dst, dst_capacity)?;
+        let array = &(*array).0;
         array.blocks_as_they_are(|words| {
             let bytes = size_of_val(words);
             if dst_capacity < bytes {
                 return fail!(BufferTooSmall, "{dst_capacity} bytes; the blocks take {bytes}");
             }
-            // SAFETY: so many bytes of the array, and by the contract of `dst`, which is nothing of ours.
-            unsafe { route::copy(dst.cast(), words.as_ptr().cast(), bytes, stream) }
+            route::copy(dst.cast(), words.as_ptr().cast(), bytes, stream)
         })
     })
 }
@@ -172,13 +160,12 @@ pub unsafe extern "C" fn sleek_array_set_blocks(
     src_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function; so many bytes of words.
+    status(|| unsafe {
         memory::not_null("array", array)?;
-        // SAFETY: the contract of this function, here and below.
-        let array = unsafe { &(*array).0 };
         memory::apart(src, src_bytes, std::ptr::null(), 0)?;
-        // SAFETY: as above; so many bytes of words.
-        let copy = |words: &mut [u64]| unsafe { route::copy(words.as_mut_ptr().cast(), src.cast(), src_bytes, stream) };
+        let copy = |words: &mut [u64]| route::copy(words.as_mut_ptr().cast(), src.cast(), src_bytes, stream);
+        let array = &(*array).0;
         array.set_blocks(src_bytes, copy)
     })
 }
@@ -187,14 +174,12 @@ pub unsafe extern "C" fn sleek_array_set_blocks(
 /// is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_array_bytes(array: *const sleek_array, cache_bytes: *mut usize) -> usize {
-    guard(0, || {
+    // SAFETY: the contract of this function.
+    guard(0, || unsafe {
         memory::not_null("array", array)?;
-        // SAFETY: the contract of this function.
-        let [blocks, cache] = unsafe { &*array }.0.bytes();
-        if !cache_bytes.is_null() {
-            // SAFETY: writable by the contract; it may be unaligned.
-            unsafe { cache_bytes.write_unaligned(cache) };
-        }
+        let array = &(*array).0;
+        let [blocks, cache] = array.bytes();
+        memory::answer(cache_bytes, cache);
         Ok(blocks)
     })
 }
@@ -219,14 +204,12 @@ unsafe fn opened<'a>(
     array: *mut sleek_array,
     start: *const u64,
     count: *const u64,
-) -> Result<(&'a CompressedArray, [[u64; crate::container::MAX_RANK]; 2])> {
-    if array.is_null() {
-        return fail!(NullPointer, "array is NULL");
+) -> Result<(&'a CompressedArray, [[u64; MAX_RANK]; 2])> {
+    memory::not_null("array", array)?;
+    // SAFETY: the contract.
+    unsafe {
+        let array = &(*array).0;
+        let rank = array.rank() as i32;
+        Ok((array, [memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?]))
     }
-    // SAFETY: the contract.
-    let array = unsafe { &(*array).0 };
-    let rank = array.rank() as i32;
-    // SAFETY: the contract.
-    let [start, count] = unsafe { [memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?] };
-    Ok((array, [start, count]))
 }

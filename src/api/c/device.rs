@@ -106,25 +106,13 @@ pub unsafe extern "C" fn sleek_compress_async(
     workspace_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let params = unsafe { sleek_params::read(params) }?;
-        enough(workspace_bytes)?;
-        let size = params.dtype.size();
-        memory::apart(src, count.saturating_mul(size), dst, dst_capacity)?;
-        // SAFETY: as above.
-        unsafe {
-            route::compress_async(
-                &params,
-                src.cast(),
-                count,
-                dst.cast(),
-                dst_capacity,
-                result.cast(),
-                workspace.cast(),
-                stream,
-            )
-        }
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let params = sleek_params::read(params)?;
+        enough(workspace_bytes, route::WORKSPACE_BYTES)?;
+        memory::apart(src, count.saturating_mul(params.dtype.size()), dst, dst_capacity)?;
+        let (src, dst, workspace) = (src.cast(), dst.cast(), workspace.cast());
+        route::compress_async(&params, src, count, dst, dst_capacity, result.cast(), workspace, stream)
     })
 }
 
@@ -153,29 +141,17 @@ pub unsafe extern "C" fn sleek_decompress_async(
     workspace_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let params = unsafe { sleek_params::read(params) }?;
-        enough(workspace_bytes)?;
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let params = sleek_params::read(params)?;
+        enough(workspace_bytes, route::WORKSPACE_BYTES)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         let need = count.saturating_mul(params.dtype.size());
         if dst_capacity < need {
             return fail!(BufferTooSmall, "{dst_capacity} bytes; {count} elements take {need}");
         }
-        let elements = (first, count as u64);
-        // SAFETY: as above.
-        unsafe {
-            route::decompress_async(
-                &params,
-                src.cast(),
-                src_bytes,
-                dst.cast(),
-                elements,
-                result.cast(),
-                workspace.cast(),
-                stream,
-            )
-        }
+        let (src, dst, workspace, elements) = (src.cast(), dst.cast(), workspace.cast(), (first, count as u64));
+        route::decompress_async(&params, src, src_bytes, dst, elements, result.cast(), workspace, stream)
     })
 }
 
@@ -213,23 +189,13 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
     workspace_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let params = unsafe { sleek_params::read(params) }?;
-        enough_for(arrays, workspace_bytes)?;
-        // SAFETY: as above.
-        let (src, counts) = unsafe { (memory::list("src", src, arrays)?, memory::list("counts", counts, arrays)?) };
-        // SAFETY: as above.
-        let (dst, rooms) =
-            unsafe { (memory::list("dst", dst, arrays)?, memory::list("dst_capacities", dst_capacities, arrays)?) };
-        let mut items = Vec::new();
-        reserve(&mut items, arrays)?;
-        for i in 0..arrays {
-            memory::apart(src[i], counts[i].saturating_mul(params.dtype.size()), dst[i], rooms[i])?;
-            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, rooms[i] as u64));
-        }
-        // SAFETY: as above.
-        unsafe { batch::compress_async(&params, &items, results.cast(), workspace.cast(), stream) }
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let params = sleek_params::read(params)?;
+        enough(workspace_bytes, batch::workspace_bytes(arrays))?;
+        let taken = |count: usize, bytes| (count.saturating_mul(params.dtype.size()), bytes);
+        let items = items(arrays, (src, dst), counts, ("dst_capacities", dst_capacities), taken)?;
+        batch::compress_async(&params, &items, results.cast(), workspace.cast(), stream)
     })
 }
 
@@ -255,37 +221,46 @@ pub unsafe extern "C" fn sleek_decompress_batch_async(
     workspace_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        let params = unsafe { sleek_params::read(params) }?;
-        enough_for(arrays, workspace_bytes)?;
-        // SAFETY: as above.
-        let (src, bytes) =
-            unsafe { (memory::list("src", src, arrays)?, memory::list("src_bytes", src_bytes, arrays)?) };
-        // SAFETY: as above.
-        let (dst, counts) = unsafe { (memory::list("dst", dst, arrays)?, memory::list("counts", counts, arrays)?) };
-        let mut items = Vec::new();
-        reserve(&mut items, arrays)?;
-        for i in 0..arrays {
-            memory::apart(src[i], bytes[i], dst[i], counts[i].saturating_mul(params.dtype.size()))?;
-            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));
-        }
-        // SAFETY: as above.
-        unsafe { batch::decompress_async(&params, &items, results.cast(), workspace.cast(), stream) }
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let params = sleek_params::read(params)?;
+        enough(workspace_bytes, batch::workspace_bytes(arrays))?;
+        let taken = |count: usize, bytes| (bytes, count.saturating_mul(params.dtype.size()));
+        let items = items(arrays, (src, dst), counts, ("src_bytes", src_bytes), taken)?;
+        batch::decompress_async(&params, &items, results.cast(), workspace.cast(), stream)
     })
 }
 
-fn enough_for(arrays: usize, workspace_bytes: usize) -> Result<()> {
-    let need = batch::workspace_bytes(arrays);
-    if workspace_bytes < need {
-        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {need} are needed for {arrays} arrays");
+/// The arrays of a batch, of which lists tell the elements and the bytes of their streams; `taken` says how many bytes
+/// of both buffers that are.
+///
+/// # Safety
+/// The pointers are NULL or lists of so many `arrays`, which nobody writes during the call.
+unsafe fn items(
+    arrays: usize,
+    (src, dst): (*const *const c_void, *const *mut c_void),
+    counts: *const usize,
+    (name, bytes): (&str, *const usize),
+    taken: impl Fn(usize, usize) -> (usize, usize),
+) -> Result<Vec<batch::Item>> {
+    // SAFETY: the contract.
+    let (src, dst) = unsafe { (memory::list("src", src, arrays)?, memory::list("dst", dst, arrays)?) };
+    // SAFETY: as above.
+    let (counts, bytes) = unsafe { (memory::list("counts", counts, arrays)?, memory::list(name, bytes, arrays)?) };
+    let mut items = Vec::new();
+    reserve(&mut items, arrays)?;
+    for i in 0..arrays {
+        let (of_src, of_dst) = taken(counts[i], bytes[i]);
+        memory::apart(src[i], of_src, dst[i], of_dst)?;
+        items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));
     }
-    Ok(())
+    Ok(items)
 }
 
-fn enough(workspace_bytes: usize) -> Result<()> {
-    if workspace_bytes < route::WORKSPACE_BYTES {
-        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {} are needed", route::WORKSPACE_BYTES);
+/// Refuses a workspace that is too small.
+fn enough(workspace_bytes: usize, need: usize) -> Result<()> {
+    if workspace_bytes < need {
+        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {need} are needed");
     }
     Ok(())
 }

@@ -57,15 +57,9 @@ pub struct sleek_h5d_info {
 }
 
 impl sleek_h5d_info {
-    /// Writes what fits to the caller's struct.
-    ///
-    /// # Safety
-    /// `info` is null or writable for its `struct_size`, which `size` is.
-    unsafe fn write(info: *mut sleek_h5d_info, size: usize, report: &Report) {
-        if info.is_null() {
-            return;
-        }
-        let mut own = sleek_h5d_info {
+    /// What the caller, whose struct has `size` bytes, is told.
+    fn new(size: usize, report: &Report) -> sleek_h5d_info {
+        let mut info = sleek_h5d_info {
             struct_size: size,
             route: report.route as i32,
             staged: report.staged.into(),
@@ -75,12 +69,9 @@ impl sleek_h5d_info {
             reserved: [0; 3],
             reason: [0; 192],
         };
-        let room = own.reason.len() - 1;
-        for (to, byte) in own.reason[..room].iter_mut().zip(report.reason.bytes()) {
-            *to = byte as c_char;
-        }
-        // SAFETY: the contract.
-        unsafe { write_struct(&own, info, size) };
+        let room = info.reason.len() - 1;
+        info.reason[..room].iter_mut().zip(report.reason.bytes()).for_each(|(to, byte)| *to = byte as c_char);
+        info
     }
 }
 
@@ -180,8 +171,9 @@ unsafe extern "C" fn write(
 ) -> i32 {
     // SAFETY: the contract.
     let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::write(hdf5, request, buf.cast()) };
+    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
     // SAFETY: as above.
-    status(|| unsafe { transfer(dset, mem_type, start, count, dxpl, stream, info, caller, work) })
+    status(|| unsafe { transfer(request, [start, count], info, caller, work) })
 }
 
 /// `sleek_h5d_read` with the caller's return address.
@@ -202,52 +194,37 @@ unsafe extern "C" fn read(
 ) -> i32 {
     // SAFETY: the contract.
     let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::read(hdf5, request, buf.cast()) };
+    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
     // SAFETY: as above.
-    status(|| unsafe { transfer(dset, mem_type, start, count, dxpl, stream, info, caller, work) })
+    status(|| unsafe { transfer(request, [start, count], info, caller, work) })
 }
 
 /// # Safety
 /// As of the C functions.
-#[allow(clippy::too_many_arguments)] // those of the C functions
 unsafe fn transfer(
-    dataset: i64,
-    mem_type: i64,
-    start: *const u64,
-    count: *const u64,
-    dxpl: i64,
-    stream: *mut c_void,
+    request: Request,
+    place: [*const u64; 2],
     info: *mut sleek_h5d_info,
     caller: *const c_void,
     work: impl FnOnce(&Library, &Request) -> Result<Report>,
 ) -> Result<()> {
-    // SAFETY: the contract, here and below.
-    let size = unsafe { info_size(info)? };
-    let hdf5 = match USER.get() {
-        user if user.is_null() => Library::of_user(caller)?,
-        user => Library::linked_to(user)?,
-    };
-    // SAFETY: as above.
-    let rank = unsafe { Dataset::new(&hdf5, dataset, dxpl)? }.dims.len();
-    let numbers = |name: &str, at: *const u64| {
-        // SAFETY: one number for each dimension by the contract.
-        (!at.is_null()).then(|| unsafe { memory::list(name, at, rank) }).transpose()
-    };
-    let (start, count) = (numbers("start", start)?, numbers("count", count)?);
-    let request = Request { dataset, mem_type, dxpl, start, count, stream };
-    let report = work(&hdf5, &request)?;
-    // SAFETY: as above.
-    unsafe { sleek_h5d_info::write(info, size, &report) };
-    Ok(())
-}
-
-/// The `struct_size` of the caller's struct; 0 for null.
-///
-/// # Safety
-/// `info` is null, or its first field may be read.
-unsafe fn info_size(info: *const sleek_h5d_info) -> Result<usize> {
-    if info.is_null() {
-        return Ok(0);
+    // SAFETY: the contract: the struct's first field, one number for each dimension, and a struct of that size.
+    unsafe {
+        let size = match info.is_null() {
+            true => 0,
+            false => struct_size("sleek_h5d_info", info, offset_of!(sleek_h5d_info, reserved))?,
+        };
+        let hdf5 = match USER.get() {
+            user if user.is_null() => Library::of_user(caller)?,
+            user => Library::linked_to(user)?,
+        };
+        let rank = Dataset::new(&hdf5, request.dataset, request.dxpl)?.dims.len();
+        let numbers = |name: &str, at: *const u64| (!at.is_null()).then(|| memory::list(name, at, rank)).transpose();
+        let (start, count) = (numbers("start", place[0])?, numbers("count", place[1])?);
+        let report = work(&hdf5, &Request { start, count, ..request })?;
+        if size > 0 {
+            write_struct(&sleek_h5d_info::new(size, &report), info, size);
+        }
     }
-    // SAFETY: not null; readable by the contract.
-    unsafe { struct_size("sleek_h5d_info", info, offset_of!(sleek_h5d_info, reserved)) }
+    Ok(())
 }

@@ -11,15 +11,50 @@ pub fn not_null<T>(name: &str, pointer: *const T) -> Result<()> {
     if pointer.is_null() { fail!(NullPointer, "{name} is NULL") } else { Ok(()) }
 }
 
-/// Sets `*bytes` to 0 unless `bytes` is NULL.
+/// Where the caller gets an answer; nowhere if it is NULL.
+pub struct Answer<T>(*mut T);
+
+/// The caller's place for an answer, which holds `nothing` at first.
 ///
 /// # Safety
-/// `bytes` is NULL or may be written.
-pub unsafe fn clear(bytes: *mut usize) {
-    if !bytes.is_null() {
-        // SAFETY: writable by the contract; it may be unaligned.
-        unsafe { bytes.write_unaligned(0) };
+/// `place` is NULL or may be written as long as the value lives; the address may be unaligned.
+pub unsafe fn answer<T>(place: *mut T, nothing: T) -> Answer<T> {
+    let answer = Answer(place);
+    answer.set(nothing);
+    answer
+}
+
+impl<T> Answer<T> {
+    /// It, if it is not NULL.
+    pub fn needed(self, name: &str) -> Result<Answer<T>> {
+        not_null(name, self.0).map(|()| self)
     }
+
+    /// Gives it.
+    pub fn set(&self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the contract of `answer`.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+}
+
+/// Gives the caller a list where there is `room` for `room` of them; `what` they are.
+///
+/// # Safety
+/// `place` is NULL or may be written for `room` of them; the address may be unaligned.
+pub unsafe fn give_list<T: Copy>(what: &str, place: *mut T, room: usize, list: &[T]) -> Result<()> {
+    if room < list.len() {
+        return fail!(BufferTooSmall, "room for {room} {what}; there are {}", list.len());
+    }
+    if !list.is_empty() {
+        not_null(what, place)?;
+    }
+    for (k, value) in list.iter().enumerate() {
+        // SAFETY: within the caller's room.
+        unsafe { place.add(k).write_unaligned(*value) };
+    }
+    Ok(())
 }
 
 /// Refuses a buffer that no program can have: NULL with a length, or reaching beyond the address space.

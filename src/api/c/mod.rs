@@ -52,10 +52,11 @@ pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
 pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *const c_char) -> i32 {
     status(|| {
         memory::not_null("text", text)?;
-        // SAFETY: not null, and a C string by the contract.
-        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        // SAFETY: the contract of this function.
-        unsafe { sleek_params::change(params, |own| own.request(&crate::text::parse(&text)?)) }
+        // SAFETY: the contract of this function: a C string, and a struct that was set up.
+        unsafe {
+            let text = CStr::from_ptr(text).to_string_lossy();
+            sleek_params::change(params, |own| own.request(&crate::text::parse(&text)?))
+        }
     })
 }
 
@@ -71,20 +72,17 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
 /// Errors: SLEEK_E_NULL_POINTER; what is wrong with params.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *const c_void, count: usize) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function.
-        let (asked, chunk) = unsafe { advice::array(params, src, count) }?;
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let (asked, chunk) = advice::array(params, src, count)?;
         asked.check()?;
         let found = route::recompression::of_chunk(asked, chunk)?;
-        // SAFETY: as above, and writable.
-        unsafe {
-            sleek_params::change(params, |own| {
-                if let Bound::Noa { share, range: Some(range) } = found.bound {
-                    (own.bound, own.range) = (share, range);
-                }
-                Ok(())
-            })
-        }
+        sleek_params::change(params, |own| {
+            if let Bound::Noa { share, range: Some(range) } = found.bound {
+                (own.bound, own.range) = (share, range);
+            }
+            Ok(())
+        })
     })
 }
 
@@ -95,11 +93,8 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
 /// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count: usize) -> usize {
-    guard(0, || {
-        // SAFETY: the contract of this function.
-        let params = unsafe { sleek_params::read(params) }?;
-        route::cpu::compress_bound(&params, count)
-    })
+    // SAFETY: the contract of this function.
+    guard(0, || route::cpu::compress_bound(&unsafe { sleek_params::read(params) }?, count))
 }
 
 /// Compresses an array into a stream that can be decoded without knowing params.
@@ -130,20 +125,15 @@ pub unsafe extern "C" fn sleek_compress(
     dst_bytes: *mut usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        unsafe { memory::clear(dst_bytes) };
-        memory::not_null("dst_bytes", dst_bytes)?;
-        // SAFETY: as above.
-        let params = &*unsafe { asked(params) }?;
+    // SAFETY: the contract of this function; the codec writes every byte of the stream before it reads it.
+    status(|| unsafe {
+        let dst_bytes = memory::answer(dst_bytes, 0).needed("dst_bytes")?;
+        let params = &*asked(params)?;
         let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
             return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
         };
         memory::apart(src, src_bytes, dst, dst_capacity)?;
-        // SAFETY: as above; the codec writes every byte of the stream before it reads it.
-        let written = unsafe { route::compress(params, src.cast(), count, dst.cast(), dst_capacity, stream) }?;
-        // SAFETY: not null, and writable by the contract.
-        unsafe { dst_bytes.write_unaligned(written) };
+        dst_bytes.set(route::compress(params, src.cast(), count, dst.cast(), dst_capacity, stream)?);
         Ok(())
     })
 }
@@ -184,18 +174,13 @@ pub unsafe extern "C" fn sleek_decompress(
     dst_bytes: *mut usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        unsafe { memory::clear(dst_bytes) };
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
+        let dst_bytes = memory::answer(dst_bytes, 0);
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         let (from, to) = (src.cast(), dst.cast());
-        // SAFETY: as above; the decoder only writes to `dst`.
-        let written = unsafe { route::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream) }?;
-        if !dst_bytes.is_null() {
-            // SAFETY: not null, and writable by the contract.
-            unsafe { dst_bytes.write_unaligned(written) };
-        }
+        dst_bytes.set(route::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream)?);
         Ok(())
     })
 }
@@ -219,7 +204,8 @@ pub unsafe extern "C" fn sleek_decompress_as(
     dst_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
         let dtype = DType::from_code(u32::try_from(dtype).unwrap_or(u32::MAX))?;
         if !matches!(big_endian, 0 | 1) {
             return fail!(InvalidArgument, "big_endian {big_endian}; 0 or 1");
@@ -228,12 +214,10 @@ pub unsafe extern "C" fn sleek_decompress_as(
         memory::apart(src, src_bytes, dst, dst_bytes)?;
         let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_bytes));
         let is_liked = |header: &Header| is_meant(header, dtype, big_endian == 1, dst_bytes);
-        // SAFETY: the contract of this function, here and below; the decoder only writes to `dst`.
-        let done = unsafe { route::decompress_if(Device::Auto, from, None, to, stream, is_liked) };
+        let done = route::decompress_if(Device::Auto, from, None, to, stream, is_liked);
         if done.as_ref().is_err_and(|e| e.kind == Kind::InvalidArgument) {
             // Was it damage that made another type of it?
-            // SAFETY: as above.
-            unsafe { with_head(src, src_bytes, |_, _| Ok(())) }?;
+            with_head(src, src_bytes, |_, _| Ok(()))?;
         }
         done.map(|_| ())
     })
@@ -311,17 +295,13 @@ pub unsafe extern "C" fn sleek_decompress_box(
     dst_capacity: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
-        // SAFETY: the contract of this function, here and below.
-        let start = unsafe { memory::numbers("start", start, rank) }?;
-        // SAFETY: as above.
-        let lens = unsafe { memory::numbers("count", count, rank) }?;
+        let (start, lens) = (memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?);
         let (rank, from, to) = (rank as usize, src.cast(), dst.cast());
-        // SAFETY: as above; the decoder only writes to `dst`.
-        unsafe { route::decompress_box(from, src_bytes, &start[..rank], &lens[..rank], to, dst_capacity, stream) }
-            .map(|_| ())
+        route::decompress_box(from, src_bytes, &start[..rank], &lens[..rank], to, dst_capacity, stream).map(|_| ())
     })
 }
 
@@ -357,23 +337,18 @@ pub unsafe extern "C" fn sleek_decompress_coarse(
     dst_bytes: *mut usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        unsafe { memory::clear(dst_bytes) };
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
+        let dst_bytes = memory::answer(dst_bytes, 0);
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
-        let is_whole = rank == 0 && start.is_null() && count.is_null();
-        // SAFETY: as above.
-        let numbers = |name, of, rank| unsafe { memory::numbers(name, of, rank) };
-        let part = if is_whole { None } else { Some((numbers("start", start, rank)?, numbers("count", count, rank)?)) };
+        let part = match rank == 0 && start.is_null() && count.is_null() {
+            true => None,
+            false => Some((memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?)),
+        };
         let part = part.as_ref().map(|(start, lens)| (&start[..rank as usize], &lens[..rank as usize]));
         let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        // SAFETY: as above; the decoder only writes to `dst`.
-        let written = unsafe { route::decompress_coarse(from, level, part, to, stream) }?;
-        if !dst_bytes.is_null() {
-            // SAFETY: not null, and writable by the contract.
-            unsafe { dst_bytes.write_unaligned(written) };
-        }
+        dst_bytes.set(route::decompress_coarse(from, level, part, to, stream)?);
         Ok(())
     })
 }
@@ -392,15 +367,12 @@ pub unsafe extern "C" fn sleek_decompress_coarse(
 /// SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, info: *mut sleek_info) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
         memory::not_null("src", src)?;
-        // SAFETY: the contract of this function, here and below.
-        let size = unsafe { sleek_info::size(info) }?;
-        // SAFETY: as above.
-        let known =
-            unsafe { with_head(src, src_bytes, |header, src| Ok(sleek_info::new(&Index::new(header, src)?, size))) }?;
-        // SAFETY: as above.
-        unsafe { write_struct(&known, info, size) };
+        let size = sleek_info::size(info)?;
+        let known = with_head(src, src_bytes, |header, src| Ok(sleek_info::new(&Index::new(header, src)?, size)))?;
+        write_struct(&known, info, size);
         Ok(())
     })
 }
@@ -423,24 +395,13 @@ pub unsafe extern "C" fn sleek_inspect_dims(
     dims_capacity: usize,
     rank: *mut i32,
 ) -> i32 {
-    status(|| {
-        memory::not_null("rank", rank)?;
-        // SAFETY: not null, and writable by the contract, here and below; the address may be unaligned.
-        unsafe { rank.write_unaligned(0) };
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let rank = memory::answer(rank, 0).needed("rank")?;
         memory::not_null("src", src)?;
-        // SAFETY: the contract of this function.
-        let known = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout.shape.dims)) }?;
-        // SAFETY: as above.
-        unsafe { rank.write_unaligned(known.rank() as i32) };
-        if dims_capacity < known.rank() {
-            return fail!(BufferTooSmall, "room for {dims_capacity} dimensions; the array has {}", known.rank());
-        }
-        memory::not_null("dims", dims)?;
-        for (k, len) in known.lens().iter().enumerate() {
-            // SAFETY: within the caller's room; maybe unaligned.
-            unsafe { dims.add(k).write_unaligned(*len) };
-        }
-        Ok(())
+        let known = with_head(src, src_bytes, |header, _| Ok(header.layout.shape.dims))?;
+        rank.set(known.rank() as i32);
+        memory::give_list("dims", dims, dims_capacity, known.lens())
     })
 }
 
@@ -461,28 +422,18 @@ pub unsafe extern "C" fn sleek_chunk_sides(
     sides_capacity: usize,
     rank: *mut i32,
 ) -> i32 {
-    status(|| {
-        memory::not_null("rank", rank)?;
-        // SAFETY: not null, and writable by the contract, here and below; the address may be unaligned.
-        unsafe { rank.write_unaligned(0) };
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let rank = memory::answer(rank, 0).needed("rank")?;
         memory::not_null("src", src)?;
-        // SAFETY: the contract of this function.
-        let layout = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout)) }?;
+        let layout = with_head(src, src_bytes, |header, _| Ok(header.layout))?;
         let (mut all, mut len) = ([0; MAX_RANK], layout.shape.dims.rank());
         match &layout.shape.geometry {
             Geometry::Linear { chunk_log2 } => (all[0], len) = ((1 << chunk_log2) / layout.dtype.size() as u64, 0),
             Geometry::Tile { sides_log2 } => all.iter_mut().zip(sides_log2).for_each(|(side, s)| *side = 1 << s),
         }
-        if sides_capacity < len.max(1) {
-            return fail!(BufferTooSmall, "room for {sides_capacity} sides; there are {}", len.max(1));
-        }
-        memory::not_null("sides", sides)?;
-        for (k, side) in all[..len.max(1)].iter().enumerate() {
-            // SAFETY: within the caller's room; maybe unaligned.
-            unsafe { sides.add(k).write_unaligned(*side) };
-        }
-        // SAFETY: as above.
-        unsafe { rank.write_unaligned(len as i32) };
+        memory::give_list("sides", sides, sides_capacity, &all[..len.max(1)])?;
+        rank.set(len as i32);
         Ok(())
     })
 }
@@ -505,40 +456,24 @@ pub unsafe extern "C" fn sleek_chunk_ranges(
     capacity: usize,
     count: *mut usize,
 ) -> i32 {
-    status(|| {
-        // SAFETY: the contract of this function, here and below.
-        unsafe { memory::clear(count) };
-        memory::not_null("count", count)?;
+    // SAFETY: the contract of this function.
+    status(|| unsafe {
+        let count = memory::answer(count, 0).needed("count")?;
         memory::not_null("src", src)?;
-        // SAFETY: as above.
-        let chunks = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout.chunks)) }?;
+        let chunks = with_head(src, src_bytes, |header, _| Ok(header.layout.chunks))?;
         if capacity < chunks {
-            // SAFETY: as above; the address may be unaligned.
-            unsafe { count.write_unaligned(chunks) };
+            count.set(chunks);
             return fail!(BufferTooSmall, "room for {capacity} chunks; there are {chunks}");
         }
-        // SAFETY: as above.
-        let found = unsafe { route::chunk_ranges(src.cast(), src_bytes) }?;
+        let found = route::chunk_ranges(src.cast(), src_bytes)?;
         if !found.is_empty() {
             memory::not_null("ranges", ranges)?;
         }
-        for (k, range) in found.iter().enumerate() {
-            let ChunkRange { least, most, sum, count, missing, nan } = *range;
-            // SAFETY: within the caller's room; maybe unaligned.
-            unsafe {
-                ranges.add(k).write_unaligned(sleek_chunk_range {
-                    least,
-                    most,
-                    sum,
-                    count,
-                    missing,
-                    nan,
-                    reserved: [0; 2],
-                });
-            }
+        for (k, ChunkRange { least, most, sum, count, missing, nan }) in found.iter().copied().enumerate() {
+            let range = sleek_chunk_range { least, most, sum, count, missing, nan, reserved: [0; 2] };
+            ranges.add(k).write_unaligned(range);
         }
-        // SAFETY: as above.
-        unsafe { count.write_unaligned(found.len()) };
+        count.set(found.len());
         Ok(())
     })
 }

@@ -21,3 +21,20 @@ pub fn planes(dims: &[u64], original: &[f64], restored: &[f64], each: &mut dyn F
         each(&Plane { height, width, original, restored });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_planes() {
+        let values: Vec<f64> = (0..72).map(f64::from).collect();
+        let mut seen = Vec::new();
+        planes(&[3, 4, 6], &values, &values, &mut |plane| {
+            assert_eq!((plane.height, plane.width, plane.original), (4, 6, plane.restored));
+            seen.extend_from_slice(plane.original);
+        });
+        assert_eq!(seen, values);
+        planes(&[72], &values, &values, &mut |_| panic!("a line is no plane"));
+    }
+}

@@ -1,6 +1,6 @@
 //! Errors, and how both sides go together (Pearson's correlation).
 
-use super::ssim::scale_of;
+use sleek::advise::ssim::scale_of;
 
 /// A sum of squares that neither overflows nor vanishes: the numbers are divided by a power of two before.
 #[derive(Clone, Copy, Debug, Default)]
