@@ -2,6 +2,36 @@
 
 use crate::error::{Result, enumeration, fail};
 
+/// What `$body` gives for an element type: `$number` makes the number of an element, whose bits are a `$word`.
+macro_rules! with_numbers {
+    ($dtype:expr, |$number:ident: $word:ident| $body:expr) => {
+        $crate::dtype::with_numbers!(@ $dtype, $number, $word, $body,
+            F32 u32 |w: u32| f64::from(f32::from_bits(w));
+            F64 u64 f64::from_bits;
+            F16 u16 $crate::dtype::half;
+            BF16 u16 |w: u16| f64::from(f32::from_bits(u32::from(w) << 16));
+            I8 u8 |w: u8| f64::from(w as i8);
+            I16 u16 |w: u16| f64::from(w as i16);
+            I32 u32 |w: u32| f64::from(w as i32);
+            I64 u64 |w: u64| w as i64 as f64;
+            U8 u8 |w: u8| f64::from(w);
+            U16 u16 |w: u16| f64::from(w);
+            U32 u32 |w: u32| f64::from(w);
+            U64 u64 |w: u64| w as f64;
+        )
+    };
+    (@ $dtype:expr, $number:ident, $word:ident, $body:expr, $($case:ident $of:ident $made:expr;)+) => {
+        match $dtype {
+            $($crate::dtype::DType::$case => {
+                type $word = $of;
+                let $number = $made;
+                $body
+            })+
+        }
+    };
+}
+pub(crate) use with_numbers;
+
 enumeration! {
     /// The type of an array's elements. The discriminants are the codes in the stream header and in C.
     #[derive(Hash)]
@@ -68,35 +98,24 @@ impl DType {
 
     /// The number that an element's bits stand for, as near as f64 has it.
     pub fn number(self, bits: u64) -> f64 {
-        let widened = |exponent: u32, mantissa: u32| {
-            let (e, m) = (bits >> mantissa & ((1 << exponent) - 1), bits & ((1 << mantissa) - 1));
-            let (top, bias) = ((1 << exponent) - 1, (1i32 << (exponent - 1)) - 1);
-            let magnitude = match e {
-                0 => m as f64 * power(1 - bias - mantissa as i32),
-                _ if e == top && m == 0 => f64::INFINITY,
-                _ if e == top => f64::NAN,
-                _ => (m + (1 << mantissa)) as f64 * power(e as i32 - bias - mantissa as i32),
-            };
-            if bits >> (exponent + mantissa) & 1 == 1 { -magnitude } else { magnitude }
-        };
-        match self {
-            DType::F32 => f32::from_bits(bits as u32).into(),
-            DType::F64 => f64::from_bits(bits),
-            DType::F16 => widened(5, 10),
-            DType::BF16 => widened(8, 7),
-            DType::I8 => (bits as i8).into(),
-            DType::I16 => (bits as i16).into(),
-            DType::I32 => (bits as i32).into(),
-            DType::I64 => bits as i64 as f64,
-            DType::U8 | DType::U16 | DType::U32 => bits as f64,
-            DType::U64 => bits as f64,
-        }
+        with_numbers!(self, |number: W| number(bits as W))
     }
 
     /// Whether lossy modes apply.
     pub fn is_float(self) -> bool {
         matches!(self, DType::F32 | DType::F64 | DType::F16 | DType::BF16)
     }
+}
+
+/// A number of binary16; no arithmetic that a host's floating-point environment could flush.
+pub(crate) fn half(bits: u16) -> f64 {
+    let (mantissa, sign) = (u64::from(bits & 0x7fff) << 42, u64::from(bits >> 15) << 63);
+    let magnitude = match bits & 0x7c00 {
+        0 => (f64::from(bits & 0x3ff) * power(-24)).to_bits(),
+        0x7c00 => mantissa | 0x7ff << 52,
+        _ => mantissa + (1008 << 52),
+    };
+    f64::from_bits(magnitude | sign)
 }
 
 /// 2^e, of a normal f64.

@@ -5,11 +5,10 @@ use std::sync::Mutex;
 
 use super::cpu::Stream;
 use crate::container::Header;
-use crate::dtype::DType;
+use crate::dtype::{DType, with_numbers};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
-use crate::primitives::quantize::widen_f16;
 use crate::simd::word::Word;
 
 /// What elements that come back hold: numbers, infinities among them, and others.
@@ -40,30 +39,8 @@ impl ChunkRange {
 
     /// Of the bytes of elements, where `missing` are the bits of those that are no data.
     pub fn of(dtype: DType, big_endian: bool, missing: &[u64], bytes: &[u8]) -> ChunkRange {
-        match dtype {
-            DType::F32 => tally(bytes, big_endian, missing, |w: u32| f32::from_bits(w).into()),
-            DType::F64 => tally(bytes, big_endian, missing, f64::from_bits),
-            DType::F16 => tally(bytes, big_endian, missing, |w: u16| match w & 0x7fff {
-                0x7c00 => {
-                    if w >> 15 == 0 {
-                        f64::INFINITY
-                    } else {
-                        f64::NEG_INFINITY
-                    }
-                }
-                0x7c01.. => f64::NAN,
-                _ => widen_f16(w).into(),
-            }),
-            DType::BF16 => tally(bytes, big_endian, missing, |w: u16| f32::from_bits(u32::from(w) << 16).into()),
-            DType::I8 => tally(bytes, big_endian, missing, |w: u8| (w as i8).into()),
-            DType::I16 => tally(bytes, big_endian, missing, |w: u16| (w as i16).into()),
-            DType::I32 => tally(bytes, big_endian, missing, |w: u32| (w as i32).into()),
-            DType::U8 => tally(bytes, big_endian, missing, |w: u8| w.into()),
-            DType::U16 => tally(bytes, big_endian, missing, |w: u16| w.into()),
-            DType::U32 => tally(bytes, big_endian, missing, |w: u32| w.into()),
-            DType::I64 => tally(bytes, big_endian, missing, |w: u64| w as i64 as f64).outward(),
-            DType::U64 => tally(bytes, big_endian, missing, |w: u64| w as f64).outward(),
-        }
+        let range = with_numbers!(dtype, |number: W| tally::<W>(bytes, big_endian, missing, number));
+        if matches!(dtype, DType::I64 | DType::U64) { range.outward() } else { range }
     }
 
     /// With ends that no integer lies beyond, though numbers were rounded.
