@@ -2,7 +2,6 @@
 //! chunk, how they are taken out before a codec sees the data and put back behind it, what keeps other elements from
 //! coming back equal to one, and the search for those that nobody declared (`sentinel`, which stands above the rest).
 
-mod changes;
 pub mod collisions;
 pub mod equal;
 pub mod gaps;

@@ -1,9 +1,8 @@
 //! The plane that tells where missing values are in a chunk (docs/reference/format.md §5).
 
-#[cfg(target_arch = "x86_64")]
-use super::changes;
 use crate::error::{Result, fail};
 use crate::exec::Isa;
+use crate::simd::by;
 
 /// Blocks of elements that a plane tells of, at most.
 pub const PLANE_BLOCKS: usize = 32;
@@ -28,27 +27,6 @@ pub const fn max_plane_bytes(capacity: usize, values: usize) -> usize {
     (PLANE_HEADER_BYTES + values * (8 + blocks * (block / 64 + block / 8))).next_multiple_of(ALIGN)
 }
 
-/// Where a mask changes: bit i is set where element i differs from the one before it, but not at the start of a block.
-fn changes_of(mask: &[u64], words: usize) -> impl Iterator<Item = u64> + '_ {
-    mask.iter().enumerate().map(move |(i, word)| {
-        let before = if i % words == 0 { word & 1 } else { mask[i - 1] >> 63 };
-        word ^ (word << 1 | before)
-    })
-}
-
-/// The inverse for the words of a block that begins with `state`.
-fn states(changes: &mut [u64], mut state: u64) {
-    for word in changes {
-        // Each bit becomes the parity of all bits up to it.
-        let mut parity = *word;
-        for shift in [1, 2, 4, 8, 16, 32] {
-            parity ^= parity << shift;
-        }
-        *word = parity ^ 0u64.wrapping_sub(state);
-        state = *word >> 63;
-    }
-}
-
 /// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`, which has room for the
 /// most that one takes; the kind of the body that follows is still to be told (`set_inner`). `of_changes` is room for a
 /// mask. Returns its bytes, a multiple of `unit`. Behind the chunk's last element masks go on as there.
@@ -64,7 +42,7 @@ pub fn write_plane(
     out[..at].fill(0);
     for (k, mask) in masks.iter().enumerate().filter(|(_, mask)| mask.iter().any(|word| *word != 0)) {
         out[0] |= 1 << k;
-        at += write_mask(isa, mask, block, of_changes, &mut out[at..]);
+        at += write_mask(isa, mask, block / 64, &mut of_changes[..mask.len()], &mut out[at..]);
     }
     let end = at.next_multiple_of(unit);
     out[at..end].fill(0);
@@ -77,43 +55,74 @@ pub fn set_inner(inner: u8, out: &mut [u8]) {
     out[0] |= inner << 6;
 }
 
-fn write_mask(isa: Isa, mask: &[u64], block: usize, of_changes: &mut [u64], out: &mut [u8]) -> usize {
-    let words = block / 64;
-    #[cfg(target_arch = "x86_64")]
-    if let Some(bytes) = changes::avx512::write(isa, mask, words, of_changes, out) {
-        return bytes;
-    }
-    let _ = isa;
-    let of_changes = &mut of_changes[..mask.len()];
-    let (mut first, mut mixed, mut at) = (0u32, 0u32, 8);
-    of_changes.iter_mut().zip(changes_of(mask, words)).for_each(|(place, word)| *place = word);
-    for (b, (mask, changes)) in mask.chunks(words).zip(of_changes.chunks(words)).enumerate() {
-        first |= (mask[0] as u32 & 1) << b;
-        if changes.iter().any(|word| *word != 0) {
-            mixed |= 1 << b;
-            for word in changes {
-                out[at] = flags(*word);
-                at += 1;
-            }
+/// Writes a mask, blocks of so many `words`, by its changes: for each block its first bit and whether it changes, then
+/// flags and changes of the blocks that do. Bit i of the changes is set where element i differs from the one before it,
+/// but not at the start of a block. Returns the bytes.
+fn write_mask(isa: Isa, mask: &[u64], words: usize, changes: &mut [u64], out: &mut [u8]) -> usize {
+    let done = by!(Avx2, isa, |mask: &[u64], words: usize, changes: &mut [u64], out: &mut [u8]| -> usize {
+        use std::arch::x86_64::{_pdep_u64, _pext_u64};
+        write_by(|word, flags| _pext_u64(word, _pdep_u64(flags, LOWEST) * 0xff), mask, words, changes, out)
+    });
+    done.unwrap_or_else(|| write_by(packed, mask, words, changes, out))
+}
+
+/// The same where `pack` puts the bytes of a word that have a flag side by side.
+#[inline(always)]
+fn write_by(pack: impl Fn(u64, u64) -> u64, mask: &[u64], words: usize, changes: &mut [u64], out: &mut [u8]) -> usize {
+    let (mut first, mut mixed) = (0u32, 0u32);
+    for (b, (block, changes)) in mask.chunks(words).zip(changes.chunks_mut(words)).enumerate() {
+        let (mut before, mut any) = (block[0] & 1, 0);
+        for (word, place) in block.iter().zip(changes) {
+            *place = word ^ (word << 1 | before);
+            (before, any) = (word >> 63, any | *place);
         }
-    }
-    for byte in of_changes.iter().filter(|word| **word != 0).flat_map(|word| word.to_le_bytes()) {
-        if byte != 0 {
-            out[at] = byte;
-            at += 1;
-        }
+        first |= (block[0] as u32 & 1) << b;
+        mixed |= u32::from(any != 0) << b;
     }
     out[..4].copy_from_slice(&first.to_le_bytes());
     out[4..8].copy_from_slice(&mixed.to_le_bytes());
-    at
+    let (head, rest) = out[8..].split_at_mut(mixed.count_ones() as usize * words);
+    let of_mixed =
+        changes.chunks(words).enumerate().filter(|(b, _)| mixed.checked_shr(*b as u32).unwrap_or(0) & 1 == 1);
+    let mut at = 0;
+    for (place, word) in head.iter_mut().zip(of_mixed.flat_map(|(_, block)| block)) {
+        let flags = flags(*word);
+        *place = flags as u8;
+        if flags == 0 {
+            continue;
+        }
+        let (n, bytes) = (flags.count_ones() as usize, pack(*word, flags).to_le_bytes());
+        match rest[at..].first_chunk_mut() {
+            Some(place) => *place = bytes,
+            None => rest[at..at + n].copy_from_slice(&bytes[..n]),
+        }
+        at += n;
+    }
+    8 + head.len() + at
 }
 
+/// The lowest bit of each byte.
+const LOWEST: u64 = 0x0101_0101_0101_0101;
+
 /// Bit j says whether byte j of `word` is other than 0.
-fn flags(word: u64) -> u8 {
+#[inline(always)]
+fn flags(word: u64) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let tops = (((word & LOW) + LOW) | word) & !LOW;
     // Each factor brings the top bit of one byte to its place in the top byte.
-    ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The bytes of a word that have a flag, side by side.
+fn packed(word: u64, flags: u64) -> u64 {
+    let flagged = (0..8).filter(|j| flags >> j & 1 == 1);
+    flagged.zip(0..8).fold(0, |all, (j, at)| all | (word >> (8 * j) & 0xff) << (8 * at))
+}
+
+/// The inverse.
+fn spread(bytes: u64, flags: u64) -> u64 {
+    let flagged = (0..8).filter(|j| flags >> j & 1 == 1);
+    flagged.zip(0..8).fold(0, |all, (j, at)| all | (bytes >> (8 * at) & 0xff) << (8 * j))
 }
 
 /// A plane that was read.
@@ -155,50 +164,69 @@ pub fn read_plane(isa: Isa, body: &[u8], capacity: usize, unit: usize, masks: &m
     Ok(Plane { bytes, inner })
 }
 
+/// The inverse of `write_mask`: reads a mask at the start of `rest`, and leaves what is behind it.
 fn read_mask(isa: Isa, rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) -> Result<()> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(bytes) = changes::avx512::read(isa, rest, words, mask) {
-        *rest = &rest[bytes..];
-        return Ok(());
-    }
-    let _ = isa;
-    mask.fill(0);
-    let short = |n: usize| -> Result<()> { fail!(Corrupt, "a plane ends {n} bytes early") };
-    let mut take = |n: usize| -> Result<&[u8]> {
-        match rest.split_at_checked(n) {
-            Some((head, tail)) => {
-                *rest = tail;
-                Ok(head)
-            }
-            None => short(n - rest.len()).map(|()| &[][..]),
-        }
-    };
-    let number = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-    let (first, mixed) = (number(take(4)?), number(take(4)?));
+    let done = by!(Avx2, isa, |rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]| -> Result<()> {
+        use std::arch::x86_64::_pdep_u64;
+        read_by(|bytes, flags| _pdep_u64(bytes, _pdep_u64(flags, LOWEST) * 0xff), rest, words, blocks, mask)
+    });
+    done.unwrap_or_else(|| read_by(spread, rest, words, blocks, mask))
+}
+
+/// The same where `unpack` puts bytes to the places that have a flag.
+#[inline(always)]
+fn read_by(
+    unpack: impl Fn(u64, u64) -> u64,
+    rest: &mut &[u8],
+    words: usize,
+    blocks: usize,
+    mask: &mut [u64],
+) -> Result<()> {
+    let early = |n: usize| fail!(Corrupt, "a plane ends {n} bytes early");
+    let Some((head, bytes)) = rest.split_first_chunk() else { return early(8 - rest.len()) };
+    let head = u64::from_le_bytes(*head);
+    let (first, mixed) = (head as u32, (head >> 32) as u32);
     let beyond = !0u32 << (blocks as u32 - 1) << 1;
-    if (first | mixed) & beyond != 0 || (first | mixed) == 0 {
+    if (first | mixed) & beyond != 0 || head == 0 {
         return fail!(Corrupt, "a plane of {blocks} blocks with bits {first:#x}, {mixed:#x}");
     }
-    let of_mixed = || (0..blocks).filter(|b| mixed >> b & 1 == 1);
-    let flags = take(mixed.count_ones() as usize * words)?;
-    for (b, flags) in of_mixed().zip(flags.chunks(words)) {
-        let block = &mut mask[b * words..(b + 1) * words];
-        for (word, flags) in block.iter_mut().zip(flags) {
-            let mut bytes = take(flags.count_ones() as usize)?.iter();
-            for j in (0..8).filter(|j| flags >> j & 1 == 1) {
-                *word |= u64::from(*bytes.next().unwrap_or(&0)) << (8 * j);
-            }
-            if self::flags(*word) != *flags {
+    let count = mixed.count_ones() as usize * words;
+    let Some((flags_of, mut bytes)) = bytes.split_at_checked(count) else { return early(count - bytes.len()) };
+    let mut flags_of = flags_of.chunks(words);
+    for (b, block) in mask.chunks_mut(words).enumerate() {
+        let mut state = 0u64.wrapping_sub(u64::from(first.checked_shr(b as u32).unwrap_or(0) & 1));
+        let own = if mixed.checked_shr(b as u32).unwrap_or(0) & 1 == 1 { flags_of.next() } else { None };
+        let Some(own) = own else {
+            block.fill(state);
+            continue;
+        };
+        let (mut any, mut begins) = (0, 1);
+        for (word, flags) in block.iter_mut().zip(own) {
+            let n = flags.count_ones() as usize;
+            let some = match bytes.first_chunk() {
+                Some(some) => u64::from_le_bytes(*some),
+                None if bytes.len() < n => return early(n - bytes.len()),
+                None => bytes.iter().rfold(0, |all, byte| all << 8 | u64::from(*byte)),
+            };
+            bytes = &bytes[n..];
+            let changes = unpack(some, (*flags).into());
+            if self::flags(changes) != u64::from(*flags) {
                 return fail!(Corrupt, "a mask byte without changes that is said to have some");
             }
+            if changes & begins != 0 {
+                return fail!(Corrupt, "block {b} of a plane changes where it begins");
+            }
+            (any, begins) = (any | changes, 0);
+            // Each bit becomes the parity of all bits up to it.
+            let parity = [1, 2, 4, 8, 16, 32].iter().fold(changes, |parity, shift| parity ^ parity << shift);
+            *word = parity ^ state;
+            state = (*word as i64 >> 63) as u64;
         }
-        if block[0] & 1 != 0 || block.iter().all(|word| *word == 0) {
-            return fail!(Corrupt, "block {b} of a plane changes where it begins, or never");
+        if any == 0 {
+            return fail!(Corrupt, "block {b} of a plane never changes");
         }
     }
-    for (b, block) in mask.chunks_mut(words).enumerate() {
-        states(block, u64::from(first >> b & 1));
-    }
+    *rest = bytes;
     Ok(())
 }
 

@@ -35,33 +35,6 @@ pub fn load<T: Integer, const N: usize>(from: &[T; N]) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// Stores a vector as the numbers of an array.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub fn store<T: Integer, const N: usize>(v: __m512i, to: &mut [T; N]) {
-    const { assert!(N * size_of::<T>() == 64) };
-    // SAFETY: they are 64 bytes, and any are numbers.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
-}
-
-/// The first bytes of a slice, 64 at most, and zeros behind them.
-#[inline]
-#[target_feature(enable = "avx512bw,bmi2")]
-pub fn load_some(from: &[u8], count: usize) -> __m512i {
-    let from = &from[..count];
-    // SAFETY: no others are loaded.
-    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, count as u32), from.as_ptr().cast()) }
-}
-
-/// Stores as many bytes at the start of a slice, 64 at most.
-#[inline]
-#[target_feature(enable = "avx512bw,bmi2")]
-pub fn store_some(v: __m512i, to: &mut [u8], count: usize) {
-    let to = &mut to[..count];
-    // SAFETY: no others are stored.
-    unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), _bzhi_u64(!0, count as u32), v) }
-}
-
 /// Registers that have the numbers of all lanes.
 pub const REGISTERS: usize = 2;
 
