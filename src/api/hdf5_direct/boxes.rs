@@ -18,17 +18,14 @@ pub struct Boxes {
     pub tile: Vec<u64>,
 }
 
-/// A run of elements that are neighbours in the array and in the chunk, in bytes; the rest of the chunk's row is its
-/// rim.
+/// A run of elements that are neighbours in the array and in the chunk.
 pub struct BoxRow {
-    /// Where it begins in the array.
+    /// The byte of the array where it begins.
     pub array: usize,
-    /// Where it begins in the chunk.
+    /// That of the chunk.
     pub chunk: usize,
-    /// Bytes in the array; 0 for a row outside of it.
-    pub inside: usize,
-    /// Bytes in the chunk.
-    pub bytes: usize,
+    /// Bytes.
+    pub len: usize,
 }
 
 impl Boxes {
@@ -82,23 +79,19 @@ impl Boxes {
         at.iter().zip(&self.array).fold(0, |place, (a, n)| place * n + a) as usize * self.element
     }
 
-    /// The rows of chunk `i`, in the order of the chunk.
+    /// The rows of chunk `i` that lie in the array, in the order of the chunk; the rest of it is its rim.
     pub fn rows(&self, i: usize) -> impl Iterator<Item = BoxRow> {
-        let (mut at, extent) = self.part(i);
+        let (origin, extent) = self.part(i);
         let last = self.tile.len() - 1;
-        let (outer, bytes) = (self.tile[..last].to_vec(), self.tile[last] as usize * self.element);
-        let origin = at.clone();
+        let outer = extent[..last].to_vec();
         (0..outer.iter().product::<u64>()).map(move |r| {
-            let within = coordinates(r, &outer);
-            let inside = within.iter().zip(&extent).all(|(w, e)| w < e);
-            for d in 0..last {
-                at[d] = origin[d] + within[d];
-            }
+            let (mut at, within) = (origin.clone(), coordinates(r, &outer));
+            at.iter_mut().zip(&within).for_each(|(at, w)| *at += w);
+            let row = within.iter().zip(&self.tile).fold(0, |row, (w, t)| row * t + w);
             BoxRow {
-                array: if inside { self.place(&at) } else { 0 },
-                chunk: r as usize * bytes,
-                inside: if inside { extent[last] as usize * self.element } else { 0 },
-                bytes,
+                array: self.place(&at),
+                chunk: (row * self.tile[last]) as usize * self.element,
+                len: extent[last] as usize * self.element,
             }
         })
     }
@@ -109,12 +102,14 @@ impl Boxes {
     /// # Safety
     /// `array` holds the whole selection.
     pub unsafe fn gather(&self, i: usize, array: *const u8, pad: &[u8], swap: usize, out: &mut [u8]) {
+        if self.part(i).1 != self.tile {
+            repeat(pad, out);
+        }
         for row in self.rows(i) {
-            let (inside, rim) = out[row.chunk..row.chunk + row.bytes].split_at_mut(row.inside);
+            let to = &mut out[row.chunk..row.chunk + row.len];
             // SAFETY: the row lies in the array.
-            inside.copy_from_slice(unsafe { std::slice::from_raw_parts(array.add(row.array), row.inside) });
-            turn(inside, swap);
-            repeat(pad, rim);
+            to.copy_from_slice(unsafe { std::slice::from_raw_parts(array.add(row.array), row.len) });
+            turn(to, swap);
         }
     }
 
@@ -123,10 +118,10 @@ impl Boxes {
     /// # Safety
     /// `array` has room for the whole selection, and nobody else uses the elements of chunk `i`.
     pub unsafe fn scatter(&self, i: usize, chunk: &[u8], swap: usize, array: *mut u8) {
-        for row in self.rows(i).filter(|r| r.inside > 0) {
+        for row in self.rows(i) {
             // SAFETY: the row lies in the array, and is ours.
-            let to = unsafe { std::slice::from_raw_parts_mut(array.add(row.array), row.inside) };
-            to.copy_from_slice(&chunk[row.chunk..row.chunk + row.inside]);
+            let to = unsafe { std::slice::from_raw_parts_mut(array.add(row.array), row.len) };
+            to.copy_from_slice(&chunk[row.chunk..row.chunk + row.len]);
             turn(to, swap);
         }
     }

@@ -1,38 +1,12 @@
 //! All of HDF5 that reading and writing chunks takes, behind types that close what they opened.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
-use crate::api::hdf5_filter::abi::{self, DatasetFunctions, Functions, Herr, Hid};
-use crate::api::hdf5_filter::resolve::Hdf5;
+use crate::api::hdf5_filter::abi::{self, DatasetFunctions, Herr, Hid};
+use crate::api::hdf5_filter::resolve::Library;
 use crate::api::hdf5_filter::{FILTER_ID, sleek_h5_class};
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
-
-/// The functions of the caller's HDF5.
-pub struct Library {
-    /// Those that the filter uses.
-    pub filter: Hdf5<Functions>,
-    /// The others.
-    pub data: Hdf5<DatasetFunctions>,
-}
-
-impl Library {
-    /// The HDF5 that the code at `caller` uses; null if that is not known.
-    pub fn of_user(caller: *const c_void) -> Result<Library> {
-        Ok(Library { filter: Hdf5::of_user(caller)?, data: Hdf5::of_user(caller)? })
-    }
-
-    /// The HDF5 that the program or library at `address` is linked to.
-    pub fn linked_to(address: *const c_void) -> Result<Library> {
-        Ok(Library { filter: Hdf5::linked_to(address)?, data: Hdf5::linked_to(address)? })
-    }
-
-    /// Its version, for a person.
-    pub fn version(&self) -> String {
-        let (major, minor, release) = abi::Table::version(&*self.data);
-        format!("{major}.{minor}.{release}")
-    }
-}
 
 /// An id of HDF5 that is closed when dropped.
 pub struct Owned {

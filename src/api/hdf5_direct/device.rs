@@ -401,14 +401,3 @@ impl Fetched {
         outcomes.outcomes(self.streams).iter().try_for_each(Outcome::check)
     }
 }
-
-/// Copies host memory to a GPU, after everything on the stream.
-///
-/// # Safety
-/// `to` has room for the bytes on the device `ordinal`.
-pub unsafe fn upload(from: &[u8], to: *mut u8, ordinal: i32, stream: *mut c_void) -> Result<()> {
-    let session = Session::enter(ordinal, stream)?;
-    // SAFETY: the contract; the slice lives until the wait is over.
-    unsafe { session.copy(to, from.as_ptr(), from.len())? };
-    session.wait()
-}

@@ -1,14 +1,16 @@
 //! Chunks on the CPU: threads compress or restore them, the calling thread alone talks to HDF5.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, TrySendError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
 use super::report::Done;
 use crate::api::hdf5_filter::declined::stream;
 use crate::api::hdf5_filter::filter::expected;
-use crate::error::{Error, Kind, Result, fail};
+use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
 use crate::host::pool;
@@ -155,67 +157,8 @@ pub fn expect(found: usize, bytes: usize, i: usize) -> Result<()> {
     Ok(())
 }
 
-/// What the threads of a transfer share.
-struct State<T> {
-    /// The next item to make or to fetch.
-    next: usize,
-    /// Items that are through.
-    through: usize,
-    ready: BTreeMap<usize, Result<T>>,
-    queue: VecDeque<(usize, T)>,
-    stop: bool,
-    failure: Option<Error>,
-}
-
-struct Queue<T> {
-    state: Mutex<State<T>>,
-    changed: Condvar,
-}
-
-impl<T> Queue<T> {
-    fn new() -> Queue<T> {
-        let (ready, queue) = (BTreeMap::new(), VecDeque::new());
-        let state = State { next: 0, through: 0, ready, queue, stop: false, failure: None };
-        Queue { state: Mutex::new(state), changed: Condvar::new() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stop(&self, failure: Option<Error>) {
-        let mut state = self.lock();
-        state.stop = true;
-        if state.failure.is_none() {
-            state.failure = failure;
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-}
-
-/// Ends the work of the others when its owner leaves, by a panic too.
-struct StopOnDrop<'a, T>(&'a Queue<T>);
-
-impl<T> Drop for StopOnDrop<'_, T> {
-    fn drop(&mut self) {
-        self.0.stop(None);
-    }
-}
-
-/// Ends the work when a thread panics: nobody must wait for what it would have made.
-struct StopOnPanic<'a, T>(&'a Queue<T>);
-
-impl<T> Drop for StopOnPanic<'_, T> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop(Some(Error::new(Kind::Internal, "a thread of the transfer panicked; please report it")));
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes items `0 .. n` on the pool's threads, a few ahead, and hands them to `take` on this thread, in order.
@@ -228,49 +171,40 @@ fn in_order<T: Send>(
     if tasks < 2 {
         return (0..n).try_for_each(|i| take(i, make(i)?));
     }
-    let (shared, window) = (Queue::new(), AHEAD * tasks);
+    let window = AHEAD * tasks;
+    let ((ask, asked), (give, made)) = (mpsc::channel(), mpsc::channel());
+    (0..n.min(window)).for_each(|i| _ = ask.send(i));
+    let asked = Mutex::new(asked);
     let work = || {
-        let _alarm = StopOnPanic(&shared);
-        let mut state = shared.lock();
-        while !state.stop && state.next < n {
-            if state.next >= state.through + window {
-                state = shared.wait(state);
-                continue;
-            }
-            let i = state.next;
-            state.next += 1;
-            drop(state);
-            let made = make(i);
-            state = shared.lock();
-            state.ready.insert(i, made);
-            shared.changed.notify_all();
+        while let Ok(i) = { lock(&asked).recv() } {
+            // This thread waits for every item, so a panic is one, too.
+            let item = catch_unwind(AssertUnwindSafe(|| make(i)));
+            _ = give.send((i, item.unwrap_or_else(|_| fail!(Internal, "a thread panicked; please report it"))));
         }
     };
     pool::beside(tasks, &work, || {
-        let _end = StopOnDrop(&shared);
+        // Its end is that of the threads.
+        let (ask, mut early) = (ask, BTreeMap::new());
         for i in 0..n {
-            let mut state = shared.lock();
-            let made = loop {
-                if let Some(made) = state.ready.remove(&i) {
-                    break made;
+            let item = loop {
+                if let Some(item) = early.remove(&i) {
+                    break item;
                 }
-                if state.next == i {
-                    // No thread has come yet.
-                    state.next += 1;
-                    drop(state);
-                    let made = make(i);
-                    state = shared.lock();
-                    break made;
-                }
-                if let Some(failure) = state.failure.take() {
-                    return Err(failure);
-                }
-                state = shared.wait(state);
+                // Nobody may have come, or all be at work on others.
+                let own = || asked.try_lock().ok().and_then(|asked| asked.try_recv().ok());
+                let (k, item) = match made.try_recv() {
+                    Ok(other) => other,
+                    Err(_) => match own() {
+                        Some(k) => (k, make(k)),
+                        None => made.recv().expect("whoever took an item gives it"),
+                    },
+                };
+                early.insert(k, item);
             };
-            state.through = i + 1;
-            drop(state);
-            shared.changed.notify_all();
-            take(i, made?)?;
+            if i + window < n {
+                _ = ask.send(i + window);
+            }
+            take(i, item?)?;
         }
         Ok(())
     })
@@ -286,57 +220,41 @@ fn in_any_order<T: Send>(
     if tasks < 2 {
         return (0..n).try_for_each(|i| put(i, fetch(i)?));
     }
-    let (shared, window) = (Queue::new(), AHEAD * tasks);
-    let work = || {
-        let _alarm = StopOnPanic(&shared);
-        let mut state = shared.lock();
-        loop {
-            if state.failure.is_some() {
-                return;
-            }
-            match state.queue.pop_front() {
-                Some((i, item)) => {
-                    drop(state);
-                    if let Err(e) = put(i, item) {
-                        return shared.stop(Some(e));
-                    }
-                    state = shared.lock();
-                }
-                None if state.stop => return,
-                None => state = shared.wait(state),
-            }
+    let (give, fetched) = mpsc::sync_channel(AHEAD * tasks);
+    let (fetched, failure) = (Mutex::new(fetched), Mutex::new(None));
+    let use_up = |(i, item)| {
+        if let Err(e) = put(i, item) {
+            lock(&failure).get_or_insert(e);
         }
     };
-    let fetched = pool::beside(tasks, &work, || {
-        let _end = StopOnDrop(&shared);
+    let work = || {
+        while let Ok(item) = { lock(&fetched).recv() } {
+            use_up(item);
+        }
+    };
+    let done = pool::beside(tasks, &work, || {
+        let give = give;
         for i in 0..n {
-            let item = fetch(i)?;
-            let mut state = shared.lock();
-            if state.failure.is_some() {
-                return Ok(());
+            if lock(&failure).is_some() {
+                break;
             }
-            state.queue.push_back((i, item));
             // This thread helps when the others do not keep up.
-            let own = if state.queue.len() > window { state.queue.pop_front() } else { None };
-            drop(state);
-            shared.changed.notify_one();
-            if let Some((i, item)) = own {
-                put(i, item)?;
+            if let Err(TrySendError::Full(item) | TrySendError::Disconnected(item)) = give.try_send((i, fetch(i)?)) {
+                use_up(item);
             }
         }
+        drop(give);
         // What is left, should no thread have come.
-        while let Some((i, item)) = { shared.lock().queue.pop_front() } {
-            put(i, item)?;
-        }
+        work();
         Ok(())
     });
-    let failure = shared.lock().failure.take();
-    failure.map_or(fetched, Err)
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(done, Err)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]

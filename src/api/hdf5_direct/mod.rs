@@ -21,8 +21,10 @@ use std::ffi::c_void;
 use crate::api::hdf5_filter::abi::Hid;
 use crate::error::{Result, fail};
 use crate::exec::MemorySpace;
+use crate::host::memory::filled;
 use crate::route;
-pub use dataset::{Dataset, Library};
+pub use crate::api::hdf5_filter::resolve::Library;
+pub use dataset::Dataset;
 use plan::{Decision, Direction, Plan};
 pub use report::{Done, Report, Route};
 
@@ -84,7 +86,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                             };
                             let mut done = device::write(direct, src, d, request.stream, &mut put)?;
                             if !left.is_empty()
-                                && let Some(copy) = staged(place, src, plan.bytes, request.stream)?
+                                && let Some(copy) = staged(src, plan.bytes, request.stream)?
                             {
                                 done = done.with(host::write(&dataset, direct, copy.as_ptr(), &left)?);
                             }
@@ -96,7 +98,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                 #[cfg(not(feature = "cuda"))]
                 let why: Option<String> = None;
                 let why = why.as_deref().unwrap_or("chunks of data in host memory");
-                let copy = staged(place, src, plan.bytes, request.stream)?;
+                let copy = staged(src, plan.bytes, request.stream)?;
                 let all: Vec<usize> = (0..direct.boxes.len()).collect();
                 let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
                 Ok(plan.report(Route::Threads, copy.is_some(), why, done))
@@ -112,7 +114,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
 unsafe fn by_hdf5(dataset: &Dataset, plan: &Plan, request: &Request, src: *const u8, why: &str) -> Result<Report> {
     // SAFETY: the contract.
     unsafe {
-        let copy = staged(route::place(src.cast()), src, plan.bytes, request.stream)?;
+        let copy = staged(src, plan.bytes, request.stream)?;
         dataset.make_filter_known();
         ordinary::write(dataset, plan, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
         Ok(plan.report(Route::Ordinary, copy.is_some(), why, Done::default()))
@@ -132,10 +134,10 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
             Decision::Ordinary(why) | Decision::Shared(_, why) => {
                 // What HDF5 leaves alone, unwritten chunks without a fill value say, must come back as it was.
-                let mut copy = staged(place, dst, plan.bytes, request.stream)?;
+                let mut copy = staged(dst, plan.bytes, request.stream)?;
                 dataset.make_filter_known();
                 ordinary::read(&dataset, &plan, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
-                let staged = put_back(copy, place, dst, request.stream)?;
+                let staged = put_back(copy, dst, request.stream)?;
                 Ok(plan.report(Route::Ordinary, staged, why, Done::default()))
             }
             Decision::Direct(direct) => {
@@ -153,9 +155,9 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
                 #[cfg(not(feature = "cuda"))]
                 let why: Option<String> = None;
                 let why = why.as_deref().unwrap_or("chunks to host memory");
-                let mut copy = staged(place, dst, plan.bytes, request.stream)?;
+                let mut copy = staged(dst, plan.bytes, request.stream)?;
                 let done = host::read(&dataset, direct, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
-                let staged = put_back(copy, place, dst, request.stream)?;
+                let staged = put_back(copy, dst, request.stream)?;
                 Ok(plan.report(Route::Threads, staged, why, done))
             }
         }
@@ -188,35 +190,22 @@ unsafe fn prepare<'a>(
 /// A copy in host memory of what the host cannot reach, or may not before the stream has passed.
 ///
 /// # Safety
-/// `array` is readable for `bytes` at `place`.
-unsafe fn staged(place: MemorySpace, array: *const u8, bytes: usize, stream: *mut c_void) -> Result<Option<Vec<u8>>> {
-    match place {
-        MemorySpace::Host => Ok(None),
-        #[cfg(feature = "cuda")]
-        MemorySpace::Device(d) | MemorySpace::Managed(d) => {
-            // SAFETY: the contract.
-            unsafe { crate::runtime::cuda::download(array, bytes, d, stream) }.map(Some)
-        }
-        #[cfg(not(feature = "cuda"))]
-        _ => fail!(Internal, "device memory at {array:?}, {bytes} bytes, {stream:?}, without the feature cuda"),
+/// `array` is readable for `bytes`.
+unsafe fn staged(array: *const u8, bytes: usize, stream: *mut c_void) -> Result<Option<Vec<u8>>> {
+    if route::place(array.cast()) == MemorySpace::Host {
+        return Ok(None);
     }
+    let mut copy = filled(bytes, 0u8)?;
+    // SAFETY: the contract.
+    unsafe { route::copy(copy.as_mut_ptr(), array, bytes, stream) }.map(|()| Some(copy))
 }
 
 /// Copies what was read back to where the caller wants it; whether there was anything to copy.
 ///
 /// # Safety
-/// `array` is writable for the bytes of `copy` at `place`.
-unsafe fn put_back(copy: Option<Vec<u8>>, place: MemorySpace, array: *mut u8, stream: *mut c_void) -> Result<bool> {
-    match (copy, place) {
-        #[cfg(feature = "cuda")]
-        (Some(copy), MemorySpace::Device(d) | MemorySpace::Managed(d)) => {
-            // SAFETY: the contract.
-            unsafe { device::upload(&copy, array, d, stream)? };
-            Ok(true)
-        }
-        (copy, _) => {
-            let _ = (array, stream);
-            Ok(copy.is_some())
-        }
-    }
+/// `array` is writable for the bytes of `copy`.
+unsafe fn put_back(copy: Option<Vec<u8>>, array: *mut u8, stream: *mut c_void) -> Result<bool> {
+    let Some(copy) = copy else { return Ok(false) };
+    // SAFETY: the contract.
+    unsafe { route::copy(array, copy.as_ptr(), copy.len(), stream) }.map(|()| true)
 }

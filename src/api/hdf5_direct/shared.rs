@@ -74,7 +74,7 @@ fn refuses(direct: &Direct) -> Option<String> {
     if direct.swap > 1 {
         return Some("numbers of another byte order than in the file".into());
     }
-    let short = |i: usize| direct.boxes.rows(i).next().is_none_or(|row| row.inside < MARK);
+    let short = |i: usize| direct.boxes.rows(i).next().is_none_or(|row| row.len < MARK);
     (0..direct.boxes.len()).any(short).then(|| format!("chunks with rows of less than {MARK} bytes"))
 }
 

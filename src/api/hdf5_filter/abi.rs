@@ -3,7 +3,6 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
 /// `hid_t`; 32 bits before 1.10.
 pub type Hid = i64;
@@ -64,88 +63,89 @@ pub const DEFAULT: Hid = 0;
 pub type Push =
     unsafe extern "C" fn(Hid, *const c_char, *const c_char, c_uint, Hid, Hid, Hid, *const c_char, ...) -> Herr;
 
-/// Where a variable of HDF5 is, or a function whose type a table cannot say.
-#[derive(Clone, Copy, Debug)]
-pub struct Address(pub NonNull<c_void>);
-
-// SAFETY: a number; whoever follows it says what makes that sound.
-unsafe impl Send for Address {}
-// SAFETY: the same.
-unsafe impl Sync for Address {}
-
-/// A table of HDF5's functions, found at run time.
-pub trait Table: Copy + Send + Sync + 'static {
-    /// Looks up every function; the name of the first that is missing as error.
-    ///
-    /// # Safety
-    /// `find` returns addresses of HDF5's functions of these names, version 1.10 or newer.
-    unsafe fn load(find: impl FnMut(&CStr) -> Option<NonNull<c_void>>) -> Result<Self, &'static str>;
-
-    /// The version of the library.
-    fn version(&self) -> (c_uint, c_uint, c_uint);
-
-    /// Where the table of a main program that holds HDF5 is kept, with the program's first address.
-    fn of_program() -> &'static OnceLock<Option<(usize, Self)>>;
-}
-
-/// Declares such a table. Functions behind `[optional]` do not exist in every version or build; the first name that
-/// does counts. Names behind `[address]` need not exist either.
+/// Declares a table of a library's functions, which are found at run time. Those behind `[optional]` do not exist in
+/// every version or build; the first name that does counts.
 macro_rules! table {
     ($(#[$about:meta])* $table:ident,
      $($(#[$doc:meta])* $name:ident: fn($($arg:ty),*) -> $ret:ty;)*
-     $([optional] $(#[$odoc:meta])* $oname:ident $(or $other:ident)*: fn($($oarg:ty),*) -> $oret:ty;)*
-     $([address] $(#[$adoc:meta])* $aname:ident;)*) => {
+     $([optional] $(#[$odoc:meta])* $oname:ident $(or $other:ident)*: fn($($oarg:ty),*) -> $oret:ty;)*) => {
         $(#[$about])*
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
         pub struct $table {
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg),*) -> $ret,)*
             $($(#[$odoc])* pub $oname: Option<unsafe extern "C" fn($($oarg),*) -> $oret>,)*
-            $($(#[$adoc])* pub $aname: Option<Address>,)*
         }
 
-        impl Table for $table {
-            unsafe fn load(mut find: impl FnMut(&CStr) -> Option<NonNull<c_void>>) -> Result<Self, &'static str> {
-                Ok($table {
+        impl $table {
+            /// Looks up every function; `None` if one is missing.
+            ///
+            /// # Safety
+            /// `find` returns addresses of the library's functions of these names, which have these types.
+            pub unsafe fn load(find: $crate::api::hdf5_filter::abi::Find) -> Option<Self> {
+                use $crate::api::hdf5_filter::abi::name;
+                Some($table {
                     $($name: {
-                        let address = find(name(concat!(stringify!($name), "\0"))).ok_or(stringify!($name))?;
-                        // SAFETY: the function of this name has this type (the contract, and tests/hdf5/abi.rs).
+                        let address = find(name(concat!(stringify!($name), "\0")))?;
+                        // SAFETY: the contract.
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(
+                            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($arg),*) -> $ret>(
                                 address.as_ptr(),
                             )
                         }
                     },)*
                     $($oname: {
                         let names = [concat!(stringify!($oname), "\0") $(, concat!(stringify!($other), "\0"))*];
-                        // SAFETY: the functions of these names have this type (the contract, and tests/hdf5/abi.rs).
+                        // SAFETY: the contract.
                         names.into_iter().find_map(|n| find(name(n))).map(|address| unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(
+                            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(
                                 address.as_ptr(),
                             )
                         })
                     },)*
-                    $($aname: find(name(concat!(stringify!($aname), "\0"))).map(Address),)*
                 })
-            }
-
-            fn version(&self) -> (c_uint, c_uint, c_uint) {
-                let (mut major, mut minor, mut release) = (0, 0, 0);
-                // SAFETY: three pointers to integers, as the function wants.
-                unsafe { (self.H5get_libversion)(&mut major, &mut minor, &mut release) };
-                (major, minor, release)
-            }
-
-            fn of_program() -> &'static OnceLock<Option<(usize, Self)>> {
-                static KEPT: OnceLock<Option<(usize, $table)>> = OnceLock::new();
-                &KEPT
             }
         }
     };
 }
 
+pub(crate) use table;
+
+/// What tells where a function is.
+pub type Find<'a> = &'a dyn Fn(&CStr) -> Option<NonNull<c_void>>;
+
+/// What is found of one HDF5.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// What the filter uses.
+    pub filter: Functions,
+    /// The others; a program that holds HDF5 may lack some.
+    pub data: Option<DatasetFunctions>,
+}
+
+impl Tables {
+    /// Looks them up.
+    ///
+    /// # Safety
+    /// `find` returns addresses of functions of HDF5, version 1.10 or newer.
+    pub unsafe fn load(find: Find) -> Option<Tables> {
+        // SAFETY: the contract, and tests/hdf5/abi.rs.
+        unsafe { Some(Tables { filter: Functions::load(find)?, data: DatasetFunctions::load(find) }) }
+    }
+}
+
+impl Functions {
+    /// The version of the library.
+    pub fn version(&self) -> (c_uint, c_uint, c_uint) {
+        let (mut major, mut minor, mut release) = (0, 0, 0);
+        // SAFETY: three pointers to integers, as the function wants.
+        unsafe { (self.H5get_libversion)(&mut major, &mut minor, &mut release) };
+        (major, minor, release)
+    }
+}
+
 /// A C string of a literal that ends in NUL.
-fn name(literal: &'static str) -> &'static CStr {
+pub fn name(literal: &'static str) -> &'static CStr {
     CStr::from_bytes_with_nul(literal.as_bytes()).unwrap_or_default()
 }
 
@@ -182,18 +182,17 @@ table! {
     [optional]
     /// Class, kind of message, message.
     H5Ecreate_msg: fn(Hid, c_int, *const c_char) -> Hid;
-    [address]
-    /// A `Push`.
-    H5Epush2;
-    [address]
+    [optional]
+    /// A `Push`, which a table cannot say.
+    H5Epush2: fn() -> Herr;
+    [optional]
     /// Only looked for: an HDF5 with it calls filters from several threads at once.
-    H5TSglobal_pool_create;
+    H5TSglobal_pool_create: fn() -> Herr;
 }
 
 table! {
     /// What reading and writing whole datasets takes besides.
     DatasetFunctions,
-    H5get_libversion: fn(*mut c_uint, *mut c_uint, *mut c_uint) -> Herr;
     H5Dget_space: fn(Hid) -> Hid;
     H5Dget_type: fn(Hid) -> Hid;
     H5Dget_create_plist: fn(Hid) -> Hid;

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::abi::{self, Herr, Hid};
+use super::abi::{self, Hid};
 use super::caller::with_return_address;
 use super::cd_values::FILTER_ID;
-use super::loaded::Object;
 use super::report;
 use super::report::logged;
+use super::resolve::Library;
 use super::{filter, set_local};
 use crate::error::{Kind, fail};
 
@@ -75,21 +75,9 @@ with_return_address! {
 /// `caller` is an address in a loaded object, or null.
 unsafe extern "C" fn register(caller: *const c_void) -> c_int {
     logged(Kind::Hdf5.code(), || {
-        let own = if caller.is_null() { None } else { Object::at(caller) };
-        let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
-        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but
-        // one.
-        let found =
-            found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
-        let Some((_object, register)) = found else {
-            return fail!(Hdf5, "no (or more than one) HDF5 is in sight; call H5Zregister(sleek_h5_class()) yourself");
-        };
-        // SAFETY: the function of this name has this type, and CLASS lives for ever.
-        let status = unsafe {
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> Herr>(register.as_ptr())(
-                (&raw const CLASS).cast(),
-            )
-        };
+        let hdf5 = Library::of_user(caller)?;
+        // SAFETY: CLASS lives for ever.
+        let status = unsafe { (hdf5.data.H5Zregister)((&raw const CLASS).cast()) };
         if status < 0 { fail!(Hdf5, "H5Zregister refused filter {FILTER_ID}") } else { Ok(0) }
     })
 }

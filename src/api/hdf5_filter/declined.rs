@@ -19,7 +19,7 @@ pub fn refuse_unmet(flags: c_uint, words: &[u32], caller: *const c_void) -> Resu
     if is_optional || values.element.is_some() || values.request.bound == Bound::Lossless {
         return Ok(());
     }
-    match Hdf5::<Functions>::of_caller(caller)? {
+    match Hdf5::of_caller(caller)? {
         Some(_) => Ok(()),
         None => fail!(
             InvalidArgument,

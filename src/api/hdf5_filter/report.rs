@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 
-use super::abi::{Functions, Hid, MESSAGE_KINDS, Push};
+use super::abi::{Functions, Herr, Hid, MESSAGE_KINDS, Push};
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
 use crate::host::{environment, fork};
@@ -31,7 +31,7 @@ pub fn push(caller: *const c_void, error: &Error) {
         return;
     }
     let hdf5 =
-        Hdf5::<Functions>::of_caller(caller).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));
+        Hdf5::of_caller(caller).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));
     if let (Ok(Some(hdf5)), Ok(text)) = (hdf5, CString::new(error.to_string())) {
         // SAFETY: what has called is an HDF5, 1.10 or newer, which waits for this call-back.
         unsafe { push_text(&hdf5, &text) };
@@ -44,7 +44,7 @@ unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
     // SAFETY: the contract.
     let [class, major, minor] = unsafe { error_class(hdf5)? };
     // SAFETY: the function of this name has this type (tests/hdf5/abi.rs).
-    let push = unsafe { std::mem::transmute::<*mut c_void, Push>(hdf5.H5Epush2?.0.as_ptr()) };
+    let push = unsafe { std::mem::transmute::<unsafe extern "C" fn() -> Herr, Push>(hdf5.H5Epush2?) };
     let (create, set_current) = (hdf5.H5Ecreate_stack?, hdf5.H5Eset_current_stack?);
     let (file, function, format) = (c"libsleek".as_ptr(), c"filter".as_ptr(), c"%s".as_ptr());
     // SAFETY: ids of this library and C strings, which live longer than the call or, all but the text, for ever. The
@@ -76,7 +76,7 @@ pub fn forget() {
 /// # Safety
 /// As for [`push_text`].
 unsafe fn error_class(hdf5: &Functions) -> Option<[Hid; 3]> {
-    let library = hdf5.H5Epush2?.0.as_ptr() as usize;
+    let library = hdf5.H5Epush2? as usize;
     // Taken, it is another HDF5's that fails at the same time, or was when this process was forked.
     let mut known = KNOWN.try_lock().ok();
     let found = known.as_ref().and_then(|known| known.iter().flatten().find(|(of, _)| *of == library));

@@ -5,58 +5,67 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use super::abi::Table;
+use super::abi::{DatasetFunctions, Functions, Tables};
 use super::loaded::{Object, base_of};
 use crate::error::{Result, fail};
 
-/// The functions of one HDF5, which stays loaded meanwhile.
-pub struct Hdf5<T: Table> {
-    functions: T,
+/// The functions of the HDF5 that calls, which stays loaded meanwhile.
+pub struct Hdf5 {
+    functions: Functions,
     _object: Option<Object>,
 }
 
-impl<T: Table> std::ops::Deref for Hdf5<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
+impl std::ops::Deref for Hdf5 {
+    type Target = Functions;
+    fn deref(&self) -> &Functions {
         &self.functions
     }
 }
 
-impl<T: Table> Hdf5<T> {
+impl Hdf5 {
     /// The HDF5 whose code is at `caller`; null stands for a machine where the return address cannot be had.
     ///
     /// `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
-    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5<T>>> {
+    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
         let object = if caller.is_null() { Object::only_with(c"H5Pmodify_filter") } else { Object::at(caller) };
         // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is
         // checked below.
-        let loaded = object.and_then(|o| unsafe { T::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
-        Hdf5::new(loaded.or_else(|| in_program(caller, "H5Z").map(|f| (f, None))))
+        let loaded = object.and_then(|o| unsafe { Functions::load(&|name| o.find_own(name)) }.map(|f| (f, Some(o))));
+        let Some((functions, _object)) = loaded.or_else(|| in_program(caller, "H5Z").map(|t| (t.filter, None))) else {
+            return Ok(None);
+        };
+        check_version(&functions)?;
+        Ok(Some(Hdf5 { functions, _object }))
     }
+}
 
+/// The functions of an HDF5 that somebody uses.
+pub struct Library {
+    /// Those that the filter uses.
+    pub filter: Functions,
+    /// The others.
+    pub data: DatasetFunctions,
+    _object: Option<Object>,
+}
+
+impl Library {
     /// The HDF5 that the program or library with the code at `caller` uses. One that is not linked to any, as a
     /// foreign-function interface is not, uses the only one there is.
-    pub fn of_user(caller: *const c_void) -> Result<Hdf5<T>> {
-        let own = if caller.is_null() { None } else { Object::at(caller) };
-        let linked = own.and_then(Hdf5::used_by);
-        let found = linked.or_else(|| in_program(caller, "").map(|f| (f, None)));
-        let found = found.or_else(|| Object::only_with(c"H5Dwrite").and_then(Hdf5::used_by));
-        match Hdf5::new(found)? {
-            Some(hdf5) => Ok(hdf5),
+    pub fn of_user(caller: *const c_void) -> Result<Library> {
+        match Library::of_object(caller).or_else(|| Object::only_with(c"H5Dwrite").and_then(Library::used_by)) {
+            Some(library) => check_version(&library.filter).map(|()| library),
             None => fail!(
                 Hdf5,
                 "the caller is linked to no HDF5, or to several; link the code that calls to HDF5, as a shared \
-                library if its \
-                 symbols are stripped"
+                library if its symbols are stripped"
             ),
         }
     }
 
     /// The HDF5 that the program or library at `address` is linked to, or holds.
-    pub fn linked_to(address: *const c_void) -> Result<Hdf5<T>> {
-        let linked = Object::at(address).and_then(Hdf5::used_by);
-        match Hdf5::new(linked.or_else(|| in_program(address, "").map(|f| (f, None))))? {
-            Some(hdf5) => Ok(hdf5),
+    pub fn linked_to(address: *const c_void) -> Result<Library> {
+        match Library::of_object(address) {
+            Some(library) => check_version(&library.filter).map(|()| library),
             None => fail!(
                 Hdf5,
                 "no program or library that is linked to HDF5 is at {address:?}, which sleek_h5d_user() was given"
@@ -64,8 +73,13 @@ impl<T: Table> Hdf5<T> {
         }
     }
 
+    fn of_object(address: *const c_void) -> Option<Library> {
+        let own = if address.is_null() { None } else { Object::at(address) };
+        own.and_then(Library::used_by).or_else(|| Library::new(in_program(address, "")?, None))
+    }
+
     /// The functions that `object` finds in itself and what it is linked to, all of one library.
-    fn used_by(object: Object) -> Option<(T, Option<Object>)> {
+    fn used_by(object: Object) -> Option<Library> {
         let base = base_of(object.find(c"H5get_libversion")?.as_ptr())?;
         // A program at a fixed address may have stubs of its own for functions whose address it takes. H5DO... are in
         // libhdf5_hl.
@@ -73,43 +87,51 @@ impl<T: Table> Hdf5<T> {
             let at = base_of(at.as_ptr());
             at == Some(base) || at == Some(object.base) || name.to_bytes().starts_with(b"H5DO")
         };
-        // SAFETY: functions of HDF5's names in the library that has H5get_libversion; the version is checked by `new`.
-        let functions = unsafe { T::load(|name| object.find(name).filter(|at| fits(name, *at))) }.ok()?;
-        Some((functions, Some(object)))
+        // SAFETY: functions of HDF5's names in the library that has H5get_libversion; whoever asks checks the version.
+        let tables = unsafe { Tables::load(&|name| object.find(name).filter(|at| fits(name, *at))) }?;
+        Library::new(tables, Some(object))
     }
 
-    fn new(found: Option<(T, Option<Object>)>) -> Result<Option<Hdf5<T>>> {
-        let Some((functions, object)) = found else { return Ok(None) };
-        let (major, minor, release) = functions.version();
-        if (major, minor) < (1, 10) {
-            return fail!(Hdf5, "this is HDF5 {major}.{minor}.{release}; the filter needs 1.10 or newer");
-        }
-        Ok(Some(Hdf5 { functions, _object: object }))
+    fn new(Tables { filter, data }: Tables, object: Option<Object>) -> Option<Library> {
+        Some(Library { filter, data: data?, _object: object })
     }
+
+    /// Its version, for a person.
+    pub fn version(&self) -> String {
+        let (major, minor, release) = self.filter.version();
+        format!("{major}.{minor}.{release}")
+    }
+}
+
+fn check_version(functions: &Functions) -> Result<()> {
+    let (major, minor, release) = functions.version();
+    if (major, minor) < (1, 10) {
+        return fail!(Hdf5, "this is HDF5 {major}.{minor}.{release}; the filter needs 1.10 or newer");
+    }
+    Ok(())
 }
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 use super::symtab::functions as in_program;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn in_program<T: Table>(_caller: *const c_void, _prefix: &str) -> Option<T> {
+fn in_program(_caller: *const c_void, _prefix: &str) -> Option<Tables> {
     None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::abi::{DatasetFunctions, Functions};
     use super::*;
     use std::ptr::null;
 
     #[test]
     fn no_hdf5_is_no_error() {
         let caller = no_hdf5_is_no_error as *const c_void;
-        assert!(Hdf5::<Functions>::of_caller(caller).is_ok_and(|h| h.is_none()));
-        assert!(Hdf5::<Functions>::of_caller(null()).is_ok_and(|h| h.is_none()));
-        assert!(Hdf5::<DatasetFunctions>::of_user(caller).is_err());
+        assert!(Hdf5::of_caller(caller).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::of_caller(null()).is_ok_and(|h| h.is_none()));
+        assert!(Library::of_user(caller).is_err());
         for address in [caller, std::ptr::dangling()] {
-            let error = Hdf5::<DatasetFunctions>::linked_to(address).err().expect("no HDF5 in this program");
+            let error = Library::linked_to(address).err().expect("no HDF5 in this program");
             assert!(error.message.contains("sleek_h5d_user"), "{error}");
         }
     }

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller:
     guard(-1, caller, || {
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
         exec::check_environment()?;
-        match Hdf5::<Functions>::of_caller(caller)? {
+        match Hdf5::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
             // The user's words stay as they are: with the long form a bound works, with any other chunks are lossless.

@@ -1,8 +1,9 @@
 //! What netCDF tells of a variable.
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
+use crate::api::hdf5_filter::abi::table;
 use crate::api::hdf5_filter::datatype::Stored;
 use crate::api::hdf5_filter::loaded::Object;
 use crate::api::hdf5_filter::neighbours;
@@ -38,70 +39,40 @@ const CHAR: c_int = 2;
 /// `NC_ENDIAN_BIG`.
 const BIG: c_int = 2;
 
-/// `nc_inq_vartype`, `nc_inq_varndims`, `nc_inq_var_endian`: netCDF's id, variable, the answer.
-type One = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
-/// `nc_inq_var_chunking`: the storage, and the lengths.
-type Chunking = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
-/// `nc_inq_var_fill`: whether there is none, and the value.
-type Fill = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_void) -> c_int;
-/// `nc_inq_var_filter_ids`: how many, and the ids.
-type Filters = unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_uint) -> c_int;
-
-struct Functions {
-    vartype: One,
-    ndims: One,
-    endian: One,
-    chunking: Chunking,
-    fill: Fill,
-    filters: Filters,
-    _object: Object,
+table! {
+    /// What netCDF is asked (netcdf.h, netcdf_filter.h): of its id and a variable, and where the answer goes.
+    Functions,
+    nc_inq_vartype: fn(c_int, c_int, *mut c_int) -> c_int;
+    nc_inq_varndims: fn(c_int, c_int, *mut c_int) -> c_int;
+    nc_inq_var_endian: fn(c_int, c_int, *mut c_int) -> c_int;
+    /// The storage, and the lengths.
+    nc_inq_var_chunking: fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
+    /// Whether there is none, and the value.
+    nc_inq_var_fill: fn(c_int, c_int, *mut c_int, *mut c_void) -> c_int;
+    /// How many, and the ids.
+    nc_inq_var_filter_ids: fn(c_int, c_int, *mut usize, *mut c_uint) -> c_int;
+    nc_inq_libvers: fn() -> *const c_char;
 }
 
-impl Functions {
-    /// Those of the netCDF whose code is at `caller`; null stands for a machine where the return address cannot be had.
-    fn of_caller(caller: *const c_void) -> Option<Functions> {
-        let object = if caller.is_null() { Object::only_with(c"nc_inq_vartype") } else { Object::at(caller) }?;
-        // SAFETY: netCDF's functions of these names have these types (netcdf.h, netcdf_filter.h).
-        unsafe {
-            Some(Functions {
-                vartype: function(&object, c"nc_inq_vartype")?,
-                ndims: function(&object, c"nc_inq_varndims")?,
-                endian: function(&object, c"nc_inq_var_endian")?,
-                chunking: function(&object, c"nc_inq_var_chunking")?,
-                fill: function(&object, c"nc_inq_var_fill")?,
-                filters: function(&object, c"nc_inq_var_filter_ids")?,
-                _object: object,
-            })
-        }
-    }
+/// Those of the netCDF whose code is at `caller`, which stays loaded as long as the object; null stands for a machine
+/// where the return address cannot be had.
+fn of_caller(caller: *const c_void) -> Option<(Functions, Object)> {
+    let object = if caller.is_null() { Object::only_with(c"nc_inq_vartype") } else { Object::at(caller) }?;
+    // SAFETY: netCDF's functions of these names have these types.
+    Some((unsafe { Functions::load(&|name| object.find(name)) }?, object))
 }
 
 /// The version, major and minor, of the netCDF with the code at `caller`, or of the only one there is if that is null.
-#[cfg(feature = "plugin")]
 pub fn version(caller: *const c_void) -> Option<(u32, u32)> {
-    let object = if caller.is_null() { Object::only_with(c"nc_inq_libvers") } else { Object::at(caller) }?;
-    // SAFETY: netCDF's function of this name has this type, and gives a constant text.
-    let text = unsafe {
-        let libvers: unsafe extern "C" fn() -> *const std::ffi::c_char = function(&object, c"nc_inq_libvers")?;
-        CStr::from_ptr(libvers()).to_str().ok()?
-    };
-    numbers(text)
+    let (netcdf, _object) = of_caller(caller)?;
+    // SAFETY: it gives a constant text.
+    numbers(unsafe { CStr::from_ptr((netcdf.nc_inq_libvers)()) }.to_str().ok()?)
 }
 
 /// The first two numbers of `4.10.1 of Mar 12 2026`.
-#[cfg(feature = "plugin")]
 fn numbers(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse().ok());
     Some((numbers.next()??, numbers.next()??))
-}
-
-/// # Safety
-/// `F` is a pointer to a function, and the type of the one that has this name.
-unsafe fn function<F: Copy>(object: &Object, name: &CStr) -> Option<F> {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    let found = object.find(name)?;
-    // SAFETY: the contract, and pointers of one size.
-    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&found.as_ptr()) })
 }
 
 impl Variable {
@@ -110,7 +81,7 @@ impl Variable {
     /// # Safety
     /// `varid` is a variable of `ncid`, of the netCDF with the code at `caller`.
     pub unsafe fn of_caller(caller: *const c_void, ncid: c_int, varid: c_int) -> Result<Option<Variable>> {
-        let Some(netcdf) = Functions::of_caller(caller) else { return Ok(None) };
+        let Some((netcdf, _object)) = of_caller(caller) else { return Ok(None) };
         // SAFETY: the contract.
         unsafe {
             let stored = stored(&netcdf, ncid, varid)?;
@@ -132,8 +103,8 @@ unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored
     let (mut kind, mut order) = (0, 0);
     // SAFETY: the contract, and places for the answers.
     unsafe {
-        check((netcdf.vartype)(ncid, varid, &mut kind), "nc_inq_vartype")?;
-        check((netcdf.endian)(ncid, varid, &mut order), "nc_inq_var_endian")?;
+        check((netcdf.nc_inq_vartype)(ncid, varid, &mut kind), "nc_inq_vartype")?;
+        check((netcdf.nc_inq_var_endian)(ncid, varid, &mut order), "nc_inq_var_endian")?;
     }
     // Strings have a length that is not asked for.
     let known = usize::try_from(kind - 1).ok().and_then(|k| TYPES.get(k)).copied();
@@ -154,11 +125,11 @@ unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored
 unsafe fn place(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Place> {
     let mut count = 0;
     // SAFETY: the contract, and a place for the answer; null asks for the number.
-    check(unsafe { (netcdf.filters)(ncid, varid, &mut count, std::ptr::null_mut()) }, "nc_inq_var_filter_ids")?;
+    check(unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, std::ptr::null_mut()) }, "nc_inq_var_filter_ids")?;
     let mut ids = filled(count, 0)?;
     if count > 0 {
         // SAFETY: the contract, and as many places.
-        check(unsafe { (netcdf.filters)(ncid, varid, &mut count, ids.as_mut_ptr()) }, "nc_inq_var_filter_ids")?;
+        check(unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, ids.as_mut_ptr()) }, "nc_inq_var_filter_ids")?;
     }
     let ours = |id: &c_uint| *id == FILTER_ID as c_uint;
     // Newer netCDF asks before the filter is in the list: then it comes last.
@@ -175,10 +146,10 @@ unsafe fn place(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Place> 
 unsafe fn chunk(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Vec<u64>> {
     let (mut rank, mut storage) = (0, 0);
     // SAFETY: the contract, and a place for the answer.
-    check(unsafe { (netcdf.ndims)(ncid, varid, &mut rank) }, "nc_inq_varndims")?;
+    check(unsafe { (netcdf.nc_inq_varndims)(ncid, varid, &mut rank) }, "nc_inq_varndims")?;
     let mut lengths = filled(usize::try_from(rank).unwrap_or(0), 0usize)?;
     // SAFETY: the contract, and a place for each dimension.
-    check(unsafe { (netcdf.chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) }, "nc_inq_var_chunking")?;
+    check(unsafe { (netcdf.nc_inq_var_chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) }, "nc_inq_var_chunking")?;
     Ok(lengths.into_iter().map(|len| len as u64).collect())
 }
 
@@ -192,12 +163,12 @@ unsafe fn fills(netcdf: &Functions, ncid: c_int, varid: c_int, stored: &Stored) 
     }
     let (mut none, mut value) = (0, [0u8; 8]);
     // SAFETY: the contract, and room for the longest number.
-    check(unsafe { (netcdf.fill)(ncid, varid, &mut none, value.as_mut_ptr().cast()) }, "nc_inq_var_fill")?;
+    check(unsafe { (netcdf.nc_inq_var_fill)(ncid, varid, &mut none, value.as_mut_ptr().cast()) }, "nc_inq_var_fill")?;
     let bits = element_bits(&value[..stored.dtype.size()], cfg!(target_endian = "big"));
     Ok(if none != 0 || stored.dtype.number(bits) == 0.0 { Vec::new() } else { vec![bits] })
 }
 
-#[cfg(all(test, feature = "plugin"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

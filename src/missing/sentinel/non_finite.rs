@@ -114,7 +114,7 @@ mod tests {
             let (infinite, nan) = (dtype.nearest(f64::INFINITY), dtype.nearest(f64::NAN));
             let numbers = |n: usize| [dtype.nearest(1.5), sign, dtype.nearest(-3e4)].repeat(n);
             for big_endian in [false, true] {
-                assert_eq!(told(dtype, big_endian, &numbers(5000)), []);
+                assert!(told(dtype, big_endian, &numbers(5000)).is_empty());
                 for at in [1, 7, 4100, 14_999] {
                     let mut elements = numbers(5000);
                     elements[at] = nan | sign;

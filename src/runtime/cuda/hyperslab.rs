@@ -1,11 +1,8 @@
 //! The kernels of `kernels/hyperslab`: hyperslabs of an array to and from chunks, and streams side by side.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use super::driver::{Pinned, Session};
 use super::launch::{Outcome, PIECE_ELEMENTS, PackArgs};
-use super::module::{Kernel, open, shared};
+use super::module::{Kernel, Loaded, shared};
 use crate::error::Result;
 
 pub use super::launch::SlabArgs;
@@ -66,21 +63,16 @@ pub struct Hyperslabs {
 impl Hyperslabs {
     /// Those for elements of 1, 2, 4 or 8 bytes in the session's context.
     pub fn load(session: &Session, element: usize) -> Result<Hyperslabs> {
-        static LOADED: Mutex<Option<HashMap<(u64, usize), Hyperslabs>>> = Mutex::new(None);
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        let modules = loaded.get_or_insert_default();
-        if let Some(kernels) = modules.get(&(session.context_id, element)) {
-            return Ok(*kernels);
-        }
-        let module = open(session, shared("hyperslab")?)?;
-        let kernels = Hyperslabs {
-            gather: module.kernel(&format!("gather_{element}"))?,
-            scatter: module.kernel(&format!("scatter_{element}"))?,
-            pack: module.kernel("pack")?,
-        };
-        modules.insert((session.context_id, element), kernels);
-        module.keep();
-        Ok(kernels)
+        static LOADED: Loaded<[Hyperslabs; 4]> = Loaded::none();
+        let all = LOADED.get(session, shared("hyperslab")?, |module| {
+            let pack = module.kernel("pack")?;
+            let [a, b, c, d] = [1, 2, 4, 8].map(|bytes| {
+                let [gather, scatter] = ["gather", "scatter"].map(|role| module.kernel(&format!("{role}_{bytes}")));
+                Ok(Hyperslabs { gather: gather?, scatter: scatter?, pack })
+            });
+            Ok([a?, b?, c?, d?])
+        })?;
+        Ok(all[element.trailing_zeros() as usize])
     }
 
     /// Enqueues copying chunks out of the array.
