@@ -190,10 +190,7 @@ const KEPT: Kept<Vec<Vec<Line>>> = Kept { used: &USED, place: &PLACE };
 
 /// A buffer that begins where a cache line does, of the thread that made it: when it ends the thread keeps it for the
 /// next one. What is in it at first is of no meaning.
-pub struct Scratch {
-    lines: Vec<Line>,
-    len: usize,
-}
+pub struct Scratch(Aligned<u8>);
 
 impl Scratch {
     /// Of `n` bytes.
@@ -202,11 +199,10 @@ impl Scratch {
         let mut kept = KEPT.take();
         let found = kept.iter().position(|lines| lines.len() >= count).map(|i| kept.swap_remove(i));
         KEPT.keep(kept);
-        let lines = match found {
-            Some(lines) => lines,
-            None => filled(count, Line([0; 64]))?,
-        };
-        Ok(Scratch { lines, len: n })
+        Ok(Scratch(match found {
+            Some(lines) => Aligned { lines, len: n, of: PhantomData },
+            None => Aligned::zeros(n)?,
+        }))
     }
 }
 
@@ -214,21 +210,19 @@ impl std::ops::Deref for Scratch {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: lines are arrays of bytes without anything between them, and there are enough for `len`.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+        &self.0
     }
 }
 
 impl std::ops::DerefMut for Scratch {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+        &mut self.0
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let lines = std::mem::take(&mut self.lines);
+        let lines = std::mem::take(&mut self.0.lines);
         let mut kept = KEPT.take();
         // Where there is no room, or no memory for it, the smallest goes.
         if kept.len() >= KEPT_BUFFERS {

@@ -11,7 +11,7 @@ use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
 use crate::params::Params;
 
-/// The same with as many missing values as may be found.
+/// The layout with as many missing values as may be found.
 fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
     match sentinel::is_wanted(params)? || params.limits.is_some() {
         true => codec::layout_with(codec::chosen(params)?, params, Missing::most(), count),
@@ -38,11 +38,14 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let all = |params: &Params, layout: &Layout, _: Most| match dst.len() < layout.bodies_at() {
-        true => no_room(params, layout, dst.len()),
-        false => Ok(dst),
-    };
-    Ok(compressed(params, src, options, all)?.1)
+    exec::check_environment()?;
+    if !sentinel::is_wanted(params)? {
+        return encode(params, src, dst, options);
+    }
+    match if params.bound.measures() { None } else { sample(params, src)? } {
+        Some((codec, sample)) => encode_searched(codec, params, &sample, src, dst, options),
+        None => encode(&*declared(params, src, true)?, src, dst, options),
+    }
 }
 
 /// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes.
@@ -52,27 +55,9 @@ pub fn compress_to<B: AsMut<[u8]>>(
     options: ExecOptions,
     allocate: impl FnOnce(usize) -> Result<B>,
 ) -> Result<(B, usize)> {
-    compressed(params, src, options, |_, _, most| allocate(most()?))
-}
-
-/// The most bytes that a stream may take.
-type Most<'a> = &'a dyn Fn() -> Result<usize>;
-
-/// The stream of `src` in what `place` gives for a request, a layout, and what its stream may take.
-fn compressed<B: AsMut<[u8]>>(
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
-    exec::check_environment()?;
-    if !sentinel::is_wanted(params)? {
-        return encode(params, src, options, place);
-    }
-    match if params.bound.measures() { None } else { sample(params, src)? } {
-        Some((codec, sample)) => encode_searched(codec, params, &sample, src, options, place),
-        None => encode(&*declared(params, src, true)?, src, options, place),
-    }
+    let mut dst = allocate(compress_bound(params, src.len() / params.dtype.size())?)?;
+    let n = compress_into(params, src, dst.as_mut(), options)?;
+    Ok((dst, n))
 }
 
 /// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
@@ -89,30 +74,29 @@ pub fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec,
 
 /// Encodes an array as if there were nothing to be found. Only where the ends that the codec tells leave a doubt is the
 /// array searched, and encoded once more if there is something.
-fn encode_searched<B: AsMut<[u8]>>(
+fn encode_searched(
     codec: &dyn Codec,
     params: &Params,
     sample: &ElementSample,
     src: &[u8],
+    dst: &mut [u8],
     options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
+) -> Result<usize> {
     let layout = &*layout_of(codec, params, src)?;
-    let mut dst = place(params, layout, &|| largest_layout(params, layout.count)?.max_stream_bytes())?;
-    let told = match codec.cpu().compress_told(params, layout, src, dst.as_mut(), options) {
+    check_room(params, layout, dst.len())?;
+    let told = match codec.cpu().compress_told(params, layout, src, dst, options) {
         Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
         told => Ok(told?),
     };
     if let Ok((n, ends)) = told
         && sample.clears(params, ends, src)?
     {
-        return Ok((dst, n));
+        return Ok(n);
     }
     let are_numbers = told.as_ref().is_ok_and(|(_, ends)| ends.are_numbers());
     let found = &*declared(params, src, !are_numbers)?;
     let is_something = found.exact || found.missing.iter().count() > params.missing.iter().count();
-    let n = if is_something { encode_in(found, src, dst.as_mut(), options)? } else { told?.0 };
-    Ok((dst, n))
+    if is_something { encode_once(found, src, dst, options) } else { Ok(told?.0) }
 }
 
 /// The request with what the search finds; there may be none but numbers. Takes nothing of the caller's stack; never
@@ -126,41 +110,27 @@ fn declared(params: &Params, src: &[u8], may_have_specials: bool) -> Result<Heap
     })
 }
 
-fn encode<B: AsMut<[u8]>>(
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    place: impl FnOnce(&Params, &Layout, Most) -> Result<B>,
-) -> Result<(B, usize)> {
-    let codec = codec::chosen(params)?;
-    let Some(limits) = params.limits else {
-        let layout = &*layout_of(codec, params, src)?;
-        let mut dst = place(params, layout, &|| layout.max_stream_bytes())?;
-        let n = codec.cpu().compress(params, layout, src, dst.as_mut(), options)?;
-        return Ok((dst, n));
-    };
-    let count = (src.len() / params.dtype.size()) as u64;
-    let most = &*Heap::new(codec::layout_with(codec, params, Missing::most(), count)?)?;
-    let mut dst = place(params, most, &|| most.max_stream_bytes())?;
-    let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_in(params, src, dst, options);
+/// Encodes an array for which all is declared.
+fn encode(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let Some(limits) = params.limits else { return encode_once(params, src, dst, options) };
+    let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_once(params, src, dst, options);
     let restore = |stream: &[u8], dst: &mut [u8]| Stream::open(stream)?.decompress_into(dst, options).map(|_| ());
-    let n = limits::compress_into(params, limits, src, dst.as_mut(), encode, restore)?;
-    Ok((dst, n))
+    limits::compress_into(params, limits, src, dst, encode, restore)
 }
 
-/// The same in `dst`, whatever the limits.
-fn encode_in(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+/// The same whatever the limits.
+fn encode_once(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     let codec = codec::chosen(params)?;
     let layout = &*layout_of(codec, params, src)?;
-    if dst.len() < layout.bodies_at() {
-        return no_room(params, layout, dst.len());
-    }
+    check_room(params, layout, dst.len())?;
     codec.cpu().compress(params, layout, src, dst, options)
 }
 
-#[cold]
-#[inline(never)]
-fn no_room<T>(params: &Params, layout: &Layout, have: usize) -> Result<T> {
+/// Refuses less room than header and index take.
+fn check_room(params: &Params, layout: &Layout, have: usize) -> Result<()> {
+    if have >= layout.bodies_at() {
+        return Ok(());
+    }
     let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
     fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }

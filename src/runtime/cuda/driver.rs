@@ -33,13 +33,7 @@ fn name(result: CUresult) -> String {
 }
 
 /// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
-#[cfg(not(unix))]
-fn loaded() -> bool {
-    usable().is_ok()
-}
-
-/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 fn loaded() -> bool {
     false
 }
