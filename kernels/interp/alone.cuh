@@ -46,7 +46,7 @@ DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& p
         InUnits<T> keep = {Units<T>(own.t, own.to), uniform(own.t.count()), 0, 0, 0};
         // Once more with 16 bits where 8 turn out not to be enough.
         for (;;) {
-            if (!read_rest(s, own, places, at, keep)) return false;
+            if (!read_rest(s, own, places, at, ALL_CODES, keep)) return false;
             if (uniform(keep.by16 || keep.has_kept() || !keep.may_keep())) break;
             keep.by16 = 1;
             keep.any_long = keep.any = 0;

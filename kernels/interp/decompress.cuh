@@ -8,9 +8,9 @@
 //
 //   slots    the tables of tokens (coder.cuh)     all threads make them, all read
 //   ring     words of a body on their way, behind the tables     each warp its own
-//   v        numbers of a tile, at the same place, while it is restored     all threads
+//   v        numbers of a tile, at the same place, while it is restored; of a level where own tables are     all threads
 //   own      the slots of a tile's own table      each warp its own
-//   e        errors of nodes, where these are (nodes.cuh)     all threads
+//   e        errors of nodes, where these are, or behind the numbers (nodes.cuh)     all threads
 //
 // and besides
 //
@@ -77,6 +77,7 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
     const bool any = s.wanted.boxed || s.wanted.count > 0;
     bool good = check_index(s.src, s.head, s.control, work_slot, s.work_slots);
     u64 disagreement = 0;
+    bool has_tables = false;
     for (;;) {
         __syncthreads();    // everyone is done with the tiles before
         if (threadIdx.x == 0) a.begin = count_if(true, &s.control->ticket) * together;
@@ -85,9 +86,10 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
         if (begin >= chunks || !any) break;
         const bool there = warp < together && place < chunks;
         const u32 entry = there && listed ? tiles.list->tiles()[place] : 0;
-        if (__syncthreads_or(there)) {
+        if (__syncthreads_or(there) && !has_tables) {
             make_tables(v);
             __syncthreads();
+            has_tables = true;
         }
         if (uniform(warp < together)) {
             if (lane == 0) a.own[warp].state = NOTHING;
@@ -99,8 +101,12 @@ DEV void decompress_one(Shared<T>& a, const Tiles<T>& tiles, u32* v, const Place
         __syncthreads();
 #pragma unroll 1
         for (u32 w = 0; w < together; w++) {
-            if (a.own[w].state == NOTHING) continue;
-            good &= restore_tile(s, a.own[w], codes + ((u64)w << TILE_LOG2), v, v + INTERP_NUMBER_BYTES / 4, a.bench);
+            const Own<T>& own = a.own[w];
+            if (own.state == NOTHING) continue;
+            u32* const beside = v + INTERP_NUMBER_BYTES / 4;
+            has_tables &= own.level || own.state == STORED;
+            good &= restore_tile(s, own, codes + ((u64)w << TILE_LOG2), own.level ? beside : v,
+                                 own.level ? beside + own.codes() : beside, a.bench);
             __syncthreads();
         }
     }

@@ -3,6 +3,7 @@
 #include "../common/constants.h"
 #include "../common/launch.h"
 
+#define GRID_AXES 3u
 #define INTERP_LIST_BYTES 32u
 #define DECODE_WARPS 32u
 #define DECODE_TABLE_BYTES 53248u
@@ -95,10 +96,14 @@ struct InterpDecompressArgs {
     u64 room;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;
+    // Of the grid of which level.
+    u32 level;
     // Whether to restore the tiles that take much room, not the others.
     u32 wide;
+    // 0.
+    u32 zero;
 };
-static_assert(sizeof(InterpDecompressArgs) == 648, "InterpDecompressArgs");
+static_assert(sizeof(InterpDecompressArgs) == 656, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
 static_assert(OFFSET_OF(InterpDecompressArgs, start) == 96, "InterpDecompressArgs.start");
 static_assert(OFFSET_OF(InterpDecompressArgs, lens) == 352, "InterpDecompressArgs.lens");
@@ -107,4 +112,6 @@ static_assert(OFFSET_OF(InterpDecompressArgs, list) == 616, "InterpDecompressArg
 static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 624, "InterpDecompressArgs.tiles");
 static_assert(OFFSET_OF(InterpDecompressArgs, room) == 632, "InterpDecompressArgs.room");
 static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 640, "InterpDecompressArgs.boxed");
-static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 644, "InterpDecompressArgs.wide");
+static_assert(OFFSET_OF(InterpDecompressArgs, level) == 644, "InterpDecompressArgs.level");
+static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 648, "InterpDecompressArgs.wide");
+static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 652, "InterpDecompressArgs.zero");

@@ -37,11 +37,13 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
     typedef typename T::Word Word;
     const Tile& t = own.t;
     const Target& to = own.to;
-    const u32 n = t.count();
+    const u32* const shift = s.wanted.shift;
+    const u32 n = t.count(), nx = (t.lx + low_ones(shift[0])) >> shift[0], ny = (t.ly + low_ones(shift[1])) >> shift[1],
+              nz = (t.lz + low_ones(shift[2])) >> shift[2];
     const bool simple = to.whole && s.head.grid.z != MANY && !s.head.big_endian;
     const u64 x_step = to.step[0] * SIZE, y_step = to.step[1] * SIZE, z_step = to.step[2] * SIZE;
     u8* const first = to.dst + to.origin * SIZE;
-    if (simple && to.step[0] == 1 && t.lx % QUAD == 0 && ((u64)first | y_step | z_step) % TOGETHER == 0) {
+    if (simple && nx * ny * nz == n && to.step[0] == 1 && t.lx % QUAD == 0 && ((u64)first | y_step | z_step) % TOGETHER == 0) {
         const u32 quads = t.lx / QUAD;
         const Divisor row(quads), plane(quads * t.ly);
 #pragma unroll 1
@@ -54,16 +56,18 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
         }
         return;
     }
-    const Divisor row(t.lx), plane(t.lx * t.ly);
+    const u32 level = own.level, across = nodes_of(t.lx, level), numbers = across * nodes_of(t.ly, level);
+    const Divisor row(nx), plane(nx * ny);
     const bool direct = simple && (u64)to.dst % SIZE == 0;
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const u32 z = plane.divide(i), rest = i - z * plane.by, y = row.divide(rest), x = rest - y * row.by;
-        const Word v = element(i);
+    for (u32 i = threadIdx.x; i < nx * ny * nz; i += blockDim.x) {
+        const u32 z = plane.divide(i), rest = i - z * plane.by, y = row.divide(rest), x = rest - y * row.by,
+                  of_x = x << shift[0], of_y = y << shift[1], of_z = z << shift[2];
+        const Word v = element((of_z >> level) * numbers + (of_y >> level) * across + (of_x >> level));
         if (direct)
             put<T>(first + x * x_step + y * y_step + z * z_step, v);
         else
-            put_element(s, to, t, x, y, z, v);
+            put_element(s, to, t, of_x, of_y, of_z, v);
     }
 }
 
@@ -80,7 +84,8 @@ template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, con
     bool good = true;
     u32 exceptions;
     each_patch(own.body, own.patches, own.t.count(), exceptions, [&](u32, u32 i, u32 kind, u32 before) {
-        if (kind == NO_CORRECTION) return;
+        const Tile& t = own.t;
+        if (kind == NO_CORRECTION || !s.wanted.may_be(i % t.lx, i / t.lx % t.ly, i / t.lx / t.ly)) return;
         Word v = 0;
         if (kind == 0) {
             const u8* p = own.body + own.patches.bits_at + (own.patches.same ? 0 : before * SIZE);
@@ -103,12 +108,10 @@ template <class T, class Number> SELDOM bool put_patches(const Stream<T>& s, con
 // a barrier before.
 template <class T, class Element>
 DEV void put_elements(const Stream<T>& s, const Own<T>& own, bool& good, Element element) {
-    if (T::EXPONENT && s.head.next) {
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < own.t.count(); i += blockDim.x) put_restored(s, own, i, element(i, good));
-    } else {
-        put_all(s, own, [&good, element](u32 i) { return element(i, good); });
-    }
+    put_all(s, own, [&s, &good, element](u32 i) {
+        const typename T::Word v = element(i, good);
+        return T::EXPONENT && s.head.next ? (typename T::Word)s.head.beside_missing(v) : v;
+    });
 }
 
 // A raw body, or a constant one. For a whole block.
@@ -207,17 +210,20 @@ struct WordsOfCodes {
     }
 };
 
-// The numbers of an interpolated tile from its codes. `e`: room for errors of nodes. For a whole block; barriers before
-// and behind.
+// The numbers of an interpolated tile from its codes, those of a level's nodes. `e`: room for errors of nodes. For a
+// whole block; barriers before and behind.
 template <bool ROUGH>
-DEV void interpolate_words(const Tile& t, TileHead head, WordsOfCodes codes, u32* v, u32* e, AxisRecipes& axes) {
+DEV void interpolate_words(const Tile& t, u32 level, TileHead head, WordsOfCodes codes, u32* v, u32* e,
+                           AxisRecipes& axes) {
     const bool two = t.lz == 1;
-    const u32 len[3] = {t.lx, two ? 1 : t.ly, two ? t.ly : t.lz};
+    const u32 len[3] = {t.lx, two ? 1 : t.ly, two ? t.ly : t.lz}, row = nodes_of(len[0], level);
     axes.make_for(len);
     const auto recipes = [&](u32 a, u32 k) { return axes(a, k, len[a]); };
-    const TileNodes<decltype(recipes)> nodes = {{len[0], len[1], len[2]}, t.lx, t.lx * len[1], 0, recipes};
+    const TileNodes<decltype(recipes)> nodes = {
+        {len[0], len[1], len[2]}, row, row * nodes_of(len[1], level), level, recipes};
     const u32 set = two ? (head.set() & X_AXIS) | (head.set() & Y_AXIS) << 1 : head.set();
-    for (u32 k = 0; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++) sum_classes(nodes, codes, k, set);
+    for (u32 k = level; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++)
+        sum_classes(nodes, codes, k, set);
     make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
 }
 
@@ -233,9 +239,9 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     // Of 64 bits they stay where words are.
     const bool in_words = T::BITS == 64 && !own.head.is_interpolated();
     if (predictor == SMOOTH) {
-        interpolate_words<false>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
+        interpolate_words<false>(t, own.level, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
     } else if (predictor == ROUGH) {
-        interpolate_words<true>(t, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
+        interpolate_words<true>(t, own.level, own.head, WordsOfCodes{(u32*)words}, v, e, bench.recipes);
     } else {
         const bool axes = predictor == BY_AXES;
 #pragma unroll 4
@@ -283,7 +289,10 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     }
     if (own.head.has_patches()) {
         __syncthreads();
-        if (threadIdx.x < 32) good &= put_patches(s, own, number);
+        if (threadIdx.x < 32)
+            good &= put_patches(s, own, [&](u32 i) {
+                return number(own.place(i % t.lx, i / t.lx % t.ly, i / t.lx / t.ly));
+            });
     }
     return good;
 }

@@ -8,13 +8,35 @@
 
 namespace interp {
 
-// Where elements of an array go: a run of them, or those in a box.
+// Where elements of an array go: a run of them, or those in a box of a level's grid.
 struct Wanted {
     u8* dst;
     u64 first, count;             // of a run
     const u64 *start, *length;    // of a box, for each dimension; null for a run
     u64 stride[MAX_RANK];         // from one element of the box to the next in what is restored
-    u32 boxed;
+    u32 boxed, level;
+    u32 shift[3];    // every 2^shift-th element of a tile along its axes is of the grid; 0 if dimensions are one axis
+    u32 nodes;       // the level of a tile whose nodes are of the grid, but for last ones; 0 where there is none
+
+    DEV u32 shift_of(u32 k, u32 rank) const { return k + GRID_AXES >= rank ? level : 0; }
+    // Elements of the grid along dimension k before this place.
+    DEV u64 on_grid(u32 k, u32 rank, u64 place) const {
+        const u32 shift = shift_of(k, rank);
+        return (place + ((1ull << shift) - 1)) >> shift;
+    }
+    DEV void set_level(const Grid& g, u32 of) {
+        const u32 dimension[3] = {g.x, g.y, g.z}, side[3] = {g.a, g.b, g.c};
+        level = of;
+        nodes = min_of(level, (u32)TILE_LOG2);
+        for (u32 a = 0; a < 3; a++) {
+            shift[a] = dimension[a] < MAX_RANK ? min_of(shift_of(dimension[a], g.rank), (u32)TILE_LOG2) : 0;
+            if (side[a] && shift[a] < nodes) nodes = 0;
+        }
+    }
+    // Whether an element of a tile may be of the grid.
+    DEV bool may_be(u32 x, u32 y, u32 z) const {
+        return ((x & low_ones(shift[0])) | (y & low_ones(shift[1])) | (z & low_ones(shift[2]))) == 0;
+    }
 };
 
 // What all threads of a block know of the stream that they work on.
@@ -41,6 +63,7 @@ template <class T> struct Stream {
         if (status) return;
         wanted.dst = item.dst;
         wanted.boxed = args.boxed;
+        wanted.set_level(head.grid, args.level);
         wanted.start = args.start;
         wanted.length = args.lens;
         wanted.first = a.first;
@@ -50,8 +73,8 @@ template <class T> struct Stream {
             for (u32 k = head.grid.rank; k-- > 0;) {
                 wanted.stride[k] = step;
                 step *= args.lens[k];
-                if (args.start[k] > head.grid.len[k] || args.lens[k] > head.grid.len[k] - args.start[k])
-                    status = STATUS_OUT_OF_RANGE;
+                const u64 len = wanted.on_grid(k, head.grid.rank, head.grid.len[k]);
+                if (args.start[k] > len || args.lens[k] > len - args.start[k]) status = STATUS_OUT_OF_RANGE;
             }
         } else {
             if (a.first > head.grid.count || item.count > head.grid.count - a.first) status = STATUS_OUT_OF_RANGE;
@@ -66,7 +89,7 @@ struct Target {
     u8* dst;
     u64 origin;         // the number of its first element in what is restored
     u64 step[3];        // from one element to the next along the axes
-    u32 whole, some;    // whether all of it is wanted, or anything
+    u32 whole, some;    // whether all of it that is of the grid is wanted, or anything
     u64 last;           // from the first element to the last one, of a run
 
     DEV Target() {}
@@ -87,33 +110,35 @@ struct Target {
             some = t.origin < w.first + w.count && last >= w.first;
             return;
         }
-        whole = some = 1;
+        // Where an axis has several dimensions each element is looked at.
+        some = 1;
+        whole = w.level == 0 || g.z != MANY;
         origin = 0;
         u64 rest = t.chunk;
 #pragma unroll 1
         for (u32 k = g.rank; k-- > 0;) {
-            const u64 at = take_place(rest, g.tiles(k)) << g.side[k], end = min_of(at + (1ull << g.side[k]), g.len[k]);
+            const u64 begin = take_place(rest, g.tiles(k)) << g.side[k],
+                      behind = min_of(begin + (1ull << g.side[k]), g.len[k]);
+            const u64 at = w.on_grid(k, g.rank, begin), end = w.on_grid(k, g.rank, behind);
             const u64 from = w.start[k], to = from + w.length[k];
             origin += (at - from) * stride[k];
             whole &= at >= from && end <= to;
-            some &= at < to && end > from;
+            some &= at < end && at < to && end > from;
         }
     }
 };
 
 // Where an element goes, if it is wanted at all.
-template <class T> DEV u64 number_of(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z) {
-    const Grid& g = s.head.grid;
-    const Wanted& w = s.wanted;
-    return to.origin + x * to.step[0] + y * to.step[1] +
-           (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
-}
 template <class T> SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
     const Grid& g = s.head.grid;
     const Wanted& w = s.wanted;
-    at = number_of(s, to, t, x, y, z);
-    if (to.whole) return true;
-    if (!w.boxed) return at < w.count;
+    if (to.whole || !w.boxed) {
+        at = to.origin + (x >> w.shift[0]) * to.step[0] + (y >> w.shift[1]) * to.step[1] +
+             (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z)
+                          : (z >> w.shift[2]) * to.step[2]);
+        return to.whole ? w.may_be(x, y, z) : at < w.count;
+    }
+    at = 0;
     u64 rest = t.chunk;
 #pragma unroll 1
     for (u32 k = g.rank; k-- > 0;) {
@@ -127,7 +152,10 @@ template <class T> SELDOM bool find(const Stream<T>& s, const Target& to, const 
             c += z % len;
             z /= len;
         }
-        if (c - w.start[k] >= w.length[k]) return false;
+        const u32 shift = w.shift_of(k, g.rank);
+        const u64 place = (c >> shift) - w.start[k];
+        if (c != c >> shift << shift || place >= w.length[k]) return false;
+        at += place * w.stride[k];
     }
     return true;
 }

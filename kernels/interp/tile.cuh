@@ -3,7 +3,7 @@
 // which come to stand in global memory for the block that restores the tile (restore.cuh).
 #pragma once
 #include "../common/plan.cuh"
-#include "sums.cuh"
+#include "levels.cuh"
 #include "target.cuh"
 
 namespace interp {
@@ -107,11 +107,21 @@ template <class T> struct alignas(16) Own {
     u32 bytes, kind, state;
     u32 plane;    // bytes of the plane of missing values, 0 without one
     u32 wide;     // whether it takes the block with more room
+    u32 level;    // that whose nodes are all there is of it; 0 for all elements
     TileHead head;
     typename T::Word base;
     Side side;
     Patches patches;
+
+    // Codes that are wanted, the first ones.
+    DEV u32 codes() const { return nodes_of(t.lx, level) * nodes_of(t.ly, level) * nodes_of(t.lz, level); }
+    // The place of an element's number among them.
+    DEV u32 place(u32 x, u32 y, u32 z) const {
+        return ((z >> level) * nodes_of(t.ly, level) + (y >> level)) * nodes_of(t.lx, level) + (x >> level);
+    }
 };
+
+enum : u32 { ALL_CODES = ~0u };
 
 // A code as it is kept: as it is, or of a difference that is cut to 32 bits.
 DEV void put_code(u32* to, u32 code) { *to = code; }
@@ -249,10 +259,10 @@ struct Places {
     u32 slots, own, ring;
 };
 
-// The codes of a sparse tile of n elements, from `at` on; all are written. By one lane, but for zeros; where there is
-// room the words come to the ring first.
+// The codes of a sparse tile of n elements, from `at` on; as many as are wanted are written. By one lane, but for
+// zeros; where there is room the words come to the ring first.
 template <class Word, class Keep>
-SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& places, Keep& keep) {
+SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 wanted, const Places& places, Keep& keep) {
     enum : u32 { ZEROS = 8 };
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     if (!has_bytes(at, bytes, 2)) return false;
@@ -270,7 +280,7 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& 
         // Bodies are whole units, so that an odd byte is none.
         if (read16(words + 2 * count)) return false;
     }
-    keep.clear(groups, lane);
+    keep.clear(min_of(groups, wanted / GROUP + 1), lane);
     // Bodies begin at multiples of 4.
     const u32 skipped = at % 4, halves = count + skipped / 2;
     const bool in_ring = 2 * halves <= RING_BYTES;
@@ -287,7 +297,7 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& 
             taken++;
         };
 #pragma unroll 1
-        for (u32 g = 0; g < coded; g++) {
+        for (u32 g = 0; g < coded && g * GROUP < wanted; g++) {
             const u32 cls = before = class_behind(before, x);
             refill();
             if (cls == 0) continue;
@@ -329,7 +339,7 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, const Places& 
                 }
             }
         }
-        good = x == 1 && taken == count;
+        good = wanted < n || (x == 1 && taken == count);
     }
     __syncwarp();
     return __all_sync(FULL, good);
@@ -351,10 +361,11 @@ DEV u32 low_bits_of(u32 classes, u32 low, u32 n, u32 lane, u32 (&before)[CLASSES
     return __shfl_sync(FULL, up_to, 31);
 }
 
-// Decodes the codes of a tile of n elements, from byte `at` of its body on. For a whole warp.
+// Decodes as many codes as are wanted of a tile of n elements, from byte `at` of its body on. What is behind them is
+// not looked at. For a whole warp.
 template <class Word, class Keep>
-DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, const Places& places,
-                    Keep& keep) {
+DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead head, u32 n, u32 wanted,
+                    const Places& places, Keep& keep) {
     enum : u32 { FEW_LOW = 32 / QUAD };
     const u32 lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const bool symbols = head.predictor() == BY_SYMBOLS;
@@ -373,7 +384,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
     if (!uniform(good)) return false;
     if (low_bits % 32) good &= *(const u32*)(body + bytes - 4) >> low_bits % 32 == 0;
 #pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i++) {
+    for (u32 i = 0; uniform(i < groups && i * GROUP < wanted); i++) {
         if (uniform(i == change)) good &= c.change();
         const u32 s = i % CLASSES_OF_LANE, of = i / CLASSES_OF_LANE;
         const u32 cls = uniform(__shfl_sync(FULL, classes, of) >> (8 * s) & 255);
@@ -412,7 +423,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
     if (uniform(change == groups)) good &= c.change();
     wait_for_copies();
     __syncwarp();
-    return __all_sync(FULL, good) && c.ended_well(body + low_at);
+    return __all_sync(FULL, good) && (wanted < n || c.ended_well(body + low_at));
 }
 
 // Reads and checks what a packed body says before its codes; `at` becomes where these begin. For a whole warp.
@@ -436,6 +447,7 @@ template <class T> DEV bool read_front(const Stream<T>& s, Own<T>& own, const Pl
         own.base = base;
         own.side = side;
         own.patches = patches;
+        own.level = head.is_interpolated() && side.order == NUMBERS ? s.wanted.nodes : 0;
     }
     if (uniform(head.has_table()) && !uniform(read_own(body, bytes, at, places.own, head.predictor() == BY_SYMBOLS)))
         return false;
@@ -443,28 +455,29 @@ template <class T> DEV bool read_front(const Stream<T>& s, Own<T>& own, const Pl
     return true;
 }
 
-// Decodes the codes of a packed body, from byte `at` on. For a whole warp.
+// Decodes as many codes of a packed body as are wanted, from byte `at` on. For a whole warp.
 template <class T, class Keep>
-DEV bool read_rest(const Stream<T>& s, const Own<T>& own, const Places& places, u32 at, Keep& keep) {
+DEV bool read_rest(const Stream<T>& s, const Own<T>& own, const Places& places, u32 at, u32 wanted, Keep& keep) {
     typedef typename T::Word Word;
     const u32 n = uniform(own.t.count()), bytes = uniform(own.bytes);
     const TileHead head = {uniform(own.head.bits)};
     return uniform(head.is_sparse())
-               ? read_sparse<Word>(own.body, bytes, at, n, places, keep)
-               : read_codes<Word>(own.body, bytes, s.src + s.head.stream_bytes, at, head, n, places, keep);
+               ? read_sparse<Word>(own.body, bytes, at, n, wanted, places, keep)
+               : read_codes<Word>(own.body, bytes, s.src + s.head.stream_bytes, at, head, n, wanted, places, keep);
 }
 
-// The same of all codes, in words. Numbers that are interpolated have 32 bits.
+// The same of a tile, in words. Numbers that are interpolated have 32 bits.
 template <class T>
 DEV bool read_packed(const Stream<T>& s, Own<T>& own, const Places& places, typename T::Word* codes) {
     u32 at;
     if (!read_front(s, own, places, at)) return false;
+    const u32 wanted = uniform(own.codes());
     if (T::BITS == 64 && uniform(own.head.is_interpolated())) {
         InWords<u32> keep = {(u32*)codes};
-        return read_rest(s, own, places, at, keep);
+        return read_rest(s, own, places, at, wanted, keep);
     }
     InWords<typename T::Word> keep = {codes};
-    return read_rest(s, own, places, at, keep);
+    return read_rest(s, own, places, at, wanted, keep);
 }
 
 // Finds a tile and what is to be known of it, but for what a packed body says; what it adds to the disagreement with
@@ -490,6 +503,7 @@ template <class T> DEV bool find_tile(const Stream<T>& s, Own<T>& own, u64 chunk
         own.bytes = body.bytes - plane;
         own.kind = kind;
         own.plane = plane;
+        own.level = 0;
         own.state = NOTHING;
     }
     __syncwarp();

@@ -142,6 +142,15 @@ impl Wanted {
         }
     }
 
+    /// The box, and the level of its grid, if it is one.
+    pub fn on_level(&self) -> Option<(&Region, u32)> {
+        match self {
+            Wanted::Range { .. } => None,
+            Wanted::Region(region) => Some((region, 0)),
+            Wanted::Grid { region, level } => Some((region, *level)),
+        }
+    }
+
     /// Elements.
     pub fn count(&self) -> u64 {
         match self {

@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use crate::container::Header;
+use crate::container::{Header, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::MemorySpace;
 use crate::params::{Device, Params};
@@ -51,16 +51,7 @@ refused! {
     fn decompress(
         Device,
         (*const u8, usize),
-        Option<(u64, usize)>,
-        (*mut u8, usize),
-        (i32, *mut c_void),
-        impl FnOnce(&Header) -> Result<()>,
-    ) -> usize;
-    fn decompress_box(*const u8, usize, (&[u64], &[u64]), *mut u8, usize, i32, *mut c_void) -> usize;
-    fn decompress_coarse(
-        (*const u8, usize),
-        u32,
-        Option<(&[u64], &[u64])>,
+        impl FnOnce(&Header) -> Result<Wanted>,
         (*mut u8, usize),
         (i32, *mut c_void),
     ) -> usize;

@@ -4,9 +4,8 @@ use std::ffi::c_void;
 
 use super::device::{compressor, named_side, refuse_search};
 use crate::codec;
-use crate::codec::shared::gpu_codec::Part;
-use crate::container::Layout;
 use crate::container::constants::ALIGN;
+use crate::container::{Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::params::Params;
 use crate::runtime::cuda::arrays::Arrays;
@@ -97,7 +96,7 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     let streams = Arrays::batch(&session, items, workspace, outcomes.cast());
     // SAFETY: the contract.
-    unsafe { gpu.decompress(&streams, params.dtype, &Part::From(0)) }
+    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first: 0, count: first.count }) }
 }
 
 fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {

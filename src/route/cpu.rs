@@ -209,7 +209,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Restores what `wanted` says of the stream's layout; returns the bytes written.
-    fn restore(
+    pub fn restore(
         &self,
         dst: &mut [u8],
         options: ExecOptions,
@@ -253,9 +253,7 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
 
 /// See [`crate::decompress_box_into`]; returns the bytes written.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| {
-        Region::new(&layout.shape.dims, start, lens).map(Wanted::Region)
-    })
+    decompress_coarse_into(src, 0, Some((start, lens)), dst)
 }
 
 /// See [`crate::decompress_coarse_into`]; returns the bytes written.

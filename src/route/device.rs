@@ -7,10 +7,10 @@
 use std::ffi::c_void;
 
 use super::cpu;
-use crate::codec::shared::gpu_codec::{GpuCodec, Part};
+use crate::codec::shared::gpu_codec::GpuCodec;
 use crate::codec::{self, Codec};
 use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
-use crate::container::{Header, Layout, Region};
+use crate::container::{Header, Layout, Region, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace, WORKSPACE_BYTES};
 use crate::host::memory::{Heap, filled};
@@ -18,6 +18,7 @@ use crate::missing::sentinel;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{DeviceScratch, Session, place};
+use crate::runtime::cuda::hyperslab::{Hyperslabs, PickArgs};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
 
@@ -61,9 +62,9 @@ pub fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
     Ok(Worker::of(codec::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
 }
 
-/// Who restores `part` of a stream.
-fn decompressor(header: &Header, part: &Part) -> Result<Worker> {
-    Ok(Worker::of(codec::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, part)))
+/// Who restores what is wanted of a stream.
+fn decompressor(header: &Header, wanted: &Wanted) -> Result<Worker> {
+    Ok(Worker::of(codec::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, wanted)))
 }
 
 /// The names of the codecs without kernels.
@@ -84,7 +85,8 @@ pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
 /// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
 pub fn takes(params: &Params, header: &Header) -> bool {
     let is_own = codec::named(params).is_ok_and(|codec| codec.id() == header.codec);
-    let has_kernels = || decompressor(header, &Part::From(0)).is_ok_and(|worker| worker.reason().is_none());
+    let whole = Wanted::Range { first: 0, count: header.layout.count };
+    let has_kernels = || decompressor(header, &whole).is_ok_and(|worker| worker.reason().is_none());
     is_own && header.layout.dtype == params.dtype && has_kernels()
 }
 
@@ -196,125 +198,110 @@ pub unsafe fn compress(
     }
 }
 
-/// Restores the whole array, or elements `range` of it, on the GPU, if `accept` likes the header; returns the bytes
-/// written.
+/// Restores on the GPU what `wanted` says of the stream's header; returns the bytes written.
 ///
 /// # Safety
 /// `src` holds `src_bytes` and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
 pub unsafe fn decompress(
     asked: Device,
     (src, src_bytes): (*const u8, usize),
-    range: Option<(u64, usize)>,
-    (dst, capacity): (*mut u8, usize),
-    (ordinal, stream): (i32, *mut c_void),
-    accept: impl FnOnce(&Header) -> Result<()>,
-) -> Result<usize> {
-    let session = Session::enter(ordinal, stream)?;
-    // SAFETY: the contract of this function.
-    unsafe {
-        let header = read_header(&session, src, src_bytes)?;
-        accept(&header)?;
-        let (first, count) = match range {
-            None => (0, header.layout.count),
-            Some((first, count)) => (first, count as u64),
-        };
-        cpu::range(&header.layout, first, count)?;
-        let wanted = (Part::From(first), count);
-        restore(&session, asked, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| match range {
-            None => cpu::decompress_into(stream, array, ExecOptions::threads(0)),
-            Some((first, count)) => cpu::decompress_range_into(stream, first, count, array),
-        })
-    }
-}
-
-/// Restores the box of `lens` elements from `start` on; returns the bytes written.
-///
-/// # Safety
-/// As for [`decompress`].
-pub unsafe fn decompress_box(
-    src: *const u8,
-    src_bytes: usize,
-    (start, lens): (&[u64], &[u64]),
-    dst: *mut u8,
-    capacity: usize,
-    ordinal: i32,
-    stream: *mut c_void,
-) -> Result<usize> {
-    let session = Session::enter(ordinal, stream)?;
-    // SAFETY: the contract of this function.
-    unsafe {
-        let header = read_header(&session, src, src_bytes)?;
-        let region = Region::new(&header.layout.shape.dims, start, lens)?;
-        let wanted = (Part::Box(&region), region.count());
-        restore(&session, Device::Auto, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| {
-            cpu::decompress_box_into(stream, start, lens, array)
-        })
-    }
-}
-
-/// Restores what is on the grid of a level, on the host: little of a stream is decoded for it.
-///
-/// # Safety
-/// As for [`decompress`].
-pub unsafe fn decompress_coarse(
-    (src, src_bytes): (*const u8, usize),
-    level: u32,
-    part: Option<(&[u64], &[u64])>,
+    wanted: impl FnOnce(&Header) -> Result<Wanted>,
     (dst, capacity): (*mut u8, usize),
     (ordinal, stream): (i32, *mut c_void),
 ) -> Result<usize> {
-    let session = Session::enter(ordinal, stream)?;
-    // SAFETY: the contract of this function.
-    unsafe {
-        let header = read_header(&session, src, src_bytes)?;
-        let bytes =
-            (cpu::coarse(&header.layout, level, part)?.count() as usize).saturating_mul(header.layout.dtype.size());
-        decompress_on_host(&session, (src, src_bytes), (dst, bytes.min(capacity)), |stream, array| {
-            cpu::decompress_coarse_into(stream, level, part, array)
-        })
-    }
-}
-
-/// Restores a `part` of so many elements by the kernels of the stream's codec, or by what `on_host` does.
-///
-/// # Safety
-/// `src` and `dst` are as of [`decompress`], with their bytes.
-unsafe fn restore(
-    session: &Session,
-    asked: Device,
-    header: &Header,
-    (part, count): (Part, u64),
-    (src, src_bytes): (*const u8, usize),
-    (dst, capacity): (*mut u8, usize),
-    on_host: impl FnOnce(&[u8], &mut [u8]) -> Result<usize>,
-) -> Result<usize> {
-    let bytes = (count as usize).saturating_mul(header.layout.dtype.size());
+    let session = &Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function, here and below.
+    let header = &unsafe { read_header(session, src, src_bytes) }?;
+    let wanted = &wanted(header)?;
+    let (count, size) = (wanted.count(), header.layout.dtype.size());
+    let bytes = (count as usize).saturating_mul(size);
     if capacity < bytes {
         return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
     }
-    let side = match decompressor(header, &part) {
-        Ok(Worker::Kernels(gpu)) => Some(gpu),
-        Ok(Worker::Cpu(why)) => {
-            may_go_by_cpu(asked, &why)?;
-            None
+    let (gpu, picked, align) = match decompressor(header, wanted) {
+        Ok(Worker::Kernels(gpu)) => (gpu, None, 1),
+        other => {
+            let whole = Wanted::Range { first: 0, count: header.layout.count };
+            match (wanted.on_level(), decompressor(header, &whole)) {
+                (Some(part), Ok(Worker::Kernels(gpu))) => (gpu, Some(part), size),
+                _ => {
+                    // Of a header that was not verified the CPU says whether it was written so or is damaged.
+                    other.map_or(Ok(()), |worker| may_go_by_cpu(asked, &worker.reason().unwrap_or_default()))?;
+                    // SAFETY: as above.
+                    return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), *wanted) };
+                }
+            }
         }
-        // The header was not verified: the CPU says whether it was written so or is damaged.
-        Err(_) => None,
     };
-    let Some(gpu) = side else {
-        // SAFETY: the contract of this function.
-        return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), on_host) };
-    };
-    // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
+    // SAFETY: as above; copies live until the waits for outcomes are over.
     unsafe {
-        let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
         let from = Operand::input(session, src, src_bytes, ALIGN)?;
-        let to = Operand::output(session, dst, bytes, 1)?;
-        let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
-        gpu.decompress(&Arrays::alone(session, &item, workspace.start(), None), header.layout.dtype, &part)?;
-        Outcome::wait(session, &mut workspace)?.check()?;
+        let to = Operand::output(session, dst, bytes, align)?;
+        let stream = (from.pointer.cast_const(), src_bytes as u64);
+        match picked {
+            None => run(session, gpu, header, stream, to.pointer, wanted)?,
+            Some(part) => pick(session, gpu, header, stream, to.pointer, part)?,
+        }
         to.put_back(session, dst, bytes)?;
         Ok(bytes)
+    }
+}
+
+/// Has kernels restore what is wanted, and waits for the outcome.
+///
+/// # Safety
+/// `src` is the stream in memory of the GPU, aligned to 16, and `dst` has room there.
+unsafe fn run(
+    session: &Session,
+    gpu: &dyn GpuCodec,
+    header: &Header,
+    (src, bytes): (*const u8, u64),
+    dst: *mut u8,
+    wanted: &Wanted,
+) -> Result<()> {
+    let layout = &header.layout;
+    let count = if wanted.on_level().is_some() { layout.count } else { wanted.count() };
+    let item = Item::new(src, dst, count, bytes);
+    let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
+    // SAFETY: the contract of this function; the workspace lives until the wait is over.
+    unsafe { gpu.decompress(&Arrays::alone(session, &item, workspace.start(), None), layout.dtype, wanted) }?;
+    Outcome::wait(session, &mut workspace)?.check()
+}
+
+/// Bytes of the runs that a box is picked from.
+const RUN_BYTES: u64 = 256 << 20;
+
+/// Restores a box of the grid of a level, for which there are no kernels, from runs.
+///
+/// # Safety
+/// That of [`run`]; `dst` is aligned to an element.
+unsafe fn pick(
+    session: &Session,
+    gpu: &dyn GpuCodec,
+    header: &Header,
+    stream: (*const u8, u64),
+    dst: *mut u8,
+    (region, level): (&Region, u32),
+) -> Result<()> {
+    let size = header.layout.dtype.size();
+    let picker = Hyperslabs::load(session, size)?;
+    let all = PickArgs::new(&header.layout.shape.dims, region, level, dst);
+    let mut first = 0;
+    loop {
+        let begin = if all.count > 0 { all.place(first) } else { 0 };
+        let end = all.count_before(begin + RUN_BYTES / size as u64);
+        let len = if end > 0 { all.place(end - 1) + 1 - begin } else { 0 };
+        let elements = session.allocate(len as usize * size)?;
+        let (from, before) = (elements.start(), all.before.wrapping_sub(begin));
+        // SAFETY: the contract of this function; the elements are freed behind the kernels.
+        unsafe {
+            run(session, gpu, header, stream, from, &Wanted::Range { first: begin, count: len })?;
+            picker.pick(session, &PickArgs { from, first, count: end - first, before, ..all })?;
+        }
+        first = end;
+        if first == all.count {
+            return Ok(());
+        }
     }
 }
 
@@ -359,8 +346,8 @@ unsafe fn compress_on_host(
     }
 }
 
-/// Restores on the CPU what may lie in device memory: `restore` gets the stream and room for the bytes of `dst`. They
-/// are what an unverified header says, so they are allocated only after the index was looked at.
+/// Restores on the CPU what may lie in device memory. Its bytes are what an unverified header says, so they are
+/// allocated only after the index was looked at.
 ///
 /// # Safety
 /// `src` and `dst` have so many bytes, wherever they are.
@@ -368,14 +355,14 @@ unsafe fn decompress_on_host(
     session: &Session,
     (src, src_bytes): (*const u8, usize),
     (dst, bytes): (*mut u8, usize),
-    restore: impl FnOnce(&[u8], &mut [u8]) -> Result<usize>,
+    wanted: Wanted,
 ) -> Result<usize> {
     // SAFETY: the contract of this function; the buffers live until the waits are over.
     unsafe {
         let stream = host_copy(session, src, src_bytes)?;
-        cpu::raw_bytes(&stream)?;
+        let stream = cpu::Stream::open(&stream)?;
         let mut array = filled(bytes, 0u8)?;
-        let n = restore(&stream, &mut array)?;
+        let n = stream.restore(&mut array, ExecOptions::threads(0), |_| Ok(wanted))?;
         session.copy(dst, array.as_ptr(), n)?;
         session.wait()?;
         Ok(n)
@@ -434,5 +421,5 @@ pub unsafe fn decompress_async(
     let item = Item::new(src, dst, count, src_bytes as u64);
     let streams = Arrays::alone(&session, &item, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { gpu.decompress(&streams, params.dtype, &Part::From(first)) }
+    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first, count }) }
 }

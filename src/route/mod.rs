@@ -164,7 +164,12 @@ pub unsafe fn decompress_if(
     match route.ordinal {
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            gpu::decompress(asked, (src, src_bytes), range, (dst, capacity), (ordinal, stream), accept)
+            let wanted = |header: &Header| {
+                accept(header)?;
+                let (first, count) = range.map_or((0, header.layout.count), |(first, count)| (first, count as u64));
+                cpu::range(&header.layout, first, count)
+            };
+            gpu::decompress(asked, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
         },
         None => {
             // SAFETY: host memory; the contract of this function.
@@ -197,12 +202,8 @@ pub unsafe fn decompress_box(
     capacity: usize,
     stream: *mut c_void,
 ) -> Result<usize> {
-    match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
-        // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe { gpu::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream) },
-        // SAFETY: host memory; the contract of this function.
-        None => unsafe { cpu::decompress_box_into(slice(src, src_bytes), start, lens, slice_mut(dst, capacity)) },
-    }
+    // SAFETY: the contract of this function.
+    unsafe { decompress_coarse((src, src_bytes), 0, Some((start, lens)), (dst, capacity), stream) }
 }
 
 /// Restores what of the whole, or of a box, is on the grid of a level; returns the bytes written.
@@ -219,7 +220,8 @@ pub unsafe fn decompress_coarse(
     match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
         // SAFETY: the contract of this function, here and below.
         Some(ordinal) => unsafe {
-            gpu::decompress_coarse((src, src_bytes), level, part, (dst, capacity), (ordinal, stream))
+            let wanted = |header: &Header| cpu::coarse(&header.layout, level, part);
+            gpu::decompress(Device::Auto, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
         },
         // SAFETY: as above.
         None => unsafe { cpu::decompress_coarse_into(slice(src, src_bytes), level, part, slice_mut(dst, capacity)) },

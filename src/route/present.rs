@@ -3,9 +3,7 @@
 use std::ffi::c_void;
 
 use super::device::without_kernels;
-pub use super::device::{
-    compress, compress_async, decompress, decompress_async, decompress_box, decompress_coarse, prepare,
-};
+pub use super::device::{compress, compress_async, decompress, decompress_async, prepare};
 use crate::error::Result;
 use crate::params::Device;
 pub use crate::runtime::cuda::place;

@@ -11,7 +11,7 @@ use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use sleek::container::constants::*;
-use sleek::container::{EntryForm, Kind as ChunkKind, MAX_RANK};
+use sleek::container::{EntryForm, GRID_AXES, Kind as ChunkKind, MAX_RANK};
 use sleek::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
 use sleek::runtime::cuda::launch::*;
@@ -234,6 +234,7 @@ fn headers_are_fresh() {
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let interp = [
+        ("GRID_AXES", GRID_AXES as u64),
         ("INTERP_LIST_BYTES", INTERP_LIST_BYTES as u64),
         ("DECODE_WARPS", DECODE_WARPS as u64),
         ("DECODE_TABLE_BYTES", DECODE_TABLE_BYTES as u64),

@@ -6,12 +6,12 @@ use std::ptr::null_mut;
 use sleek::codec::{Codec, REGISTRY};
 use sleek::route::batch::{self, Item};
 use sleek::route::device::refuses;
-use sleek::{Bound, DType, Device, Kind, MissingValues, Mode, Params, route};
+use sleek::{Bound, DType, Device, Kind, MissingValue, MissingValues, Mode, Params, route};
 
 use crate::missing::seal_header;
 use crate::shim::{Memory, Shim};
-use crate::vectors::Random;
 use crate::vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
+use crate::vectors::{self, Random};
 
 /// Every request with arrays of shapes that its codec takes; fewer where time matters.
 fn cases() -> impl Iterator<Item = (Params, Vec<u8>)> {
@@ -109,6 +109,57 @@ fn parts_of_arrays_are_those_of_the_cpu() {
         let beyond =
             unsafe { route::decompress_box(there.at(0), stream.len(), shape.lens(), &lens, null_mut(), 8, null_mut()) };
         assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
+    }
+}
+
+/// Previews of the whole and of boxes are those of the CPU, with missing values among them or without.
+#[test]
+fn previews_are_those_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let random = &mut Random(70);
+    let shapes = SHAPES.into_iter().chain([&[40u64, 33, 35][..], &[300, 310], &[70_001], &[2, 3, 20, 17, 30]]);
+    let shapes: Vec<&[u64]> = shapes.collect();
+    let every = if crate::common::short() { 11 } else { 3 };
+    for (k, (codec, params)) in requests().enumerate() {
+        for (s, shape) in shapes.iter().enumerate().filter(|(_, shape)| takes(codec, shape)) {
+            if (k + 2 * s) % every != 0 {
+                continue;
+            }
+            let (dtype, generator) = (params.dtype, ["walk", "parabola", "constant", "specials"][(k + s) % 4]);
+            let mut params = Params { dims: dims(shape), big_endian: (k + s) % 2 == 1, ..params.clone() };
+            let mut words = vectors::words(generator, dtype, s as u64, params.dims.count() as usize);
+            if let (0, Some(mark)) = ((k + s / 4) % 3, words.first().copied()) {
+                vectors::strew(&mut words, &[mark], [2, 30][s % 2], 7);
+                params.missing = MissingValues::of(&[MissingValue::Bits(mark)]).unwrap();
+            }
+            let stream = sleek::compress(&params, &vectors::to_bytes(dtype, &words, params.big_endian)).unwrap();
+            let there = shim.upload(0, &stream, 0);
+            shim.set(1 + k as u32 % 4, s as u32 % 5);
+            for level in [1, 2, 1 + random.below(8) as u32, 63, 0] {
+                let start: Vec<u64> = shape.iter().map(|len| random.below(len + 1)).collect();
+                let lens: Vec<u64> = shape.iter().zip(&start).map(|(len, at)| random.below(len - at + 1)).collect();
+                for part in [None, Some((&start[..], &lens[..]))] {
+                    let mut expected = vec![0; words.len() * dtype.size()];
+                    let n = sleek::decompress_coarse_into(&stream, level, part, &mut expected).unwrap();
+                    let offset = [0, dtype.size(), 1][s % 3];
+                    let back = shim.allocate(0, offset + n + 64);
+                    let launched = launches(shim, || {
+                        let (from, to) = ((there.at(0).cast_const(), stream.len()), (back.at(offset), n));
+                        let done = unsafe { route::decompress_coarse(from, level, part, to, null_mut()) };
+                        assert_eq!(done.unwrap_or_else(|e| panic!("{params:?}: {e}")), n);
+                    });
+                    let what = format!("{params:?} {generator}: level {level} of {part:?}");
+                    assert!(back.read(offset, n) == expected[..n], "{what}");
+                    assert!(back.read(offset + n, 64).iter().all(|b| *b == 0xA5), "{what}: written beyond the end");
+                    assert_eq!(launched == 0, refused(&params, words.len()).is_some(), "{what}");
+                }
+            }
+            let small = unsafe {
+                let (from, to) = ((there.at(0).cast_const(), stream.len()), (null_mut(), 0));
+                route::decompress_coarse(from, 40, None, to, null_mut())
+            };
+            assert_eq!(small.map_err(|e| e.kind).err(), (!words.is_empty()).then_some(Kind::BufferTooSmall));
+        }
     }
 }
 

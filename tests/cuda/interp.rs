@@ -463,14 +463,21 @@ fn parts_of_large_arrays() {
             assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "{p:?}: written beyond the range");
             let start: Vec<u64> = shape.iter().map(|len| random.below(*len)).collect();
             let lens: Vec<u64> = shape.iter().zip(&start).map(|(len, s)| 1 + random.below(len - s)).collect();
-            let mut part = vec![0; lens.iter().product::<u64>() as usize * size];
-            sleek::decompress_box_into(&stream, &start, &lens, &mut part).unwrap();
-            let back = shim.allocate(0, part.len() + 64);
-            let n = unsafe {
-                route::decompress_box(from, stream.len(), &start, &lens, back.at(0), part.len(), null_mut()).unwrap()
-            };
-            assert!(n == part.len() && back.read(0, n) == part, "{p:?}: {lens:?} from {start:?}");
-            assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "{p:?}: written beyond the box");
+            let all = vec![0; shape.len()];
+            for (level, start, lens) in
+                [(0, &start, &lens), (1 + round % 5, &start, &lens), (1 + round, &all, &p.dims.lens().to_vec())]
+            {
+                let mut part = vec![0; p.dims.count() as usize * size];
+                let n = sleek::decompress_coarse_into(&stream, level, Some((start, lens)), &mut part).unwrap();
+                let back = shim.allocate(0, n + 64);
+                let to = (back.at(0), n);
+                unsafe {
+                    let from = (from.cast_const(), stream.len());
+                    route::decompress_coarse(from, level, Some((start, lens)), to, null_mut()).unwrap()
+                };
+                assert!(back.read(0, n) == part[..n], "{p:?}: level {level} of {lens:?} from {start:?}");
+                assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "{p:?}: written beyond the box");
+            }
         }
     }
 }

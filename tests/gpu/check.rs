@@ -82,6 +82,7 @@ pub fn compare_if_taken(p: &Params, bytes: &[u8], offset: usize, what: &str) -> 
     };
     assert_eq!(n, bytes.len());
     assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
+    interp::looks(p, &expected, &dst, bytes.len(), what);
     true
 }
 

@@ -49,7 +49,58 @@ fn restores(p: &Params, bytes: &[u8], offset: usize, what: &str) -> Vec<u8> {
     let at = got.iter().zip(&expected).position(|(a, b)| a != b);
     assert!(got == expected, "{what} {p:?}: restored differently from byte {at:?} on");
     assert!(back.read(offset + bytes.len(), 64).iter().all(|b| *b == 0xA5), "{what} {p:?}: written beyond the end");
+    looks(p, &stream, &src, bytes.len(), what);
     expected
+}
+
+/// Previews of an array of so many bytes, and of a box of it, are those of the CPU.
+pub fn looks(p: &Params, stream: &[u8], src: &Memory, bytes: usize, what: &str) {
+    let r = &mut Random(bytes as u64 + stream.len() as u64);
+    let lens = if p.dims.rank() == 0 { vec![(bytes / p.dtype.size()) as u64] } else { p.dims.lens().to_vec() };
+    let start: Vec<u64> = lens.iter().map(|len| r.next() % len.max(&1)).collect();
+    let sides: Vec<u64> = lens.iter().zip(&start).map(|(len, at)| r.next() % (len - at + 1)).collect();
+    let offset = if r.next().is_multiple_of(2) { 0 } else { p.dtype.size() };
+    for part in [None, Some((&start[..], &sides[..]))] {
+        let level = 1 + r.next() as u32 % 5;
+        let mut expected = vec![0; bytes];
+        let n = sleek::decompress_coarse_into(stream, level, part, &mut expected).unwrap();
+        let back = Memory::new(offset + n + 64);
+        let (from, to) = ((src.at(0).cast_const(), stream.len()), (back.at(offset), n));
+        let done = unsafe { route::decompress_coarse(from, level, part, to, null_mut()) };
+        assert_eq!(done.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), n);
+        let got = back.read(offset, n);
+        let at = got.iter().zip(&expected).position(|(a, b)| a != b);
+        assert!(got == expected[..n], "{what} {p:?}: level {level} of {part:?} is another one from byte {at:?} on");
+        assert!(back.read(offset + n, 64).iter().all(|b| *b == 0xA5), "{what} {p:?}: written beyond the preview");
+    }
+}
+
+/// What previews of every second, fourth and eighth element take, beside the whole: synchronous calls.
+pub fn previews(mib: usize, reps: usize) {
+    println!("\n| {mib} MiB | profile | ratio | whole µs | stride 2 | 4 | 8 |\n|---|---|---|---|---|---|---|");
+    for field in fields::load().iter().filter(|f| f.dims.rank() == 3 && f.dtype == DType::F32) {
+        let (lens, bytes) = repeated(field, mib << 20);
+        for name in [Profile::Small, Profile::Adaptive] {
+            let p = Params { profile: name, ..profile(bounded(field, 1e-3), &lens) };
+            let stream = sleek::compress(&p, &bytes).unwrap();
+            let (src, back) = (Memory::of(&stream), Memory::new(bytes.len()));
+            let [whole, of2, of4, of8] = [0, 1, 2, 3].map(|level| {
+                let (from, to) = ((src.at(0).cast_const(), stream.len()), (back.at(0), bytes.len()));
+                clock(reps, || {
+                    unsafe { route::decompress_coarse(from, level, None, to, null_mut()) }.unwrap();
+                })
+            });
+            println!(
+                "| {} | {} | {:.2} | {whole:.0} | {:.3} | {:.3} | {:.3} |",
+                field.name,
+                name.name(),
+                bytes.len() as f64 / stream.len() as f64,
+                of2 / whole,
+                of4 / whole,
+                of8 / whole
+            );
+        }
+    }
 }
 
 /// Every field at every bound, with its fill values named too, and what came back once more with a part that is new;

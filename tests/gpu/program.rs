@@ -165,6 +165,7 @@ fn main() {
             println!("gpu check: {} arrays of codec interp equal to the CPU's", interp::check(is_small()))
         }
         Some("interp") => interp::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
+        Some("previews") => interp::previews(number(2, 512), number(3, 11)),
         Some("interp-types") => interp::bench_types(number(2, 512), number(3, 7)),
         Some("interp-quick") => {
             let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
@@ -188,7 +189,7 @@ fn main() {
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
              | check-matrix [seconds] [first] \
              | check-interp | interp [MiB] [repeats] | interp-quick [MiB] [repeats] [bound…] \
-             | interp-types [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
+             | interp-types [MiB] [repeats] | previews [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
         ),
     }
 }

@@ -4,9 +4,9 @@ use super::Interp;
 use super::format::{CODEC_INTERP, TILE_LOG2};
 use super::plan::Plan;
 use super::rules::MOST_TRIALS;
-use crate::codec::shared::gpu_codec::{GpuCodec, Part, padded};
+use crate::codec::shared::gpu_codec::{GpuCodec, Numbers, padded};
 use crate::codec::shared::promise;
-use crate::container::{Geometry, Header, Layout};
+use crate::container::{Geometry, Header, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Bound, Params};
@@ -161,7 +161,7 @@ impl GpuCodec for Interp {
         None
     }
 
-    fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
+    fn refuses_to_restore(&self, header: &Header, _: &Wanted) -> Option<String> {
         Plan::for_decoding(header).err().map(|e| e.message)
     }
 
@@ -233,10 +233,10 @@ impl GpuCodec for Interp {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
         let session = streams.session;
         let Base { decompress, list, stages } = Base::load(session, dtype)?;
-        let (first, start, lens) = part.numbers();
+        let Numbers { first, start, lens, boxed, level } = wanted.into();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
         unsafe {
@@ -251,11 +251,13 @@ impl GpuCodec for Interp {
                 list: std::ptr::null_mut(),
                 tiles: std::ptr::null_mut(),
                 room: 0,
-                boxed: part.is_box().into(),
+                boxed,
+                level,
                 wide: 0,
+                zero: 0,
             };
-            let stages = stages
-                .filter(|_| !streams.is_batch() && !part.is_box() && tiles(common.batch.only.count) >= STAGED_TILES);
+            let stages =
+                stages.filter(|_| !streams.is_batch() && boxed == 0 && tiles(common.batch.only.count) >= STAGED_TILES);
             let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.

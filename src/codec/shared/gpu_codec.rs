@@ -1,6 +1,6 @@
 //! What a codec's side for GPUs is.
 
-use crate::container::{Header, Layout, MAX_RANK, Region};
+use crate::container::{Header, Layout, MAX_RANK, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::params::Params;
@@ -18,9 +18,9 @@ pub trait GpuCodec: Sync {
     /// compresses it.
     fn refuses(&self, params: &Params, layout: &Layout) -> Option<String>;
 
-    /// Why there are no kernels to restore `part` of a stream with this header, of which nothing was verified, if there
-    /// are none: the CPU then does it.
-    fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String>;
+    /// Why there are no kernels to restore what is wanted of a stream with this header, of which nothing was verified,
+    /// if there are none: the CPU then does it. Of a box on the grid it is picked from what those for runs restore.
+    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String>;
 
     /// Enqueues the compression of `arrays`, of which the largest has `layout` and none is refused.
     ///
@@ -29,12 +29,13 @@ pub trait GpuCodec: Sync {
     /// is aligned to 16.
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()>;
 
-    /// Enqueues the restoration of `part` of the streams of elements of `dtype`. The host may not have seen their
-    /// headers: kernels check every one.
+    /// Enqueues the restoration of what is wanted of the streams of elements of `dtype`: of one that is alone, or all
+    /// of each. The host may not have seen their headers: kernels check every one.
     ///
     /// # Safety
-    /// Each item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`.
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()>;
+    /// Each item has `bytes` at `src`, which is aligned to 16, and room for what is wanted at `dst`. It counts these
+    /// elements, or all of the array where a box is wanted.
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()>;
 }
 
 /// Numbers of the first dimensions; those of the others are 0.
@@ -42,26 +43,28 @@ pub fn padded(numbers: &[u64]) -> [u64; MAX_RANK] {
     std::array::from_fn(|k| numbers.get(k).copied().unwrap_or(0))
 }
 
-/// What of an array is to be restored.
-#[derive(Clone, Copy, Debug)]
-pub enum Part<'a> {
-    /// As many elements as the item counts, from this one on; in a batch from 0, and all of each array.
-    From(u64),
-    /// A box of the one array that there is.
-    Box(&'a Region),
+/// What is wanted, as kernels take it: 0 of what it is not.
+pub struct Numbers {
+    /// The first element of a run.
+    pub first: u64,
+    /// Where a box begins,
+    pub start: [u64; MAX_RANK],
+    /// and how long it is.
+    pub lens: [u64; MAX_RANK],
+    /// Whether it is one,
+    pub boxed: u32,
+    /// and of the grid of which level.
+    pub level: u32,
 }
 
-impl Part<'_> {
-    /// The first element of a run, and where a box begins and how long it is, as kernels take it; 0 of what it is not.
-    pub fn numbers(&self) -> (u64, [u64; MAX_RANK], [u64; MAX_RANK]) {
-        match self {
-            Part::From(first) => (*first, [0; MAX_RANK], [0; MAX_RANK]),
-            Part::Box(region) => (0, padded(region.start()), padded(region.lens())),
+impl From<&Wanted> for Numbers {
+    fn from(wanted: &Wanted) -> Numbers {
+        let first = if let Wanted::Range { first, .. } = wanted { *first } else { 0 };
+        match wanted.on_level() {
+            None => Numbers { first, start: [0; MAX_RANK], lens: [0; MAX_RANK], boxed: 0, level: 0 },
+            Some((region, level)) => {
+                Numbers { first, start: padded(region.start()), lens: padded(region.lens()), boxed: 1, level }
+            }
         }
-    }
-
-    /// Whether it is a box.
-    pub fn is_box(&self) -> bool {
-        matches!(self, Part::Box(_))
     }
 }

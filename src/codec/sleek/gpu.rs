@@ -2,10 +2,10 @@
 
 use super::Sleek;
 use super::constants::{CODEC_SLEEK, FEW_MISSING};
-use crate::codec::shared::gpu_codec::{GpuCodec, Part};
+use crate::codec::shared::gpu_codec::GpuCodec;
 use crate::codec::shared::promise::{self, mantissa_bits_to_drop};
 use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
-use crate::container::{Header, Layout, Shape};
+use crate::container::{Header, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Params, Profile};
@@ -128,13 +128,13 @@ impl GpuCodec for Sleek {
     }
 
     /// Dimensions and missing values are no matter.
-    fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String> {
+    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String> {
         let shape = &header.layout.shape;
         let known = Shape { dims: shape.dims, missing: shape.missing, ..Shape::line(header.layout.count) };
-        match part {
-            Part::Box(_) => Some("codec sleek has no kernels for boxes".into()),
-            Part::From(_) if *shape != known => Some(format!("codec sleek has no kernels for {:?}", shape.geometry)),
-            Part::From(_) => None,
+        match wanted {
+            _ if *shape != known => Some(format!("codec sleek has no kernels for {:?}", shape.geometry)),
+            Wanted::Range { .. } => None,
+            _ => Some("codec sleek has no kernels for boxes".into()),
         }
     }
 
@@ -163,8 +163,8 @@ impl GpuCodec for Sleek {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
-        let Part::From(first) = *part else { return fail!(Internal, "a box was asked of SLEEK's kernels") };
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
+        let Wanted::Range { first, .. } = *wanted else { return fail!(Internal, "a box was asked of SLEEK's kernels") };
         let session = streams.session;
         let base = Base::load(session, dtype)?;
         // Of an array alone their chunks, and the rest of the groups at both ends. An empty one has a header to be

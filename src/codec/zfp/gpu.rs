@@ -3,8 +3,8 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::shared::gpu_codec::{GpuCodec, Part, padded};
-use crate::container::{Geometry, Header, Layout};
+use crate::codec::shared::gpu_codec::{GpuCodec, Numbers, padded};
+use crate::container::{Geometry, Header, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::Params;
@@ -72,7 +72,10 @@ impl GpuCodec for Zfp {
         refused(layout)
     }
 
-    fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
+    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String> {
+        if matches!(wanted, Wanted::Grid { .. }) {
+            return Some("codec zfp has no kernels for grids".into());
+        }
         refused(&header.layout).or_else(|| Plan::for_decoding(header).err().map(|e| e.message))
     }
 
@@ -122,19 +125,18 @@ impl GpuCodec for Zfp {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
         let session = streams.session;
         let base = Base::load(session, dtype)?;
         let tiles_of = |item: &Item| tiles(item.count).max(1);
         let decompress = base.decompress.kernel(streams.items().iter().map(tiles_of).sum())?;
-        let (first, start, lens) = part.numbers();
+        let Numbers { first, start, lens, boxed, .. } = wanted.into();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(decompress.warps().into());
             let batch = streams.tell(base.list, decompress, blocks_of)?;
             batch.clear_slots(session)?;
-            let args =
-                ZfpDecompressArgs { batch, first, start, lens, dtype: dtype as u32, boxed: part.is_box().into() };
+            let args = ZfpDecompressArgs { batch, first, start, lens, dtype: dtype as u32, boxed };
             decompress.launch(session, decompress.blocks(batch.work_slots), &args)
         }
     }

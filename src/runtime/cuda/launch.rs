@@ -303,6 +303,28 @@ launch_structs! {
         /// Blocks for each.
         parts: u32,
     }
+
+    /// Elements of a box on the grid of a level, which are picked from those of the array.
+    struct PickArgs {
+        /// Some of the array's.
+        from: *const u8,
+        /// Where what is picked goes.
+        to: *mut u8,
+        /// The first of the box's elements to be picked.
+        first: u64,
+        /// How many.
+        count: u64,
+        /// From the first element that is there to that of the box, modulo 2^64.
+        before: u64,
+        /// Of the box.
+        lens: [u64; MAX_RANK],
+        /// From one element of the box to the next in the array.
+        steps: [u64; MAX_RANK],
+        /// Dimensions.
+        rank: u32,
+        /// 0.
+        zero: u32,
+    }
 }
 
 launch_structs! {
@@ -394,8 +416,12 @@ launch_structs! {
         room: u64,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
+        /// Of the grid of which level.
+        level: u32,
         /// Whether to restore the tiles that take much room, not the others.
         wide: u32,
+        /// 0.
+        zero: u32,
     }
 }
 

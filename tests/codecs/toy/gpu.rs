@@ -2,8 +2,8 @@
 //! restore, ranges and boxes too.
 
 use super::{ID, MAX_RANK, Toy, step_for};
-use crate::codec::shared::gpu_codec::{GpuCodec, Part};
-use crate::container::{Header, Layout};
+use crate::codec::shared::gpu_codec::GpuCodec;
+use crate::container::{Header, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Bound, Params};
@@ -86,7 +86,10 @@ impl GpuCodec for Toy {
         refused(layout)
     }
 
-    fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
+    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String> {
+        if matches!(wanted, Wanted::Grid { .. }) {
+            return Some("codec toy has no kernels for grids".into());
+        }
         refused(&header.layout)
     }
 
@@ -126,12 +129,12 @@ impl GpuCodec for Toy {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
         let session = streams.session;
         let kernels = Kernels::load(session, dtype)?;
-        let (first, start, lens): (u64, &[u64], &[u64]) = match part {
-            Part::From(first) => (*first, &[], &[]),
-            Part::Box(region) => (0, region.start(), region.lens()),
+        let (first, start, lens): (u64, &[u64], &[u64]) = match wanted {
+            Wanted::Range { first, .. } => (*first, &[], &[]),
+            Wanted::Region(region) | Wanted::Grid { region, .. } => (0, region.start(), region.lens()),
         };
         let (rank, start, lens, dtype) = (lens.len() as u32, padded(start), padded(lens), dtype as u32);
         // SAFETY: the contract of this function.
