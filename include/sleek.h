@@ -458,8 +458,7 @@ int32_t sleek_decompress_range(const void *src,
 // Restores a box of elements from a stream: along each dimension k the count[k] elements from start[k] on, and decodes
 // only the chunks that hold them.
 //
-// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and
-//   back, and the CPU does the work.
+// - src, src_bytes, stream: as for sleek_decompress().
 // - rank: the number of the array's dimensions, 1 ... 32, as sleek_inspect() tells it; 1 for an array that was
 //   compressed without dimensions.
 // - start, count: rank numbers each in host memory, slowest dimension first, in elements; only read.
@@ -486,8 +485,7 @@ int32_t sleek_decompress_box(const void *src,
 // leading levels of a tile alone, which takes a small part of the time; of other codecs one chunk after the other is
 // decoded and thinned. The array is never held.
 //
-// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and
-//   back, and the CPU does the work.
+// - src, src_bytes, stream: as for sleek_decompress().
 // - level: 0 ... 63; 0 is every element.
 // - rank, start, count: a box, as for sleek_decompress_box(); or 0, NULL and NULL for the whole array.
 // - dst: receives the elements without gaps, the last dimension fastest: along each of the last three dimensions
