@@ -38,11 +38,10 @@ grep -q "Sleek goes to $prefix" "$log" || [ -f "${SLEEK_PREBUILT:-target/release
 step "README.md, as printed"
 mkdir "$work/readme"
 grep -E '^(export |h5repack |sleek )' README.md > "$work/readme.sh"
-[ "$(wc -l < "$work/readme.sh")" = 8 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+[ "$(wc -l < "$work/readme.sh")" = 7 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
 cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
 quiet "$prefix/bin/sleek" compress -q --dtype f32 --dims 12x73x144 --lossless "$work/readme/field.f32" "$work/field"
 quiet "$prefix/bin/sleek" decompress "$work/field" "$work/readme/field.npy"
-quiet "$prefix/bin/sleek" decompress tests/vectors/tensors/model.slk "$work/readme/model.safetensors"
 HDF5_PLUGIN_PATH=$prefix/lib/hdf5/plugin quiet h5repack -f NONE "$HOME/sleek-examples/hdf5_write.h5" "$work/readme/old.h5"
 (cd "$work/readme" && PATH=$prefix/bin:$PATH quiet bash -euo pipefail "$work/readme.sh")
 h5dump -pH "$work/readme/new.h5" | grep -q 'FILTER_ID 47474' || fail "h5repack stored the dataset without the filter"

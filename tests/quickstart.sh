@@ -43,8 +43,6 @@ if [ "${SLEEK_KERNELS:-}" = none ]; then
 else
     python3 tests/pages.py docs/guide/gpu.md
 fi
-"$HOME/sleek/bin/sleek" decompress -q tests/vectors/tensors/model.slk "$work/model.safetensors"
-python3 tests/pages.py --with "$work/model.safetensors" 'docs/guide/archives.md#safetensors'
 python3 tests/pages.py --with "$tarball" 'docs/guide/install.md#clusters'
 PKG_CONFIG_PATH=$HOME/apps/sleek/lib/pkgconfig pkg-config --cflags sleek | grep -q apps || { echo "quickstart: the tarball's sleek.pc" >&2 && exit 1; }
 step "passed"

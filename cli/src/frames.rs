@@ -29,40 +29,12 @@ pub struct FrameReader {
     /// Whether another frame must follow.
     more: bool,
     at: u64,
-    /// Whether the file goes on behind the last frame.
-    in_parts: bool,
 }
 
 impl FrameReader {
     /// Starts at the beginning of `input`.
     pub fn new(input: Input) -> FrameReader {
-        FrameReader { input, first: None, length: 0, more: true, at: 0, in_parts: false }
-    }
-
-    /// Starts where `input` stands, at byte `at`, in a file that has one array behind another.
-    pub fn of_parts(input: Input, at: u64) -> FrameReader {
-        FrameReader { at, in_parts: true, ..FrameReader::new(input) }
-    }
-
-    /// Goes on with the next array, whose first frame comes now.
-    pub fn next_part(&mut self) {
-        (self.first, self.length, self.more) = (None, 0, true);
-    }
-
-    /// Passes all frames of an array, of which the headers alone are looked at, and these are not verified.
-    pub fn pass_part(&mut self) -> Result<(), String> {
-        let mut head = Block::default();
-        loop {
-            self.input.fill(&mut head, HEADER_BYTES)?;
-            let Some(length) = stream_bytes(head.data()).filter(|n| *n >= HEADER_BYTES as u64) else {
-                return Err(format!("at byte {}, where a stream should be, there is none", self.at));
-            };
-            self.input.pass(length - HEADER_BYTES as u64)?;
-            self.at = self.at.saturating_add(length);
-            if head.data()[FLAGS_AT] & FLAG_MORE == 0 {
-                return Ok(());
-            }
-        }
+        FrameReader { input, first: None, length: 0, more: true, at: 0 }
     }
 
     /// The first header and the dimensions of the whole array, for which the rest of the file is passed: of all streams
@@ -91,20 +63,11 @@ impl FrameReader {
         Ok((first, dims))
     }
 
-    /// Whether the file ends here.
-    pub fn at_end(&mut self) -> Result<bool, String> {
-        self.input.more().map(|more| !more)
-    }
-
     /// Reads the next frame into `block` and verifies its header and index; false at the end of the file.
     pub fn next(&mut self, block: &mut Block) -> Result<bool, String> {
-        if self.in_parts && !self.more {
-            return Ok(false);
-        }
         if self.input.fill(block, HEADER_BYTES)? == 0 {
             let name = &self.input.name;
             return match &self.first {
-                None if self.in_parts => Err(self.blame("the file ends here, though more streams should follow")),
                 None => Err(format!("{name}: is empty, not a SLEEK stream")),
                 Some(_) if self.more => Err(self.blame("the file ends here, though more streams should follow")),
                 Some(_) => Ok(false),

@@ -10,8 +10,6 @@ mod compress;
 mod csv;
 mod decompress;
 #[cfg(unix)]
-mod diff;
-#[cfg(unix)]
 mod doctor;
 mod frames;
 mod grid;
@@ -23,8 +21,6 @@ mod io;
 mod looks;
 mod npy;
 mod pipeline;
-#[cfg(unix)]
-mod plot;
 mod progress;
 #[cfg_attr(not(unix), allow(dead_code))]
 mod quality;
@@ -32,7 +28,6 @@ mod quality;
 mod repack;
 mod sentinel;
 mod targets;
-mod tensors;
 mod test;
 mod verify;
 
@@ -65,8 +60,6 @@ enum Command {
     Analyze(analyze::Args),
     #[cfg(unix)]
     Repack(repack::Args),
-    #[cfg(unix)]
-    Diff(diff::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -105,8 +98,6 @@ fn run(command: Command) -> Outcome {
         Command::Analyze(args) => analyze::run(&args),
         #[cfg(unix)]
         Command::Repack(args) => repack::run(&args),
-        #[cfg(unix)]
-        Command::Diff(args) => diff::run(&args),
         #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -150,7 +141,7 @@ mod tests {
         let mut script = Vec::new();
         clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "sleek", &mut script);
         let script = String::from_utf8(script).unwrap();
-        for option in ["--plot", "--no-attributes", "--auto", "--ssim", "--report", "--variables"] {
+        for option in ["--stride", "--no-attributes", "--auto", "--ssim", "--report", "--variables"] {
             assert!(script.contains(option), "{option}");
         }
     }

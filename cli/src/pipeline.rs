@@ -1,6 +1,8 @@
 //! Reading, work and writing at the same time, in the memory of a few blocks.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder, ScopedJoinHandle};
 
 use crate::io::Block;
@@ -10,7 +12,9 @@ type Done = Result<(), String>;
 /// Blocks between two stages: one in work on each side.
 const BLOCKS: usize = 2;
 
-/// Bytes of a stage's stack. Rust would let `RUST_MIN_STACK` decide.
+/// Parts that may be under way for each thread.
+const AHEAD: usize = 2;
+/// Bytes of a thread's stack. Rust would let `RUST_MIN_STACK` decide.
 const STACK_BYTES: usize = 2 << 20;
 
 /// Where the middle stage sends what it made.
@@ -99,4 +103,91 @@ fn write(mut sink: impl FnMut(&[u8]) -> Done, full: Receiver<Block>, free: Sende
 
 fn join(stage: ScopedJoinHandle<'_, Done>) -> Done {
     stage.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// This thread reads and takes, others work; a single one does all of it.
+pub fn in_order<P: Send, R: Send, T: Send>(
+    mut parts: impl Iterator<Item = P>,
+    mut read: impl FnMut(&P) -> Result<R, String>,
+    work: impl Fn(&P, R) -> Result<T, String> + Sync,
+    mut take: impl FnMut(&P, Result<T, String>) -> Result<(), String>,
+) -> Result<(), String> {
+    let threads = sleek::exec::threads(0).min(parts.size_hint().1.unwrap_or(usize::MAX)).max(1);
+    if threads == 1 {
+        return parts.try_for_each(|part| {
+            let read = read(&part)?;
+            take(&part, work(&part, read))
+        });
+    }
+    let (jobs, to_do) = channel::<(usize, P, R)>();
+    let (finished, done) = channel();
+    let to_do = Mutex::new(to_do);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (finished, to_do, work) = (finished.clone(), &to_do, &work);
+            let run = move || {
+                while let Some((i, part, job)) = job(to_do) {
+                    let result = work(&part, job);
+                    if finished.send((i, part, result)).is_err() {
+                        break;
+                    }
+                }
+            };
+            let started = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, run);
+            started.map_err(no_thread)?;
+        }
+        drop(finished);
+        // Out of scope the channel is closed, by which the threads end.
+        let jobs = jobs;
+        let (mut asked, mut taken, mut waiting) = (0, 0, BTreeMap::new());
+        loop {
+            while asked < taken + AHEAD * threads
+                && let Some(part) = parts.next()
+            {
+                let read = read(&part)?;
+                jobs.send((asked, part, read)).map_err(|_| "a thread ended")?;
+                asked += 1;
+            }
+            if taken == asked {
+                return Ok(());
+            }
+            while !waiting.contains_key(&taken) {
+                let (at, part, result) = done.recv().map_err(|_| "a thread ended")?;
+                waiting.insert(at, (part, result));
+            }
+            if let Some((part, result)) = waiting.remove(&taken) {
+                take(&part, result)?;
+            }
+            taken += 1;
+        }
+    })
+}
+
+/// Waits for a job; `None` when there are no more.
+fn job<T>(to_do: &Mutex<Receiver<T>>) -> Option<T> {
+    to_do.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_an_error_ends_it() {
+        let run = |wrong: u64| {
+            let mut taken = Vec::new();
+            let done = in_order(
+                0..100u64,
+                |n| Ok(*n),
+                |_, n| if n == wrong { Err(format!("no {n}")) } else { Ok(2 * n) },
+                |_, result| {
+                    taken.push(result?);
+                    Ok(())
+                },
+            );
+            (done, taken)
+        };
+        assert_eq!(run(1000), (Ok(()), (0..100).map(|i| 2 * i).collect()));
+        assert_eq!(run(40), (Err("no 40".into()), (0..40).map(|i| 2 * i).collect()));
+    }
 }

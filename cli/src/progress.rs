@@ -108,6 +108,11 @@ pub fn number(x: f64) -> String {
     if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
+/// A number for reading: no more digits than anyone reads.
+pub fn short(x: f64) -> String {
+    number(format!("{x:.4e}").parse().unwrap_or(x))
+}
+
 /// An SSIM for reading: with as many nines as there are, and two digits behind them.
 pub fn similarity(ssim: f64) -> String {
     let digits = (2.0 - (1.0 - ssim).max(1e-13).log10()).clamp(2.0, 15.0) as usize;

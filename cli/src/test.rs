@@ -14,7 +14,6 @@ use crate::hdf5::parallel::is_chunk_whole;
 #[cfg(unix)]
 use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, needs_newer};
 use crate::io::{Block, Input, files_below, say};
-use crate::tensors;
 use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
 
@@ -35,7 +34,7 @@ pub struct Args {
     threads: Threads,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// Compressed files, compressed safetensors files, HDF5 or netCDF-4 files; - is standard input
+    /// Compressed files, HDF5 or netCDF-4 files; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
@@ -121,8 +120,7 @@ fn is_ours(path: &Path) -> Result<bool, String> {
         return Ok(true);
     }
     let mut input = Input::open(path)?;
-    let first = input.peek(tensors::FIRST_BYTES)?;
-    Ok(first.starts_with(&MAGIC) || tensors::is_packed(first))
+    Ok(input.peek(MAGIC.len())? == MAGIC)
 }
 
 fn test(path: &Path, args: &Args) -> Result<Findings, String> {
@@ -132,13 +130,8 @@ fn test(path: &Path, args: &Args) -> Result<Findings, String> {
     }
     #[cfg(not(unix))]
     let _ = args;
-    let mut input = Input::open(path)?;
     let mut findings = Findings::default();
-    let tested = match tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
-        true => of_tensors(input, &mut findings.whole),
-        false => streams(input, &mut findings.whole),
-    };
-    if let Err(damage) = tested {
+    if let Err(damage) = streams(Input::open(path)?, &mut findings.whole) {
         findings.damage.push(damage);
     }
     Ok(findings)
@@ -150,26 +143,13 @@ fn streams(input: Input, whole: &mut usize) -> Result<(), String> {
     let mut reader = FrameReader::new(input);
     let (mut frame, mut room, mut at) = (Block::default(), Block::default(), 0);
     while reader.next(&mut frame).map_err(|e| e.strip_prefix(&prefix).unwrap_or(&e).to_owned())? {
-        restore(&frame, &mut room).map_err(|e| format!("stream {} at byte {at}: {e}", *whole + 1))?;
+        let pieces = frames::pieces(&frames::header(&frame)?);
+        let restored = pieces.into_iter().try_for_each(|piece| piece.restore(&frame, &mut room));
+        restored.map_err(|e| format!("stream {} at byte {at}: {e}", *whole + 1))?;
         at += frame.data().len() as u64;
         *whole += 1;
     }
     Ok(())
-}
-
-/// Restores all tensors of a file, and counts their streams.
-fn of_tensors(input: Input, whole: &mut usize) -> Result<(), String> {
-    let mut reader = tensors::Reader::new(input)?;
-    let (mut frame, mut room) = (Block::default(), Block::default());
-    while reader.next(&mut frame)? {
-        restore(&frame, &mut room).map_err(|e| format!("tensor '{}': {e}", reader.tensor().name))?;
-        *whole += 1;
-    }
-    Ok(())
-}
-
-fn restore(frame: &Block, room: &mut Block) -> Result<(), String> {
-    frames::pieces(&frames::header(frame)?).try_for_each(|piece| piece.restore(frame, room))
 }
 
 /// Reads all datasets of an HDF5 file, chunk by chunk.

@@ -11,6 +11,7 @@ import sleek
 from sleek import safetensors
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/archives.md"
+GOLDEN = PAGE.parents[2] / "tests/vectors/tensors/model.slk"
 TYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "c8"]
 
 
@@ -63,7 +64,7 @@ def test_bounds_are_for_floats(tmp_path):
 
 
 def test_a_tensor_may_have_several_streams(tmp_path):
-    """As the command makes them of large ones."""
+    """As version 0.3 made them of large ones."""
     made, path = np.arange(3000, dtype="i4"), tmp_path / "model.slk"
     header = json.dumps({"t": {"dtype": "I32", "shape": [3000], "data_offsets": [0, 12000]}}).encode()
     first = bytearray(sleek.compress(made[:1000], lossless=True))
@@ -91,6 +92,42 @@ def test_damage_is_refused(tmp_path):
         bad.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
         with pytest.raises(sleek.SleekError):
             safetensors.load(bad)
+
+
+def test_files_come_back_byte_for_byte(tmp_path, monkeypatch):
+    """By the code of docs/guide/archives.md, as it is printed."""
+    monkeypatch.chdir(tmp_path)
+    safetensors.unpack(GOLDEN, "model.safetensors")
+    made = pathlib.Path("model.safetensors").read_bytes()
+    assert struct.unpack_from("<Q", made)[0] + 8 + sum(len(t.tobytes()) for t in raw(made).values()) == len(made)
+    exec(PAGE.read_text().split("`convert.py`:\n\n```python\n")[1].split("```")[0], {})
+    assert pathlib.Path("again.safetensors").read_bytes() == made
+    loaded = safetensors.load("model.slk", ["steps", "codes"])
+    assert loaded["steps"] == 77 and loaded["codes"].shape == (40, 25)
+    safetensors.pack("model.safetensors", "rounded.slk", noa=1e-2)
+    safetensors.unpack("rounded.slk", "rounded.safetensors")
+    rounded = raw(pathlib.Path("rounded.safetensors").read_bytes())
+    for name, before in raw(made).items():
+        assert name in ("bias", "weight") or rounded[name].tobytes() == before.tobytes(), name
+    for bad in (made[:-1], made + b"x", b"", b"12345678{}", struct.pack("<Q", 9) + b"[1, 2, 3]"):
+        pathlib.Path("bad").write_bytes(bad)
+        with pytest.raises(sleek.SleekError):
+            safetensors.pack("bad", "bad.slk")
+    packed = pathlib.Path("model.slk").read_bytes()
+    for bad in (packed + b"x", packed[:-1]):
+        pathlib.Path("bad").write_bytes(bad)
+        with pytest.raises(sleek.SleekError):
+            safetensors.unpack("bad", "bad.safetensors")
+    assert not list(tmp_path.glob("bad.*"))
+
+
+def raw(file):
+    """The bytes of the tensors of a safetensors file."""
+    [length] = struct.unpack_from("<Q", file)
+    entries = json.loads(file[8 : 8 + length])
+    entries.pop("__metadata__", None)
+    data = np.frombuffer(file, "u1")[8 + length :]
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in entries.items()}
 
 
 def test_checkpoints_by_the_page(tmp_path):

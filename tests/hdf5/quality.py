@@ -50,21 +50,6 @@ def dssim(a, b):
     return np.mean(found)
 
 
-def spectral(planes_a, planes_b):
-    """The mean squared difference of radially averaged power spectra, of planes without a gap."""
-    differences = []
-    for a, b in zip(planes_a, planes_b):
-        if np.isnan(a).any() or np.isnan(b).any():
-            continue
-        m, n = a.shape
-        fy, fx = np.fft.fftfreq(m, 1 / m), np.fft.fftfreq(n, 1 / n)
-        ring = np.round(np.hypot(fy[:, None], fx[None, :]))
-        power = [np.abs(np.fft.fft2(side)) ** 2 / (m * n) for side in (a, b)]
-        for r in range((max(m, n) + 1) // 2):
-            differences.append((power[0][ring == r].mean() - power[1][ring == r].mean()) ** 2)
-    return float(np.mean(differences)) if differences else None
-
-
 def figures(a, b):
     a, b = a.astype("f8"), b.astype("f8")
     missing = (a == MARK) | (b == MARK)
@@ -82,7 +67,6 @@ def figures(a, b):
         "psnr": 20 * np.log10((p.max() - p.min()) / rms) if rms else None,
         "pearson": np.corrcoef(p, q)[0, 1],
         "ks_distance": np.abs(shares[0] - shares[1]).max(),
-        "spectral_error": spectral(*planes),
         "dssim": min(dssim(x, y) for x, y in zip(*planes)) if has_planes else None,
     }
     return {key: value if value is not None and np.isfinite(value) else None for key, value in found.items()}

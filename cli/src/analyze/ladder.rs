@@ -8,7 +8,7 @@ use sleek::{Bound, Mode, Params, Profile};
 use super::sample::Sample;
 use super::seen::Grid;
 use crate::progress::Progress;
-use crate::quality::{Figures, Quality};
+use crate::quality::{Figures, Quality, Wanted};
 use sleek::advise::elements;
 
 /// Each bound is tried so often, and the fastest counts.
@@ -179,7 +179,7 @@ impl RungTrial<'_> {
     fn measure(&self, row: &mut Rung, restored: &[Vec<u8>]) {
         let (mut squares, mut count) = (0.0, 0u64);
         let mut after = Vec::new();
-        let mut quality = self.takes_figures.then(|| Quality::new(&[], self.sample.range()));
+        let mut quality = self.takes_figures.then(|| Quality::new(Wanted::ALL, self.sample.range()));
         for ((before, bytes), shape) in self.before.iter().zip(restored).zip(&self.sample.shapes) {
             after.clear();
             let (dtype, big_endian) = (self.sample.dtype, self.sample.big_endian);

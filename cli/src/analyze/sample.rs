@@ -12,7 +12,7 @@ use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
-use crate::progress::{Progress, bytes, some_of};
+use crate::progress::{Progress, bytes};
 use crate::sentinel::{self, Watch};
 use sleek::advise::elements;
 
@@ -263,10 +263,8 @@ fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) ->
     let contents = Contents::read(opened).map_err(|e| format!("{name}: {e}"))?;
     let datasets = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset);
     if let Some(dataset) = named {
-        let path = format!("/{}", dataset.trim_start_matches('/'));
-        let Some(object) = datasets.clone().find(|o| o.name() == path) else {
-            return Err(format!("{name} has no dataset {path}; it has {}", some_of(datasets.map(|o| o.name()))));
-        };
+        let object = &contents.objects[contents.variable(dataset).map_err(|e| format!("{name}: {e}"))?];
+        let path = object.name();
         return match Field::open(opened, object)? {
             Ok(field) if field.stored.dtype.is_float() => Ok(field),
             Ok(field) => Err(format!("{name}:{path}: bounds are for floats, and these are {}", field.stored.what)),

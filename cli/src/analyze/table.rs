@@ -9,8 +9,7 @@ use super::Analysis;
 use super::ladder::Rung;
 use crate::h5args::user_defined;
 use crate::io::say;
-use crate::plot::short;
-use crate::progress::bytes;
+use crate::progress::{bytes, short};
 use crate::quality::{Figure, Figures};
 use crate::sentinel::text;
 
@@ -72,7 +71,7 @@ pub fn print(analysis: &Analysis) {
 fn figures(analysis: &Analysis) {
     let ladder = &analysis.ladder;
     if ladder.lossless.figures.is_some() {
-        let shown = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Spectral, Figure::Ssim, Figure::Dssim];
+        let shown = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim, Figure::Dssim];
         let head: String = shown.iter().map(|figure| format!("{:>13}", figure.title())).collect();
         say!("\n{:>8}{head}", "noa");
         for row in decades(&ladder.range) {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::io::Input;
 use crate::npy;
-use crate::tensors::{FIRST_BYTES, may_be_safetensors};
 
 /// How files of other kinds begin, what they are, and what is for them.
 const OTHERS: [(&[u8], &str, &str); 8] = [
@@ -18,20 +17,23 @@ const OTHERS: [(&[u8], &str, &str); 8] = [
     (b"\x89SLEEK", "compressed already", "sleek decompress restores it"),
 ];
 
-/// Refuses what is no safetensors file, with a word on what it is.
-pub fn expect_safetensors(path: &Path, input: &mut Input) -> Result<(), String> {
+/// Bytes of the longest of these.
+const FIRST_BYTES: usize = 9;
+
+/// What to say of an input whose element type nothing tells.
+pub fn unknown(path: &Path, input: &mut Input) -> Result<String, String> {
     let first = input.peek(FIRST_BYTES)?.to_vec();
     let name = &input.name;
     if let Some((_, what, help)) = OTHERS.iter().find(|(magic, ..)| first.starts_with(magic)) {
-        return Err(format!("{name}: is {what}; {help}. --dtype TYPE takes its bytes as they are"));
+        return Ok(format!("{name}: is {what}; {help}. --dtype TYPE takes its bytes as they are"));
     }
     if npy::is_name(path) {
-        return Err(format!("{name}: is no NPY file: it begins with the bytes {:02x?}", &first[..first.len().min(6)]));
+        return Ok(format!("{name}: is no NPY file: it begins with the bytes {:02x?}", &first[..first.len().min(6)]));
     }
-    match path.extension().is_some_and(|end| end == "safetensors") || may_be_safetensors(&first) {
-        true => Ok(()),
-        false => Err(format!(
-            "{name}: --dtype TYPE is needed, such as --dtype f32; a name that ends in .f32, .f64, .bf16, … tells it too"
-        )),
+    if path.extension().is_some_and(|end| end == "safetensors") {
+        return Ok(format!("{name}: is a safetensors file; sleek.safetensors.pack of Python compresses its tensors"));
     }
+    Ok(format!(
+        "{name}: --dtype TYPE is needed, such as --dtype f32; a name that ends in .f32, .f64, .bf16, … tells it too"
+    ))
 }

@@ -10,18 +10,17 @@ mod write;
 
 use std::process::ExitCode;
 
-use sleek::{Bound, DType, Params, Profile};
+use sleek::Params;
 
 use cut::Cut;
 use look::{check_size, measure_range};
 pub use request::Args;
-use request::{params, refuse_own_input};
+use request::params;
 use write::{compress, create};
 
 use crate::auto::arguments;
 use crate::io::{Input, Output, tell};
 use crate::npy::{self, Array, Given};
-use crate::tensors::{self, Wish};
 use crate::{Outcome, args};
 
 /// Runs the subcommand.
@@ -43,10 +42,9 @@ pub fn run(args: &Args) -> Outcome {
     let given = Given { dtype: args.dtype, big_endian: args.big_endian, dims: args.dims };
     let plain = dtype.map(|dtype| Array { dtype, big_endian: args.big_endian, dims: args.dims, head: None });
     match npy::array(&mut input, &given)?.or(plain) {
-        Some(of) => array(args, &of, input, output),
-        None => tensors(args, input),
+        Some(of) => array(args, &of, input, output).map(|()| ExitCode::SUCCESS),
+        None => Err(kind::unknown(&args.input, &mut input)?),
     }
-    .map(|()| ExitCode::SUCCESS)
 }
 
 fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -> Result<(), String> {
@@ -83,38 +81,4 @@ fn suit(args: &Args, params: Params, cut: &Cut, input: &mut Input) -> Result<Par
         tell(&format!("{}: --auto chose {}", input.name, arguments(&best)));
     }
     Ok(best)
-}
-
-/// Compresses what has no element type: a safetensors file, or nothing.
-fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
-    kind::expect_safetensors(&args.input, &mut input)?;
-    let given = [
-        ("--dims", args.dims.is_some()),
-        ("--big-endian", args.big_endian),
-        ("--fill", !args.quality.missing()?.is_empty()),
-        ("--no-fill", args.sentinels.no_fill),
-        ("--auto", args.auto.is_some()),
-    ];
-    if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
-        return Err(format!("{name}: goes with an array, and {} is a safetensors file, which has many", input.name));
-    }
-    if let Some(target) = args.quality.target()? {
-        let name = crate::targets::argument(&target);
-        return Err(format!(
-            "{name}: a safetensors file takes a bound, --abs, --noa or --rel, or none: it is lossless then"
-        ));
-    }
-    // The element type comes with each tensor; the widest float lets the bound be checked.
-    let mut params = args.quality.params(DType::F64)?;
-    if matches!(params.bound, Bound::Rate(_) | Bound::Precision(_)) {
-        return Err(format!(
-            "--{}: a safetensors file takes --abs, --noa or --rel, or none of them",
-            params.bound.mode().name()
-        ));
-    }
-    params.profile = args.quality.profile().unwrap_or(Profile::Small);
-    params.find_fill = Some(true);
-    refuse_own_input(args, &params)?;
-    let wish = Wish { params, frame_bytes: args.frame_bytes, quiet: args.verbosity.quiet };
-    tensors::compress(&wish, input, |input| create(args, input))
 }

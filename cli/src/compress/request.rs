@@ -9,12 +9,9 @@ use crate::auto::Aim;
 use crate::frames::{FRAME_BYTES, SUFFIX};
 
 const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes \
-one where OUT ends in .npy.\n\n\
-A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
-small unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
-F32, F64, F16 and BF16; all others come back bit for bit.";
+one where OUT ends in .npy.";
 
-/// Compress an array, given as the plain bytes of its elements or an NPY file, or a safetensors file
+/// Compress an array, given as the plain bytes of its elements or an NPY file
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP, mut_group("BoundArgs", |group| group.required(false)))]
 pub struct Args {
@@ -77,7 +74,7 @@ pub fn params(args: &Args, dtype: DType) -> Result<Params, String> {
 }
 
 /// Refuses to put a result with errors in the place of the original, which nothing would bring back.
-pub fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
+fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
     let [from, to] = [&args.input, &args.output()].map(|path| std::fs::canonicalize(path).ok());
     match from.is_some() && from == to && params.bound != Bound::Lossless {
         true => Err(format!(

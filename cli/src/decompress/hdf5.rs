@@ -15,7 +15,7 @@ use crate::hdf5::object::Contents;
 use crate::hdf5::{Hdf5, Id, is_hdf5, split};
 use crate::io::{Model, Output, tell, zeroed};
 use crate::npy;
-use crate::progress::{Array, Progress, some_of, summary};
+use crate::progress::{Array, Progress, summary};
 use crate::repack::provenance;
 
 /// Bytes of a part that is read at a time, unless a chunk has more.
@@ -37,9 +37,6 @@ impl Variable {
 
     /// Writes its values, or a box of them.
     pub fn write(&self, args: &Args) -> Outcome {
-        if let Some(tensor) = &args.tensor {
-            return Err(format!("--tensor {tensor}: {} is an HDF5 file, which has no tensors", self.file.display()));
-        }
         self.with(args.library.library.as_deref(), |_, _, field| self.write_field(args, &field))
     }
 
@@ -113,12 +110,7 @@ impl Variable {
     /// The dataset of that path, or the only one whose path ends so.
     fn field<'a>(&self, file: &Id<'a>, contents: &Contents) -> Result<Field<'a>, String> {
         let blame = |e: String| format!("{}: {e}", self.file.display());
-        let places = contents.variables(&self.name).map_err(blame)?;
-        let [place] = places[..] else {
-            let names = some_of(places.iter().map(|place| contents.objects[*place].name()));
-            return Err(blame(format!("{}: may be {names}; name one of them", self.name)));
-        };
-        let object = &contents.objects[place];
+        let object = &contents.objects[contents.variable(&self.name).map_err(blame)?];
         Field::open(file, object)?.map_err(|why| blame(format!("{}: {why}", object.name())))
     }
 }
@@ -143,10 +135,7 @@ fn head(args: &Args, field: &Field, lens: &[u64]) -> Result<Vec<u8>, String> {
             field.name, stored.what
         ));
     }
-    match &args.npy_type {
-        Some(kind) => kind.header(stored.dtype, stored.big_endian, lens),
-        None => Ok(npy::header(stored.dtype, stored.big_endian, lens)),
-    }
+    Ok(npy::header(stored.dtype, stored.big_endian, lens))
 }
 
 /// Parts of a box that begin and end where chunks do: as many chunks along the fastest dimensions as stay small.
@@ -216,7 +205,7 @@ pub fn rows(
 /// Becomes `sleek repack --filter none`, which writes the whole file.
 pub fn whole(args: &Args) -> Outcome {
     let name = args.input.display();
-    if args.slice.is_some() || args.stride > 0 || args.is_npy() || args.tensor.is_some() {
+    if args.slice.is_some() || args.stride > 0 || args.is_npy() {
         return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
     }
     let mut command = Command::new(std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?);

@@ -13,9 +13,9 @@ use crate::args::{self, Slice, Threads, Verbosity};
 use crate::frames::{self, FrameReader, SUFFIX};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
-use crate::{Outcome, grid, npy, pipeline, tensors};
+use crate::{Outcome, grid, npy, pipeline};
 
-/// Restore an array, as plain bytes or an NPY file; a safetensors file; an HDF5 file without our filter, or a variable
+/// Restore an array, as plain bytes or an NPY file; an HDF5 file without our filter, or a variable
 #[derive(clap::Args)]
 pub struct Args {
     /// Restore a box of the array only: START:LEN along each of its dimensions, the slowest first; START: or : to the
@@ -25,16 +25,9 @@ pub struct Args {
     /// Restore every so many-th element along the last three dimensions only: a power of two
     #[arg(long, value_name = "N", value_parser = grid::level, default_value = "1", hide_default_value = true)]
     stride: u32,
-    /// Of a compressed safetensors file: restore the plain bytes of this tensor only
-    #[arg(long, value_name = "NAME", conflicts_with = "slice")]
-    tensor: Option<String>,
     /// Write an NPY file, as where the name of OUT ends in .npy
     #[arg(long)]
     npy: bool,
-    /// Write an NPY file with elements that NumPy calls so, of the same bytes: b1, M8[s], …, or c8 or c16 of a last
-    /// dimension of 2 parts
-    #[arg(long, value_name = "TYPE", value_parser = npy::as_type)]
-    npy_type: Option<npy::Type>,
     #[cfg(unix)]
     #[command(flatten)]
     library: crate::hdf5::LibraryArg,
@@ -48,8 +41,8 @@ pub struct Args {
     /// The compressed file; - is standard input. FILE.nc:NAME is a variable of an HDF5 file
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; -
-    /// is standard output [default: IN without its .sleek, - of standard input]
+    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file; - is standard
+    /// output [default: IN without its .sleek, - of standard input]
     #[arg(value_name = "OUT")]
     output: Option<PathBuf>,
 }
@@ -68,12 +61,6 @@ pub fn run(args: &Args) -> Outcome {
     let mut input = Input::open(&args.input)?;
     if let Some(what) = foreign(input.peek(FOREIGN_BYTES)?) {
         return Err(format!("{}: is {what}", input.name));
-    }
-    if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
-        return tensors(args, input);
-    }
-    if let Some(name) = &args.tensor {
-        return Err(format!("--tensor {name}: {} is not the compressed file of a safetensors file", input.name));
     }
     let mut head = Head::new(args, &input)?;
     let mut output = Output::create(args.output()?, args.force, input.rights.as_ref())?;
@@ -137,7 +124,8 @@ const FOREIGN_BYTES: usize = 6;
 
 /// What a file of another program is that begins so, and what helps.
 fn foreign(first: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 6] = [
+    let known: [(&[u8], &str); 7] = [
+        (b"\x89SLTNS", "a compressed safetensors file: sleek.safetensors of Python reads it"),
         (b"PK\x03\x04", "a ZIP file, as .npz, .keras and .pt are: unzip it, then restore what is in it"),
         (b"\x1f\x8b", "a gzip file: gunzip it first"),
         (b"\x28\xb5\x2f\xfd", "a Zstandard file: unzstd it first"),
@@ -151,7 +139,7 @@ fn foreign(first: &[u8]) -> Option<&'static str> {
 impl Args {
     /// Whether an NPY file is to be written.
     fn is_npy(&self) -> bool {
-        self.npy || self.npy_type.is_some() || self.output().is_ok_and(npy::is_name)
+        self.npy || self.output().is_ok_and(npy::is_name)
     }
 
     /// Where the result goes.
@@ -208,10 +196,7 @@ impl Head {
         };
         let lens = grid::on_grid(&start, &lens, args.stride).1;
         let (dtype, big_endian) = (first.layout.dtype, first.big_endian);
-        match &args.npy_type {
-            Some(kind) => kind.header(dtype, big_endian, &lens).map(Some),
-            None => Ok(Some(npy::header(dtype, big_endian, &lens))),
-        }
+        Ok(Some(npy::header(dtype, big_endian, &lens)))
     }
 
     /// Refuses what came to other dimensions than the header says.
@@ -223,23 +208,6 @@ impl Head {
             _ => Ok(()),
         }
     }
-}
-
-fn tensors(args: &Args, input: Input) -> Outcome {
-    if args.is_npy() && args.tensor.is_none() {
-        return Err(format!("{}: has many arrays, an NPY file one; --tensor NAME restores it", input.name));
-    }
-    if let Some(name) = args.tensor.as_ref().filter(|_| args.npy_type.is_some()) {
-        return Err(format!("--npy-type: tensor '{name}' has a type of its own"));
-    }
-    if args.slice.is_some() || args.stride > 0 {
-        let option = if args.slice.is_some() { "--box" } else { "--stride" };
-        return Err(format!("{option}: {} has many arrays; --tensor NAME restores one of them", input.name));
-    }
-    let to = args.output()?;
-    let output = |input: &Input| Output::create(to, args.force, input.rights.as_ref());
-    tensors::decompress(input, args.tensor.as_deref(), args.is_npy(), args.verbosity.quiet, output)?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// A box of the whole array, of which each frame has a part, or what of it is on a grid.

@@ -1,24 +1,12 @@
-//! What a dataset says of itself for people: its long name, its units, and the coordinates along its dimensions.
+//! What a dataset says of itself for people: its long name, its units, and the names of its dimensions.
 
 use std::ffi::c_void;
 
 use super::abi::{self, DEFAULT, Sequence};
 use super::coordinates::text_of;
-use super::dataset::{Block, Field};
+use super::dataset::Field;
 use super::object::Contents;
 use super::{Id, h5, h5_id};
-use sleek::advise::elements;
-
-/// Coordinates of more values than this are not read.
-const MANY: u64 = 1 << 20;
-
-/// A dimension of a dataset.
-#[derive(Clone, Default)]
-pub struct Along {
-    pub name: String,
-    /// A value for each index, all finite; empty where there are none.
-    pub values: Vec<f64>,
-}
 
 /// A dataset in words.
 #[derive(Clone, Default)]
@@ -26,8 +14,8 @@ pub struct About {
     /// Its long name, else its standard name; empty without.
     pub title: String,
     pub units: String,
-    /// One for each dimension.
-    pub along: Vec<Along>,
+    /// The names of its dimensions; empty without.
+    pub along: Vec<String>,
 }
 
 impl Field<'_> {
@@ -37,15 +25,15 @@ impl Field<'_> {
         let scales = hdf5.forgive(self.scales(file, contents)).unwrap_or_default();
         let text = |name| hdf5.forgive(text_of(&self.dataset, name)).flatten().unwrap_or_default();
         let title = [text(c"long_name"), text(c"standard_name")].into_iter().find(|t| !t.is_empty());
-        let mut along = vec![Along::default(); self.dims.len()];
+        let mut along = vec![String::new(); self.dims.len()];
         for (place, scale) in along.iter_mut().zip(scales) {
             *place = scale.unwrap_or_default();
         }
         About { title: title.unwrap_or_default(), units: text(c"units"), along }
     }
 
-    /// The first dimension scale of each dimension.
-    fn scales(&self, file: &Id, contents: &Contents) -> Result<Vec<Option<Along>>, String> {
+    /// The name of the first dimension scale of each dimension.
+    fn scales(&self, file: &Id, contents: &Contents) -> Result<Vec<Option<String>>, String> {
         let hdf5 = self.dataset.hdf5;
         let name = c"DIMENSION_LIST".as_ptr();
         if h5!(hdf5, H5Aexists(self.dataset.id, name))? == 0 {
@@ -68,9 +56,8 @@ impl Field<'_> {
         let mut lists: Vec<Sequence> =
             self.dims.iter().map(|_| Sequence { len: 0, start: std::ptr::null_mut() }).collect();
         h5!(hdf5, H5Aread(attribute.id, memory.id, lists.as_mut_ptr().cast()))?;
-        let scales = lists.iter().zip(&self.dims);
-        let scales = scales.map(|(list, len)| match list.len > 0 && !list.start.is_null() {
-            true => hdf5.forgive(scale(file, contents, list.start, *len)),
+        let scales = lists.iter().map(|list| match list.len > 0 && !list.start.is_null() {
+            true => hdf5.forgive(scale(file, contents, list.start)),
             false => None,
         });
         let scales = scales.collect();
@@ -85,27 +72,9 @@ pub fn is_bare_dimension(dataset: &Id) -> Result<bool, String> {
     Ok(text_of(dataset, c"NAME")?.is_some_and(|name| name.starts_with("This is a netCDF dimension")))
 }
 
-/// What the dataset is that a reference leads to, along a dimension of so many indices.
-fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Result<Along, String> {
-    let hdf5 = file.hdf5;
-    let object = h5_id!(hdf5, H5Rdereference2(file.id, DEFAULT, abi::TO_OBJECT, reference))?;
+/// The name of the dataset that a reference leads to.
+fn scale(file: &Id, contents: &Contents, reference: *mut c_void) -> Result<String, String> {
+    let object = h5_id!(file.hdf5, H5Rdereference2(file.id, DEFAULT, abi::TO_OBJECT, reference))?;
     let place = contents.place_of(&object)?.ok_or("leads to nothing")?;
-    let object = &contents.objects[place];
-    let name = object.name().rsplit('/').next().unwrap_or_default().to_owned();
-    let Ok(field) = Field::open(file, object)? else { return Ok(Along { name, ..Along::default() }) };
-    if is_bare_dimension(&field.dataset)?
-        || field.dims != [len]
-        || len > MANY
-        || !field.stored.scalar
-        || field.stored_bytes() == 0
-    {
-        return Ok(Along { name, values: Vec::new() });
-    }
-    let bytes = field.bytes_of(&Block { start: vec![0], count: vec![len] })?;
-    let mut values = Vec::new();
-    elements::for_each_pair(field.stored.dtype, field.stored.big_endian, &bytes, &bytes, |(_, v), _| values.push(v));
-    if values.iter().any(|v| !v.is_finite()) {
-        values.clear();
-    }
-    Ok(Along { name, values })
+    Ok(contents.objects[place].name().rsplit('/').next().unwrap_or_default().to_owned())
 }

@@ -4,10 +4,10 @@
 use super::abi::DEFAULT;
 use super::dataset::{Block, Field, cut};
 use super::filters::pipeline;
-use super::parallel::in_order;
 use super::{h5, h5_id};
 use crate::grid::{of_stream, off_grid, on_grid};
 use crate::io::zeroed;
+use crate::pipeline::in_order;
 
 /// What is read of a chunk.
 enum Reading {

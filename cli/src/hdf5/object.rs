@@ -90,6 +90,17 @@ impl Contents {
         Ok(found)
     }
 
+    /// The place of the one dataset of this name.
+    pub fn variable(&self, name: &str) -> Result<usize, String> {
+        match self.variables(name)?[..] {
+            [place] => Ok(place),
+            ref places => {
+                let names = some_of(places.iter().map(|place| self.objects[*place].name()));
+                Err(format!("{name}: may be {names}; name one of them"))
+            }
+        }
+    }
+
     /// The place of an object that is open; `None` if no hard links lead to it.
     pub fn place_of(&self, object: &Id) -> Result<Option<usize>, String> {
         Ok(self.places.get(&identify(object)?.0).copied())

@@ -1,11 +1,7 @@
 //! Chunks by all threads. HDF5 lets one thread in at a time, so one alone talks to it: it reads chunks as they are
 //! stored, where their filters are known here, and the others undo the filters and do what is to be done.
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder};
 
 use sleek::hdf5::bytes_of_chunk;
 
@@ -13,17 +9,13 @@ use super::dataset::{Block, Field};
 use super::filters::{Filter, pipeline};
 use super::rim::Rim;
 use crate::io::{reserve, zeroed};
+use crate::pipeline::in_order;
 
 /// Filters that are undone here.
 const DEFLATE: i32 = 1;
 const SHUFFLE: i32 = 2;
 /// Bytes that deflate makes of one, at most.
 const MOST_INFLATED: usize = 1032;
-/// Chunks that may be under way for each thread.
-const AHEAD: usize = 2;
-/// Bytes of a thread's stack. Rust would let `RUST_MIN_STACK` decide.
-const STACK_BYTES: usize = 2 << 20;
-
 /// How chunks come from what is stored.
 struct Decoder {
     steps: Vec<Step>,
@@ -233,69 +225,6 @@ impl Field<'_> {
     }
 }
 
-/// This thread reads and takes, others work; a single one does all of it.
-pub fn in_order<P: Send, R: Send, T: Send>(
-    mut parts: impl Iterator<Item = P>,
-    mut read: impl FnMut(&P) -> Result<R, String>,
-    work: impl Fn(&P, R) -> Result<T, String> + Sync,
-    mut take: impl FnMut(&P, Result<T, String>) -> Result<(), String>,
-) -> Result<(), String> {
-    let threads = Field::threads(parts.size_hint().1.unwrap_or(usize::MAX));
-    if threads == 1 {
-        return parts.try_for_each(|part| {
-            let read = read(&part)?;
-            take(&part, work(&part, read))
-        });
-    }
-    let (jobs, to_do) = channel::<(usize, P, R)>();
-    let (finished, done) = channel();
-    let to_do = Mutex::new(to_do);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let (finished, to_do, work) = (finished.clone(), &to_do, &work);
-            let run = move || {
-                while let Some((i, part, job)) = next(to_do) {
-                    let result = work(&part, job);
-                    if finished.send((i, part, result)).is_err() {
-                        break;
-                    }
-                }
-            };
-            let started = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, run);
-            started.map_err(|e| format!("cannot start a thread: {e}"))?;
-        }
-        drop(finished);
-        // Out of scope the channel is closed, by which the threads end.
-        let jobs = jobs;
-        let (mut asked, mut taken, mut waiting) = (0, 0, BTreeMap::new());
-        loop {
-            while asked < taken + AHEAD * threads
-                && let Some(part) = parts.next()
-            {
-                let read = read(&part)?;
-                jobs.send((asked, part, read)).map_err(|_| "a thread ended")?;
-                asked += 1;
-            }
-            if taken == asked {
-                return Ok(());
-            }
-            while !waiting.contains_key(&taken) {
-                let (at, part, result) = done.recv().map_err(|_| "a thread ended")?;
-                waiting.insert(at, (part, result));
-            }
-            if let Some((part, result)) = waiting.remove(&taken) {
-                take(&part, result)?;
-            }
-            taken += 1;
-        }
-    })
-}
-
-/// Waits for a job; `None` when there are no more.
-fn next<T>(to_do: &Mutex<Receiver<T>>) -> Option<T> {
-    to_do.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,25 +235,5 @@ mod tests {
         assert_eq!(unshuffled(b"adgbehcfi", 3), b"abcdefghi");
         assert_eq!(unshuffled(b"acbdX", 2), b"abcdX");
         assert_eq!((unshuffled(b"", 4), unshuffled(b"ab", 4)), (vec![], b"ab".to_vec()));
-    }
-
-    #[test]
-    fn results_come_in_order_and_an_error_ends_it() {
-        let chunks: Vec<Block> = (0..100).map(|i| Block { start: vec![i], count: vec![1] }).collect();
-        let run = |wrong: u64| {
-            let mut taken = Vec::new();
-            let done = in_order(
-                chunks.iter().cloned(),
-                |chunk| Ok(chunk.start[0]),
-                |_, n| if n == wrong { Err(format!("no {n}")) } else { Ok(2 * n) },
-                |_, result| {
-                    taken.push(result?);
-                    Ok(())
-                },
-            );
-            (done, taken)
-        };
-        assert_eq!(run(1000), (Ok(()), (0..100).map(|i| 2 * i).collect()));
-        assert_eq!(run(40), (Err("no 40".into()), (0..40).map(|i| 2 * i).collect()));
     }
 }

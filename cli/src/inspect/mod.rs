@@ -3,22 +3,19 @@
 #[cfg(unix)]
 pub mod dataset;
 pub mod stream;
-mod tensors;
 #[cfg(unix)]
 mod tree;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::args::check_variables;
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
-use crate::tensors::{FIRST_BYTES, is_packed};
 
-/// Show what a compressed file holds and how, without restoring it: streams, tensors, or an HDF5 or netCDF-4
-/// file as a tree
+/// Show what a compressed file holds and how, without restoring it: streams, or an HDF5 or netCDF-4 file as a
+/// tree
 #[derive(clap::Args)]
 pub struct Args {
     /// Print JSON
@@ -43,12 +40,7 @@ pub fn run(args: &Args) -> Outcome {
         refuse_ranges(args, "sleek stats --chunks FILE:NAME tells them of a variable")?;
         return tree::run(args);
     }
-    let mut input = Input::open(&args.input)?;
-    if is_packed(input.peek(FIRST_BYTES)?) {
-        refuse_ranges(args, "a file of tensors has none")?;
-        return tensors::inspect(input, args.json).map(|()| ExitCode::SUCCESS);
-    }
-    stream::run(input, args.json, args.ranges)
+    stream::run(Input::open(&args.input)?, args.json, args.ranges)
 }
 
 fn refuse_ranges(args: &Args, but: &str) -> Result<(), String> {

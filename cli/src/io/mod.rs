@@ -57,6 +57,12 @@ impl Block {
         self.room(bytes.len()).copy_from_slice(bytes);
     }
 
+    /// The bytes that were kept.
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.used);
+        self.bytes
+    }
+
     /// What was kept.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.used]

@@ -1,11 +1,19 @@
 //! Pictures of a plane of numbers: as PNG, as SVG with axes and a colour bar, as blocks of a terminal.
 
-use std::io::Write;
+use std::error::Error;
 
-use flate2::{Compression, Crc, write::ZlibEncoder};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use plotters::coord::Shift;
 use plotters::prelude::*;
+use sleek::printable::printable;
 
-use crate::plot::{Area, Drawn, FONT, short, title};
+use crate::progress::short;
+
+/// How drawing ends.
+type Drawn<T> = Result<T, Box<dyn Error>>;
+
+/// The letters of pictures.
+const FONT: &str = "sans-serif";
 
 /// Where there is no value.
 const MISSING: RGBColor = RGBColor(160, 160, 160);
@@ -62,48 +70,58 @@ impl PlaneMap {
     }
 
     /// The bytes of a PNG: some pixels for each number.
-    pub fn png(&self) -> std::io::Result<Vec<u8>> {
+    pub fn png(&self) -> Drawn<Vec<u8>> {
         let range = self.range().unwrap_or((0.0, 0.0));
         let times = (SIDE / self.rows.max(self.columns).max(1)).max(1);
-        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::new(6));
+        let mut png = Vec::new();
+        let [wide, tall] = [self.columns, self.rows].map(|n| (n * times) as u32);
+        let mut encoder = png::Encoder::new(&mut png, wide, tall);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut pixels = Vec::new();
         for row in self.values.chunks(self.columns.max(1)) {
-            let mut line = vec![0];
-            for v in row {
+            let pixel = |v: &f64| {
                 let RGBColor(r, g, b) = PlaneMap::colour(range, *v);
-                (0..times).for_each(|_| line.extend([r, g, b]));
-            }
-            for _ in 0..times {
-                zlib.write_all(&line)?;
-            }
+                [r, g, b].repeat(times)
+            };
+            let line: Vec<u8> = row.iter().flat_map(pixel).collect();
+            (0..times).for_each(|_| pixels.extend_from_slice(&line));
         }
-        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-        let mut part = |name: &[u8; 4], data: &[u8]| {
-            let mut crc = Crc::new();
-            crc.update(name);
-            crc.update(data);
-            png.extend((data.len() as u32).to_be_bytes());
-            png.extend([&name[..], data].concat());
-            png.extend(crc.sum().to_be_bytes());
-        };
-        let sides = [self.columns * times, self.rows * times].map(|n| (n as u32).to_be_bytes());
-        part(b"IHDR", &[sides.as_flattened(), &[8, 2, 0, 0, 0]].concat());
-        part(b"IDAT", &zlib.finish()?);
-        part(b"IEND", &[]);
+        encoder.write_header()?.write_image_data(&pixels)?;
         Ok(png)
     }
 
     /// Pixels of a picture as SVG, and of the map in it.
-    pub fn size(&self) -> ((u32, u32), (u32, u32)) {
+    fn size(&self) -> ((u32, u32), (u32, u32)) {
         let scale = SIDE as f64 / self.rows.max(self.columns).max(1) as f64;
         let [wide, tall] = [self.columns, self.rows].map(|n| ((n as f64 * scale).round() as u32).max(24));
         ((LEFT + wide + BAR, HEAD + tall + FOOT), (wide, tall))
     }
 
+    /// The bytes of an SVG.
+    pub fn svg(&self) -> Drawn<Vec<u8>> {
+        let (size, (wide, tall)) = self.size();
+        let mut svg = String::new();
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        self.draw(&area)?;
+        area.present()?;
+        drop(area);
+        // The map is one element above all others.
+        let map = format!(
+            "<image x=\"{LEFT}\" y=\"{HEAD}\" width=\"{wide}\" height=\"{tall}\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+            BASE64_STANDARD.encode(self.png()?)
+        );
+        svg.insert_str(svg.rfind("</svg>").unwrap_or(svg.len()), &map);
+        Ok(svg.into_bytes())
+    }
+
     /// Draws all but the map.
-    pub fn draw(&self, area: &Area) -> Drawn {
+    fn draw(&self, area: &DrawingArea<SVGBackend, Shift>) -> Drawn<()> {
         let (_, (wide, tall)) = self.size();
         for (k, line) in self.caption.iter().enumerate() {
-            title(area, (12, 8 + 22 * k as i32), if k == 0 { 18 } else { 13 }, line)?;
+            let (at, size) = ((12, 8 + 22 * k as i32), if k == 0 { 18 } else { 13 });
+            area.draw(&Text::new(printable(line).into_owned(), at, (FONT, size)))?;
         }
         let [down, right] = [(self.rows, 0), (self.columns, 1)].map(|(n, k)| (n as u64 * self.steps[k]) as f64);
         let labels = area.margin(HEAD, 0, 0, BAR);
@@ -125,39 +143,11 @@ impl PlaneMap {
         }
         Ok(())
     }
-
-    /// The map as an element of the SVG.
-    pub fn image(&self) -> std::io::Result<String> {
-        let (_, (wide, tall)) = self.size();
-        Ok(format!(
-            "<image x=\"{LEFT}\" y=\"{HEAD}\" width=\"{wide}\" height=\"{tall}\" preserveAspectRatio=\"none\" \
-             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
-            base64(&self.png()?)
-        ))
-    }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let number = (0..3).fold(0u32, |n, i| n << 8 | u32::from(*three.get(i).unwrap_or(&0)));
-        let digit =
-            |k: usize| if k > three.len() { '=' } else { DIGITS[(number >> (18 - 6 * k) & 63) as usize].into() };
-        text.extend((0..4).map(digit));
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_as_everywhere() {
-        let all = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
-        assert_eq!(all, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
-    }
 
     #[test]
     fn missing_values_and_constants_have_blocks() {

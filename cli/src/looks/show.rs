@@ -12,15 +12,14 @@ use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 use crate::decompress::hdf5::{Variable, rows};
 use crate::frames::{FrameReader, axis_of, header};
+use crate::grid;
 use crate::grid::{of_stream, on_grid};
-use crate::hdf5::about::Along;
 use crate::hdf5::dataset::{Block, Field};
 use crate::inspect::dataset::Dataset;
 use crate::inspect::stream::bound;
 use crate::io::{self, Input, Model, Output, say, tell, zeroed};
-use crate::progress::ratio;
+use crate::progress::{ratio, short};
 use crate::verify::promise::Promise;
-use crate::{grid, plot};
 
 /// Points along each side of a picture, at most, and characters of a line.
 const POINTS: u64 = 2000;
@@ -103,7 +102,7 @@ impl Slice {
     }
 
     /// The numbers of bytes, without those that stand for nothing.
-    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64], along: &[Along]) -> PlaneMap {
+    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64], along: &[String]) -> PlaneMap {
         let marks: Vec<f64> = marks.iter().map(|bits| dtype.number(*bits)).collect();
         let mut values = Vec::new();
         elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
@@ -111,7 +110,7 @@ impl Slice {
         });
         let [y, x] = self.axes;
         let columns = self.thin.count[x] as usize;
-        let name = |k: usize| along.get(k).map_or(String::new(), |along| printable(&along.name).into_owned());
+        let name = |k: usize| along.get(k).map_or(String::new(), |name| printable(name).into_owned());
         let named = |k: usize| if name(k).is_empty() { "index".into() } else { format!("index of {}", name(k)) };
         let step = |k: usize| self.whole.count[k].div_ceil(self.thin.count[k].max(1)).next_power_of_two();
         PlaneMap {
@@ -161,26 +160,22 @@ pub fn run(args: &Args) -> Outcome {
         plane.caption.iter().for_each(|line| say!("{line}"));
         plane.text().iter().for_each(|line| say!("{line}"));
         let (low, high) = plane.range().unwrap_or((f64::NAN, f64::NAN));
-        say!("' ' {} … '█' {}; '·' is missing", plot::short(low), plot::short(high));
+        say!("' ' {} … '█' {}; '·' is missing", short(low), short(high));
         return Ok(ExitCode::SUCCESS);
     };
-    let blame = |e: std::io::Error| format!("{}: {e}", path.display());
+    let is_png = path.extension().is_some_and(|end| end == "png");
+    let picture = if is_png { plane.png() } else { plane.svg() };
     let like = Model::at(&crate::hdf5::split(&args.input).0);
-    if path.extension().is_some_and(|end| end == "png") {
-        let mut output = Output::create(path, args.force, like.as_ref())?;
-        output.write(&plane.png().map_err(blame)?)?;
-        output.finish()?;
-    } else {
-        let image = plane.image().map_err(blame)?;
-        plot::write_with(path, args.force, like.as_ref(), plane.size().0, &image, |area| plane.draw(area))?;
-    }
+    let mut output = Output::create(path, args.force, like.as_ref())?;
+    output.write(&picture.map_err(|e| format!("{}: {e}", path.display()))?)?;
+    output.finish()?;
     if !args.verbosity.quiet {
         tell(&format!("{}: {}", path.display(), plane.caption.join("; ")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_dataset(args: &Args, field: &Field, along: &[Along], [about, units]: [String; 2]) -> Result<PlaneMap, String> {
+fn of_dataset(args: &Args, field: &Field, along: &[String], [about, units]: [String; 2]) -> Result<PlaneMap, String> {
     let name = args.input.display().to_string();
     if !field.is_of_numbers() {
         return Err(format!("{name}: {}, not single numbers", field.stored.what));

@@ -11,7 +11,6 @@ use sleek::{DType, Dims};
 use crate::io::{Block, Input};
 use dictionary::Said;
 use kind::ElementKind;
-pub use kind::name;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The ending of a file's name that means one.
@@ -245,10 +244,7 @@ fn way_out(size: u64) -> String {
     match names.is_empty() {
         true => ", which cannot be compressed".into(),
         false => {
-            format!(
-                "; --dtype {} compresses them as such numbers; --npy-type gives them their type back",
-                names.join(" or ")
-            )
+            format!("; --dtype {} compresses them as such numbers", names.join(" or "))
         }
     }
 }
@@ -262,59 +258,9 @@ fn shape_text(lens: &[u64]) -> String {
     }
 }
 
-/// The type that a user gives the elements of an NPY file: NumPy's name for it, of which the byte order is the array's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Type {
-    letters: String,
-    kind: ElementKind,
-}
-
-/// Reads the argument, such as `c8`, `b1` or `M8[s]`.
-pub fn as_type(text: &str) -> Result<Type, String> {
-    let letters = text.trim_start_matches(['<', '>', '=', '|']);
-    match kind::parse(&format!("<{letters}")) {
-        Some((kind, _)) => Ok(Type { letters: letters.into(), kind }),
-        None => Err("NumPy's name of a type is needed, such as c8, b1 or M8[s]".into()),
-    }
-}
-
-impl Type {
-    /// The header of a file with an array of elements of `dtype` that are of this type.
-    pub fn header(&self, dtype: DType, big_endian: bool, lens: &[u64]) -> Result<Vec<u8>, String> {
-        let (letters, size) = (&self.letters, dtype.size());
-        let order = match (self.kind, big_endian) {
-            (ElementKind::Other(1), _) => '|',
-            (ElementKind::Number(own), _) if own.size() == 1 => '|',
-            (_, true) => '>',
-            (_, false) => '<',
-        };
-        let lens = match (self.kind, lens) {
-            (ElementKind::Complex(part), [lens @ .., 2]) if part == dtype => lens,
-            (ElementKind::Complex(part), _) => {
-                let (part, dims) = (part.name(), shape_text(lens));
-                return Err(format!(
-                    "--npy-type {letters}: a last dimension of 2 {part} is needed; the array has {} in shape {dims}",
-                    dtype.name()
-                ));
-            }
-            (ElementKind::Number(own), _) if own.size() == size => lens,
-            (ElementKind::Other(own), _) if own == size as u64 => lens,
-            _ => {
-                return Err(format!("--npy-type {letters}: the array has elements {}, of {size} bytes", dtype.name()));
-            }
-        };
-        Ok(header_of(&format!("{order}{letters}"), lens))
-    }
-}
-
 /// The header of a file with such an array.
 pub fn header(dtype: DType, big_endian: bool, lens: &[u64]) -> Vec<u8> {
-    header_of(&name(dtype, big_endian), lens)
-}
-
-/// The same with elements that NumPy calls so.
-pub fn header_of(descr: &str, lens: &[u64]) -> Vec<u8> {
-    let shape = shape_text(lens);
+    let (descr, shape) = (kind::name(dtype, big_endian), shape_text(lens));
     let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     let before = MAGIC.len() + 4;
     let length = (before + text.len() + 1).next_multiple_of(ALIGNED) - before;

@@ -24,9 +24,6 @@ pub struct Limits {
     /// The distance of both distributions by Kolmogorov and Smirnov, at most
     #[arg(long, value_name = "D")]
     ks: Option<f64>,
-    /// The mean squared difference of the radially averaged power spectra, at most
-    #[arg(long, value_name = "E")]
-    spectral_error: Option<f64>,
     /// Structural similarity in windows of 8 x 8 values, at least
     #[arg(long, value_name = "S")]
     ssim: Option<f64>,
@@ -44,7 +41,6 @@ impl Limits {
             Figure::Psnr => self.psnr,
             Figure::Pearson => self.pearson,
             Figure::Ks => self.ks,
-            Figure::Spectral => self.spectral_error,
             Figure::Ssim => self.ssim,
             Figure::Dssim => self.dssim,
         }

@@ -5,7 +5,6 @@ mod dssim;
 pub mod limits;
 pub mod moments;
 mod plane;
-mod spectrum;
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +14,6 @@ use dssim::Dssim;
 use moments::Moments;
 use plane::planes;
 use sleek::advise::ssim::Ssim;
-use spectrum::SpectralError;
 
 /// A figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,20 +24,18 @@ pub enum Figure {
     Psnr,
     Pearson,
     Ks,
-    Spectral,
     Ssim,
     Dssim,
 }
 
 impl Figure {
-    pub const ALL: [Figure; 9] = [
+    pub const ALL: [Figure; 8] = [
         Figure::Max,
         Figure::Mean,
         Figure::Rms,
         Figure::Psnr,
         Figure::Pearson,
         Figure::Ks,
-        Figure::Spectral,
         Figure::Ssim,
         Figure::Dssim,
     ];
@@ -53,7 +49,6 @@ impl Figure {
             Figure::Psnr => ["--psnr", "psnr", "PSNR"],
             Figure::Pearson => ["--pearson", "pearson", "Pearson"],
             Figure::Ks => ["--ks", "ks_distance", "KS"],
-            Figure::Spectral => ["--spectral-error", "spectral_error", "spectral"],
             Figure::Ssim => ["--ssim", "ssim", "SSIM"],
             Figure::Dssim => ["--dssim", "dssim", "DSSIM"],
         }
@@ -72,11 +67,6 @@ impl Figure {
     /// For a table.
     pub fn title(self) -> &'static str {
         self.names()[2]
-    }
-
-    /// Whether it is taken of whole planes.
-    fn is_of_planes(self) -> bool {
-        matches!(self, Figure::Spectral | Figure::Dssim)
     }
 
     /// Whether more of it is better.
@@ -110,11 +100,6 @@ impl Figures {
         self.0[figure as usize]
     }
 
-    /// One more, or another value of it.
-    pub fn put(&mut self, figure: Figure, value: f64) {
-        self.0[figure as usize] = Some(value);
-    }
-
     pub fn to_json(&self) -> Value {
         let pairs = Figure::ALL.iter().map(|figure| (figure.key().to_owned(), json!(self.get(*figure))));
         Value::Object(pairs.collect::<Map<_, _>>())
@@ -125,6 +110,9 @@ impl Figures {
         self.get(figure).map_or("-".into(), |value| figure.words(value))
     }
 }
+
+/// Figures that a comparison finds.
+pub const KNOWN: [Figure; 3] = [Figure::Max, Figure::Rms, Figure::Psnr];
 
 /// The figures that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -156,12 +144,7 @@ impl Wanted {
 
     /// Whether one of them is taken of parts of any shape.
     pub fn any_of_parts(&self) -> bool {
-        Figure::ALL.into_iter().any(|figure| self.has(figure) && !figure.is_of_planes())
-    }
-
-    /// Whether one of them is taken of whole planes.
-    pub fn any_of_planes(&self) -> bool {
-        Figure::ALL.into_iter().any(|figure| self.has(figure) && figure.is_of_planes())
+        self.without([Figure::Dssim]).any()
     }
 }
 
@@ -173,19 +156,11 @@ pub struct Quality {
     distribution: Distribution,
     ssim: Ssim,
     dssim: Dssim,
-    spectrum: SpectralError,
 }
 
 impl Quality {
-    /// Nothing yet, of a field of these dimensions and this value range.
-    pub fn new(dims: &[u64], range: f64) -> Quality {
-        Quality::some(Wanted::ALL, dims, range)
-    }
-
-    /// The same for some figures.
-    pub fn some(wanted: Wanted, dims: &[u64], range: f64) -> Quality {
-        let planes = dims.iter().rev().skip(2).product();
-        let elements = if dims.len() < 2 { 0 } else { dims.iter().rev().take(2).product() };
+    /// Nothing yet, of a field of this value range.
+    pub fn new(wanted: Wanted, range: f64) -> Quality {
         Quality {
             wanted,
             range,
@@ -193,15 +168,7 @@ impl Quality {
             distribution: Distribution::default(),
             ssim: Ssim::new(range),
             dssim: Dssim::default(),
-            spectrum: SpectralError::new(planes, elements),
         }
-    }
-
-    /// Nothing yet, to be joined later; the planes that come are those from `plane` on.
-    pub fn part(&self, plane: u64) -> Quality {
-        let (moments, ssim) = (Moments::new(self.range), Ssim::new(self.range));
-        let spectrum = self.spectrum.from(plane);
-        Quality { moments, ssim, distribution: Distribution::default(), dssim: Dssim::default(), spectrum, ..*self }
     }
 
     /// Takes in a part of these dimensions.
@@ -219,14 +186,9 @@ impl Quality {
 
     /// Takes in whole planes, which the last two of these dimensions are those of.
     pub fn add_planes(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
-        planes(count, original, restored, &mut |plane| {
-            if self.wanted.has(Figure::Dssim) {
-                self.dssim.add(plane);
-            }
-            if self.wanted.has(Figure::Spectral) {
-                self.spectrum.add(plane);
-            }
-        });
+        if self.wanted.has(Figure::Dssim) {
+            planes(count, original, restored, &mut |plane| self.dssim.add(plane));
+        }
     }
 
     /// Takes in a part that stands for itself: its planes are its own.
@@ -241,7 +203,14 @@ impl Quality {
         self.distribution.join(&part.distribution);
         self.ssim.join(&part.ssim);
         self.dssim.join(&part.dssim);
-        self.spectrum.join(&part.spectrum);
+    }
+
+    /// The figures, now that all of it was taken in, with those that a comparison has found already.
+    pub fn with(self, known: Option<[f64; 3]>) -> Figures {
+        let mut figures = self.figures();
+        let known = KNOWN.into_iter().zip(known.into_iter().flatten());
+        known.for_each(|(figure, value)| figures.0[figure as usize] = Some(value));
+        figures
     }
 
     /// The figures, now that all of it was taken in.
@@ -254,7 +223,6 @@ impl Quality {
             Figure::Psnr => any.then(|| self.moments.psnr(self.range)),
             Figure::Pearson => any.then(|| self.moments.pearson()),
             Figure::Ks => self.distribution.any().then(|| self.distribution.distance()),
-            Figure::Spectral => self.spectrum.value(),
             Figure::Ssim => self.ssim.any().then(|| self.ssim.value()),
             Figure::Dssim => self.dssim.value(),
         };

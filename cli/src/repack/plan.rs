@@ -13,6 +13,7 @@ use crate::hdf5::dataset::{Field, size_of_type};
 use crate::hdf5::filters::{filter_name, filters, is_lossy, missing_filter};
 use crate::hdf5::object::{Contents, Object, open_object};
 use crate::hdf5::{Id, h5, h5_id};
+use crate::progress::short;
 
 /// Bytes of the index of chunks that a dataset without chunks gets along with them.
 const INDEX_BYTES: u64 = 2048;
@@ -175,12 +176,6 @@ impl<'a> Item<'a> {
             false => format!("{request}: {}", remarks.join("; ")),
         }
     }
-}
-
-/// A number for reading: no more digits than anyone reads.
-fn short(x: f64) -> String {
-    let rounded = format!("{x:.4e}").parse().unwrap_or(x);
-    if (1e-3..1e5).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// Profile and codec in words, where they are not the usual ones.

@@ -11,6 +11,9 @@ const TILE: usize = 1024;
 /// Sums that run beside each other, for the compiler to make vectors of.
 const LANES: usize = 8;
 
+/// Planes of more elements than this have no figures: both sides, as numbers, are in memory at once.
+pub const PLANE_ELEMENTS: u64 = 13 << 19;
+
 /// What elements are held to.
 pub struct Rule<'a> {
     dtype: DType,
@@ -210,36 +213,6 @@ impl Difference {
         difference
     }
 
-    /// The same by all threads.
-    pub fn by_threads(
-        rule: &Rule,
-        limit: f64,
-        original: &[u8],
-        restored: &[u8],
-        index: &(dyn Fn(u64) -> Vec<u64> + Sync),
-    ) -> Difference {
-        let elements = original.len() / rule.dtype.size();
-        let threads = sleek::exec::threads(0).min(elements.div_ceil(64 * TILE)).max(1);
-        let share = elements.div_ceil(threads).next_multiple_of(TILE);
-        let bytes = share * rule.dtype.size();
-        if threads == 1 {
-            return Difference::of(rule, limit, original, restored, index);
-        }
-        let parts = original.chunks(bytes).zip(restored.chunks(bytes)).enumerate();
-        let run =
-            |n: usize, (a, b): (&[u8], &[u8])| Difference::of(rule, limit, a, b, &|i| index((n * share) as u64 + i));
-        let run = &run;
-        std::thread::scope(|scope| {
-            let started: Vec<_> = parts.map(|(n, part)| scope.spawn(move || run(n, part))).collect();
-            let mut all = Difference::default();
-            for thread in started {
-                // A panic of a thread is one of this one.
-                all.join(&thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));
-            }
-            all
-        })
-    }
-
     /// Takes in a later part.
     pub fn join(&mut self, part: &Difference) {
         self.count += part.count;
@@ -387,14 +360,15 @@ impl Difference {
         self.squares.root_of_mean(self.counted())
     }
 
-    /// The mean of all errors.
+    /// The mean of all errors, with their signs.
     pub fn bias(&self) -> f64 {
         self.sum / self.counted() as f64
     }
 
-    /// Of the errors.
-    pub fn variance(&self) -> f64 {
-        (self.rms().powi(2) - self.bias().powi(2)).max(0.0)
+    /// Largest error, root of the mean squared one, and PSNR; none without a value that counts.
+    pub fn figures(&self) -> Option<[f64; 3]> {
+        let has_values = self.count > self.special + self.missing;
+        has_values.then(|| [self.max_error, self.rms(), self.psnr(self.range())])
     }
 
     /// In dB, of this range; infinite without errors.
@@ -612,8 +586,11 @@ mod tests {
                     let rule = Rule::new(DType::F64, big_endian, mode, missing).with_relative();
                     let (quick, slow) =
                         (Difference::of(&rule, limit, &a, &b, &|n| vec![n]), slowly(&rule, limit, &a, &b));
-                    let threads = Difference::by_threads(&rule, limit, &a, &b, &|n| vec![n]);
-                    for found in [&quick, &threads] {
+                    let mut parts = Difference::default();
+                    for (n, (a, b)) in a.chunks(1 << 16).zip(b.chunks(1 << 16)).enumerate() {
+                        parts.join(&Difference::of(&rule, limit, a, b, &|i| vec![(n << 13) as u64 + i]));
+                    }
+                    for found in [&quick, &parts] {
                         let numbers = |d: &Difference| {
                             [d.count, d.changed, d.special, d.missing, d.missing_violations, d.violations]
                         };

@@ -12,7 +12,7 @@ use super::report::{FieldVerdict, Judged, Report};
 use crate::hdf5::dataset::{Field, encoded, size_of_type};
 use crate::hdf5::filters::missing_filter;
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
-use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id};
+use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
 use crate::io::zeroed;
 use crate::progress::Progress;
 use crate::quality::{Figures, Wanted};
@@ -28,24 +28,36 @@ pub fn run(args: &Args) -> Result<bool, String> {
     Ok(report.kept() && report.met())
 }
 
-/// Compares two files.
-pub fn compare_files(args: &Args, [original, compressed]: [&Path; 2]) -> Result<Report, String> {
-    expect_hdf5(original)?;
-    expect_hdf5(compressed)?;
+/// Compares two files, or a dataset of each that is named behind a colon.
+pub fn compare_files(args: &Args, files: [&Path; 2]) -> Result<Report, String> {
+    let [(original, first), (compressed, second)] = files.map(split);
+    expect_hdf5(&original)?;
+    expect_hdf5(&compressed)?;
     // What can read the one may not know all of the other.
     let library = args.library.library.as_deref();
-    let hdf5 = Hdf5::for_file(library, compressed)?;
-    hdf5.can_read(original)?;
-    let [old, new] = [original, compressed].map(|path| {
+    let hdf5 = Hdf5::for_file(library, &compressed)?;
+    hdf5.can_read(&original)?;
+    let opened = |path: &Path| {
         let file = hdf5.open(path)?;
         let contents = Contents::read(&file).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok::<_, String>((file, contents))
-    });
-    let (old, new) = (old?, new?);
+    };
+    let (old, new) = (opened(&original)?, opened(&compressed)?);
     let mut progress = Progress::new("comparing", None, args.verbosity.quiet);
     let mut report = Report::new(args.limits.clone());
-    let mut met = vec![false; new.1.objects.len()];
-    let (names, lost) = names(&old, &new)?;
+    let is_named = first.is_some() || second.is_some();
+    let (names, lost) = match first.as_ref().or(second.as_ref()) {
+        Some(name) => {
+            let of = |contents: &Contents, path: &Path, name| {
+                contents.variable(name).map_err(|e| format!("{}: {e}", path.display()))
+            };
+            let place = of(&old.1, &original, name)?;
+            let twin = of(&new.1, &compressed, second.as_ref().unwrap_or(name))?;
+            (vec![Name { name: old.1.objects[place].name(), places: (place, Some(twin)) }], Vec::new())
+        }
+        None => names(&old, &new)?,
+    };
+    let mut met = vec![is_named; new.1.objects.len()];
     for Name { name, places: (place, twin) } in names {
         let object = &old.1.objects[place];
         let twin = twin.filter(|twin| new.1.objects[*twin].kind == ObjectKind::Dataset);
@@ -140,9 +152,10 @@ fn compare(
         (Ok(old), Ok(new)) => {
             let pair = Pair::of_datasets(&old, &new)?;
             let difference = pair.difference(progress)?;
-            let has_figures = wanted.any() && pair.dtype.is_float() && pair.count() > 0;
+            let has_figures = wanted.any() && pair.dtype.is_float() && difference.count > 0;
             let figures = has_figures.then(|| pair.figures(wanted, &difference)).transpose()?;
-            Ok((FieldVerdict::of(Judged { mode: pair.mode, promise: pair.promise.clone(), difference }), figures))
+            let (mode, promise) = (pair.promise.bound.mode(), pair.promise.words());
+            Ok((FieldVerdict::of(Judged { mode, promise, difference }), figures))
         }
         (Err(_), Err(_)) => Ok((compare_bytes(sides)?, None)),
         (Ok(_), Err(why)) => Ok((FieldVerdict::Broken(format!("has numbers, in the second file {why}")), None)),

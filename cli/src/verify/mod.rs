@@ -13,7 +13,6 @@ pub mod promise;
 #[cfg(unix)]
 pub mod report;
 pub mod stream;
-mod tensors;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,17 +20,15 @@ use std::process::ExitCode;
 use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 #[cfg(unix)]
-use crate::hdf5::{LibraryArg, is_hdf5};
+use crate::hdf5::{LibraryArg, is_hdf5, split};
 use crate::io::Input;
 #[cfg(unix)]
 use crate::quality::{Wanted, limits::Limits};
-use crate::tensors::{FIRST_BYTES, is_packed};
 
 /// Exit code when the bound does not hold.
 pub const BROKEN: u8 = 1;
 
-/// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
-/// kept?
+/// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
 #[derive(clap::Args)]
 #[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error; of folders 2 if a file failed, \
 else 1 if one is broken.")]
@@ -61,7 +58,8 @@ pub struct Args {
     threads: Threads,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input
+    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input. FILE.nc:NAME
+    /// is a variable of an HDF5 file
     original: PathBuf,
     /// The compressed file; - is standard input. With -r both are folders
     compressed: PathBuf,
@@ -89,9 +87,9 @@ pub fn run(args: &Args) -> Outcome {
 
 #[cfg(unix)]
 fn compare(args: &Args) -> Result<bool, String> {
-    match (is_hdf5(&args.original), is_hdf5(&args.compressed)) {
-        (_, true) => files::run(args),
-        (true, false) => Err(format!(
+    match [&args.original, &args.compressed].map(|path| is_hdf5(&split(path).0)) {
+        [_, true] => files::run(args),
+        [true, false] => Err(format!(
             "{}: is not an HDF5 file, as {} is; two of them can be compared, or an array and its compressed file",
             args.compressed.display(),
             args.original.display()
@@ -106,15 +104,7 @@ fn compare(args: &Args) -> Result<bool, String> {
 }
 
 fn streams(args: &Args) -> Result<bool, String> {
-    let original = Input::open(&args.original)?;
-    let mut compressed = Input::open(&args.compressed)?;
-    let quiet = args.verbosity.quiet;
-    match is_packed(compressed.peek(FIRST_BYTES)?) {
-        #[cfg(unix)]
-        true if args.wanted().any() => Err("--quality and limits are for arrays and HDF5 files".into()),
-        true => tensors::verify(original, compressed, args.json, quiet),
-        false => stream::run(args, original, compressed),
-    }
+    stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?)
 }
 
 #[cfg(unix)]

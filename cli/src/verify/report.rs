@@ -224,6 +224,7 @@ fn dataset(name: &str, verdict: &FieldVerdict) -> Value {
         of["mode"] = json!(mode.name());
         of["promise"] = json!(promise);
         of["max_error"] = json!(d.max_error);
+        of["mean_error"] = json!(d.bias());
         of["error_over_bound"] = json!(mode.has_bound().then_some(d.of_bound));
         of["changed"] = json!(d.changed);
         of["violations"] = json!(d.violations);

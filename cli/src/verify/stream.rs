@@ -6,12 +6,13 @@ use sleek::bound::mul_down;
 use sleek::container::Header;
 
 use super::Args;
-use super::difference::{Difference, Rule};
-use crate::frames::{self, FrameReader};
+use super::difference::{Difference, PLANE_ELEMENTS, Rule};
+use crate::frames::{self, FramePiece, FrameReader};
 use crate::io::{Block, Input, say, say_json};
+use crate::npy;
+use crate::pipeline::in_order;
 use crate::progress::{Progress, bytes, figure, number, ratio};
-use crate::quality::{Figure, Figures};
-use crate::{npy, pipeline};
+use crate::quality::{Figure, Figures, KNOWN, Quality};
 
 /// Compares and reports; whether the bound is kept.
 pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, String> {
@@ -27,7 +28,7 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
         }
         false => {
             report.print();
-            let wanted = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Spectral, Figure::Ssim, Figure::Dssim];
+            let wanted = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim, Figure::Dssim];
             for figure in wanted {
                 if let Some(value) = figures.as_ref().and_then(|figures| figures.get(figure)) {
                     say!("{:<17}{}", figure.title(), figure.words(value));
@@ -42,12 +43,27 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
 /// The figures, if they are asked for, and which limits they miss.
 #[cfg(unix)]
 fn figures(args: &Args, report: &Report) -> Result<(Option<Figures>, Vec<String>), String> {
-    let wanted = args.wanted();
-    if !wanted.any() {
+    let wanted = args.limits.wanted(args.quality);
+    if !wanted.any() || !report.same_size() {
         return Ok((None, Vec::new()));
     }
-    let pair = super::pair::Pair::of_stream(&args.original, &args.compressed, None)?;
-    let figures = pair.figures(wanted, &report.difference)?;
+    if [&args.original, &args.compressed].iter().any(|path| path.as_os_str() == "-") {
+        return Err("--quality and limits read both files twice; regular files are needed".into());
+    }
+    let new = || Quality::new(wanted.without(KNOWN), report.difference.range());
+    let work = |part: &StreamPart| {
+        let (mut quality, (original, restored)) = (new(), part.rule().values(&part.original, &part.restored));
+        quality.add(&part.shape, &original, &restored);
+        if part.shape.len() == PLANES {
+            quality.add_planes(&part.shape, &original, &restored);
+        }
+        quality
+    };
+    let mut all = new();
+    let mut sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
+    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS };
+    sides.each(work, |part| all.join(&part))?;
+    let figures = all.with(report.difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
     let missed = args.limits.missed(&figures);
     Ok((Some(figures), missed))
@@ -58,93 +74,166 @@ fn figures(_: &Args, _: &Report) -> Result<(Option<Figures>, Vec<String>), Strin
     Ok((None, Vec::new()))
 }
 
-fn compare(mut original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
-    let mut progress = Progress::new("comparing", compressed.bytes, quiet);
-    let name = compressed.name.clone();
-    let mut reader = FrameReader::new(compressed);
-    let (mut expected, mut restored) = (Block::default(), Block::default());
-    let mut report: Option<Report> = None;
-    let mut npy = npy::head(&mut original)?;
-    pipeline::run(
-        |frame| reader.next(frame),
-        |frame, _| {
-            let header = frames::header(frame)?;
-            if let Some(head) = npy.take() {
-                head.check_elements(&header, &name)?;
-                head.place(&mut original)?;
-            }
-            let report = report.get_or_insert_with(|| Report::new(header.clone()));
-            report.add_frame(&header);
-            for piece in frames::pieces(&header) {
-                piece.restore(frame, &mut restored).map_err(|e| format!("{name}: {e}"))?;
-                original.fill(&mut expected, restored.data().len())?;
-                report.add(&header, expected.data(), restored.data());
-            }
-            progress.add(frame.data().len() as u64);
-            Ok(())
-        },
-        |_| Ok(()),
-    )?;
-    let mut report = report.ok_or_else(|| format!("{name}: holds no stream"))?;
-    report.original_bytes += rest(&mut original, &mut expected)?;
-    Ok(report)
+fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
+    let mut sides = Sides::new(original, compressed, quiet)?;
+    let (mut difference, mut original_bytes, mut restored_bytes) = (Difference::default(), 0, 0);
+    let work = |part: &StreamPart| {
+        let (rule, index) = (part.rule().with_relative(), |n| vec![part.first + n]);
+        let of = Difference::of(&rule, limit(&part.header), &part.original, &part.restored, &index);
+        (of, part.original.len() as u64, part.restored.len() as u64)
+    };
+    sides.each(work, |(of, original, restored)| {
+        difference.join(&of);
+        (original_bytes, restored_bytes) = (original_bytes + original, restored_bytes + restored);
+    })?;
+    original_bytes += sides.rest()?;
+    let Sides { first, compressed_bytes, name, .. } = sides;
+    let header = first.ok_or_else(|| format!("{name}: holds no stream"))?;
+    Ok(Report { header, original_bytes, restored_bytes, compressed_bytes, difference })
 }
 
-/// Bytes that are left.
-fn rest(input: &mut Input, block: &mut Block) -> Result<u64, String> {
-    let mut total = 0;
-    loop {
-        match input.fill(block, frames::FRAME_BYTES)? {
-            0 => return Ok(total),
-            n => total += n as u64,
+/// Dimensions of a part that is of whole planes.
+const PLANES: usize = 3;
+/// Elements of a part, as far as whole planes allow.
+const PART_ELEMENTS: u64 = 1 << 19;
+
+/// A part of both sides: whole planes, or some rows of a large one, or a part of a line.
+struct StreamPart {
+    /// Of its stream.
+    header: Header,
+    /// The number of its first element in the array.
+    first: u64,
+    shape: Vec<u64>,
+    original: Vec<u8>,
+    restored: Vec<u8>,
+}
+
+impl StreamPart {
+    fn rule(&self) -> Rule<'_> {
+        let Header { layout, big_endian, mode, .. } = &self.header;
+        Rule::new(layout.dtype, *big_endian, *mode, layout.shape.missing.bits())
+    }
+}
+
+/// The shape of the least part of a stream, of which others have several: a plane of so many elements at most, else the
+/// rows of a window.
+fn least_part(header: &Header, largest: u64) -> Vec<u64> {
+    let rows = |width: u64| width.saturating_mul(8) <= PART_ELEMENTS;
+    match *header.layout.shape.dims.lens() {
+        _ if header.layout.count == 0 => vec![1],
+        [.., height, width] if height * width <= largest => vec![1, height, width],
+        [.., _, width] if rows(width) => vec![8, width],
+        _ => vec![1],
+    }
+}
+
+/// An array and its compressed file, read part by part.
+struct Sides {
+    name: String,
+    original: Input,
+    npy: Option<npy::Head>,
+    reader: FrameReader,
+    /// The header of the first stream; what was asked for is the same in all of them.
+    first: Option<Header>,
+    frame: Block,
+    header: Option<Header>,
+    pieces: Box<dyn Iterator<Item = FramePiece>>,
+    elements: u64,
+    /// Elements of the largest plane that is a part.
+    largest_plane: u64,
+    compressed_bytes: u64,
+    progress: Progress,
+}
+
+impl Sides {
+    fn new(mut original: Input, compressed: Input, quiet: bool) -> Result<Sides, String> {
+        Ok(Sides {
+            name: compressed.name.clone(),
+            npy: npy::head(&mut original)?,
+            original,
+            progress: Progress::new("comparing", compressed.bytes, quiet),
+            reader: FrameReader::new(compressed),
+            first: None,
+            frame: Block::default(),
+            header: None,
+            pieces: Box::new(std::iter::empty()),
+            elements: 0,
+            largest_plane: PART_ELEMENTS,
+            compressed_bytes: 0,
+        })
+    }
+
+    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order.
+    fn each<T: Send>(&mut self, work: impl Fn(&StreamPart) -> T + Sync, mut take: impl FnMut(T)) -> Result<(), String> {
+        in_order(
+            std::iter::from_fn(|| self.next().transpose()),
+            |part| part.as_ref().map(|_| ()).map_err(String::clone),
+            |part, ()| part.as_ref().map(&work).map_err(String::clone),
+            |_, done| done.map(&mut take),
+        )
+    }
+
+    fn next(&mut self) -> Result<Option<StreamPart>, String> {
+        loop {
+            if let (Some(piece), Some(header)) = (self.pieces.next(), &self.header) {
+                let (mut restored, mut original, first) = (Block::default(), Block::default(), self.elements);
+                piece.restore(&self.frame, &mut restored).map_err(|e| format!("{}: {e}", self.name))?;
+                self.original.fill(&mut original, piece.bytes())?;
+                let count = (piece.bytes() / header.layout.dtype.size()) as u64;
+                self.elements += count;
+                let mut shape = least_part(header, self.largest_plane);
+                shape[0] = count / shape[1..].iter().product::<u64>();
+                let [original, restored] = [original, restored].map(Block::into_bytes);
+                return Ok(Some(StreamPart { header: header.clone(), first, shape, original, restored }));
+            }
+            if !self.reader.next(&mut self.frame)? {
+                return Ok(None);
+            }
+            let header = frames::header(&self.frame)?;
+            if let Some(head) = self.npy.take() {
+                head.check_elements(&header, &self.name)?;
+                head.place(&mut self.original)?;
+            }
+            self.compressed_bytes += header.stream_bytes;
+            self.progress.add(header.stream_bytes);
+            let least = least_part(&header, self.largest_plane).iter().product::<u64>();
+            let bytes = (PART_ELEMENTS / least).max(1) as usize * least as usize * header.layout.dtype.size();
+            self.pieces = Box::new(frames::pieces_of(&header, bytes));
+            self.first.get_or_insert_with(|| header.clone());
+            self.header = Some(header);
+        }
+    }
+
+    /// Bytes of the original that are left.
+    fn rest(&mut self) -> Result<u64, String> {
+        let (mut total, mut block) = (0, Block::default());
+        loop {
+            match self.original.fill(&mut block, frames::FRAME_BYTES)? {
+                0 => return Ok(total),
+                n => total += n as u64,
+            }
         }
     }
 }
 
 /// What was found.
-pub struct Report {
+struct Report {
     /// Of the first stream; what was asked for is the same in all of them.
     header: Header,
     original_bytes: u64,
     restored_bytes: u64,
     compressed_bytes: u64,
-    pub difference: Difference,
+    difference: Difference,
 }
 
 impl Report {
-    /// Of an array whose first stream has this header.
-    pub fn new(header: Header) -> Report {
-        Report { header, original_bytes: 0, restored_bytes: 0, compressed_bytes: 0, difference: Difference::default() }
-    }
-
-    /// Counts a stream, whose pieces come now.
-    pub fn add_frame(&mut self, header: &Header) {
-        self.compressed_bytes += header.stream_bytes;
-    }
-
-    /// Compares a piece of a stream.
-    pub fn add(&mut self, header: &Header, original: &[u8], restored: &[u8]) {
-        self.original_bytes += original.len() as u64;
-        self.restored_bytes += restored.len() as u64;
-        let missing = header.layout.shape.missing.bits();
-        let rule = Rule::new(header.layout.dtype, header.big_endian, header.mode, missing).with_relative();
-        let first = self.difference.count;
-        let index = |n| vec![first + n];
-        self.difference.join(&Difference::by_threads(&rule, limit(header), original, restored, &index));
-    }
-
     fn same_size(&self) -> bool {
         self.original_bytes == self.restored_bytes
     }
 
     /// Whether everything is as promised.
-    pub fn kept(&self) -> bool {
+    fn kept(&self) -> bool {
         self.same_size() && self.difference.violations == 0
-    }
-
-    /// Whether a bit of an element changed.
-    pub fn is_changed(&self) -> bool {
-        self.difference.changed > 0
     }
 
     /// The range that noa used, else that of the finite values.
@@ -215,11 +304,6 @@ impl Report {
         }
     }
 
-    /// What was promised, in words.
-    pub fn bound(&self) -> String {
-        promise(&self.header)
-    }
-
     fn masks(&self) -> String {
         match self.difference.missing_violations {
             0 => String::new(),
@@ -228,7 +312,7 @@ impl Report {
     }
 
     /// What came of it, in words.
-    pub fn verdict(&self) -> String {
+    fn verdict(&self) -> String {
         match &self.difference.first {
             _ if !self.same_size() => format!(
                 "BROKEN: the original has {} bytes, the compressed file restores {}",
@@ -253,7 +337,7 @@ impl Report {
 
 /// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
 /// back, and where nothing is promised.
-pub fn limit(header: &Header) -> f64 {
+fn limit(header: &Header) -> f64 {
     match header.mode {
         Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
         Mode::Abs | Mode::Rel => header.bound,
@@ -262,7 +346,7 @@ pub fn limit(header: &Header) -> f64 {
 }
 
 /// What the stream promises, in words.
-pub fn promise(header: &Header) -> String {
+fn promise(header: &Header) -> String {
     match header.mode {
         Mode::Lossless => "lossless".into(),
         Mode::Noa => format!("noa {:e} of the value range {}", header.bound, number(header.range)),

@@ -15,8 +15,6 @@ mod codecs;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 #[cfg(unix)]
-mod diff;
-#[cfg(unix)]
 mod faults;
 mod golden;
 mod looks;
@@ -31,7 +29,6 @@ mod refusals;
 mod shapes;
 mod streams;
 mod targets;
-mod tensors;
 mod test;
 #[path = "../../../tests/vectors/mod.rs"]
 mod vectors;

@@ -46,10 +46,11 @@ fn verify_sees_a_broken_bound() {
 fn bad_arguments() {
     let bench = Bench::new();
     bench.put("in", &bytes_of(&wave(250)));
+    bench.put("in.safetensors", b"");
     let refused = [
         ("compress --dtype f32 in out", "--abs"),
         ("compress --lossless in out", "--dtype TYPE is needed"),
-        ("decompress --tensor t in out", "--tensor t: in is not"),
+        ("compress --lossless in.safetensors out", "sleek.safetensors.pack of Python"),
         ("compress --dtype f32 --abs 1 --rel 1 in out", "--rel"),
         ("compress --dtype f31 --abs 1 in out", "bf16"),
         ("compress --dtype f32 --abs -1 in out", "-1"),

@@ -61,7 +61,7 @@ fn targets_are_met_and_said_as_a_bound() {
         assert!(psnr < db + 0.101 || worse < db, "{db} dB: {psnr}, {worse} by more than {bound}");
     }
     for ssim in [0.9, 0.9995] {
-        let reached = || bench.json("diff --quality --json in out")["fields"][0]["ssim"].as_f64().unwrap();
+        let reached = || bench.json("verify --quality --json in out")["quality"]["ssim"].as_f64().unwrap();
         let bound = came_to(&bench, &format!("{compress} --ssim {ssim} in out"));
         let found = reached();
         assert!(found >= ssim, "{ssim}: {found} by {bound}");

@@ -358,9 +358,9 @@ fn what_suits_each_dataset() {
     sleek_fails(&place, &["repack", "--noa", "1e-4", "--auto", "best", "old.h5", "x.h5"], "a number of MB/s");
     let (_, what) = of(&table(&["--ssim", "0.999"]), "stored_after");
     let report: Value =
-        serde_json::from_str(&sleek_ok(&place, &["diff", "--quality", "--json", "old.h5", "new.h5"])).unwrap();
-    for field in report["fields"].as_array().unwrap() {
-        let ssim = field["ssim"].as_f64().unwrap();
+        serde_json::from_str(&sleek_ok(&place, &["verify", "--quality", "--json", "old.h5", "new.h5"])).unwrap();
+    for dataset in report["datasets"].as_array().unwrap().iter().filter(|d| !d["quality"].is_null()) {
+        let ssim = dataset["quality"]["ssim"].as_f64().unwrap();
         assert!((0.999..0.9999).contains(&ssim), "{ssim} {what:?}");
     }
     assert!(what.iter().all(|what| what.contains("SSIM 0.999") && what.ends_with("for --ssim 0.999")), "{what:?}");
@@ -428,8 +428,7 @@ fn what_is_told_of_private_files_is_private() {
     set("in/deep/er/f001.h5", 0o604);
     sleek_ok(&place, &["repack", "-r", "--abs", "1e-3", "--to", "out", "--report", "r.json", "in"]);
     assert_eq!((mode("r.json"), mode("out/f000.h5")), (0o600, 0o640));
-    let field = "in/f000.h5:/temp";
-    sleek_ok(&place, &["diff", "-q", "--plot", "d.svg", field, "out/f000.h5"]);
+    sleek_ok(&place, &["show", "-q", "-o", "d.svg", "in/f000.h5:/temp"]);
     assert_eq!(mode("d.svg"), 0o640);
 }
 

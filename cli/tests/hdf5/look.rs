@@ -189,7 +189,7 @@ fn verify_says_what_is_broken() {
 }
 
 /// A missing value that came back blurred is gone, whoever declares it: an attribute or HDF5's fill value, of either
-/// file, in the filter's parameters or not. `verify` and `diff` say the same.
+/// file, in the filter's parameters or not. `verify` of the one says the same.
 #[test]
 fn blurred_missing_values_are_broken() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
@@ -203,59 +203,31 @@ fn blurred_missing_values_are_broken() {
         assert_eq!(d["verdict"], if declared { "broken" } else { "within bound" }, "{d}");
         assert_eq!(d["missing_violations"].as_u64().unwrap() > 0, declared, "{d}");
         let [a, b] = ["old.h5", "new.h5"].map(|file| format!("{file}:{name}"));
-        let diff = sleek(&place, &["diff", "--json", &a, &b]);
-        assert_eq!(diff.status.code(), Some(i32::from(declared)), "{name}");
-        let field = &serde_json::from_slice::<Value>(&diff.stdout).unwrap()["fields"][0];
-        assert_eq!(
-            (&field["violations"], &field["missing_values"]),
-            (&d["violations"], &d["missing_values"]),
-            "{name}"
-        );
+        let one = sleek(&place, &["verify", "--json", &a, &b]);
+        assert_eq!(one.status.code(), Some(i32::from(declared)), "{name}");
+        assert_eq!(serde_json::from_slice::<Value>(&one.stdout).unwrap()["datasets"], serde_json::json!([d]));
     }
 }
 
-/// `sleek diff` of datasets finds what `sleek verify` finds, and takes names, units and coordinates from the file.
+/// A dataset of each file, behind a colon.
 #[test]
-fn diff_shows_datasets_by_their_attributes() {
-    let Some(place) = Place::with(&[&venv_python("venv-python")]) else { return };
-    let script = "import netCDF4, numpy as np\n\
-        with netCDF4.Dataset('old.nc', 'w') as f:\n\
-        \x20   for name, n in ('time', 3), ('lat', 40), ('lon', 60), ('bare', 50):\n\
-        \x20       f.createDimension(name, n)\n\
-        \x20   lat = f.createVariable('lat', 'f8', ('lat',)); lat[:] = np.linspace(-58.5, 58.5, 40)\n\
-        \x20   lon = f.createVariable('lon', 'f8', ('lon',)); lon[:] = np.linspace(0, 354, 60)\n\
-        \x20   lat.units, lon.units = 'degrees_north', 'degrees_east'\n\
-        \x20   t = f.createVariable('t', 'f4', ('time', 'lat', 'lon'), fill_value=-9999, chunksizes=(1, 20, 60))\n\
-        \x20   t.long_name, t.units = 'air <temperature>', 'degC'\n\
-        \x20   y, x = np.mgrid[0:40, 0:60]\n\
-        \x20   t[:] = np.ma.masked_less(np.sin(x / 9 + np.arange(3)[:, None, None]) * 20 + y, -15)\n\
-        \x20   f.createVariable('line', 'f8', ('bare', 'lat'))[:] = np.sin(np.arange(2000) / 30).reshape(50, 40)\n";
-    place.run(&venv_python("venv-python"), &["-c", script]);
-    sleek_ok(&place, &["repack", "-q", "--abs", "1e-2", "old.nc", "new.nc"]);
-    let verified = json(&place, &["verify", "--json", "old.nc", "new.nc"]);
-    let report = json(&place, &["diff", "--json", "old.nc", "new.nc"]);
-    let fields = report["fields"].as_array().unwrap();
-    assert_eq!(fields.iter().map(|f| f["name"].as_str().unwrap()).collect::<Vec<_>>(), ["/t", "/line"]);
-    for found in fields {
-        let of = dataset(&verified, found["name"].as_str().unwrap());
-        for key in ["max_error", "error_over_bound", "worst"] {
-            assert_eq!(found[key], of[key], "{key}");
-        }
-        assert_eq!(found["promise"], "abs 1e-2");
+fn one_dataset_is_compared_with_another() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = "import h5py, numpy as np\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   f['a/t'] = np.sin(np.arange(5000.0)); f['line'] = np.arange(5000.0) + 1\n";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    sleek_ok(&place, &["repack", "-q", "--abs", "1e-2", "old.h5", "new.h5"]);
+    let report = json(&place, &["verify", "--json", "old.h5", "new.h5"]);
+    for [old, new] in [["old.h5:a/t", "new.h5"], ["old.h5", "new.h5:t"], ["old.h5:/a/t", "new.h5:/a/t"]] {
+        let one = json(&place, &["verify", "--json", old, new]);
+        assert_eq!(one["datasets"], serde_json::json!([dataset(&report, "/a/t")]), "{old} {new}");
     }
-    assert_eq!((&fields[0]["title"], &fields[0]["units"]), (&"air <temperature>".into(), &"degC".into()));
-    assert!(fields[0]["missing_values"].as_u64().unwrap() > 0);
-    sleek_ok(&place, &["diff", "-q", "old.nc:/t", "new.nc", "--plot", "t.svg"]);
-    let svg = fs::read_to_string(place.path("t.svg")).unwrap();
-    for part in ["air &lt;temperature&gt; [degC]", "index of lat", "index of lon", "field at time "] {
-        assert!(svg.contains(part), "no {part}");
-    }
-    sleek_fails(&place, &["diff", "old.nc", "new.nc", "--plot", "both.svg"], "2 differ: name one of /t, /line");
-    sleek_fails(&place, &["diff", "old.nc:/none", "new.nc"], "has no dataset /none; it has");
-    sleek_fails(&place, &["diff", "old.nc", "old.nc"], "no dataset of floats differs");
-    sleek_fails(&place, &["diff", "old.nc:/t", "new.nc:/line"], "/t: ");
+    let broken = sleek(&place, &["verify", "old.h5:/a/t", "new.h5:/line"]);
+    assert_eq!(broken.status.code(), Some(1));
+    sleek_fails(&place, &["verify", "old.h5:/none", "new.h5"], "there is no such variable; there are /line, /a/t");
     fs::write(place.path("classic.nc"), b"CDF\x05 and what follows").unwrap();
-    sleek_fails(&place, &["diff", "classic.nc", "new.nc"], "nccopy -k nc4 classic.nc");
+    sleek_fails(&place, &["verify", "classic.nc", "new.h5"], "nccopy -k nc4 classic.nc");
 }
 
 /// A dimension without a variable is none of the datasets, and restoring packed numbers says that they are.

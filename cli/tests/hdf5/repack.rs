@@ -473,7 +473,7 @@ fn complex_numbers_by_their_parts() {
     let seen = sleek_ok(&place, &["inspect", "--json", "new.h5"]);
     assert!(seen.contains("-9999"), "{seen}");
     // All else that takes datasets of floats.
-    sleek_ok(&place, &["diff", "old.h5:c8", "new.h5:c8"]);
+    sleek_ok(&place, &["verify", "old.h5:c8", "new.h5:c8"]);
     sleek_ok(&place, &["analyze", "--brief", "old.h5:gaps"]);
     sleek_ok(
         &place,

@@ -1,4 +1,4 @@
-"""Compressed safetensors files, as ``sleek compress model.safetensors`` makes them, tensor by tensor (docs/guide/archives.md).
+"""Compressed safetensors files, tensor by tensor (docs/guide/archives.md).
 
 >>> import numpy as np, os, sleek.safetensors, tempfile
 >>> path = os.path.join(tempfile.mkdtemp(), "model.slk")
@@ -8,17 +8,18 @@ array([0, 1, 2, 3, 4])
 >>> list(sleek.safetensors.load(path, ["weight"]))
 ['weight']
 
-``sleek decompress model.slk model.safetensors`` makes a safetensors file of what `save` wrote.
+`pack` makes one of a safetensors file, `unpack` the safetensors file again, byte for byte.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
 import struct
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, Any
 
 import numpy as np
 
@@ -59,25 +60,59 @@ def load(path: str | os.PathLike[str], names: Iterable[str] | None = None) -> di
 
     BF16 and F8 need the package ml_dtypes. Tensors of types that numpy has no name for come as their bytes.
     """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data[: len(MAGIC)] != MAGIC:
-            raise _corrupt(path, "is no compressed file of tensors")
-        [head], at = _streams(path, data, len(MAGIC))
-        header = json.loads(decompress(data[head]).tobytes()[8:])
-        header.pop("__metadata__", None)
-        wanted = set(header) if names is None else set(names)
-        if not wanted <= set(header):
-            raise KeyError(f"{path} has no tensors {sorted(wanted - set(header))}; it has {sorted(header)[:10]}")
+    with _mapped(path) as data:
+        head, at = _head(path, data)
+        entries = _entries(head)
+        wanted = {name for name, _ in entries} if names is None else set(names)
+        if missing := wanted - {name for name, _ in entries}:
+            raise KeyError(f"{path} has no tensors {sorted(missing)}; it has {sorted(name for name, _ in entries)[:10]}")
         tensors = {}
-        for name, entry in sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0])):
-            begin, end = entry["data_offsets"]
-            streams, at = _streams(path, data, at) if end > begin else ([], at)
+        for name, entry in entries:
+            streams, at = _streams(path, data, at, entry)
             if name in wanted:
-                raw = b"".join(decompress(data[stream]).tobytes() for stream in streams)
-                if len(raw) != end - begin:
-                    raise _corrupt(path, f"tensor {name!r} has {len(raw)} bytes, its header says {end - begin}")
-                tensors[name] = _array(raw, entry)
+                tensors[name] = _array(_raw(path, data, streams, name, entry), entry)
         return tensors
+
+
+def unpack(path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
+    """Writes the safetensors file of a compressed one, which takes its place when it is complete."""
+    with _mapped(path) as data, _new(model) as file:
+        head, at = _head(path, data)
+        file.write(head)
+        for name, entry in _entries(head):
+            streams, at = _streams(path, data, at, entry)
+            file.write(_raw(path, data, streams, name, entry))
+        if at != len(data):
+            raise _corrupt(path, f"something follows the last of its tensors, at byte {at}")
+
+
+def pack(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    abs: float | None = None,
+    noa: float | None = None,
+    rel: float | None = None,
+    profile: str = "small",
+) -> None:
+    """Writes the compressed file of a safetensors file; bounds are as those of `save`."""
+    with _mapped(model) as data:
+        [length] = struct.unpack_from("<Q", data) if len(data) >= 8 else [0]
+        if length + 8 > len(data) or data[8:9] != b"{":
+            raise _corrupt(model, "is no safetensors file")
+        head, at = data[: 8 + length], 0
+        for name, entry in _entries(head):
+            if entry["data_offsets"][0] != at:
+                raise _corrupt(model, f"tensor {name!r} begins at byte {entry['data_offsets'][0]} of the data, not at {at}")
+            at = entry["data_offsets"][1]
+        if 8 + length + at != len(data):
+            raise _corrupt(model, f"its tensors have {at} bytes, and {len(data) - 8 - length} are there")
+
+        def tensor(name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+            begin, end = (8 + length + offset for offset in entry["data_offsets"])
+            return _array(data[begin:end], entry)
+
+        _write(path, head, tensor, {"abs": abs, "noa": noa, "rel": rel}, profile)
 
 
 def save(
@@ -106,30 +141,78 @@ def save(
         arrays[name], at = a, at + a.nbytes
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    bound: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel}
+    _write(path, struct.pack("<Q", len(text)) + text, lambda name, _: arrays[name], {"abs": abs, "noa": noa, "rel": rel}, profile)
+
+
+def _write(
+    path: Any,
+    head: bytes,
+    tensor: Callable[[str, dict[str, Any]], np.ndarray[Any, Any]],
+    bound: dict[str, Any],
+    profile: str,
+) -> None:
     is_lossless = all(value is None for value in bound.values())
+    with _new(path) as file:
+        file.write(MAGIC)
+        file.write(compress(np.frombuffer(head, "u1"), lossless=True, profile="small"))
+        for name, entry in _entries(head):
+            elements = np.atleast_1d(tensor(name, entry))
+            if elements.size:
+                streams = [compress(elements, lossless=True, profile=profile)]
+                if entry["dtype"] in FLOATS and not is_lossless:
+                    streams.append(compress(elements, profile=profile, **bound))
+                file.write(min(streams, key=len))
+
+
+@contextlib.contextmanager
+def _new(path: Any) -> Iterator[IO[bytes]]:
+    """A file that takes its place when it is complete."""
     temporary = f"{os.fspath(path)}.{os.getpid()}"
     try:
         with open(temporary, "xb") as file:
-            file.write(MAGIC)
-            whole = np.frombuffer(struct.pack("<Q", len(text)) + text, "u1")
-            file.write(compress(whole, lossless=True, profile="small"))
-            for name, entry in sorted(header.items(), key=lambda item: (item[1].get("data_offsets", []), item[0])):
-                if name != "__metadata__" and arrays[name].size:
-                    elements = np.atleast_1d(arrays[name])
-                    streams = [compress(elements, lossless=True, profile=profile)]
-                    if entry["dtype"] in FLOATS and not is_lossless:
-                        streams.append(compress(elements, profile=profile, **bound))
-                    file.write(min(streams, key=len))
+            yield file
         os.replace(temporary, path)
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
 
 
-def _streams(path: Any, data: mmap.mmap, at: int) -> tuple[list[slice], int]:
-    """Where the streams of an array are that begin at a place, and where they end."""
-    streams = []
+@contextlib.contextmanager
+def _mapped(path: Any) -> Iterator[mmap.mmap]:
+    with open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise _corrupt(path, "is empty")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
+
+
+def _head(path: Any, data: mmap.mmap) -> tuple[bytes, int]:
+    """The safetensors file to the end of its header, and where the streams of its tensors begin."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise _corrupt(path, "is no compressed file of tensors")
+    [head], at = _streams(path, data, len(MAGIC))
+    return decompress(data[head]).tobytes(), at
+
+
+def _entries(head: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """The tensors in the order of their data."""
+    header = json.loads(head[8:])
+    header.pop("__metadata__", None)
+    return sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0]))
+
+
+def _raw(path: Any, data: mmap.mmap, streams: list[slice], name: str, entry: dict[str, Any]) -> bytes:
+    raw, (begin, end) = b"".join(decompress(data[stream]).tobytes() for stream in streams), entry["data_offsets"]
+    if len(raw) != end - begin:
+        raise _corrupt(path, f"tensor {name!r} has {len(raw)} bytes, its header says {end - begin}")
+    return raw
+
+
+def _streams(path: Any, data: mmap.mmap, at: int, entry: dict[str, Any] | None = None) -> tuple[list[slice], int]:
+    """Where the streams of an array are that begin at a place, and where they end; a tensor without bytes has none."""
+    streams: list[slice] = []
+    if entry is not None and entry["data_offsets"][0] == entry["data_offsets"][1]:
+        return streams, at
     while True:
         head = data[at : at + HEADER_BYTES]
         if len(head) < HEADER_BYTES:
