@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sleek::printable::steers;
 use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
@@ -222,6 +223,26 @@ pub fn slice(text: &str) -> Result<Slice, String> {
         slice.lens.push(if len.is_empty() { None } else { Some(number(len)?) });
     }
     Ok(slice)
+}
+
+/// A word for a shell. One with control characters is written as bash and zsh read it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(steers) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let mut shown = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => shown.extend(['\\', c]),
+            c if steers(c) => shown += &format!("\\u{:04x}", c as u32),
+            c => shown.push(c),
+        }
+    }
+    shown + "'"
 }
 
 /// A threads argument: the library's own variable carries it everywhere, to compression and decompression alike.

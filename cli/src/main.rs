@@ -1,20 +1,14 @@
 //! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
 
-#[cfg(unix)]
 mod analyze;
 mod args;
-mod auto;
 mod completions;
 mod compress;
-#[cfg(unix)]
-mod csv;
 mod decompress;
-#[cfg(unix)]
 mod doctor;
 mod frames;
 mod grid;
 mod h5args;
-#[cfg(unix)]
 mod hdf5;
 mod inspect;
 mod io;
@@ -22,9 +16,7 @@ mod looks;
 mod npy;
 mod pipeline;
 mod progress;
-#[cfg_attr(not(unix), allow(dead_code))]
 mod quality;
-#[cfg(unix)]
 mod repack;
 mod sentinel;
 mod targets;
@@ -51,16 +43,12 @@ enum Command {
     Decompress(decompress::Args),
     Inspect(inspect::Args),
     Stats(looks::stats::Args),
-    #[cfg(unix)]
     Show(looks::show::Args),
     Verify(verify::Args),
     Test(test::Args),
     H5args(h5args::Args),
-    #[cfg(unix)]
     Analyze(analyze::Args),
-    #[cfg(unix)]
     Repack(repack::Args),
-    #[cfg(unix)]
     Doctor(doctor::Args),
     Completions(completions::Args),
 }
@@ -89,16 +77,12 @@ fn run(command: Command) -> Outcome {
         Command::Decompress(args) => decompress::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Stats(args) => looks::stats::run(&args),
-        #[cfg(unix)]
         Command::Show(args) => looks::show::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Test(args) => test::run(&args),
         Command::H5args(args) => h5args::run(&args),
-        #[cfg(unix)]
         Command::Analyze(args) => analyze::run(&args),
-        #[cfg(unix)]
         Command::Repack(args) => repack::run(&args),
-        #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
@@ -141,7 +125,7 @@ mod tests {
         let mut script = Vec::new();
         clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "sleek", &mut script);
         let script = String::from_utf8(script).unwrap();
-        for option in ["--stride", "--no-attributes", "--auto", "--ssim", "--report", "--variables"] {
+        for option in ["--stride", "--no-attributes", "--ssim", "--report", "--variables"] {
             assert!(script.contains(option), "{option}");
         }
     }

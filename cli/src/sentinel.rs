@@ -23,6 +23,8 @@ pub struct Watch {
     big_endian: bool,
     /// Missing values that are known, which do not count.
     known: Vec<f64>,
+    /// Whether others are looked for.
+    searches: bool,
     /// The smallest and the largest value; the same one where there is no other.
     ends: Option<[Extreme; 2]>,
     /// The range of the values between them.
@@ -31,24 +33,31 @@ pub struct Watch {
 
 impl Watch {
     /// Nothing was seen yet. `known` are up to four numbers of the element type.
-    pub fn new(dtype: DType, big_endian: bool, known: Vec<f64>) -> Watch {
-        Watch { dtype, big_endian, known, ends: None, others: None }
+    pub fn new(dtype: DType, big_endian: bool, known: Vec<f64>, searches: bool) -> Watch {
+        Watch { dtype, big_endian, known, searches, ends: None, others: None }
     }
 
     /// The same of what else there is besides what this one found, if it found something and there may be more.
     pub fn behind(&self) -> Option<Watch> {
         let found = self.found();
         let known = [&self.known[..], &found].concat();
-        (!found.is_empty() && known.len() <= rule::MOST_KNOWN).then(|| Watch::new(self.dtype, self.big_endian, known))
+        (!found.is_empty() && known.len() <= rule::MOST_KNOWN)
+            .then(|| Watch::new(self.dtype, self.big_endian, known, true))
     }
 
     /// Looks at all elements in `bytes`.
     pub fn see(&mut self, bytes: &[u8]) {
-        bytes.chunks(PAGE_BYTES).for_each(|page| self.page(page));
+        match self.searches {
+            true => bytes.chunks(PAGE_BYTES).for_each(|page| self.page(page)),
+            false => self.others = join(self.others, value_range(self.dtype, self.big_endian, &self.known, bytes)),
+        }
     }
 
     /// The range of all values but those that were found.
     pub fn range(&self) -> Option<(f64, f64)> {
+        if !self.searches {
+            return self.others;
+        }
         let ([low, high], found) = (self.ends?, self.found());
         let is_found = |end: Extreme| found.contains(&end.value);
         match (is_found(low), is_found(high)) {
@@ -162,7 +171,7 @@ mod tests {
 
     fn found(values: &[f32], known: &[f64]) -> (Vec<f64>, Option<(f64, f64)>) {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let mut watch = Watch::new(DType::F32, false, known.to_vec());
+        let mut watch = Watch::new(DType::F32, false, known.to_vec(), true);
         watch.see(&bytes);
         let numbers: Vec<_> = known.iter().map(|number| MissingValue::Number(*number)).collect();
         let params = Params { missing: MissingValues::of(&numbers).unwrap(), ..Params::new(DType::F32) };
@@ -212,7 +221,7 @@ mod tests {
     #[test]
     fn parts_of_a_field_are_suspicious_if_they_hold_a_mark() {
         let suspects = |values: &[f32]| {
-            let mut watch = Watch::new(DType::F32, false, vec![]);
+            let mut watch = Watch::new(DType::F32, false, vec![], true);
             watch.see(&values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
             watch.suspects()
         };

@@ -1,6 +1,6 @@
 //! Targets in the words of the command: a ratio, a size, a PSNR, an SSIM (`sleek::advise`).
 
-pub use sleek::advise::{Answer, Measured, Quest, Target, Unmet};
+pub use sleek::advise::{Answer, Measured, Quest, Target};
 use sleek::{Mode, advise};
 
 use crate::io::tell;

@@ -5,13 +5,9 @@ use std::process::ExitCode;
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
-#[cfg(unix)]
 use crate::hdf5::filters::pipeline;
-#[cfg(unix)]
 use crate::hdf5::object::{Contents, Object, ObjectKind};
-#[cfg(unix)]
 use crate::hdf5::parallel::is_chunk_whole;
-#[cfg(unix)]
 use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, needs_newer};
 use crate::io::{Block, Input, files_below, say};
 use crate::{ERROR, Outcome};
@@ -27,7 +23,6 @@ pub struct Args {
     /// Take the compressed and HDF5 files in folders, and in those below
     #[arg(short, long)]
     recursive: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     library: LibraryArg,
     #[command(flatten)]
@@ -115,7 +110,6 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
 
 /// Whether a file is one that can be tested.
 fn is_ours(path: &Path) -> Result<bool, String> {
-    #[cfg(unix)]
     if is_hdf5(path) {
         return Ok(true);
     }
@@ -124,12 +118,9 @@ fn is_ours(path: &Path) -> Result<bool, String> {
 }
 
 fn test(path: &Path, args: &Args) -> Result<Findings, String> {
-    #[cfg(unix)]
     if is_hdf5(path) {
         return datasets(path, args.library.library.as_deref());
     }
-    #[cfg(not(unix))]
-    let _ = args;
     let mut findings = Findings::default();
     if let Err(damage) = streams(Input::open(path)?, &mut findings.whole) {
         findings.damage.push(damage);
@@ -153,7 +144,6 @@ fn streams(input: Input, whole: &mut usize) -> Result<(), String> {
 }
 
 /// Reads all datasets of an HDF5 file, chunk by chunk.
-#[cfg(unix)]
 fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
     crate::hdf5::expect_hdf5(path)?;
     let mut findings = Findings::default();
@@ -181,7 +171,6 @@ fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
 
 /// A dataset that is no array of numbers. The checksums of its filters tell without its type whether chunks
 /// are whole.
-#[cfg(unix)]
 fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Result<(), String> {
     let Some(field) = Field::of_chunks(file, object)? else {
         findings.others.push(format!("{}: {why}", object.name()));
@@ -216,7 +205,6 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
     Ok(())
 }
 
-#[cfg(unix)]
 fn dataset(field: &Field, findings: &mut Findings) -> Result<(), String> {
     let hdf5 = field.dataset.hdf5;
     let (mut bytes, before) = (Vec::new(), findings.damage.len());

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use sleek::bound::sub_down;
-use sleek::range::{join, value_range};
 use sleek::{DType, Dims, MissingValues};
 
 use crate::args;
+use crate::hdf5::coordinates::is_scale;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, ObjectKind};
-use crate::hdf5::{FileKind, Hdf5, kind_of};
+use crate::hdf5::{Hdf5, expect_hdf5};
 use crate::io::{Block, Input};
 use crate::npy::{self, Array, Given};
 use crate::progress::{Progress, bytes};
@@ -90,13 +90,8 @@ impl Sample {
             }
             return Sample::of_plain_bytes(input, &array, fill, wanted, quiet);
         }
-        match kind_of(&file)? {
-            FileKind::Hdf5 => Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet),
-            FileKind::NetcdfClassic => {
-                Err(format!("{name}: is classic netCDF, without HDF5; first: nccopy -k nc4 {name} new.nc"))
-            }
-            FileKind::Other => Err(format!("{name}: is not HDF5; for a file of plain bytes give --dtype")),
-        }
+        expect_hdf5(&file).map_err(|e| format!("{e}; for a file of plain bytes give --dtype"))?;
+        Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet)
     }
 
     fn of_plain_bytes(
@@ -187,13 +182,11 @@ struct Gather {
     big_endian: bool,
     fill: Fill,
     missing: MissingValues,
-    fills: Vec<f64>,
     /// One piece of so many is kept.
     step: u64,
     seen: u64,
     /// Of the whole field; sees all of it.
     watch: Watch,
-    extremes: Option<(f64, f64)>,
     pieces: Vec<Vec<u8>>,
     shapes: Vec<Dims>,
 }
@@ -209,18 +202,13 @@ impl Gather {
     ) -> Result<Gather, String> {
         let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
         let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
-        let watch = Watch::new(dtype, big_endian, fills.clone());
-        let (seen, extremes, pieces, shapes) = (0, None, Vec::new(), Vec::new());
-        Ok(Gather { dtype, big_endian, fill, missing, fills, step, seen, watch, extremes, pieces, shapes })
+        let watch = Watch::new(dtype, big_endian, fills, !fill.may_be_data);
+        let (seen, pieces, shapes) = (0, Vec::new(), Vec::new());
+        Ok(Gather { dtype, big_endian, fill, missing, step, seen, watch, pieces, shapes })
     }
 
     fn take(&mut self, data: &[u8], shape: Dims) {
-        match self.fill.may_be_data {
-            true => {
-                self.extremes = join(self.extremes, value_range(self.dtype, self.big_endian, &self.fills, data));
-            }
-            false => self.watch.see(data),
-        }
+        self.watch.see(data);
         if self.seen % self.step == self.step / 2 {
             self.pieces.push(data.to_vec());
             // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
@@ -231,10 +219,8 @@ impl Gather {
     }
 
     fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
-        let found = if self.fill.may_be_data { Vec::new() } else { self.watch.found() };
-        let Some(extremes) = self.extremes.or_else(|| self.watch.range()) else {
-            return Err(format!("{name}: holds no number"));
-        };
+        let found = self.watch.found();
+        let extremes = self.watch.range().ok_or_else(|| format!("{name}: holds no number"))?;
         let Gather { dtype, big_endian, fill, mut missing, pieces, shapes, .. } = self;
         sentinel::add(&mut missing, &found)?;
         let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
@@ -274,7 +260,7 @@ fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) ->
     let mut fields = Vec::new();
     for object in datasets {
         let Ok(field) = Field::open(opened, object)? else { continue };
-        if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !field.is_scale()? {
+        if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !is_scale(&field.dataset)? {
             fields.push(field);
         }
     }

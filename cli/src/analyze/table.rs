@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use sleek::hdf5::{FILTER_ID, cd_values_of};
-use sleek::printable::{printable, steers};
+use sleek::printable::printable;
 use sleek::{Bound, DType, MissingValue, Mode, Params};
 
 use super::Analysis;
 use super::ladder::Rung;
+use crate::args::quoted;
 use crate::h5args::user_defined;
 use crate::io::say;
 use crate::progress::{bytes, short};
@@ -196,26 +197,6 @@ fn named(value: MissingValue) -> String {
         MissingValue::Number(x) => text(DType::F64, x),
         MissingValue::Bits(bits) => format!("{bits:#x}"),
     }
-}
-
-/// A word for a shell. One with control characters is written as bash and zsh read it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    if !word.contains(steers) {
-        return format!("'{}'", word.replace('\'', r"'\''"));
-    }
-    let mut shown = String::from("$'");
-    for c in word.chars() {
-        match c {
-            '\'' | '\\' => shown.extend(['\\', c]),
-            c if steers(c) => shown += &format!("\\u{:04x}", c as u32),
-            c => shown.push(c),
-        }
-    }
-    shown + "'"
 }
 
 /// `-f` of `h5repack` with the filter for one dataset.

@@ -1,7 +1,6 @@
 //! What of the input is to be known before it is compressed.
 
 use sleek::Params;
-use sleek::range::{join, value_range};
 
 use super::request::Args;
 use crate::io::Input;
@@ -51,18 +50,11 @@ pub fn seen_range(
 ) -> Result<Option<(f64, f64)>, String> {
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     let searches = params.find_fill == Some(true) && params.bound.number() > 0.0;
-    let mut watch = Watch::new(params.dtype, params.big_endian, fills.clone());
-    let mut range = None;
+    let mut watch = Watch::new(params.dtype, params.big_endian, fills, searches);
     read_through(args, input, args.frame_bytes, |data| {
-        match searches {
-            true => watch.see(data),
-            false => range = join(range, value_range(params.dtype, params.big_endian, &fills, data)),
-        }
+        watch.see(data);
         show(data);
     })?;
-    if !searches {
-        return Ok(range);
-    }
     sentinel::add(&mut params.missing, &watch.found())?;
     if let Some(mut behind) = watch.behind() {
         read_through(args, input, args.frame_bytes, |data| behind.see(data))?;

@@ -1,6 +1,5 @@
 //! `sleek compress`
 
-mod auto;
 mod cut;
 mod kind;
 mod look;
@@ -10,16 +9,13 @@ mod write;
 
 use std::process::ExitCode;
 
-use sleek::Params;
-
 use cut::Cut;
 use look::{check_size, measure_range};
 pub use request::Args;
 use request::params;
 use write::{compress, create};
 
-use crate::auto::arguments;
-use crate::io::{Input, Output, tell};
+use crate::io::{Input, Output};
 use crate::npy::{self, Array, Given};
 use crate::{Outcome, args};
 
@@ -56,29 +52,10 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
     }
     params.find_fill = Some(!args.sentinels.no_fill);
     if let Some(target) = args.quality.target()? {
-        if args.auto.is_some() {
-            // Which one is best depends on the bound, and the bound on which one it is.
-            let found = target::solve(args, true, &target, &params, &cut, &mut input)?;
-            let best = suit(args, found, &cut, &mut input)?;
-            (params.profile, params.codec) = (best.profile, best.codec);
-        }
-        params = target::solve(args, args.verbosity.quiet, &target, &params, &cut, &mut input)?;
-        return compress(args, array, &params, &cut, input, output);
-    }
-    if params.bound.measures() {
+        params = target::solve(args, &target, &params, &cut, &mut input)?;
+    } else if params.bound.measures() {
         let range = measure_range(args, &mut params, &mut input)?;
         params.bound = params.bound.of_range(range);
     }
-    params = suit(args, params, &cut, &mut input)?;
     compress(args, array, &params, &cut, input, output)
-}
-
-/// The parameters with the profile and codec that suit the input, if that is asked for; tells which these are.
-fn suit(args: &Args, params: Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
-    let Some(how) = args.auto else { return Ok(params) };
-    let best = auto::choose(how, &params, cut, input)?;
-    if !args.verbosity.quiet {
-        tell(&format!("{}: --auto chose {}", input.name, arguments(&best)));
-    }
-    Ok(best)
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use sleek::{Bound, DType, Dims, Params};
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
-use crate::auto::Aim;
 use crate::frames::{FRAME_BYTES, SUFFIX};
 
 const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes \
@@ -21,10 +20,6 @@ pub struct Args {
     pub(super) dtype: Option<DType>,
     #[command(flatten)]
     pub(super) quality: Quality,
-    /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed),
-    /// or the smallest of those that reach so many MB/s both ways
-    #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    pub(super) auto: Option<Aim>,
     #[command(flatten)]
     pub(super) sentinels: Sentinels,
     /// The elements are big-endian, and come back so

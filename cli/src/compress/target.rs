@@ -15,14 +15,7 @@ const SAMPLE_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 512 << 10;
 
 /// The parameters with which the input meets the target.
-pub fn solve(
-    args: &Args,
-    quiet: bool,
-    target: &Target,
-    params: &Params,
-    cut: &Cut,
-    input: &mut Input,
-) -> Result<Params, String> {
+pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
     let Some(raw_bytes) = input.bytes else {
         let (name, from) = (targets::argument(target), &input.name);
         return Err(format!("{name}: the array is read several times, and {from} can be read only once"));
@@ -50,7 +43,7 @@ pub fn solve(
         failed.map(|()| m)
     };
     let answer = quest.solve(on_sample, on_whole).map_err(targets::reason)?;
-    if !quiet {
+    if !args.verbosity.quiet {
         targets::tell_of(&answer, target, &input.name);
     }
     Ok(answer.params)

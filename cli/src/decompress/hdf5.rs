@@ -35,6 +35,14 @@ impl Variable {
         Some(Variable { file, name })
     }
 
+    /// The same; an error for an HDF5 file of which no variable is named.
+    pub fn expect(input: &Path) -> Result<Option<Variable>, String> {
+        match is_hdf5(input) {
+            true => Err(format!("{0}: is an HDF5 file; one variable of it is {0}:NAME", input.display())),
+            false => Ok(Variable::named(input)),
+        }
+    }
+
     /// Writes its values, or a box of them.
     pub fn write(&self, args: &Args) -> Outcome {
         self.with(args.library.library.as_deref(), |_, _, field| self.write_field(args, &field))

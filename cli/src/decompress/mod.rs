@@ -1,6 +1,5 @@
 //! `sleek decompress`
 
-#[cfg(unix)]
 pub mod hdf5;
 
 use std::path::{Path, PathBuf};
@@ -28,7 +27,6 @@ pub struct Args {
     /// Write an NPY file, as where the name of OUT ends in .npy
     #[arg(long)]
     npy: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     library: crate::hdf5::LibraryArg,
     #[command(flatten)]
@@ -50,11 +48,9 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    #[cfg(unix)]
     if let Some(variable) = hdf5::Variable::named(&args.input) {
         return variable.write(args);
     }
-    #[cfg(unix)]
     if crate::hdf5::is_hdf5(&args.input) {
         return hdf5::whole(args);
     }

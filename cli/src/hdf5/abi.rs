@@ -50,10 +50,6 @@ pub const UTF8: c_int = 1;
 pub const SCALAR_SPACE: c_int = 0;
 pub const SIMPLE_SPACE: c_int = 1;
 
-/// `H5S_SEL_ALL`, and `H5S_UNLIMITED` as a length.
-pub const SELECTS_ALL: c_int = 3;
-pub const UNLIMITED: u64 = u64::MAX;
-
 /// `H5D_SPACE_STATUS_NOT_ALLOCATED` and `H5D_SPACE_STATUS_ALLOCATED`; 1 is in part.
 pub const NOT_STORED: c_int = 0;
 pub const WHOLLY_STORED: c_int = 2;
@@ -163,9 +159,6 @@ functions! {
     H5Sget_simple_extent_ndims: fn(Hid) -> c_int;
     H5Sget_simple_extent_dims: fn(Hid, *mut u64, *mut u64) -> c_int;
     H5Sget_simple_extent_npoints: fn(Hid) -> i64;
-    H5Sget_regular_hyperslab: fn(Hid, *mut u64, *mut u64, *mut u64, *mut u64) -> Herr;
-    H5Sget_select_npoints: fn(Hid) -> i64;
-    H5Sget_select_type: fn(Hid) -> c_int;
     H5Sselect_hyperslab: fn(Hid, c_int, *const u64, *const u64, *const u64, *const u64) -> Herr;
 
     H5Tcopy: fn(Hid) -> Hid;
@@ -202,10 +195,7 @@ functions! {
     H5Pget_nfilters: fn(Hid) -> c_int;
     H5Pget_userblock: fn(Hid, *mut u64) -> Herr;
     H5Pget_virtual_count: fn(Hid, *mut usize) -> Herr;
-    H5Pget_virtual_dsetname: fn(Hid, usize, *mut c_char, usize) -> isize;
     H5Pget_virtual_filename: fn(Hid, usize, *mut c_char, usize) -> isize;
-    H5Pget_virtual_srcspace: fn(Hid, usize) -> Hid;
-    H5Pget_virtual_vspace: fn(Hid, usize) -> Hid;
     H5Premove_filter: fn(Hid, c_int) -> Herr;
     H5Pset_alloc_time: fn(Hid, c_int) -> Herr;
     H5Pset_attr_creation_order: fn(Hid, c_uint) -> Herr;
@@ -214,11 +204,9 @@ functions! {
     H5Pset_chunk: fn(Hid, c_int, *const u64) -> Herr;
     H5Pset_copy_object: fn(Hid, c_uint) -> Herr;
     H5Pset_filter: fn(Hid, c_int, c_uint, usize, *const c_uint) -> Herr;
-    H5Pset_layout: fn(Hid, c_int) -> Herr;
     H5Pset_libver_bounds: fn(Hid, c_int, c_int) -> Herr;
     H5Pset_link_creation_order: fn(Hid, c_uint) -> Herr;
     H5Pset_link_phase_change: fn(Hid, c_uint, c_uint) -> Herr;
-    H5Pset_virtual: fn(Hid, Hid, *const c_char, *const c_char, Hid) -> Herr;
 
     H5Rcreate: fn(*mut c_void, Hid, *const c_char, c_int, Hid) -> Herr;
     H5Rdereference2: fn(Hid, Hid, c_int, *const c_void) -> Hid;

@@ -56,6 +56,11 @@ fn by_itself(dataset: &Id) -> Result<Option<String>, String> {
     Ok(None)
 }
 
+/// Whether a dataset is a dimension scale: the coordinates of other datasets.
+pub fn is_scale(dataset: &Id) -> Result<bool, String> {
+    Ok(text_of(dataset, c"CLASS")?.is_some_and(|class| class.starts_with("DIMENSION_SCALE")))
+}
+
 /// Whether units are those of a time since a moment, such as `hours since 1900-01-01`.
 fn is_time(units: &str) -> bool {
     let mut words = units.split_whitespace();

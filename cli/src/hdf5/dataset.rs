@@ -220,25 +220,6 @@ impl<'a> Field<'a> {
         h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
         Ok((memory, file))
     }
-
-    /// Whether it is a dimension scale: the coordinates of other datasets.
-    pub fn is_scale(&self) -> Result<bool, String> {
-        let hdf5 = self.dataset.hdf5;
-        if h5!(hdf5, H5Aexists(self.dataset.id, c"CLASS".as_ptr()))? == 0 {
-            return Ok(false);
-        }
-        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, c"CLASS".as_ptr(), abi::DEFAULT))?;
-        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
-        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
-        let plain = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING && h5!(hdf5, H5Tis_variable_str(kind.id))? == 0;
-        let size = size_of_type(&kind)?;
-        if !plain || size > 64 || h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? != 1 {
-            return Ok(false);
-        }
-        let mut text = [0u8; 64];
-        h5!(hdf5, H5Aread(attribute.id, kind.id, text.as_mut_ptr().cast()))?;
-        Ok(text.starts_with(b"DIMENSION_SCALE"))
-    }
 }
 
 /// The datatype as HDF5 writes it.

@@ -177,14 +177,7 @@ impl Input {
     }
 }
 
-#[cfg(unix)]
 fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(not(unix))]
-fn standard_input() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }

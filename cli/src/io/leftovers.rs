@@ -37,20 +37,13 @@ fn writer(name: &str) -> Option<i32> {
     (machine_of_it == machine() && parts.next().is_some()).then_some(process)
 }
 
-#[cfg(unix)]
 fn is_gone(process: i32) -> bool {
     // SAFETY: signal 0 is sent to nobody.
     let answer = unsafe { libc::kill(process, 0) };
     answer == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
-#[cfg(not(unix))]
-fn is_gone(_process: i32) -> bool {
-    false
-}
-
 /// A number of the machine, and of the container in it: processes of another one have the same numbers as ours.
-#[cfg(unix)]
 fn machine() -> u32 {
     let mut name = [0u8; 256];
     // SAFETY: a buffer of this length.
@@ -59,11 +52,6 @@ fn machine() -> u32 {
     let bytes = name.iter().take_while(|b| **b != 0).chain(processes.as_os_str().as_encoded_bytes());
     // FNV-1a
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
-}
-
-#[cfg(not(unix))]
-fn machine() -> u32 {
-    0
 }
 
 #[cfg(test)]

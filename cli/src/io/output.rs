@@ -62,13 +62,11 @@ impl Output {
     }
 
     /// Whether bytes can go to any place in it.
-    #[cfg(unix)]
     pub fn is_file(&self) -> bool {
         matches!(self.sink, Sink::Staged(_))
     }
 
     /// Writes all of `data` at a place of a file.
-    #[cfg(unix)]
     pub fn write_at(&self, at: u64, data: &[u8]) -> Result<(), String> {
         use std::os::unix::fs::FileExt;
         let file = match &self.sink {
@@ -92,7 +90,6 @@ pub fn exists(name: &str) -> String {
 }
 
 /// A file that this process has open, under a number of its own.
-#[cfg(unix)]
 fn open_file(number: i32) -> io::Result<File> {
     use std::os::fd::{FromRawFd, OwnedFd};
     // SAFETY: a plain call, which takes any number.
@@ -101,12 +98,6 @@ fn open_file(number: i32) -> io::Result<File> {
         // SAFETY: made just now and nobody else's.
         own => Ok(File::from(unsafe { OwnedFd::from_raw_fd(own) })),
     }
-}
-
-#[cfg(not(unix))]
-fn open_file(_number: i32) -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }
 
 /// The place of a new file; refuses one where there is something that must not be replaced, or that is a stream.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// Where a path leads.
 pub enum Place {
     /// To an open file of this process, which is to be written from where it stands.
-    #[cfg_attr(not(unix), allow(dead_code))]
     Descriptor(i32),
     /// To this file, which may not be there and is no link.
     File(PathBuf),
@@ -32,7 +31,7 @@ impl Place {
 
 /// The number of an open file, by the names under which the system shows those of this process.
 fn descriptor(path: &Path) -> Option<i32> {
-    let text = path.to_str().filter(|_| cfg!(unix))?;
+    let text = path.to_str()?;
     let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|folder| text.strip_prefix(folder)?.parse().ok());
     number.or((text == "/dev/stdout").then_some(1))
 }

@@ -8,9 +8,7 @@ use std::path::Path;
 /// A file whose rights a new one gets.
 #[derive(Clone, Copy)]
 pub struct Model {
-    #[cfg_attr(not(unix), allow(dead_code))]
     mode: u32,
-    #[cfg_attr(not(unix), allow(dead_code))]
     owner: (u32, u32),
 }
 
@@ -31,16 +29,9 @@ impl Model {
         paths.into_iter().filter_map(Model::at).reduce(both)
     }
 
-    #[cfg(unix)]
     fn new(meta: &Metadata) -> Model {
         use std::os::unix::fs::MetadataExt;
         Model { mode: meta.mode() & 0o777, owner: (meta.uid(), meta.gid()) }
-    }
-
-    /// Where there are no such permissions the folder's own count.
-    #[cfg(not(unix))]
-    fn new(_: &Metadata) -> Model {
-        Model { mode: 0, owner: (0, 0) }
     }
 
     /// The permissions for a file of `group`: another group gets no more than everybody.
@@ -51,7 +42,6 @@ impl Model {
 
 /// Gives a new file the owner, the group and the permissions of the one that it replaces, as far as that is allowed;
 /// else the permissions of the one that it was made of, else those that the user's mask gives.
-#[cfg(unix)]
 pub fn take_over(file: &File, replaced: Option<Model>, like: Option<Model>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     if let Some(Model { owner, .. }) = replaced {
@@ -66,7 +56,6 @@ pub fn take_over(file: &File, replaced: Option<Model>, like: Option<Model>) -> i
 }
 
 /// The permissions that the user's new files do not get.
-#[cfg(unix)]
 fn mask() -> u32 {
     // SAFETY: plain calls. No other thread of this command makes files; the mask in between is the strictest.
     unsafe {
@@ -75,9 +64,4 @@ fn mask() -> u32 {
         #[allow(clippy::unnecessary_cast)] // macOS has 16 bits
         (mask as u32)
     }
-}
-
-#[cfg(not(unix))]
-pub fn take_over(_: &File, _: Option<Model>, _: Option<Model>) -> io::Result<()> {
-    Ok(())
 }

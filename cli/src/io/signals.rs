@@ -9,7 +9,6 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Lets a closed pipe end the process as it ends every other tool, rather than fail each print. A file that reaches the
 /// limit of sizes (`ulimit -f`) fails its write instead, so that it goes away as on a full disk.
 pub fn settle_signals() {
-    #[cfg(unix)]
     // SAFETY: restores a default disposition and ignores a signal, before any thread runs.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
@@ -32,7 +31,6 @@ pub fn remove_unfinished() {
 }
 
 /// Has a thread wait for what a user or a scheduler ends programs with; what is ignored (nohup) stays so.
-#[cfg(unix)]
 fn wait_for_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let is_ignored = |signal: &i32| {
@@ -52,6 +50,3 @@ fn wait_for_signals() {
     };
     let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(wait); // without it a hidden file may be left
 }
-
-#[cfg(not(unix))]
-fn wait_for_signals() {}

@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(path) = &args.output {
         io::check_place(path, args.force)?;
     }
-    let plane = match Variable::named(&args.input) {
+    let plane = match Variable::expect(&args.input)? {
         Some(variable) => {
             let library = args.library.library.as_deref();
             variable.with(library, |file, contents, field| {
@@ -149,10 +149,6 @@ pub fn run(args: &Args) -> Outcome {
                 let named = [&about.title, &about.units].map(|text| printable(text).into_owned());
                 of_dataset(args, &field, &about.along, named)
             })?
-        }
-        None if crate::hdf5::is_hdf5(&args.input) => {
-            let name = args.input.display();
-            return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
         }
         None => of_streams(args)?,
     };

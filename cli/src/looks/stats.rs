@@ -8,7 +8,6 @@ use sleek::{ChunkRange, Info, Mode};
 
 use crate::Outcome;
 use crate::args::Threads;
-#[cfg(unix)]
 use crate::decompress::hdf5::Variable;
 use crate::frames::FrameReader;
 use crate::io::{Block, Input, say, say_json};
@@ -26,9 +25,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Print what each chunk holds, too: numbers, missing values, NaN, least, largest
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     chunks: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     library: crate::hdf5::LibraryArg,
     #[command(flatten)]
@@ -48,7 +46,8 @@ struct Stats {
     absent: u64,
     /// The sum of the largest errors that numbers may have, and the largest of all; none where nothing is promised.
     errors: Option<(f64, f64)>,
-    shows_chunks: bool,
+    /// What each chunk holds, if that is wanted.
+    chunks: Option<Vec<ChunkRange>>,
 }
 
 impl Stats {
@@ -60,16 +59,13 @@ impl Stats {
             all: ChunkRange::NONE,
             absent: 0,
             errors: Some((0.0, 0.0)),
-            shows_chunks: args.chunks,
+            chunks: args.chunks.then(Vec::new),
         }
     }
 
     /// Adds what has a bound of this much, or none.
     fn add(&mut self, range: &ChunkRange, bound: Option<f64>) {
-        if self.shows_chunks {
-            let ChunkRange { least, most, count, missing, nan, .. } = range;
-            say!("{count:>10} {missing:>10} {nan:>10} {least:>12.4e} {most:>12.4e}");
-        }
+        self.chunks.iter_mut().for_each(|chunks| chunks.push(range.clone()));
         self.all.add(range);
         let both = self.errors.zip(bound);
         self.errors = both.map(|((sum, largest), bound)| (sum + bound * range.count as f64, largest.max(bound)));
@@ -81,12 +77,24 @@ impl Stats {
         let mean = self.errors.map_or((all.mean(0.0).0, f64::INFINITY), |(sum, _)| all.mean(sum / all.count as f64));
         let bound = self.errors.map_or(f64::INFINITY, |(_, largest)| largest);
         if as_json {
-            let number = |x: f64| if all.count > 0 && x.is_finite() { json!(x) } else { json!(null) };
-            return say_json(&json!({
+            let finite = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
+            let number = |x: f64| if all.count > 0 { finite(x) } else { json!(null) };
+            let of_chunk = |range: &ChunkRange| {
+                let ChunkRange { least, most, count, missing, nan, .. } = *range;
+                json!({"count": count, "missing": missing, "nan": nan, "min": finite(least), "max": finite(most)})
+            };
+            let mut told = json!({
                 "name": self.name, "dtype": self.dtype, "dims": self.dims, "count": all.count, "missing": all.missing,
                 "nan": all.nan, "not_written": self.absent, "min": number(all.least), "max": number(all.most),
                 "mean": number(mean.0), "bound": number(bound), "mean_within": number(mean.1),
-            }));
+            });
+            if let Some(chunks) = &self.chunks {
+                told["chunks"] = chunks.iter().map(of_chunk).collect();
+            }
+            return say_json(&told);
+        }
+        for ChunkRange { least, most, count, missing, nan, .. } in self.chunks.iter().flatten() {
+            say!("{count:>10} {missing:>10} {nan:>10} {least:>12.4e} {most:>12.4e}");
         }
         say!("{}  {} {}", self.name, self.dtype, shape.join("x"));
         say!("{:<13}{}", "numbers", all.count);
@@ -127,17 +135,11 @@ fn absolute(mode: Mode, bound: f64, abs_bound: f64, range: &ChunkRange) -> Optio
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    #[cfg(unix)]
-    if let Some(variable) = Variable::named(&args.input) {
+    if let Some(variable) = Variable::expect(&args.input)? {
         let library = args.library.library.as_deref();
         let stats = variable.with(library, |_, _, field| of_dataset(&field, args))?;
         stats.print(args.json);
         return Ok(ExitCode::SUCCESS);
-    }
-    #[cfg(unix)]
-    if crate::hdf5::is_hdf5(&args.input) {
-        let name = args.input.display();
-        return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
     }
     of_streams(args)?.print(args.json);
     Ok(ExitCode::SUCCESS)
@@ -157,7 +159,6 @@ fn of_streams(args: &Args) -> Result<Stats, String> {
     Ok(stats)
 }
 
-#[cfg(unix)]
 fn of_dataset(field: &crate::hdf5::dataset::Field, args: &Args) -> Result<Stats, String> {
     use crate::hdf5::dataset::Block;
     use crate::inspect::dataset::Dataset;

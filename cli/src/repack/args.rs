@@ -9,6 +9,7 @@ use super::request::{self, Filter, Others, Request, Wish};
 use super::rules::Pattern;
 use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
+use crate::targets::Target;
 
 /// Exit code when the new file does not keep what was promised; there is none then.
 pub const BROKEN: u8 = 1;
@@ -26,7 +27,8 @@ Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an
 #[command(
     after_help = AFTER_HELP,
     mut_group("BoundArgs", |group| group.required(false)),
-    mut_arg("noa", |noa| noa.help(NOA_HELP))
+    mut_arg("noa", |noa| noa.help(NOA_HELP)),
+    mut_arg("size", |size| size.hide(true))
 )]
 pub struct Args {
     #[command(flatten)]
@@ -36,10 +38,6 @@ pub struct Args {
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
     #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
     pub(super) dataset: Vec<(String, Request)>,
-    /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
-    /// number, the smallest of those that reach so many MB/s both ways
-    #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
-    pub(super) auto: Option<crate::auto::Aim>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     pub(super) variables: Vec<String>,
@@ -101,9 +99,6 @@ pub struct Args {
     /// In the child process: do the work, with this empty file for the result
     #[arg(long, hide = true)]
     pub(super) child: Option<PathBuf>,
-    /// In the child process: aim at so many bytes less than --size says
-    #[arg(long, hide = true, default_value_t = 0)]
-    pub(super) less: u64,
     /// Of several files: do this one
     #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
     pub(super) only: Vec<PathBuf>,
@@ -160,6 +155,9 @@ impl Args {
     fn wish(&self) -> Result<Wish, String> {
         // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any.
         let params = self.quality.params(DType::F64)?;
-        Ok(Wish { params, target: self.quality.target()? })
+        match self.quality.target()? {
+            Some(Target::Size(_)) => Err("--size: goes with compress; of a file its datasets take --ratio".into()),
+            target => Ok(Wish { params, target }),
+        }
     }
 }

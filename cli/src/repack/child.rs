@@ -17,11 +17,9 @@ use crate::progress::bytes;
 const LISTENER_STACK: usize = 256 << 10;
 
 /// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is
-/// to print, or
-/// `None` if a bound is broken. `file` is whom to blame for a crash, and `less` the bytes
-/// that a size is to be missed by.
-pub fn run(new: &Path, file: &Path, less: u64) -> Result<Option<String>, String> {
-    let (text, status) = answer(new, less).map_err(|e| format!("cannot run a child process: {e}"))?;
+/// to print, or `None` if a bound is broken. `file` is whom to blame for a crash.
+pub fn run(new: &Path, file: &Path) -> Result<Option<String>, String> {
+    let (text, status) = answer(new).map_err(|e| format!("cannot run a child process: {e}"))?;
     match status.code().map(u8::try_from) {
         Some(Ok(0)) => Ok(Some(text)),
         Some(Ok(BROKEN)) => Ok(None),
@@ -44,9 +42,9 @@ pub fn listen() -> Result<(), String> {
 }
 
 /// What the child printed, and how it ended.
-fn answer(new: &Path, less: u64) -> std::io::Result<(String, ExitStatus)> {
+fn answer(new: &Path) -> std::io::Result<(String, ExitStatus)> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["repack", "--less", &less.to_string(), "--child"]).arg(new).args(std::env::args_os().skip(2));
+    command.args(["repack", "--child"]).arg(new).args(std::env::args_os().skip(2));
     // The variable is for programs that have no such arguments.
     command.env_remove("SLEEK_PARAMS").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;

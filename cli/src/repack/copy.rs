@@ -218,9 +218,7 @@ impl<'a> Copy<'a> {
         let hdf5 = self.hdf5;
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-        if let Some(creation) = self.elsewhere.view(&old)? {
-            return self.empty(&old, &kind, &creation, &Destination { at, link, properties });
-        }
+        self.elsewhere.check_view(&old)?;
         if attributes::has_variable_fill(&old, &kind)? {
             let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
             return self.empty(&old, &kind, &creation, &Destination { at, link, properties });

@@ -4,14 +4,13 @@ use std::ffi::c_int;
 
 use sleek::bound::sub_down;
 use sleek::hdf5::FILTER_ID;
-use sleek::{Bound, MissingValues, Params, Profile};
+use sleek::{Bound, MissingValues, Params};
 
 use super::losses::losses;
-use super::measure::{Chunks, rough_step};
+use super::measure::rough_step;
 use super::request::{Request, Wish};
 use super::requests::{By, Requests, Unfit};
 use super::survey::{Survey, add, can_be_said};
-use crate::auto;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::filters;
 use crate::io::tell;
@@ -45,35 +44,8 @@ pub fn not_wanted() -> Decision {
 /// What becomes of it, and what there is to say of that.
 pub type Decided = (Decision, Option<String>);
 
-/// What becomes of a dataset, by the profile and codec that suit it if that is asked for.
-pub fn chosen(
-    place: usize,
-    field: &Field,
-    (request, by): (Option<Request>, By),
-    all: &Requests,
-) -> Result<Decided, String> {
-    let decided = decide(place, field, (request.clone(), by), all)?;
-    let (Some(auto), Some(Request::Compress(mut wish)), (Decision::Compress(params), _)) =
-        (all.auto, request, &decided)
-    else {
-        return Ok(decided);
-    };
-    if wish.params.profile != Profile::default() || wish.params.codec != 0 {
-        return Ok(decided); // it says how
-    }
-    let chunks = Chunks::of(field)?;
-    let best = auto.choose(&chunks.sample(auto::SAMPLE_BYTES)?, params, |params, _| chunks.shaped(params));
-    if !can_be_said(&best) {
-        return Ok(decided);
-    }
-    (wish.params.profile, wish.params.codec) = (best.profile, best.codec);
-    if wish.target.is_some() {
-        return decide(place, field, (Some(Request::Compress(wish)), by), all);
-    }
-    Ok((Decision::Compress(best), decided.1))
-}
-
-fn decide(
+/// What becomes of a dataset, by what is asked for.
+pub fn decide(
     place: usize,
     field: &Field,
     (request, by): (Option<Request>, By),
@@ -113,14 +85,7 @@ fn decide(
             Some("the filter's parameters have no room for its missing values".into()),
         ));
     }
-    let survey = Survey {
-        field,
-        params: &params,
-        valid: declared.valid,
-        no_fill: all.no_fill,
-        is_rough: all.is_rough,
-        share: all.share.filter(|_| by == By::All),
-    };
+    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill, is_rough: all.is_rough };
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
         let remarks: Vec<String> = lossy_before(field)?.into_iter().chain([remark]).collect();

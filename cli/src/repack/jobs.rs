@@ -136,30 +136,6 @@ fn expect_no_input(jobs: &[Job], to: &Path) -> Result<(), String> {
     }
 }
 
-/// New files stay below `to`, which is there: no link in it leads elsewhere, such as to what is read.
-pub fn expect_inside(jobs: &[Job], to: &Path) -> Result<(), String> {
-    let blame = |e: std::io::Error| format!("{}: {e}", to.display());
-    let folder = fs::canonicalize(to).map_err(blame)?;
-    match jobs.iter().find(|job| leads_out(&folder, &job.place)) {
-        Some(job) => Err(format!(
-            "--to {}: {} leads out of this folder by a link; links in it are not followed",
-            to.display(),
-            job.place.display()
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Whether a part of the path below `folder` is a link that leads elsewhere, or to nothing.
-fn leads_out(folder: &Path, below: &Path) -> bool {
-    let mut path = folder.to_path_buf();
-    below.components().any(|part| {
-        path.push(part);
-        let is_link = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
-        is_link && !fs::canonicalize(&path).is_ok_and(|real| real.starts_with(folder))
-    })
-}
-
 /// Whether the result of a job is there: each appears whole or not at all, so it is if it is no older than the input.
 pub fn is_done(job: &Job, output: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();

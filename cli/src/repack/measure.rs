@@ -65,7 +65,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// The parameters with the dimensions of a chunk, as the filter would have them.
-    pub fn shaped(&self, params: &Params) -> Result<Params, String> {
+    fn shaped(&self, params: &Params) -> Result<Params, String> {
         let mut params = params.clone();
         if sleek::codec::uses_dims(&params) {
             // Of arrays and complex numbers the parts are the fastest dimension.
@@ -84,13 +84,6 @@ impl<'a> Chunks<'a> {
             }
         }
         Ok(params)
-    }
-
-    /// Whole chunks from all over the dataset, of so many bytes together.
-    pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
-        let step = self.step_for(bytes);
-        let blocks = self.blocks.iter().skip(step / 2).step_by(step);
-        blocks.map(|block| self.rim.filled_up(block, self.field.bytes_of(block)?)).collect()
     }
 
     /// How many steps there may be between chunks that have so many bytes together.

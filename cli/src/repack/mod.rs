@@ -17,7 +17,6 @@ pub mod provenance;
 mod request;
 mod requests;
 mod rules;
-mod size;
 mod survey;
 mod table;
 mod work;
@@ -77,7 +76,7 @@ fn one(args: &Args) -> Outcome {
         Some(output) if !args.dry_run => repack(args, output),
         _ => {
             // Nothing is written, so any name will do.
-            let table = child::run(Path::new("-"), &args.input, 0)?.unwrap_or_default();
+            let table = child::run(Path::new("-"), &args.input)?.unwrap_or_default();
             table.lines().for_each(|line| say!("{line}"));
             Ok(ExitCode::SUCCESS)
         }
@@ -100,10 +99,8 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
     let name = output.display().to_string();
     let staging = Staging::new(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
-    let Some((table, after)) = written(args, output, staging.path(), staging.file())? else {
-        return Ok(ExitCode::from(BROKEN));
-    };
-    size::check(args, output, after)?;
+    let Some(table) = child::run(staging.path(), output)? else { return Ok(ExitCode::from(BROKEN)) };
+    let after = staging.file().metadata().map_err(blame)?.len();
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
     if !args.verbosity.quiet && args.only.is_empty() {
@@ -115,20 +112,4 @@ fn repack(args: &Args, output: &Path) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Has the new file written, once more where it is larger than it is to be; the table and its bytes.
-fn written(args: &Args, output: &Path, new: &Path, file: &fs::File) -> Result<Option<(String, u64)>, String> {
-    let blame = |e: std::io::Error| format!("{}: {e}", output.display());
-    let (mut less, mut tries) = (0, 1);
-    loop {
-        let Some(table) = child::run(new, output, less)? else { return Ok(None) };
-        let after = file.metadata().map_err(blame)?.len();
-        let excess = size::excess(args, after)?;
-        if excess == 0 || tries == size::TRIES {
-            return Ok(Some((table, after)));
-        }
-        file.set_len(0).map_err(blame)?;
-        (less, tries) = (less + excess, tries + 1);
-    }
 }

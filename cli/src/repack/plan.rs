@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use sleek::hdf5::FILTER_ID;
 use sleek::{DType, Mode, Params, Profile};
 
-use super::decide::{Decision, chosen, not_wanted, restored};
+use super::decide::{Decision, decide, not_wanted, restored};
 use super::measure::Chunks;
 use super::request::Request;
 use super::requests::{By, Requests};
@@ -74,7 +74,7 @@ impl<'a> FirstDecision<'a> {
             Ok(field) => {
                 let (request, spared) = requests.spared(place, &field, (request, by))?;
                 is_spared = spared.is_some();
-                let (decision, remark) = chosen(place, &field, (request, by), requests)?;
+                let (decision, remark) = decide(place, &field, (request, by), requests)?;
                 let remark = spared.or(remark);
                 (Some(field), decision, remark)
             }

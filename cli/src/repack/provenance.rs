@@ -11,6 +11,7 @@ use super::decide::Decision;
 use super::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
 use super::new_file::Copy;
 use super::plan::Item;
+use crate::args::quoted;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::Field;
@@ -29,7 +30,7 @@ const HISTORY: &CStr = c"history";
 /// A text of more bytes may not fit into an object's header.
 const LONG: usize = 60_000;
 /// Arguments of the processes that work for the one that was started; so many words follow.
-const OWN: [(&str, usize); 4] = [("--child", 1), ("--less", 1), ("--only", 2), ("--typed", 1)];
+const OWN: [(&str, usize); 3] = [("--child", 1), ("--only", 2), ("--typed", 1)];
 
 /// Says it in the new file. `typed` is the command as it was given, where this process was not.
 pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<(), String> {
@@ -152,19 +153,10 @@ fn in_shell(words: impl Iterator<Item = String>) -> String {
     while let Some(word) = words.next() {
         match OWN.iter().find(|(own, _)| *own == word) {
             Some((_, follow)) => drop(words.nth(follow - 1)),
-            None => kept.push(quoted(word)),
+            None => kept.push(quoted(&word)),
         }
     }
     kept.join(" ")
-}
-
-/// A word in quotes, if a shell would not take it as it is.
-fn quoted(word: String) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c) || !c.is_ascii();
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// Seconds since 1970; SOURCE_DATE_EPOCH, for files that are to be the same again, goes before the clock.
@@ -175,21 +167,14 @@ fn now() -> u64 {
 
 /// A time in UTC, as ISO 8601 has it.
 fn date(seconds: u64) -> String {
-    let (mut days, rest) = (seconds / 86400, seconds % 86400);
-    let is_leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", month + 1, days + 1)
+    // SAFETY: zeros are a `tm`, and both lead to what the call takes.
+    let t = unsafe {
+        let (seconds, mut t) = (seconds as libc::time_t, std::mem::zeroed::<libc::tm>());
+        libc::gmtime_r(&raw const seconds, &raw mut t);
+        t
+    };
+    let (year, month) = (t.tm_year + 1900, t.tm_mon + 1);
+    format!("{year:04}-{month:02}-{:02}T{:02}:{:02}:{:02}Z", t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec)
 }
 
 fn exists(object: &Id, name: &CStr) -> Result<bool, String> {
@@ -246,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_command_as_it_was_given() {
-        let words = "sleek repack --less 0 --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
+        let words = "sleek repack --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
         assert_eq!(in_shell(words), "sleek repack --abs 1 -r in");
         let words = ["/usr/bin/sleek", "repack", "--exclude", "lat*", "my file", "it's", "", "größe.nc"];
         let said = in_shell(words.into_iter().map(str::to_owned));

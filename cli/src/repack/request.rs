@@ -3,7 +3,7 @@
 use sleek::text;
 use sleek::{Bound, Params};
 
-use crate::targets::{self, Failed, Target};
+use crate::targets::{self, Target};
 
 /// What a user wants of a dataset.
 #[allow(clippy::large_enum_variant)] // one for each dataset that is named
@@ -61,34 +61,6 @@ impl Filter {
     /// Whether ours is undone.
     pub fn restores(self) -> bool {
         self != Filter::Sleek
-    }
-}
-
-/// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
-pub const AIM: f64 = 0.995;
-
-/// The size of a file, and what it is shared out to.
-#[derive(Clone, Copy)]
-pub struct Share {
-    pub size: u64,
-    /// Bytes of all that takes no bound.
-    pub rest: u64,
-    /// Bytes of the data that do.
-    pub raw: u64,
-}
-
-impl Share {
-    /// What is to be said where a dataset cannot have its part.
-    pub fn unmet(&self, name: &str, failed: Failed) -> String {
-        let Failed::Unmet(targets::Unmet { ratio, .. }) = failed else {
-            return format!("{name}: {}", targets::reason(failed));
-        };
-        let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
-        let size = self.size;
-        format!(
-            "--size {size}: cannot be met: {name} has a ratio of {ratio:.2} at most, with which all of the file has \
-             {nearest} bytes; the nearest that can be met is --size {nearest}"
-        )
     }
 }
 

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::args::Args;
-use super::request::{Filter, Others, Request, Share, Wish};
+use super::request::{Filter, Others, Request, Wish};
 use super::rules::{Pattern, Rules};
-use crate::auto::Aim;
-use crate::hdf5::coordinates::coordinates;
+use crate::hdf5::coordinates::{coordinates, is_scale};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::{Id, c_string};
@@ -31,13 +30,10 @@ pub struct Requests {
     pub missing: MissingValues,
     /// Whether values that look like missing ones are data.
     pub no_fill: bool,
-    /// The size that the file is to have, if that is what is asked for.
-    pub share: Option<Share>,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
     /// Whether a part of each dataset tells enough of it: nothing is written.
     pub is_rough: bool,
-    /// Whether datasets get chunks that compress well.
     /// The places of coordinates, each with who says so.
     pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
@@ -48,8 +44,6 @@ pub struct Requests {
     pub others: Option<Others>,
     /// The filter that they get.
     pub filter: Filter,
-    /// By what profile and codec are chosen where no request has any.
-    pub auto: Option<Aim>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -67,7 +61,6 @@ impl Requests {
             general,
             missing: args.quality.missing()?,
             no_fill: args.sentinels.no_fill,
-            share: None,
             even_if_larger: args.even_if_larger,
             is_rough: args.dry_run,
             coordinates: coordinates(file, contents)?,
@@ -75,7 +68,6 @@ impl Requests {
             excluded: args.exclude.clone(),
             others: args.others,
             filter: args.filter,
-            auto: args.auto,
             named: BTreeMap::new(),
         };
         for (path, request) in &args.dataset {
@@ -89,12 +81,6 @@ impl Requests {
         }
         requests.restrict(&args.variables, contents)?;
         Ok(requests)
-    }
-
-    /// What is asked for all datasets, if this is none of those that are named or excluded.
-    pub fn general_params(&self, place: usize, name: &str) -> Option<&Params> {
-        let general = self.general.as_ref().filter(|_| !self.named.contains_key(&place));
-        general.filter(|_| !self.is_excluded(name)).map(|wish| &wish.params)
     }
 
     fn is_excluded(&self, name: &str) -> bool {
@@ -178,7 +164,7 @@ impl Requests {
             return because("holds nothing");
         }
         if params.bound != Bound::Lossless && by == By::All {
-            if field.is_scale()? {
+            if is_scale(&field.dataset)? {
                 return is_exact("coordinates (a dimension scale)".into());
             }
             if let Some(said) = self.coordinates.get(&place) {

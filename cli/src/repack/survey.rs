@@ -7,7 +7,6 @@ use sleek::range::{join, value_range};
 use sleek::{MissingValue, Params};
 
 use super::measure::{Chunks, rough_step};
-use super::request::Share;
 use crate::hdf5::dataset::{Block, Field};
 use crate::sentinel::{self, Watch, text};
 use crate::targets::{self, Measured, Quest, Target};
@@ -49,8 +48,6 @@ pub struct Survey<'a> {
     pub no_fill: bool,
     /// Whether a part of it tells enough.
     pub is_rough: bool,
-    /// The size of the whole file, if its target is a part of that.
-    pub share: Option<Share>,
 }
 
 /// The range of values, if there are any, and what was found not to be one.
@@ -61,7 +58,7 @@ struct Seen {
     /// Of the valid ones.
     range: Option<(f64, f64)>,
     /// What looks for missing values that nobody declared, if something is to.
-    watch: Option<Watch>,
+    watch: Watch,
 }
 
 impl Survey<'_> {
@@ -70,14 +67,15 @@ impl Survey<'_> {
         if self.is_rough {
             let some = self.see_some()?;
             // What may be a missing value is for all values to decide.
-            if !some.watch.is_some_and(|watch| watch.suspects()) {
+            if !some.watch.suspects() {
                 return Ok((some.range, Vec::new()));
             }
         }
         let all = self.see_all()?;
-        let Some(mut found) = all.watch.map(|watch| watch.found()).filter(|found| !found.is_empty()) else {
-            return Ok((all.range, Vec::new()));
-        };
+        let mut found = all.watch.found();
+        if found.is_empty() {
+            return Ok((all.range, found));
+        }
         // Without them the range is another one, and there may be more.
         let mut params = self.params.clone();
         sentinel::add(&mut params.missing, &found)?;
@@ -118,15 +116,12 @@ impl Survey<'_> {
     }
 
     fn see(&self, seen: &mut Seen, missing: &[f64], bytes: &[u8]) {
-        if let Some(watch) = &mut seen.watch {
-            watch.see(bytes);
-        }
+        seen.watch.see(bytes);
         seen.range = join(seen.range, self.valid_range(missing, bytes));
     }
 
     fn nothing_seen(&self) -> Result<Seen, String> {
-        let watch = if self.no_fill { None } else { Some(self.watch()?) };
-        Ok(Seen { range: None, watch })
+        Ok(Seen { range: None, watch: self.watch(!self.no_fill)? })
     }
 
     /// The range of the valid values in `bytes`.
@@ -169,10 +164,7 @@ impl Survey<'_> {
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
-            .map_err(|failed| match self.share {
-                Some(share) => share.unmet(&self.field.name, failed),
-                None => format!("{}: {}", self.field.name, targets::reason(failed)),
-            })?;
+            .map_err(|failed| format!("{}: {}", self.field.name, targets::reason(failed)))?;
         let reached = match target {
             target if target.is_of_quality() && !answer.measured.is_exact() => {
                 format!("{} ", targets::reached(&target, &answer.measured))
@@ -189,7 +181,7 @@ impl Survey<'_> {
         if self.is_rough {
             return self.range();
         }
-        let (mut some, blocks) = (self.watch()?, self.field.blocks()?);
+        let (mut some, blocks) = (self.watch(true)?, self.field.blocks()?);
         let mut seen = 0;
         for (i, block) in blocks.iter().enumerate() {
             if seen < HEAD_BYTES || i % STEP == 0 {
@@ -203,8 +195,8 @@ impl Survey<'_> {
         Survey { is_rough: false, ..*self }.range()
     }
 
-    fn watch(&self) -> Result<Watch, String> {
-        Ok(Watch::new(self.params.dtype, self.params.big_endian, self.missing()?))
+    fn watch(&self, searches: bool) -> Result<Watch, String> {
+        Ok(Watch::new(self.params.dtype, self.params.big_endian, self.missing()?, searches))
     }
 
     fn missing(&self) -> Result<Vec<f64>, String> {

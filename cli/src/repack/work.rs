@@ -9,7 +9,7 @@ use super::plan::Item;
 use super::request::Wish;
 use super::requests::Requests;
 use super::rules::Rules;
-use super::{check, child, copy, size, table};
+use super::{check, child, copy, table};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, ObjectKind};
 use crate::hdf5::{Hdf5, Id};
@@ -34,8 +34,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
-    let mut requests = Requests::new(args, general, rules, &file, &contents).map_err(blame)?;
-    size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
+    let requests = Requests::new(args, general, rules, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     // Of many files each need not have all.

@@ -8,33 +8,15 @@ use serde_json::{Value, json};
 use sleek::printable::printable;
 
 use super::{Args, BROKEN, files};
-use crate::csv;
 use crate::hdf5::{FileKind, kind_of};
-use crate::io::{Model, Output, files_below, say, say_json};
-use crate::quality::Figure;
+use crate::io::{files_below, say, say_json};
 use crate::{ERROR, Outcome};
-
-/// Columns of a table for programs.
-const OF_FILE: [&str; 4] = ["file", "verdict", "bytes_before", "bytes_after"];
-const OF_DATASET: [&str; 10] = [
-    "name",
-    "verdict",
-    "mode",
-    "promise",
-    "max_error",
-    "error_over_bound",
-    "changed",
-    "violations",
-    "missing_values",
-    "missing_violations",
-];
 
 /// What may come of a file.
 const VERDICTS: [&str; 5] = ["kept", "missed", "broken", "failed", "extra"];
 
 /// Compares and reports.
 pub fn run(args: &Args) -> Outcome {
-    check(args.report.as_deref())?;
     let [old, new] = [&args.original, &args.compressed].map(|folder| listed(folder));
     let (old, new) = (old?, new?);
     if old.is_empty() {
@@ -42,10 +24,6 @@ pub fn run(args: &Args) -> Outcome {
     }
     let mut all: Vec<Value> = old.iter().map(|place| of_place(args, place, new.contains(place))).collect();
     all.extend(new.difference(&old).map(|place| json!({"file": place.to_string_lossy(), "verdict": "extra"})));
-    if let Some(path) = &args.report {
-        let inputs: Vec<PathBuf> = old.iter().map(|place| args.original.join(place)).collect();
-        write(path, &all, Model::of_all(inputs.iter().map(PathBuf::as_path)).as_ref())?;
-    }
     match args.json {
         true => say_json(&whole(&all)),
         false => print(&all, args.verbosity.quiet),
@@ -56,15 +34,6 @@ pub fn run(args: &Args) -> Outcome {
         (false, true) => BROKEN,
         _ => 0,
     }))
-}
-
-/// Refuses the name of a report of which the form is not known, before any work.
-pub fn check(path: Option<&Path>) -> Result<(), String> {
-    let is_known = |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "csv");
-    match path.filter(|path| !is_known(path)) {
-        Some(path) => Err(format!("--report {}: a name that ends in .json or .csv is needed", path.display())),
-        None => Ok(()),
-    }
 }
 
 /// The HDF5 files below a folder; hidden ones are what is being written.
@@ -137,35 +106,4 @@ fn print(all: &[Value], quiet: bool) {
         (true, true) => "kept",
     };
     say!("verdict {verdict}: {}", counts.join(", "));
-}
-
-/// Writes the report, which only those can read who can read `like`.
-fn write(path: &Path, all: &[Value], like: Option<&Model>) -> Result<(), String> {
-    let text = match path.extension().is_some_and(|end| end == "csv") {
-        true => to_csv(all),
-        false => format!("{:#}\n", whole(all)),
-    };
-    let mut output = Output::create(path, true, like)?;
-    output.write(text.as_bytes())?;
-    output.finish()
-}
-
-/// A line for each dataset, and one for each file without any.
-fn to_csv(all: &[Value]) -> String {
-    let dataset = OF_DATASET.map(|key| format!("dataset_{key}"));
-    let figures = Figure::ALL.iter().skip(1).map(|figure| figure.key()).collect::<Vec<_>>();
-    let mut text = format!("{},{},{},why\n", OF_FILE.join(","), dataset.join(","), figures.join(","));
-    for file in all {
-        let none = vec![Value::Null];
-        for dataset in file["datasets"].as_array().filter(|d| !d.is_empty()).unwrap_or(&none) {
-            let why = if dataset.is_null() { file } else { dataset };
-            text += &csv::line(&[
-                (file, &OF_FILE),
-                (dataset, &OF_DATASET),
-                (&dataset["quality"], &figures),
-                (why, &["why"]),
-            ]);
-        }
-    }
-    text
 }

@@ -2,15 +2,10 @@
 
 pub mod difference;
 mod exact;
-#[cfg(unix)]
 pub mod files;
-#[cfg(unix)]
 mod folders;
-#[cfg(unix)]
 pub mod pair;
-#[cfg(unix)]
 pub mod promise;
-#[cfg(unix)]
 pub mod report;
 pub mod stream;
 
@@ -19,10 +14,8 @@ use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::args::{Threads, Verbosity};
-#[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5, split};
 use crate::io::Input;
-#[cfg(unix)]
 use crate::quality::{Wanted, limits::Limits};
 
 /// Exit code when the bound does not hold.
@@ -34,24 +27,16 @@ pub const BROKEN: u8 = 1;
 else 1 if one is broken.")]
 pub struct Args {
     /// Compare the HDF5 files of two folders, and of those below, each with the one of its place
-    #[cfg(unix)]
     #[arg(short, long)]
     recursive: bool,
-    /// With -r: what came of each file and its datasets, as .json or .csv
-    #[cfg(unix)]
-    #[arg(long, value_name = "FILE", requires = "recursive")]
-    report: Option<PathBuf>,
     /// Also take all figures of --help's Limits, each of which may be held to one; a limit alone takes its own figure
-    #[cfg(unix)]
     #[arg(long)]
     quality: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     limits: Limits,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     library: LibraryArg,
     #[command(flatten)]
@@ -74,7 +59,6 @@ pub fn run(args: &Args) -> Outcome {
             args.original.display()
         ));
     }
-    #[cfg(unix)]
     match (args.recursive, args.original.is_dir() || args.compressed.is_dir()) {
         (true, _) => return folders::run(args),
         (false, true) => {
@@ -85,7 +69,6 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
 
-#[cfg(unix)]
 fn compare(args: &Args) -> Result<bool, String> {
     match [&args.original, &args.compressed].map(|path| is_hdf5(&split(path).0)) {
         [_, true] => files::run(args),
@@ -94,20 +77,10 @@ fn compare(args: &Args) -> Result<bool, String> {
             args.compressed.display(),
             args.original.display()
         )),
-        _ => streams(args),
+        _ => stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?),
     }
 }
 
-#[cfg(not(unix))]
-fn compare(args: &Args) -> Result<bool, String> {
-    streams(args)
-}
-
-fn streams(args: &Args) -> Result<bool, String> {
-    stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?)
-}
-
-#[cfg(unix)]
 impl Args {
     /// The figures that are to be taken.
     fn wanted(&self) -> Wanted {

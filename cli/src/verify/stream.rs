@@ -41,7 +41,6 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
 }
 
 /// The figures, if they are asked for, and which limits they miss.
-#[cfg(unix)]
 fn figures(args: &Args, report: &Report) -> Result<(Option<Figures>, Vec<String>), String> {
     let wanted = args.limits.wanted(args.quality);
     if !wanted.any() || !report.same_size() {
@@ -67,11 +66,6 @@ fn figures(args: &Args, report: &Report) -> Result<(Option<Figures>, Vec<String>
     args.limits.expect_told(std::iter::once(&figures))?;
     let missed = args.limits.missed(&figures);
     Ok((Some(figures), missed))
-}
-
-#[cfg(not(unix))]
-fn figures(_: &Args, _: &Report) -> Result<(Option<Figures>, Vec<String>), String> {
-    Ok((None, Vec::new()))
 }
 
 fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {

@@ -9,12 +9,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod about;
-#[cfg(unix)]
 mod advice;
 mod codecs;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
-#[cfg(unix)]
 mod faults;
 mod golden;
 mod looks;

@@ -44,7 +44,6 @@ fn bar_and_summary_have_the_same_units() {
     assert!(bar.contains("8.00 MB ") && bar.contains("MB/s") && summary.starts_with("8.00 MB -> "), "{shown}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_complaint() {
     let bench = Bench::new();

@@ -161,7 +161,6 @@ fn devices_are_written_to_not_replaced() {
 }
 
 /// A limit on file sizes is met as a full disk is.
-#[cfg(unix)]
 #[test]
 fn a_file_that_gets_too_large_leaves_nothing() {
     let bench = Bench::new();

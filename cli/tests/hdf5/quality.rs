@@ -84,17 +84,15 @@ fn limits_that_are_missed_end_with_1() {
             assert_eq!(said.contains("MISSED"), code == 1, "{argument} {limit}: {said}");
         }
     }
-    // Of folders too, with the figures in the report.
+    // Of folders too.
     fs::create_dir_all(place.path("a")).unwrap();
     fs::create_dir_all(place.path("b")).unwrap();
     fs::rename(place.path("old.h5"), place.path("a/x.h5")).unwrap();
     fs::rename(place.path("new.h5"), place.path("b/x.h5")).unwrap();
-    let out = sleek(&place, &["verify", "-r", "--dssim", "0.99999999", "--report", "r.csv", "a", "b"]);
+    let out = sleek(&place, &["verify", "-r", "--dssim", "0.99999999", "a", "b"]);
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.code() == Some(1) && said.contains("missed  x.h5"), "{said}");
     assert!(said.contains("/whole: --dssim 0.99999999 is missed: 0.9") && said.contains("verdict MISSED"), "{said}");
-    let csv = fs::read_to_string(place.path("r.csv")).unwrap();
-    assert!(csv.lines().next().unwrap().ends_with(",ks_distance,ssim,dssim,why"), "{csv}");
     // Nothing is held to what it cannot have.
     let script = "import h5py, numpy as np\nh5py.File('line.h5', 'w')['t'] = np.sin(np.arange(5000.0))";
     place.run(&venv_python(PYTHON), &["-c", script]);
