@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sleek::printable::steers;
 use sleek::{Bound, DType, Dims, MissingValues, Mode, Params, Profile};
 
@@ -68,16 +68,11 @@ impl BoundArgs {
     }
 }
 
-/// Takes the name of a profile. The one of old is refused by the one of now, which help and completions do not show.
+/// Takes the name of a profile.
 fn profiles() -> impl TypedValueParser<Value = Profile> {
-    let old = PossibleValue::new("ratio").hide(true);
-    let names = Profile::ALL.map(|p| PossibleValue::new(p.name())).into_iter().chain([old]);
-    PossibleValuesParser::new(names).try_map(|name| {
-        let now = || Profile::named_now(&name).map_or("unknown", Profile::name);
-        Profile::ALL
-            .into_iter()
-            .find(|p| p.name() == name)
-            .ok_or_else(|| format!("the profile is called {} now", now()))
+    PossibleValuesParser::new(Profile::ALL.map(Profile::name)).try_map(|name| {
+        let known = Profile::ALL.into_iter().find(|profile| profile.name() == name);
+        known.ok_or("is unknown")
     })
 }
 
@@ -174,7 +169,6 @@ pub struct Sentinels {
     pub no_fill: bool,
 }
 
-/// An element type by its name.
 pub fn dtype(name: &str) -> Result<DType, String> {
     DType::from_name(name).ok_or_else(|| {
         let names = DType::ALL.map(DType::name).join(", ");

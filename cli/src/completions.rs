@@ -58,7 +58,6 @@ writes into netCDF's history.
 .BR nccopy (1)
 ";
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     let mut text = Vec::new();
     match args.of {

@@ -17,7 +17,6 @@ pub const SUFFIX: &str = ".sleek";
 const COUNT_AT: usize = 16;
 /// Offset of the stream's length in its header.
 const STREAM_BYTES_AT: usize = 24;
-/// Offset of its flags.
 const FLAGS_AT: usize = 11;
 
 /// Reads a compressed file frame by frame.
@@ -32,7 +31,6 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// Starts at the beginning of `input`.
     pub fn new(input: Input) -> FrameReader {
         FrameReader { input, first: None, length: 0, more: true, at: 0 }
     }
@@ -163,7 +161,6 @@ pub fn header(frame: &Block) -> Result<Header, String> {
     Header::read(frame.data()).map_err(|e| e.to_string())
 }
 
-/// A run of a frame's elements.
 pub struct FramePiece {
     first: u64,
     count: usize,
@@ -187,12 +184,6 @@ pub fn pieces_of(header: &Header, bytes: usize) -> impl Iterator<Item = FramePie
 }
 
 impl FramePiece {
-    /// What it restores.
-    pub fn bytes(&self) -> usize {
-        self.count * self.size
-    }
-
-    /// Restores the piece into `block`.
     pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
         let room = block.room(self.count * self.size);
         sleek::decompress_range_into(frame.data(), self.first, self.count, room).map_err(|e| e.to_string())

@@ -30,7 +30,6 @@ pub struct Args {
     ud: bool,
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     check_variables()?;
     // The filter learns the element type from the dataset; the widest float lets the bound be checked, and bits of any

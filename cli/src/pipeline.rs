@@ -29,7 +29,6 @@ impl Outlet {
         self.free.recv().map_err(stopped)
     }
 
-    /// Sends a block off.
     pub fn send(&self, block: Block) -> Done {
         self.full.send(block).map_err(stopped)
     }

@@ -32,7 +32,6 @@ impl Progress {
         Progress { bar, start: Instant::now(), waiting: !quiet && std::io::stderr().is_terminal() }
     }
 
-    /// `bytes` more are done.
     pub fn add(&mut self, bytes: u64) {
         if self.waiting && self.start.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -45,7 +45,6 @@ impl Watch {
             .then(|| Watch::new(self.dtype, self.big_endian, known, true))
     }
 
-    /// Looks at all elements in `bytes`.
     pub fn see(&mut self, bytes: &[u8]) {
         match self.searches {
             true => bytes.chunks(PAGE_BYTES).for_each(|page| self.page(page)),

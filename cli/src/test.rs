@@ -47,7 +47,6 @@ struct Findings {
     untested: Option<String>,
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let mut files = Vec::new();

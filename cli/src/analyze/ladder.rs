@@ -175,7 +175,6 @@ impl RungTrial<'_> {
         Ok(Some(self.sample.bytes() as f64 / packed as f64))
     }
 
-    /// Fills in the errors.
     fn measure(&self, row: &mut Rung, restored: &[Vec<u8>]) {
         let (mut squares, mut count) = (0.0, 0u64);
         let mut after = Vec::new();

@@ -93,7 +93,6 @@ impl Analysis {
     }
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;

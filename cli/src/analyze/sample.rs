@@ -27,7 +27,6 @@ pub struct Fill {
     pub may_be_data: bool,
 }
 
-/// What bounds are tried on.
 pub struct Sample {
     /// The field for a person.
     pub name: String,
@@ -150,7 +149,6 @@ impl Sample {
         gather.finish(name, Some((file.to_path_buf(), field.name.clone())), field.bytes() / dtype.size() as u64)
     }
 
-    /// Bytes of the sample.
     pub fn bytes(&self) -> usize {
         self.pieces.iter().map(Vec::len).sum()
     }

@@ -29,7 +29,6 @@ impl Grid {
     }
 }
 
-/// What is seen.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub grid: Option<Grid>,
@@ -74,7 +73,6 @@ impl Seen {
         })
     }
 
-    /// In a few words.
     pub fn describe(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.grid {

@@ -19,7 +19,6 @@ const HEAD: &str = "  ratio    small max error RMS error  PSNR   in   out";
 /// What they are.
 const LEGEND: &str = "small: ratio of profile small; PSNR in dB; in, out: GB/s packed, restored";
 
-/// Prints everything.
 pub fn print(analysis: &Analysis) {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (lo, hi) = sample.extremes;
@@ -218,7 +217,6 @@ fn in_lines(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The same for programs.
 pub fn to_json(analysis: &Analysis) -> Value {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (params, _) = suggestion(analysis);

@@ -19,7 +19,6 @@ use crate::io::{Input, Output};
 use crate::npy::{self, Array, Given};
 use crate::{Outcome, args};
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     args.quality.check_share(args.force)?;

@@ -48,7 +48,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Where the result goes.
     pub(super) fn output(&self) -> PathBuf {
         let mut beside = self.input.clone().into_os_string();
         if beside != "-" {

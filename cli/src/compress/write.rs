@@ -16,7 +16,6 @@ use crate::sentinel::flattens;
 /// Bytes of each block whose values are looked at for a warning.
 const SOME_BYTES: usize = 4 << 20;
 
-/// The place for the result.
 pub fn create(args: &Args, input: &Input) -> Result<Output, String> {
     Output::create(&args.output(), args.force, input.rights.as_ref())
 }
@@ -81,7 +80,6 @@ fn some(block: &[u8]) -> &[u8] {
     &block[..block.len().min(SOME_BYTES)]
 }
 
-/// Compresses a block into a stream.
 pub fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::Result<()> {
     let room = sleek::compress_bound(params, block.data().len() / params.dtype.size())?;
     let stream = packed.room(room);

@@ -21,7 +21,6 @@ use crate::repack::provenance;
 /// Bytes of a part that is read at a time, unless a chunk has more.
 const PART_BYTES: u64 = 8 << 20;
 
-/// A variable of a file.
 pub struct Variable {
     file: PathBuf,
     name: String,

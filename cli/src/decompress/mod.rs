@@ -45,7 +45,6 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     if let Some(variable) = hdf5::Variable::named(&args.input) {
@@ -138,7 +137,6 @@ impl Args {
         self.npy || self.output().is_ok_and(npy::is_name)
     }
 
-    /// Where the result goes.
     fn output(&self) -> Result<&Path, String> {
         let text = self.input.to_str().unwrap_or_default();
         let is_pipe = (text == "-").then_some("-");

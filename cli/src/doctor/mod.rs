@@ -30,7 +30,6 @@ pub struct Args {
     probe_plugin: Option<PathBuf>,
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     if let Some(library) = &args.probe_library {
         return probe::library(library);
@@ -116,7 +115,6 @@ impl Doctor {
         }
     }
 
-    /// Prints what is in each directory.
     fn directories(&mut self, dirs: &[PathBuf]) {
         for dir in dirs {
             let state = self.directory_state(dir);

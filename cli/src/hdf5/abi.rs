@@ -201,6 +201,7 @@ functions! {
     H5Pset_attr_creation_order: fn(Hid, c_uint) -> Herr;
     H5Pset_attr_phase_change: fn(Hid, c_uint, c_uint) -> Herr;
     H5Pset_char_encoding: fn(Hid, c_int) -> Herr;
+    H5Pset_fapl_core: fn(Hid, usize, c_int) -> Herr;
     H5Pset_chunk: fn(Hid, c_int, *const u64) -> Herr;
     H5Pset_copy_object: fn(Hid, c_uint) -> Herr;
     H5Pset_filter: fn(Hid, c_int, c_uint, usize, *const c_uint) -> Herr;
@@ -213,5 +214,7 @@ functions! {
     H5Rget_region: fn(Hid, c_int, *const c_void) -> Hid;
 
     H5Zfilter_avail: fn(c_int) -> c_int;
+    H5PLget: fn(c_uint, *mut c_char, usize) -> isize;
+    H5PLsize: fn(*mut c_uint) -> Herr;
     H5Zregister: fn(*const c_void) -> Herr;
 }

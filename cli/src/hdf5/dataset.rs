@@ -126,12 +126,10 @@ impl<'a> Field<'a> {
         self.stored.scalar && self.size == self.stored.dtype.size() as u64
     }
 
-    /// Bytes of all elements.
     pub fn bytes(&self) -> u64 {
         self.dims.iter().fold(self.size, |n, len| n.saturating_mul(*len))
     }
 
-    /// Bytes in the file.
     pub fn stored_bytes(&self) -> u64 {
         // SAFETY: the id is alive; the answer 0 stands for an error too, and then nothing is stored.
         unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
@@ -168,13 +166,11 @@ impl<'a> Field<'a> {
         cut(&self.dims, &self.chunk)
     }
 
-    /// Bytes of a block.
     pub fn block_bytes(&self, block: &Block) -> usize {
         let bytes = block.count.iter().fold(self.size, |n, len| n.saturating_mul(*len));
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    /// A block's bytes.
     pub fn bytes_of(&self, block: &Block) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         self.read_into(block, &mut bytes)?;
@@ -231,7 +227,6 @@ pub fn encoded(kind: &Id) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Bytes of an element.
 pub fn size_of_type(kind: &Id) -> Result<usize, String> {
     // SAFETY: the id is alive.
     match unsafe { (kind.hdf5.call.H5Tget_size)(kind.id) } {
@@ -303,7 +298,6 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// How many there are.
     pub fn total(&self) -> u64 {
         self.total
     }

@@ -13,10 +13,8 @@ pub const SHUFFLE: c_int = 2;
 /// Words of a filter that are read; SLEEK has fewer.
 const WORDS: usize = 256;
 
-/// A filter of a dataset.
 pub struct Filter {
     pub id: c_int,
-    /// Its `cd_values`.
     pub words: Vec<c_uint>,
 }
 
@@ -25,7 +23,6 @@ impl Filter {
         Filter { id, words }
     }
 
-    /// Whether it is ours.
     pub fn is_sleek(&self) -> bool {
         self.id == FILTER_ID as c_int
     }

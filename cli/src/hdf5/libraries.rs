@@ -7,7 +7,6 @@ use std::process::Command;
 /// How the source of a library ends that is a Python package's.
 const IN_PYTHON: &str = " in python3";
 
-/// A libhdf5.
 pub struct Library {
     /// Without symbolic links.
     pub file: PathBuf,

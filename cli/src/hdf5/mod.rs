@@ -233,9 +233,18 @@ impl Hdf5 {
         if version < OLDEST {
             return Err(format!("is HDF5 {}; 1.10.2 or newer is needed", dotted(version)));
         }
+        let hdf5 = Hdf5::of(loaded, version)?;
+        // Errors are told in our own words, not printed by HDF5.
+        h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
+        h5!(hdf5, H5Zregister(sleek::hdf5::class()))?;
+        Ok(hdf5)
+    }
+
+    /// A library of 1.10 or newer as it is, without our filter.
+    pub fn of(loaded: Loaded, version: (u32, u32, u32)) -> Result<Hdf5, String> {
         // SAFETY: these are HDF5's functions, of a version that has them in this form.
-        let hdf5 = unsafe {
-            Hdf5 {
+        unsafe {
+            Ok(Hdf5 {
                 call: Functions::load(|name| loaded.symbol(name))?,
                 object_info_by_token: loaded.function(c"H5Oget_info3").ok(),
                 object_info: loaded.function(c"H5Oget_info1").or_else(|_| loaded.function(c"H5Oget_info")).ok(),
@@ -250,12 +259,8 @@ impl Hdf5 {
                 loaded,
                 version,
                 failure: RefCell::new(None),
-            }
-        };
-        // Errors are told in our own words, not printed by HDF5.
-        h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
-        h5!(hdf5, H5Zregister(sleek::hdf5::class()))?;
-        Ok(hdf5)
+            })
+        }
     }
 
     /// Version and place, for messages.
@@ -269,12 +274,10 @@ impl Hdf5 {
         Ok(unsafe { self.loaded.symbol(name)?.cast::<Hid>().read() })
     }
 
-    /// A property list of a class.
     pub fn properties(&self, class: &CStr) -> Result<Id<'_>, String> {
         h5_id!(self, H5Pcreate(self.constant(class)?))
     }
 
-    /// Opens a file to read.
     pub fn open(&self, path: &Path) -> Result<Id<'_>, String> {
         let name = c_string(path.as_os_str().as_bytes())?;
         h5_id!(self, H5Fopen(name.as_ptr(), 0, abi::DEFAULT))
@@ -362,7 +365,6 @@ pub enum FileKind {
     Other,
 }
 
-/// What kind of file this is.
 pub fn kind_of(path: &Path) -> Result<FileKind, String> {
     let mut file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let kind = signature(&mut file).map(|found| found.0);

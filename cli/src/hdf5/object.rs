@@ -11,7 +11,6 @@ use crate::progress::some_of;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key([u8; 16]);
 
-/// An object of a file.
 pub struct Object {
     pub kind: ObjectKind,
     /// The shortest way to it by hard links.
@@ -25,7 +24,6 @@ pub enum ObjectKind {
     NamedType,
 }
 
-/// A name in a group.
 pub struct Link {
     pub name: CString,
     /// Of the name's characters: ASCII or UTF-8.
@@ -52,14 +50,12 @@ pub struct Contents {
 }
 
 impl Object {
-    /// The path for a person.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
 }
 
 impl Contents {
-    /// Reads the structure of a file.
     pub fn read(file: &Id) -> Result<Contents, String> {
         let root = open_object(file, c"/")?;
         let mut contents = Contents { objects: Vec::new(), links: Vec::new(), places: BTreeMap::new() };
@@ -142,7 +138,6 @@ impl Contents {
     }
 }
 
-/// Opens an object of any kind.
 pub fn open_object<'a>(at: &Id<'a>, path: &CStr) -> Result<Id<'a>, String> {
     h5_id!(at.hdf5, H5Oopen(at.id, path.as_ptr(), abi::DEFAULT))
 }

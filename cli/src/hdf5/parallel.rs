@@ -19,7 +19,6 @@ const MOST_INFLATED: usize = 1032;
 /// How chunks come from what is stored.
 struct Decoder {
     steps: Vec<Step>,
-    /// SLEEK's words.
     words: Vec<u32>,
     rim: Rim,
 }

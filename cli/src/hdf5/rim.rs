@@ -5,7 +5,6 @@ use crate::io::zeroed;
 
 /// What there is to know of them.
 pub struct Rim {
-    /// The shape of whole chunks.
     shape: Vec<u64>,
     /// The bytes of an element that fills them up.
     fill: Vec<u8>,
@@ -16,7 +15,6 @@ impl Rim {
         Rim { shape: field.chunk.clone(), fill: field.fill_bytes() }
     }
 
-    /// Bytes of a whole chunk.
     pub fn bytes(&self) -> usize {
         let bytes = self.shape.iter().fold(self.fill.len() as u64, |n, len| n.saturating_mul(*len));
         usize::try_from(bytes).unwrap_or(usize::MAX)

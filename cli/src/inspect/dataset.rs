@@ -11,7 +11,6 @@ use crate::hdf5::filters::{Filter, filter_name, pipeline};
 /// Stored bytes of a dataset that are read, from all over it, to tell how its chunks are coded.
 const SAMPLE_BYTES: u64 = 64 << 20;
 
-/// A dataset.
 pub struct Dataset {
     pub element: DType,
     /// The type of an element of the dataset as the command names it, else in words.
@@ -23,7 +22,6 @@ pub struct Dataset {
     pub stored_bytes: u64,
     /// What SLEEK was asked for, if it is among the filters.
     pub request: Option<Params>,
-    /// The missing values.
     pub missing: Vec<f64>,
     /// Those of them that nobody named.
     pub found: Vec<f64>,
@@ -44,7 +42,6 @@ pub struct Coded {
 }
 
 impl Dataset {
-    /// Looks at a dataset of numbers.
     pub fn of(field: &Field) -> Result<Dataset, String> {
         let filters = pipeline(&field.properties)?;
         let ours = filters.iter().position(Filter::is_sleek);
@@ -71,7 +68,6 @@ impl Dataset {
         })
     }
 
-    /// The filters' names.
     pub fn filter_names(&self) -> Vec<String> {
         self.filters.iter().map(|filter| filter_name(filter.id)).collect()
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use sleek::missing::Missing;
-use sleek::{Info, MissingValue, Mode};
+use sleek::{ChunkRange, Info, MissingValue, Mode};
 
 use crate::Outcome;
 use crate::frames::FrameReader;
@@ -16,16 +16,19 @@ use crate::sentinel::text;
 const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
 
 /// Reads the headers and the indices of all streams.
-pub fn run(input: Input, as_json: bool) -> Outcome {
+pub fn run(input: Input, as_json: bool, with_ranges: bool) -> Outcome {
     let name = input.name.clone();
     let mut reader = FrameReader::new(input);
     let mut frame = Block::default();
     let mut total: Option<Info> = None;
-    let mut frames = 0;
+    let (mut frames, mut ranges) = (0, Vec::new());
     while reader.next(&mut frame)? {
         let mut info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
         info.dims = reader.dims()?;
         frames += 1;
+        if with_ranges {
+            ranges.extend(sleek::chunk_ranges(frame.data()).map_err(|e| format!("{name}: {e}"))?);
+        }
         total = Some(match total {
             Some(sum) => add(sum, &info),
             None => info,
@@ -33,10 +36,34 @@ pub fn run(input: Input, as_json: bool) -> Outcome {
     }
     let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
     match as_json {
-        true => say_json(&to_json(&info, frames)),
-        false => print(&info, frames),
+        true => {
+            let mut all = to_json(&info, frames);
+            if with_ranges {
+                all["ranges"] = ranges.iter().map(range_json).collect();
+            }
+            say_json(&all);
+        }
+        false => {
+            print(&info, frames);
+            ranges.iter().enumerate().for_each(print_range);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn range_json(range: &ChunkRange) -> Value {
+    let number = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
+    let ChunkRange { least, most, count, missing, nan, .. } = *range;
+    json!({"least": number(least), "most": number(most), "count": count, "missing": missing, "nan": nan})
+}
+
+fn print_range((k, range): (usize, &ChunkRange)) {
+    let ChunkRange { least, most, count, missing, nan, .. } = range;
+    let others = [(missing, "missing"), (nan, "NaN")].map(|(n, what)| match n {
+        0 => String::new(),
+        n => format!(", {n} {what}"),
+    });
+    say!("{:<11}{least:.6e} to {most:.6e}, {count} numbers{}", format!("chunk {k}"), others.concat());
 }
 
 /// The sum of the frames so far and another one, whose dimensions are those of all of them; what only one of them can
@@ -157,7 +184,6 @@ fn print(info: &Info, frames: u64) {
     }
 }
 
-/// Whether a codec has counted anything.
 pub fn has_details(info: &Info) -> bool {
     info.details.iter().any(|detail| detail.counts.iter().any(|(_, n)| *n > 0))
 }

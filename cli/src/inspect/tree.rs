@@ -26,7 +26,6 @@ enum Seen {
     Other(String),
 }
 
-/// Reads the file and prints it.
 pub fn run(args: &Args) -> Outcome {
     expect_hdf5(&args.input)?;
     let name = args.input.display();
@@ -87,7 +86,6 @@ fn with_filters(file: &Id, object: &Object, why: String) -> Result<String, Strin
     Ok(if names.is_empty() { why } else { format!("{why}; {}{plain}", names.join(", ")) })
 }
 
-/// What is printed.
 struct Tree<'a> {
     contents: &'a Contents,
     seen: &'a [Seen],
@@ -186,7 +184,6 @@ fn shares<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) -> String {
     if each.is_empty() { "no values".into() } else { each.join(", ") }
 }
 
-/// Lengths for a person.
 fn lengths(lens: &[u64]) -> String {
     lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }

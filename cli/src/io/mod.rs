@@ -52,7 +52,6 @@ impl Block {
         self.used = n;
     }
 
-    /// Keeps these bytes.
     pub fn keep_bytes(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);
     }
@@ -63,7 +62,6 @@ impl Block {
         self.bytes
     }
 
-    /// What was kept.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
@@ -141,7 +139,6 @@ pub fn tell_error(message: &str) {
     let _ = writeln!(io::stderr().lock(), "sleek: error: {}", lines.join("\n  "));
 }
 
-/// Prints several lines on standard error.
 pub fn tell_lines(lines: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable_lines(lines));
 }

@@ -52,7 +52,6 @@ impl Output {
         }
     }
 
-    /// Writes all of `data`.
     pub fn write(&mut self, data: &[u8]) -> Result<(), String> {
         let mut file = match &self.sink {
             Sink::Direct(file) => file,

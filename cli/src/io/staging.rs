@@ -37,7 +37,6 @@ impl Staging {
         Ok(Staging { file, target, name: name.to_owned(), force, like: like.copied() })
     }
 
-    /// The file.
     pub fn file(&self) -> &File {
         self.file.as_file()
     }

@@ -12,7 +12,6 @@ use crate::progress::short;
 /// How drawing ends.
 type Drawn<T> = Result<T, Box<dyn Error>>;
 
-/// The letters of pictures.
 const FONT: &str = "sans-serif";
 
 /// Where there is no value.
@@ -38,7 +37,6 @@ pub struct PlaneMap {
     /// Elements from one to the next, down and to the right, and what the axes are called.
     pub steps: [u64; 2],
     pub names: [String; 2],
-    /// Lines above the picture.
     pub caption: Vec<String>,
 }
 
@@ -97,7 +95,6 @@ impl PlaneMap {
         ((LEFT + wide + BAR, HEAD + tall + FOOT), (wide, tall))
     }
 
-    /// The bytes of an SVG.
     pub fn svg(&self) -> Drawn<Vec<u8>> {
         let (size, (wide, tall)) = self.size();
         let mut svg = String::new();

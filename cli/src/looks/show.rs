@@ -63,7 +63,6 @@ fn picture(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A slice of an array.
 struct Slice {
     /// The axes down and to the right.
     axes: [usize; 2],
@@ -135,7 +134,6 @@ impl Slice {
     }
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     if let Some(path) = &args.output {

@@ -36,7 +36,6 @@ pub struct Args {
     input: PathBuf,
 }
 
-/// What a field holds.
 struct Stats {
     name: String,
     dtype: &'static str,
@@ -132,7 +131,6 @@ fn absolute(mode: Mode, bound: f64, abs_bound: f64, range: &ChunkRange) -> Optio
     }
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     if let Some(variable) = Variable::expect(&args.input)? {

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// What a header says.
 #[derive(Debug, PartialEq)]
 pub struct Said {
     /// The element type, such as `<f4`; None for what is no single one, as the fields of a structured array.

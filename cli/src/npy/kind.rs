@@ -5,7 +5,6 @@ use sleek::DType;
 /// What the elements of an NPY file are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ElementKind {
-    /// One of our types.
     Number(DType),
     /// Complex numbers, of two parts of this type.
     Complex(DType),

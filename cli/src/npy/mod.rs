@@ -153,7 +153,6 @@ impl Head {
         Err(format!("{}: has elements {descr}, and {file} those of {}{order}", self.name, found.0.name()))
     }
 
-    /// Bytes of an element.
     fn size(&self) -> u64 {
         match self.said.descr.as_deref().and_then(kind::parse) {
             Some((ElementKind::Number(dtype), _)) => dtype.size() as u64,
@@ -204,7 +203,6 @@ impl Head {
         bytes.ok_or_else(beyond).map(|_| self.said.shape.iter().product())
     }
 
-    /// Bytes of the elements.
     pub fn bytes(&self) -> Result<u64, String> {
         Ok(self.count()? * self.size())
     }

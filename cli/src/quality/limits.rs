@@ -60,7 +60,6 @@ impl Limits {
         self.given().next().is_some()
     }
 
-    /// In words.
     pub fn words(&self) -> String {
         self.given().map(|(figure, limit)| format!("{} {limit}", figure.argument())).collect::<Vec<_>>().join(" ")
     }

@@ -15,7 +15,6 @@ use moments::Moments;
 use plane::planes;
 use sleek::advise::ssim::Ssim;
 
-/// A figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     Max,
@@ -114,21 +113,18 @@ impl Figures {
 /// Figures that a comparison finds.
 pub const KNOWN: [Figure; 3] = [Figure::Max, Figure::Rms, Figure::Psnr];
 
-/// The figures that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wanted([bool; Figure::ALL.len()]);
 
 impl Wanted {
     pub const ALL: Wanted = Wanted([true; Figure::ALL.len()]);
 
-    /// These.
     pub fn of(figures: impl Iterator<Item = Figure>) -> Wanted {
         let mut wanted = Wanted::default();
         figures.for_each(|figure| wanted.0[figure as usize] = true);
         wanted
     }
 
-    /// All but these.
     pub fn without<const N: usize>(mut self, figures: [Figure; N]) -> Wanted {
         figures.into_iter().for_each(|figure| self.0[figure as usize] = false);
         self
@@ -197,7 +193,6 @@ impl Quality {
         self.add_planes(count, original, restored);
     }
 
-    /// Takes in a later part.
     pub fn join(&mut self, part: &Quality) {
         self.moments.join(&part.moments);
         self.distribution.join(&part.distribution);

@@ -20,7 +20,6 @@ use crate::{ERROR, Outcome};
 /// What became of a file, as the report calls it.
 const STATUS: [&str; 4] = ["done", "skipped", "broken", "failed"];
 
-/// Runs the batch.
 pub fn run(args: &Args) -> Outcome {
     let to = match (&args.to, args.dry_run) {
         (Some(to), _) => to.clone(),

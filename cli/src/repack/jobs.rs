@@ -23,7 +23,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// Reads `I/N`.
     pub fn parse(text: &str) -> Result<Part, String> {
         let numbers = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
         match numbers {

@@ -79,7 +79,6 @@ fn bound_of(loss: &str) -> Option<Bound> {
     Bound::new(mode, number.parse().ok()?).ok().filter(|bound| !bound.measures())
 }
 
-/// A loss in words.
 pub fn loss(params: &Params) -> String {
     format!("{}={}", params.bound.mode().name(), number(params.bound.number()))
 }

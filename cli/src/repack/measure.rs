@@ -128,7 +128,6 @@ impl<'a> Chunks<'a> {
         lens.iter().copied().chain((self.inner() > 1).then_some(self.inner())).collect()
     }
 
-    /// Numbers of an element.
     fn inner(&self) -> u64 {
         self.field.size / self.field.stored.dtype.size() as u64
     }

@@ -34,7 +34,6 @@ pub use args::Args;
 use args::BROKEN;
 use rules::Rules;
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let general = args.general()?;
@@ -61,7 +60,6 @@ pub fn run(args: &Args) -> Outcome {
     one(args)
 }
 
-/// Repacks a single file.
 fn one(args: &Args) -> Outcome {
     let for_several = [("--jobs", args.jobs.is_some()), ("--report", args.report.is_some())];
     if let Some((name, _)) = for_several.iter().find(|(_, given)| *given && args.only.is_empty()) {

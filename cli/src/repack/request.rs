@@ -5,7 +5,6 @@ use sleek::{Bound, Params};
 
 use crate::targets::{self, Target};
 
-/// What a user wants of a dataset.
 #[allow(clippy::large_enum_variant)] // one for each dataset that is named
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
@@ -64,7 +63,6 @@ impl Filter {
     }
 }
 
-/// Reads `PATH=REQUEST`.
 pub fn named(argument: &str) -> Result<(String, Request), String> {
     // A path may have such signs too: the request begins behind the first that leaves one.
     let parts = argument.match_indices('=').map(|(at, _)| (&argument[..at], parse(&argument[at + 1..])));

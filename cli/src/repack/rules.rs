@@ -11,7 +11,6 @@ use super::request::{self, Request};
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<Rule>);
 
-/// A pattern of datasets' names.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -91,7 +90,6 @@ impl Type {
 }
 
 impl Rules {
-    /// Reads a rule file.
     pub fn read(path: &Path) -> Result<Rules, String> {
         let blame = |e: String| format!("--rules {}: {e}", path.display());
         let text = std::fs::read_to_string(path).map_err(|e| blame(e.to_string()))?;

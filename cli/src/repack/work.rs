@@ -28,7 +28,6 @@ pub fn run(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> ! {
     unsafe { libc::_exit(code.into()) }
 }
 
-/// The exit code.
 fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result<u8, String> {
     let blame = |e: String| format!("{}: {e}", args.input.display());
     let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
@@ -71,7 +70,6 @@ fn show(args: &Args, items: &[Option<Item>], ratio_label: &str) {
     }
 }
 
-/// Decides on every dataset.
 fn decide<'a>(
     args: &Args,
     requests: &Requests,

@@ -14,12 +14,10 @@ const LANES: usize = 8;
 /// Planes of more elements than this have no figures: both sides, as numbers, are in memory at once.
 pub const PLANE_ELEMENTS: u64 = 13 << 19;
 
-/// What elements are held to.
 pub struct Rule<'a> {
     dtype: DType,
     big_endian: bool,
     pub mode: Mode,
-    /// The bits of missing values.
     missing: &'a [u64],
     /// The values of these, where comparing values is as good as comparing bits.
     missing_values: Option<Vec<f64>>,
@@ -110,7 +108,6 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// An element of both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedElement {
     pub index: Vec<u64>,
@@ -121,19 +118,14 @@ pub struct ComparedElement {
 /// How two sides differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Elements that were compared.
     pub count: u64,
-    /// Elements of which a bit differs.
     pub changed: u64,
-    /// NaN and infinities of the original.
     pub special: u64,
-    /// Missing values of the original.
     pub missing: u64,
     /// Elements of which one side only is missing.
     pub missing_violations: u64,
     /// Elements that were valid, and are not any more.
     pub left_valid: u64,
-    /// Elements that are not as promised.
     pub violations: u64,
     pub max_error: f64,
     pub max_relative: f64,
@@ -213,7 +205,6 @@ impl Difference {
         difference
     }
 
-    /// Takes in a later part.
     pub fn join(&mut self, part: &Difference) {
         self.count += part.count;
         self.changed += part.changed;
@@ -382,7 +373,6 @@ fn share(mode: Mode, limit: f64, measured: f64) -> f64 {
     if limit > 0.0 && mode.has_bound() { measured / limit } else { measured }
 }
 
-/// Elements of which a bit differs.
 fn differing(size: usize, a: &[u8], b: &[u8]) -> u64 {
     fn count<const N: usize>(a: &[u8], b: &[u8]) -> u64 {
         let pairs = a.as_chunks::<N>().0.iter().zip(b.as_chunks::<N>().0);

@@ -20,7 +20,6 @@ use crate::quality::{Figures, Wanted};
 /// An open file and what is in it.
 type File<'a> = (Id<'a>, Contents);
 
-/// Compares and reports; whether every bound is kept and no dataset is missing.
 pub fn run(args: &Args) -> Result<bool, String> {
     let report = compare_files(args, [&args.original, &args.compressed])?;
     args.limits.expect_told(report.figures())?;
@@ -217,7 +216,6 @@ fn set_name(set: c_int) -> String {
     }
 }
 
-/// Type and shape of a dataset.
 struct Kind<'a> {
     /// In memory, where a type of one file can be the same as that of another.
     datatype: Id<'a>,

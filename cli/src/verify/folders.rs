@@ -15,7 +15,6 @@ use crate::{ERROR, Outcome};
 /// What may come of a file.
 const VERDICTS: [&str; 5] = ["kept", "missed", "broken", "failed", "extra"];
 
-/// Compares and reports.
 pub fn run(args: &Args) -> Outcome {
     let [old, new] = [&args.original, &args.compressed].map(|folder| listed(folder));
     let (old, new) = (old?, new?);

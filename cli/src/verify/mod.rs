@@ -50,7 +50,6 @@ pub struct Args {
     compressed: PathBuf,
 }
 
-/// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     if args.original == args.compressed {

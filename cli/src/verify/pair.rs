@@ -87,7 +87,6 @@ impl<'f> Pair<'f> {
         Ok(Pair { dtype, big_endian, dims, marks, valid, old, new, promise })
     }
 
-    /// How both differ.
     pub fn difference(&self, progress: &mut Progress) -> Result<Difference, String> {
         let rule = self.rule();
         let mut all = Difference::default();
@@ -225,7 +224,6 @@ impl<'f> Pair<'f> {
         do_not
     }
 
-    /// What elements are held to.
     fn rule(&self) -> Rule<'_> {
         Rule::new(self.dtype, self.big_endian, self.promise.bound.mode(), &self.marks).with_valid(self.valid)
     }

@@ -91,7 +91,6 @@ impl Promise {
         Ok(limits.map(|limits| Valid { limits, is_promised: self.limits.is_some() }))
     }
 
-    /// In words.
     pub fn words(&self) -> String {
         if let Some(told) = &self.told {
             return format!("{told} by its attributes");

@@ -13,7 +13,6 @@ use crate::quality::{Figure, Figures};
 /// How two datasets of numbers differ, and what the second one promises.
 pub struct Judged {
     pub mode: Mode,
-    /// In words.
     pub promise: String,
     pub difference: Difference,
 }
@@ -125,7 +124,6 @@ impl Judged {
     }
 }
 
-/// The datasets by their names.
 pub struct Report {
     datasets: Vec<(String, FieldVerdict)>,
     /// Of those of floats, if they are asked for.

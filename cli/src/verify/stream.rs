@@ -7,7 +7,7 @@ use sleek::container::Header;
 
 use super::Args;
 use super::difference::{Difference, PLANE_ELEMENTS, Rule};
-use crate::frames::{self, FramePiece, FrameReader};
+use crate::frames::{self, FRAME_BYTES, FramePiece, FrameReader};
 use crate::io::{Block, Input, say, say_json};
 use crate::npy;
 use crate::pipeline::in_order;
@@ -60,7 +60,7 @@ fn figures(args: &Args, report: &Report) -> Result<(Option<Figures>, Vec<String>
     };
     let mut all = new();
     let mut sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
-    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS };
+    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
     sides.each(work, |part| all.join(&part))?;
     let figures = all.with(report.difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
@@ -89,7 +89,7 @@ fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, St
 /// Dimensions of a part that is of whole planes.
 const PLANES: usize = 3;
 /// Elements of a part, as far as whole planes allow.
-const PART_ELEMENTS: u64 = 1 << 19;
+const PART_ELEMENTS: usize = 1 << 19;
 
 /// A part of both sides: whole planes, or some rows of a large one, or a part of a line.
 struct StreamPart {
@@ -112,7 +112,7 @@ impl StreamPart {
 /// The shape of the least part of a stream, of which others have several: a plane of so many elements at most, else the
 /// rows of a window.
 fn least_part(header: &Header, largest: u64) -> Vec<u64> {
-    let rows = |width: u64| width.saturating_mul(8) <= PART_ELEMENTS;
+    let rows = |width: u64| width.saturating_mul(8) <= PART_ELEMENTS as u64;
     match *header.layout.shape.dims.lens() {
         _ if header.layout.count == 0 => vec![1],
         [.., height, width] if height * width <= largest => vec![1, height, width],
@@ -132,6 +132,9 @@ struct Sides {
     frame: Block,
     header: Option<Header>,
     pieces: Box<dyn Iterator<Item = FramePiece>>,
+    /// A piece, of which the bytes from `at` on were not shown.
+    restored: Block,
+    at: usize,
     elements: u64,
     /// Elements of the largest plane that is a part.
     largest_plane: u64,
@@ -151,8 +154,10 @@ impl Sides {
             frame: Block::default(),
             header: None,
             pieces: Box::new(std::iter::empty()),
+            restored: Block::default(),
+            at: 0,
             elements: 0,
-            largest_plane: PART_ELEMENTS,
+            largest_plane: PART_ELEMENTS as u64,
             compressed_bytes: 0,
         })
     }
@@ -169,16 +174,26 @@ impl Sides {
 
     fn next(&mut self) -> Result<Option<StreamPart>, String> {
         loop {
-            if let (Some(piece), Some(header)) = (self.pieces.next(), &self.header) {
-                let (mut restored, mut original, first) = (Block::default(), Block::default(), self.elements);
-                piece.restore(&self.frame, &mut restored).map_err(|e| format!("{}: {e}", self.name))?;
-                self.original.fill(&mut original, piece.bytes())?;
-                let count = (piece.bytes() / header.layout.dtype.size()) as u64;
-                self.elements += count;
-                let mut shape = least_part(header, self.largest_plane);
+            if let (rest @ [_, ..], Some(header)) = (&self.restored.data()[self.at..], &self.header) {
+                let (size, mut shape) = (header.layout.dtype.size(), least_part(header, self.largest_plane));
+                let least = shape.iter().product::<u64>() as usize;
+                let restored = rest[..rest.len().min((PART_ELEMENTS / least).max(1) * least * size)].to_vec();
+                let (mut original, first, count) = (Block::default(), self.elements, (restored.len() / size) as u64);
+                self.original.fill(&mut original, restored.len())?;
+                (self.at, self.elements) = (self.at + restored.len(), first + count);
                 shape[0] = count / shape[1..].iter().product::<u64>();
-                let [original, restored] = [original, restored].map(Block::into_bytes);
-                return Ok(Some(StreamPart { header: header.clone(), first, shape, original, restored }));
+                return Ok(Some(StreamPart {
+                    header: header.clone(),
+                    first,
+                    shape,
+                    original: original.into_bytes(),
+                    restored,
+                }));
+            }
+            if let Some(piece) = self.pieces.next() {
+                piece.restore(&self.frame, &mut self.restored).map_err(|e| format!("{}: {e}", self.name))?;
+                self.at = 0;
+                continue;
             }
             if !self.reader.next(&mut self.frame)? {
                 return Ok(None);
@@ -190,9 +205,9 @@ impl Sides {
             }
             self.compressed_bytes += header.stream_bytes;
             self.progress.add(header.stream_bytes);
-            let least = least_part(&header, self.largest_plane).iter().product::<u64>();
-            let bytes = (PART_ELEMENTS / least).max(1) as usize * least as usize * header.layout.dtype.size();
-            self.pieces = Box::new(frames::pieces_of(&header, bytes));
+            let least = least_part(&header, self.largest_plane).iter().product::<u64>() as usize;
+            let least = least * header.layout.dtype.size();
+            self.pieces = Box::new(frames::pieces_of(&header, (FRAME_BYTES / least).max(1) * least));
             self.first.get_or_insert_with(|| header.clone());
             self.header = Some(header);
         }
@@ -202,7 +217,7 @@ impl Sides {
     fn rest(&mut self) -> Result<u64, String> {
         let (mut total, mut block) = (0, Block::default());
         loop {
-            match self.original.fill(&mut block, frames::FRAME_BYTES)? {
+            match self.original.fill(&mut block, FRAME_BYTES)? {
                 0 => return Ok(total),
                 n => total += n as u64,
             }
@@ -210,7 +225,6 @@ impl Sides {
     }
 }
 
-/// What was found.
 struct Report {
     /// Of the first stream; what was asked for is the same in all of them.
     header: Header,

@@ -72,6 +72,8 @@ fn stats_and_ranges_are_those_of_what_comes_back() {
         let least = ranges.iter().filter_map(|r| r["min"].as_f64()).fold(f64::MAX, f64::min);
         assert!((least - ends[0]).abs() <= 1e-12, "{least}, {ends:?}");
     }
+    let plain = String::from_utf8(bench.ok("inspect --ranges packed")).unwrap();
+    assert!(plain.contains("\nchunk 0    "), "{plain}");
     let broken = [&bench.get("packed")[..2000], &[1, 2, 3]].concat();
     bench.put("broken", &broken);
     bench.fails("stats broken", "broken: ");

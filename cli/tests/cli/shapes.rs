@@ -70,7 +70,7 @@ fn dimensions_and_codecs_that_cannot_be() {
         ("--dims 5x", "lengths such as 64,64,128 or 64x64x128"),
         ("--codec best", "--codec best: codec 'best' is unknown; this library knows 1 (sleek)"),
         ("--codec ratio", "codec 2 (ratio) existed in pre-releases of 0.2 only; codec interp replaces it"),
-        ("--profile ratio", "the profile is called small now"),
+        ("--profile ratio", "[possible values: adaptive, fast, small]"),
         ("--profile quick", "[possible values: adaptive, fast, small]"),
     ] {
         bench.fails(&format!("compress --dtype f32 --abs 1 in out {args}"), part);
