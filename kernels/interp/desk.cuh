@@ -74,22 +74,6 @@ DEV void put_bit(u32* mask, u32 i, bool yes) {
     const u32 bits = __ballot_sync(FULL, yes);
     if (i % 32 == 0) mask[i / 32] = bits;
 }
-// Shows the numbers of the bits that are set, with how many are before. For a whole warp.
-template <class Show> DEV u32 each_bit(const u32* mask, u32 n, Show show) {
-    const u32 lane = threadIdx.x & 31;
-    u32 before = 0;
-#pragma unroll 1
-    for (u32 first = 0; uniform(first < n); first += 32 * 32) {
-        const u32 at = first + 32 * lane;
-        u32 bits = at < n ? mask[at / 32] : 0;
-        const u32 count = __popc(bits), up_to = warp_running_sum(count);
-        u32 rank = before + up_to - count;
-#pragma unroll 1
-        for (; bits; bits &= bits - 1) show(rank++, at + __ffs((i32)bits) - 1);
-        before += __shfl_sync(FULL, up_to, 31);
-    }
-    return before;
-}
 // The bit before number i that is set, or ~0.
 DEV u32 bit_before(const u32* mask, u32 i) {
     u32 word = i / 32, bits = mask[word] & low_ones(i % 32);

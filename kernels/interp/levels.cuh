@@ -64,6 +64,18 @@ DEV u32 step_of(u32 axes, u32 k) {
     return lower < 3 ? 15 : lower == 3 || (lower == 4 && axes <= 1) ? 13 : 11;
 }
 
+// Numbers of two neighbours, of which a lane has the next ones to those of the lane below.
+struct Pair {
+    i32 v[2];
+};
+DEV Pair load_pair(const i32* p) {
+    const uint2 q = *(const uint2*)p;
+    return {{(i32)q.x, (i32)q.y}};
+}
+DEV void store_pair(i32* p, Pair a) { *(uint2*)p = make_uint2((u32)a.v[0], (u32)a.v[1]); }
+DEV i32 lane_below(i32 v) { return (i32)__shfl_up_sync(FULL, (u32)v, 1); }
+DEV i32 lane_above(i32 v) { return (i32)__shfl_down_sync(FULL, (u32)v, 1); }
+
 // Nodes along an axis on a level, and where they are among the numbers.
 struct Line {
     u32 coarse, fresh;    // how many

@@ -46,23 +46,6 @@ DEV u32 at_word(u32 at, u32 i) {
     return r;
 }
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
-// The place a · b bytes behind another, as one instruction.
-DEV u64 place_behind(u64 p, u32 a, u32 b) {
-    u64 r;
-    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(a), "r"(b), "l"(p));
-    return r;
-}
-// What stands in global memory.
-DEV i32 load_narrow_code(u64 p) {
-    i32 v;
-    asm volatile("ld.global.s16 %0, [%1];" : "=r"(v) : "l"(p));
-    return v;
-}
-DEV i32 load_code(u64 p) {
-    i32 v;
-    asm volatile("ld.global.s32 %0, [%1];" : "=r"(v) : "l"(p));
-    return v;
-}
 DEV void store_element(u8* p, u32 v) { asm volatile("st.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
 DEV void store_element(u8* p, u64 v) { asm volatile("st.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
 // The high half of a product.

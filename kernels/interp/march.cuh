@@ -19,17 +19,6 @@
 
 namespace interp {
 
-struct Pair {
-    i32 v[2];
-};
-DEV Pair load_pair(const i32* p) {
-    const uint2 q = *(const uint2*)p;
-    return {{(i32)q.x, (i32)q.y}};
-}
-DEV void store_pair(i32* p, Pair a) { *(uint2*)p = make_uint2((u32)a.v[0], (u32)a.v[1]); }
-DEV i32 lane_below(i32 v) { return (i32)__shfl_up_sync(FULL, (u32)v, 1); }
-DEV i32 lane_above(i32 v) { return (i32)__shfl_down_sync(FULL, (u32)v, 1); }
-
 // Weights of coarse nodes 0, 1, −1 and 2 from a new one; or those of what is in the place of a new one.
 struct FourWeights {
     i32 b, c, a, d;

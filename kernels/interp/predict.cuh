@@ -33,17 +33,6 @@ enum : u32 {
     NO_CODE = 1u << TILE_LOG2,    // which is 0
 };
 
-struct Pair {
-    i32 v[2];
-};
-DEV Pair load_pair(const i32* p) {
-    const uint2 q = *(const uint2*)p;
-    return {{(i32)q.x, (i32)q.y}};
-}
-DEV void store_pair(i32* p, Pair a) { *(uint2*)p = make_uint2((u32)a.v[0], (u32)a.v[1]); }
-DEV i32 lane_below(i32 v) { return (i32)__shfl_up_sync(FULL, (u32)v, 1); }
-DEV i32 lane_above(i32 v) { return (i32)__shfl_down_sync(FULL, (u32)v, 1); }
-
 // What rows and the face tell each other.
 struct Turns {
     i32 x[2][16][16], z[2][16][16], w[2][16][16];

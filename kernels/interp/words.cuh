@@ -341,7 +341,6 @@ template <class Source> struct Coding {
     }
     DEV u32 len(u32 g) const { return min_of(n - g * GROUP, (u32)GROUP); }
     static DEV Code magnitude(Code c) { return (c >> 1) + (c & 1); }
-    static DEV u64 sum_of_lanes(u64 v) { return warp_sum(v); }
 
     // Low bits of all codes that stand apart; `bits`: of elements' bits, by the widths of codes.
     DEV void find_low(bool bits) {

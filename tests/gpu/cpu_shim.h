@@ -465,9 +465,6 @@ inline u32 load_shared32(u32 at) {
     memcpy(&v, shared_at(at, 4), 4);
     return v;
 }
-inline u64 place_behind(u64 p, u32 a, u32 b) { return p + (u64)a * b; }
-inline i32 load_narrow_code(u64 p) { return *(const short*)p; }
-inline i32 load_code(u64 p) { return *(const i32*)p; }
 inline void store_element(u8* p, u32 v) { *(u32*)p = v; }
 inline void store_element(u8* p, u64 v) { *(u64*)p = v; }
 inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
