@@ -11,7 +11,8 @@
 //
 //   barrier 1   stream and tables are there
 //
-// A block of `restore` shares codes and what is made of them, where struct Shape says, and RestoreShared.
+// A block of `restore` shares codes and what is made of them, where struct Shape says, and RestoreShared. Of a level's
+// nodes the codes stand in words for each tile of a wave, and a block shares these, numbers and errors.
 #pragma once
 #include "along.cuh"
 #include "decompress.cuh"
@@ -293,6 +294,100 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
             if (threadIdx.x < 32) good &= put_missing(s, told, told.body - told.plane, told.plane);
         }
         if (threadIdx.x == 0 && fate == LEFT) tiles.list->add(chunk, ADDED);
+    }
+    if (!good) fail(s.control, STATUS_CORRUPT);
+}
+
+// Decodes the codes of a level's nodes, if a tile has such, to words; says in `own.state` what is done about it. False
+// where the body is not valid. For a whole warp.
+template <class T>
+DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u32 room, u32* codes,
+                         u64& disagreement) {
+    u64 more;
+    u32 at;
+    if (!find_tile(s, own, chunk, more)) return false;
+    disagreement += more;
+    const bool some = uniform(own.to.some), packed = uniform(own.kind == KIND_PACKED);
+    if (some && packed) {
+        if (!read_front(s, own, places, at)) return false;
+        const u32 wanted = uniform(own.codes());
+        if (!uniform(own.level) || wanted > room) return true;
+        InWords<u32> keep = {codes};
+        if (!read_rest(s, own, places, at, wanted, keep)) return false;
+    }
+    if ((threadIdx.x & 31) == 0) own.state = packed ? PACKED : STORED;
+    __syncwarp();
+    return true;
+}
+
+// The two stages where nodes of a level are all that is wanted, of a wave of tiles.
+template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
+    SHARED_BYTES(shared);
+    SHARED DecodeShared<T> own;
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), slots = shared_address(shared),
+              mine = slots + DECODE_TABLE_BYTES + warp * DECODE_WARP_BYTES;
+    const Places places = {slots, mine, mine + TABLE_BYTES};
+    if (threadIdx.x == 0) own.stream.open(a, 0);
+    make_tables((u32*)shared);
+    __syncthreads();
+    const Stream<T>& s = own.stream;
+    const Tiles<T> tiles(a);
+    if (!tiles.are_for(s)) return;
+    const u64 end = min_of(a.end_tile, s.head.grid.chunks);
+    u64 disagreement = 0;
+    bool good = true;
+    Own<T>& of_tile = own.own[warp];
+    for (u64 chunk = a.first_tile + (u64)warp * gridDim.x + blockIdx.x; uniform(chunk < end);
+         chunk += gridDim.x * (blockDim.x / 32)) {
+        const u64 i = chunk - a.first_tile;
+        if (lane == 0) of_tile.state = NOTHING;
+        __syncwarp();
+        if (group_is_wanted(s, chunk / GROUP_CHUNKS, lane)) {
+            const bool valid = decode_nodes_of(s, of_tile, chunk, places, a.words, (u32*)a.scratch + i * a.words,
+                                               disagreement);
+            good &= valid;
+            wait_for_copies();
+            __syncwarp();
+            if (lane == 0 && valid && of_tile.state == NOTHING) tiles.list->add(chunk, ADDED);
+        }
+        for (u32 k = lane; k < sizeof(Own<T>) / 4; k += 32) ((u32*)(tiles.own + i))[k] = ((const u32*)&of_tile)[k];
+        __syncwarp();    // all have copied it
+    }
+    if (lane) return;
+    if (!good) fail(s.control, STATUS_CORRUPT);
+    if (disagreement) add_relaxed(&s.control->disagreement, disagreement);
+}
+
+template <class T> struct NodesShared {
+    Stream<T> stream;
+    Own<T> own;
+    Bench<T> bench;
+};
+template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
+    SHARED_BYTES(shared);
+    SHARED NodesShared<T> own;
+    const Tiles<T> tiles(a);
+    if (threadIdx.x == 0) {
+        own.stream.open(a, 0);
+        own.bench.recipes.len[0][0] = 0;
+    }
+    __syncthreads();
+    const Stream<T>& s = own.stream;
+    if (!tiles.are_for(s)) return;
+    u32 *const codes = (u32*)shared, *const v = codes + a.words;
+    const u64 count = min_of(a.end_tile, s.head.grid.chunks) - a.first_tile;
+    bool good = true;
+#pragma unroll 1
+    for (u64 i = blockIdx.x; i < count; i += gridDim.x) {
+        __syncthreads();    // everyone is done with the tile before
+        for (u32 k = threadIdx.x; k < sizeof(Own<T>) / 4; k += blockDim.x)
+            ((u32*)&own.own)[k] = ((const u32*)(tiles.own + i))[k];
+        __syncthreads();
+        if (own.own.state == NOTHING || !own.own.to.some) continue;
+        const u32 n = own.own.state == PACKED ? own.own.codes() : 0;
+        for (u32 k = threadIdx.x; k < n; k += blockDim.x) codes[k] = ((const u32*)a.scratch)[i * a.words + k];
+        __syncthreads();
+        good &= restore_tile(s, own.own, (typename T::Word*)codes, v, v + n, own.bench);
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }

@@ -16,7 +16,9 @@
 #define STAGES(name, type)                                                                                      \
     DECODER(name, type)                                                                                         \
     KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); } \
-    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, 4) { interp::restore_tiles<type>(a); }
+    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, 4) { interp::restore_tiles<type>(a); } \
+    KERNEL(interp_decode_nodes_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_nodes<type>(a); } \
+    KERNEL(interp_restore_nodes_##name, InterpDecompressArgs, 128, 4) { interp::restore_nodes<type>(a); }
 GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
 #define DECODER(name, type)

@@ -11,6 +11,7 @@
 #define TILE_BYTES 192u
 #define RESTORE_BYTES 53760u
 #define RESTORE_WIDE_BYTES 70656u
+#define NODES_BYTES 74880u
 #define INTERP_THREADS 256u
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
@@ -86,7 +87,8 @@ struct InterpDecompressArgs {
     u64 start[MAX_RANK];
     // Its lengths.
     u64 lens[MAX_RANK];
-    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Of nodes
+    // where each tile of a wave has them.
     u8* scratch;
     // The tiles that are left to any blocks, zeroed as far as it counts.
     u8* list;
@@ -94,16 +96,20 @@ struct InterpDecompressArgs {
     u8* tiles;
     // How many tiles both have room for; 0 where nothing is done but by any blocks.
     u64 room;
+    // Of nodes the first tile of a wave,
+    u64 first_tile;
+    // and the one behind its last.
+    u64 end_tile;
     // Whether a box is wanted, not a run of elements.
     u32 boxed;
     // Of the grid of which level.
     u32 level;
     // Whether to restore the tiles that take much room, not the others.
     u32 wide;
-    // 0.
-    u32 zero;
+    // Of nodes words for the codes of a tile.
+    u32 words;
 };
-static_assert(sizeof(InterpDecompressArgs) == 656, "InterpDecompressArgs");
+static_assert(sizeof(InterpDecompressArgs) == 672, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
 static_assert(OFFSET_OF(InterpDecompressArgs, start) == 96, "InterpDecompressArgs.start");
 static_assert(OFFSET_OF(InterpDecompressArgs, lens) == 352, "InterpDecompressArgs.lens");
@@ -111,7 +117,9 @@ static_assert(OFFSET_OF(InterpDecompressArgs, scratch) == 608, "InterpDecompress
 static_assert(OFFSET_OF(InterpDecompressArgs, list) == 616, "InterpDecompressArgs.list");
 static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 624, "InterpDecompressArgs.tiles");
 static_assert(OFFSET_OF(InterpDecompressArgs, room) == 632, "InterpDecompressArgs.room");
-static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 640, "InterpDecompressArgs.boxed");
-static_assert(OFFSET_OF(InterpDecompressArgs, level) == 644, "InterpDecompressArgs.level");
-static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 648, "InterpDecompressArgs.wide");
-static_assert(OFFSET_OF(InterpDecompressArgs, zero) == 652, "InterpDecompressArgs.zero");
+static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 640, "InterpDecompressArgs.first_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 648, "InterpDecompressArgs.end_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 656, "InterpDecompressArgs.boxed");
+static_assert(OFFSET_OF(InterpDecompressArgs, level) == 660, "InterpDecompressArgs.level");
+static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 664, "InterpDecompressArgs.wide");
+static_assert(OFFSET_OF(InterpDecompressArgs, words) == 668, "InterpDecompressArgs.words");

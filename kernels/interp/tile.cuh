@@ -280,7 +280,7 @@ SELDOM bool read_sparse(const u8* body, u32 bytes, u32 at, u32 n, u32 wanted, co
         // Bodies are whole units, so that an odd byte is none.
         if (read16(words + 2 * count)) return false;
     }
-    keep.clear(min_of(groups, wanted / GROUP + 1), lane);
+    keep.clear(wanted < n ? (wanted + GROUP - 1) / GROUP : groups, lane);
     // Bodies begin at multiples of 4.
     const u32 skipped = at % 4, halves = count + skipped / 2;
     const bool in_ring = 2 * halves <= RING_BYTES;

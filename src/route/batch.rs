@@ -96,7 +96,7 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     let streams = Arrays::batch(&session, items, workspace, outcomes.cast());
     // SAFETY: the contract.
-    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first: 0, count: first.count }) }
+    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first: 0, count: first.count }, None) }
 }
 
 fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {

@@ -263,13 +263,14 @@ unsafe fn run(
     let count = if wanted.on_level().is_some() { layout.count } else { wanted.count() };
     let item = Item::new(src, dst, count, bytes);
     let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
+    let arrays = Arrays::alone(session, &item, workspace.start(), None);
     // SAFETY: the contract of this function; the workspace lives until the wait is over.
-    unsafe { gpu.decompress(&Arrays::alone(session, &item, workspace.start(), None), layout.dtype, wanted) }?;
+    unsafe { gpu.decompress(&arrays, layout.dtype, wanted, Some(header)) }?;
     Outcome::wait(session, &mut workspace)?.check()
 }
 
 /// Bytes of the runs that a box is picked from.
-const RUN_BYTES: u64 = 256 << 20;
+const RUN_BYTES: u64 = 64 << 20;
 
 /// Restores a box of the grid of a level, for which there are no kernels, from runs.
 ///
@@ -286,14 +287,16 @@ unsafe fn pick(
     let size = header.layout.dtype.size();
     let picker = Hyperslabs::load(session, size)?;
     let all = PickArgs::new(&header.layout.shape.dims, region, level, dst);
-    let mut first = 0;
+    let run_len = (RUN_BYTES / size as u64).min(header.layout.count);
+    // Freed behind the kernels.
+    let elements = session.allocate(run_len as usize * size)?;
+    let (from, mut first) = (elements.start(), 0);
     loop {
         let begin = if all.count > 0 { all.place(first) } else { 0 };
-        let end = all.count_before(begin + RUN_BYTES / size as u64);
+        let end = all.count_before(begin + run_len);
         let len = if end > 0 { all.place(end - 1) + 1 - begin } else { 0 };
-        let elements = session.allocate(len as usize * size)?;
-        let (from, before) = (elements.start(), all.before.wrapping_sub(begin));
-        // SAFETY: the contract of this function; the elements are freed behind the kernels.
+        let before = all.before.wrapping_sub(begin);
+        // SAFETY: the contract of this function.
         unsafe {
             run(session, gpu, header, stream, from, &Wanted::Range { first: begin, count: len })?;
             picker.pick(session, &PickArgs { from, first, count: end - first, before, ..all })?;
@@ -421,5 +424,5 @@ pub unsafe fn decompress_async(
     let item = Item::new(src, dst, count, src_bytes as u64);
     let streams = Arrays::alone(&session, &item, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first, count }) }
+    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first, count }, None) }
 }

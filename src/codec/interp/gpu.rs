@@ -1,12 +1,12 @@
 //! Codec interp on GPUs: which of `kernels/interp` does what is asked for, and with which arguments.
 
 use super::Interp;
-use super::format::{CODEC_INTERP, TILE_LOG2};
+use super::format::{CODEC_INTERP, GROUP, TILE_LOG2};
 use super::plan::Plan;
 use super::rules::MOST_TRIALS;
 use crate::codec::shared::gpu_codec::{GpuCodec, Numbers, padded};
 use crate::codec::shared::promise;
-use crate::container::{Geometry, Header, Layout, Wanted};
+use crate::container::{GRID_AXES, Geometry, Header, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Bound, Params};
@@ -35,6 +35,9 @@ struct Base {
 struct Stages {
     decode: Warps,
     restore: [Kernel; 2],
+    /// The same of a level's nodes.
+    decode_nodes: Warps,
+    restore_nodes: Warps,
 }
 
 impl Base {
@@ -42,16 +45,19 @@ impl Base {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "base")?, |module| {
             let decompress = module.kernel_sharing("decompress", SHARED_BYTES)?;
-            let decode = match module.has("decode") {
-                true => module.warps_sharing("decode", DECODE_TABLE_BYTES, DECODE_WARP_BYTES)?,
-                false => None,
+            let decode = |role| match module.has(role) {
+                true => module.warps_sharing(role, DECODE_TABLE_BYTES, DECODE_WARP_BYTES),
+                false => Ok(None),
             };
-            let stages = |decode| -> Result<Stages> {
+            let stages = |(decode, decode_nodes)| -> Result<Stages> {
                 // The last one says how much its blocks may share.
                 let narrow = module.kernel_sharing("restore", RESTORE_BYTES)?;
-                Ok(Stages { decode, restore: [narrow, module.kernel_sharing("restore", RESTORE_WIDE_BYTES)?] })
+                let restore = [narrow, module.kernel_sharing("restore", RESTORE_WIDE_BYTES)?];
+                let restore_nodes = module.warps_of(module.kernel_sharing("restore_nodes", NODES_BYTES)?)?;
+                Ok(Stages { decode, restore, decode_nodes, restore_nodes })
             };
-            Ok(Base { decompress, list: module.kernel("list")?, stages: decode.map(stages).transpose()? })
+            let stages = decode("decode")?.zip(decode("decode_nodes")?).map(stages).transpose()?;
+            Ok(Base { decompress, list: module.kernel("list")?, stages })
         })
     }
 }
@@ -233,7 +239,7 @@ impl GpuCodec for Interp {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, seen: Option<&Header>) -> Result<()> {
         let session = streams.session;
         let Base { decompress, list, stages } = Base::load(session, dtype)?;
         let Numbers { first, start, lens, boxed, level } = wanted.into();
@@ -251,21 +257,27 @@ impl GpuCodec for Interp {
                 list: std::ptr::null_mut(),
                 tiles: std::ptr::null_mut(),
                 room: 0,
+                first_tile: 0,
+                end_tile: 0,
                 boxed,
                 level,
                 wide: 0,
-                zero: 0,
+                words: 0,
             };
+            let of_nodes = seen.filter(|header| level > 0 && has_nodes(header)).zip(stages);
             let stages =
                 stages.filter(|_| !streams.is_batch() && boxed == 0 && tiles(common.batch.only.count) >= STAGED_TILES);
             let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
-            let blocks = decompress.blocks(batch.work_slots);
+            let nodes = of_nodes.map(|(header, stages)| restore_nodes(session, &stages, &mut args, &header.layout));
+            let nodes = nodes.transpose()?.flatten();
+            // Behind these kernels few tiles are left, and memory for many would take longer than they do.
+            let blocks = decompress.blocks(batch.work_slots).div_ceil(if nodes.is_some() { 8 } else { 1 });
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
             let scratch = session.allocate((blocks as usize * INTERP_TOGETHER * word) << TILE_LOG2)?;
             args.scratch = scratch.start();
             let done = decompress.launch(session, blocks, &args);
-            drop(left);
+            drop((left, nodes));
             done
         }
     }
@@ -293,6 +305,60 @@ unsafe fn restore_in_stages(session: &Session, stages: &Stages, args: &mut Inter
             restore.launch(session, restore.blocks(tiles), args)?;
         }
         Ok(memory)
+    }
+}
+
+/// Whether tiles of a stream can have nodes that are restored alone, by the kernels for these: floats with bins.
+fn has_nodes(header: &Header) -> bool {
+    let (shape, has_bins) = (&header.layout.shape, Plan::for_decoding(header).is_ok_and(|plan| plan.bins.is_some()));
+    has_bins && !header.big_endian && !shape.missing.has_next()
+}
+
+/// Bytes of codes of a wave of tiles whose nodes are restored: as many as the second-level cache of a large device.
+const WAVE_BYTES: u64 = 48 << 20;
+
+/// Enqueues the stages of a level's nodes of an array alone, wave by wave. As `restore_in_stages`; nothing is done where
+/// tiles have other axes than the grid.
+///
+/// # Safety
+/// As for `restore_in_stages`.
+unsafe fn restore_nodes(
+    session: &Session,
+    stages: &Stages,
+    args: &mut InterpDecompressArgs,
+    layout: &Layout,
+) -> Result<Option<Buffer>> {
+    let Geometry::Tile { sides_log2 } = layout.shape.geometry else { return Ok(None) };
+    let (outer, of_grid) =
+        sides_log2[..layout.shape.dims.rank()].split_at(layout.shape.dims.rank().saturating_sub(GRID_AXES));
+    if outer.iter().any(|side| *side > 0) || layout.chunks == 0 {
+        return Ok(None);
+    }
+    // Along a side of 2^s elements there are 2^(s - level) and the last one, or both ends.
+    let nodes = |log2: &u8| if *log2 == 0 { 1 } else { (((1usize << log2) - 2) >> args.level.min(31)) + 2 };
+    let words = of_grid.iter().map(nodes).product::<usize>().next_multiple_of(GROUP);
+    let (tiles, slot) = (layout.chunks as u64, words * size_of::<u32>());
+    let wave = (WAVE_BYTES / slot as u64).min(tiles);
+    let list = INTERP_LIST_BYTES + (layout.chunks * size_of::<u32>()).next_multiple_of(16);
+    let own = wave as usize * TILE_BYTES;
+    // Warps have few nodes each, but on the finest level.
+    let restore = stages.restore_nodes.of(if args.level == 1 { 4 } else { 1 }, 9 * words)?;
+    // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
+    unsafe {
+        let memory = session.allocate(list + own + wave as usize * slot)?;
+        (args.room, args.words) = (tiles, words as u32);
+        args.list = memory.start();
+        args.tiles = args.list.wrapping_add(list);
+        args.scratch = args.tiles.wrapping_add(own);
+        session.clear(args.list, INTERP_LIST_BYTES)?;
+        for first in (0..tiles).step_by(wave as usize) {
+            (args.first_tile, args.end_tile) = (first, tiles.min(first + wave));
+            let of_wave = args.end_tile - first;
+            let decode = stages.decode_nodes.kernel(of_wave)?;
+            decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
+            restore.launch(session, restore.blocks(of_wave), args)?;
+        }
+        Ok(Some(memory))
     }
 }
 

@@ -30,12 +30,12 @@ pub trait GpuCodec: Sync {
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()>;
 
     /// Enqueues the restoration of what is wanted of the streams of elements of `dtype`: of one that is alone, or all
-    /// of each. The host may not have seen their headers: kernels check every one.
+    /// of each. The host has seen its header, or none, and verified nothing: kernels check every one.
     ///
     /// # Safety
     /// Each item has `bytes` at `src`, which is aligned to 16, and room for what is wanted at `dst`. It counts these
     /// elements, or all of the array where a box is wanted.
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()>;
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, seen: Option<&Header>) -> Result<()>;
 }
 
 /// Numbers of the first dimensions; those of the others are 0.

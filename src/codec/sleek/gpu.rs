@@ -163,7 +163,7 @@ impl GpuCodec for Sleek {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, _: Option<&Header>) -> Result<()> {
         let Wanted::Range { first, .. } = *wanted else { return fail!(Internal, "a box was asked of SLEEK's kernels") };
         let session = streams.session;
         let base = Base::load(session, dtype)?;

@@ -125,7 +125,7 @@ impl GpuCodec for Zfp {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, _: Option<&Header>) -> Result<()> {
         let session = streams.session;
         let base = Base::load(session, dtype)?;
         let tiles_of = |item: &Item| tiles(item.count).max(1);

@@ -406,7 +406,8 @@ launch_structs! {
         start: [u64; MAX_RANK],
         /// Its lengths.
         lens: [u64; MAX_RANK],
-        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements.
+        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Of nodes
+        /// where each tile of a wave has them.
         scratch: *mut u8,
         /// The tiles that are left to any blocks, zeroed as far as it counts.
         list: *mut u8,
@@ -414,14 +415,18 @@ launch_structs! {
         tiles: *mut u8,
         /// How many tiles both have room for; 0 where nothing is done but by any blocks.
         room: u64,
+        /// Of nodes the first tile of a wave,
+        first_tile: u64,
+        /// and the one behind its last.
+        end_tile: u64,
         /// Whether a box is wanted, not a run of elements.
         boxed: u32,
         /// Of the grid of which level.
         level: u32,
         /// Whether to restore the tiles that take much room, not the others.
         wide: u32,
-        /// 0.
-        zero: u32,
+        /// Of nodes words for the codes of a tile.
+        words: u32,
     }
 }
 
@@ -469,6 +474,8 @@ pub const RESTORE_BYTES: usize = 53760;
 /// and where rows are long.
 pub const RESTORE_WIDE_BYTES: usize = 70656;
 
+/// What a block shares that restores nodes, at most: of a level of codes words, as many numbers, and errors.
+pub const NODES_BYTES: usize = 9 * 8320;
 /// Threads of a block of the kernel that decompresses any tiles.
 pub const INTERP_THREADS: usize = 256;
 /// Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.

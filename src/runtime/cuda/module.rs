@@ -43,8 +43,12 @@ impl Warps {
     /// multiprocessors have some.
     pub fn kernel(&self, pieces: u64) -> Result<Kernel> {
         let warps = pieces.div_ceil(self.processors.into()).clamp(1, self.kernel.warps().into()) as u32;
-        let (threads, shared) = (32 * warps, self.all + warps as usize * self.each);
-        let mut blocks: c_int = 0;
+        self.of(warps, self.all + warps as usize * self.each)
+    }
+
+    /// The kernel with blocks of so many warps, which share so many bytes.
+    pub fn of(&self, warps: u32, shared: usize) -> Result<Kernel> {
+        let (threads, mut blocks): (u32, c_int) = (32 * warps, 0);
         let (function, of_threads) = (self.kernel.function, threads as c_int);
         // SAFETY: a live local and a function of a loaded module.
         let done =
@@ -297,7 +301,11 @@ impl Opened {
 
     /// The kernel for this role, whose blocks have fewer warps for less work.
     pub fn warps(&self, role: &str) -> Result<Warps> {
-        let kernel = self.kernel(role)?;
+        self.warps_of(self.kernel(role)?)
+    }
+
+    /// The same of a kernel.
+    pub fn warps_of(&self, kernel: Kernel) -> Result<Warps> {
         Ok(Warps { kernel, processors: self.attribute(MULTIPROCESSOR_COUNT)?.max(1) as u32, all: 0, each: 0 })
     }
 

@@ -129,7 +129,7 @@ impl GpuCodec for Toy {
         }
     }
 
-    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted) -> Result<()> {
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, _: Option<&Header>) -> Result<()> {
         let session = streams.session;
         let kernels = Kernels::load(session, dtype)?;
         let (first, start, lens): (u64, &[u64], &[u64]) = match wanted {
