@@ -19,11 +19,11 @@ mod shared;
 use std::ffi::c_void;
 
 use crate::api::hdf5_filter::abi::Hid;
+pub use crate::api::hdf5_filter::resolve::Library;
 use crate::error::{Result, fail};
 use crate::exec::MemorySpace;
 use crate::host::memory::filled;
 use crate::route;
-pub use crate::api::hdf5_filter::resolve::Library;
 pub use dataset::Dataset;
 use plan::{Decision, Direction, Plan};
 pub use report::{Done, Report, Route};

@@ -30,8 +30,7 @@ pub fn push(caller: *const c_void, error: &Error) {
     if error.kind == Kind::OutOfMemory {
         return;
     }
-    let hdf5 =
-        Hdf5::of_caller(caller).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));
+    let hdf5 = Hdf5::of_caller(caller).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));
     if let (Ok(Some(hdf5)), Ok(text)) = (hdf5, CString::new(error.to_string())) {
         // SAFETY: what has called is an HDF5, 1.10 or newer, which waits for this call-back.
         unsafe { push_text(&hdf5, &text) };

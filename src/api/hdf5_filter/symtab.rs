@@ -66,8 +66,7 @@ mod tests {
 
     #[test]
     fn this_program_finds_its_own_functions() {
-        let (file, ours) =
-            (ReadCache::new(File::open("/proc/self/exe").unwrap()), functions);
+        let (file, ours) = (ReadCache::new(File::open("/proc/self/exe").unwrap()), functions);
         let base = base_of(ours as *const c_void).unwrap();
         let symbols = Symbols::new(&file, base as usize).unwrap();
         let name = symbols.name_at(ours as *const () as usize).unwrap();

@@ -125,11 +125,17 @@ unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored
 unsafe fn place(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Place> {
     let mut count = 0;
     // SAFETY: the contract, and a place for the answer; null asks for the number.
-    check(unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, std::ptr::null_mut()) }, "nc_inq_var_filter_ids")?;
+    check(
+        unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, std::ptr::null_mut()) },
+        "nc_inq_var_filter_ids",
+    )?;
     let mut ids = filled(count, 0)?;
     if count > 0 {
         // SAFETY: the contract, and as many places.
-        check(unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, ids.as_mut_ptr()) }, "nc_inq_var_filter_ids")?;
+        check(
+            unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, ids.as_mut_ptr()) },
+            "nc_inq_var_filter_ids",
+        )?;
     }
     let ours = |id: &c_uint| *id == FILTER_ID as c_uint;
     // Newer netCDF asks before the filter is in the list: then it comes last.
@@ -149,7 +155,10 @@ unsafe fn chunk(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Vec<u64
     check(unsafe { (netcdf.nc_inq_varndims)(ncid, varid, &mut rank) }, "nc_inq_varndims")?;
     let mut lengths = filled(usize::try_from(rank).unwrap_or(0), 0usize)?;
     // SAFETY: the contract, and a place for each dimension.
-    check(unsafe { (netcdf.nc_inq_var_chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) }, "nc_inq_var_chunking")?;
+    check(
+        unsafe { (netcdf.nc_inq_var_chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) },
+        "nc_inq_var_chunking",
+    )?;
     Ok(lengths.into_iter().map(|len| len as u64).collect())
 }
 
