@@ -313,7 +313,7 @@ impl Layout {
             }
             Geometry::Linear { chunk_log2 } => {
                 let number = along.fold(0, |number, (len, at)| number * len + at);
-                (number * self.dtype.size() as u64 >> chunk_log2) as usize
+                ((number * self.dtype.size() as u64) >> chunk_log2) as usize
             }
         }
     }

@@ -124,15 +124,15 @@ unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored
 /// See `stored`.
 unsafe fn place(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Place> {
     let mut count = 0;
-    // SAFETY: the contract, and a place for the answer; null asks for the number.
     check(
+        // SAFETY: the contract, and a place for the answer; null asks for the number.
         unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, std::ptr::null_mut()) },
         "nc_inq_var_filter_ids",
     )?;
     let mut ids = filled(count, 0)?;
     if count > 0 {
-        // SAFETY: the contract, and as many places.
         check(
+            // SAFETY: the contract, and as many places.
             unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, ids.as_mut_ptr()) },
             "nc_inq_var_filter_ids",
         )?;
@@ -154,8 +154,8 @@ unsafe fn chunk(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Vec<u64
     // SAFETY: the contract, and a place for the answer.
     check(unsafe { (netcdf.nc_inq_varndims)(ncid, varid, &mut rank) }, "nc_inq_varndims")?;
     let mut lengths = filled(usize::try_from(rank).unwrap_or(0), 0usize)?;
-    // SAFETY: the contract, and a place for each dimension.
     check(
+        // SAFETY: the contract, and a place for each dimension.
         unsafe { (netcdf.nc_inq_var_chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) },
         "nc_inq_var_chunking",
     )?;

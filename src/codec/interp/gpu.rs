@@ -143,7 +143,7 @@ impl Encoder {
 
 /// An array of fewer tiles is restored in one stage: three launches would take longer than they save. In the builds that
 /// tests are made of the stages have arrays of any size.
-const STAGED_TILES: u64 = if cfg!(feature = "test-codecs") { 0 } else { 1024 };
+const STAGED_TILES: u64 = if cfg!(feature = "test-codecs") { 1 } else { 1024 };
 
 /// For so many tiles of an array there is room where they are restored in stages: edges cut more of them than would
 /// hold it. Of an array of more none is.

@@ -371,7 +371,7 @@ mod tests {
         let sample = |values: &[f64]| {
             let params = Params::new(DType::F64);
             let src = bytes(DType::F64, false, values);
-            let Some(sample) = ElementSample::of(&params, &src).unwrap() else { return None };
+            let sample = ElementSample::of(&params, &src).unwrap()?;
             let (low, high) = range::value_range(DType::F64, false, &[], &src).unwrap();
             Some(sample.clears(&params, Ends { low, high }, &src).unwrap())
         };
