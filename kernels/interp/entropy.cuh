@@ -70,10 +70,9 @@ template <class T> DEV bool write_in_slot(const Wave& wave, u32 tile, const Tabl
     StageTile& s = wave.tiles[tile];
     u16* const out = (u16*)wave.slot(tile);
     Coding<InSlot> c(t, room.bench, {(const u8*)out, uniform(s.stage == HALVES)}, ELEMENTS, T::BITS);
-    const Coded coded = {uniform(s.head), uniform(s.front_halves), (u64)(i64)s.base, s.constant, 0, 0};
     const BodyRoom place = {out, wave.slot_bytes / 2, BODY_AT / 2 + ROOM_HALVES, out + FRONT_AT / 2, room.side};
     Body body;
-    if (!write_body<T>(c, coded, place, body)) return false;
+    if (!write_body<T>(c, s, place, body)) return false;
     if (c.lane == 0) s.close(body, body.kind);
     return true;
 }

@@ -713,20 +713,24 @@ DEV Body write_constant(const BodyRoom& room, u32 units, u64 element) {
     return {KIND_CONSTANT, units, room.halves - 2 * units, 2 * units, 0};
 }
 // Makes the body of a tile from the room's end on downwards: low bits, words, final states, a table, the front, base
-// and head. Whether it takes less than the elements. For a whole warp.
-template <class T, class Source>
-DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, Body& body) {
+// and head. Whether it takes less than the elements. `tile`: what `Coded` has. For a whole warp.
+template <class T, class Source, class Tile>
+DEV bool write_body(Coding<Source>& c, const Tile& tile, const BodyRoom& room, Body& body) {
     if (Source::ANY && room.limit >= room.halves) return false;    // the front alone takes more
     Bench& b = c.b;
     u16* const out = room.at;
-    const u32 lane = c.lane, head = tile.head, front = tile.front_halves, base_halves = halves_of_base(tile.base);
+    const u32 lane = c.lane, head = uniform(tile.head), front = uniform(tile.front_halves),
+              base_halves = halves_of_base((u64)(i64)tile.base);
     const bool of_bits = Source::ANY && (head >> 5 & 3) == OF_BITS,
                direct = Source::ANY && (head >> 3 & 3) == BY_SYMBOLS;
     if (lane == 0) b.has_own = direct;
     __syncwarp();
-    bool any;
+    bool any, listed = false;
+    if constexpr (Source::ANY) {
+        listed = tile.listed;
+        if (direct) c.low = tile.low;
+    }
     if (uniform(direct)) {
-        c.low = tile.low;
         any = c.take_symbols();
     } else {
         any = c.find_classes();
@@ -740,7 +744,7 @@ DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, 
     u32 at = room.halves, end = room.halves, low_words = 0, bits = head;
     if (!uniform(any)) {
         const u32 element_units = T::BITS < 32 ? 1 : T::BITS / 32;
-        if (!uniform((head >> 8 & 1) | tile.listed) && 2 + base_halves + front > 2 * element_units - 2) {
+        if (!uniform((head >> 8 & 1) | listed) && 2 + base_halves + front > 2 * element_units - 2) {
             body = write_constant(room, element_units, tile.constant);
             return !Source::ANY || body.units < units_of<T>(c.n);
         }
@@ -796,7 +800,7 @@ DEV bool write_body(Coding<Source>& c, const Coded& tile, const BodyRoom& room, 
     if (lane == 0) {
         out[at] = (u16)bits;
         out[at + 1] = (u16)(bits >> 16);
-        for (u32 k = 0; k < base_halves; k++) out[at + 2 + k] = (u16)(tile.base >> (16 * k));
+        for (u32 k = 0; k < base_halves; k++) out[at + 2 + k] = (u16)((u64)(i64)tile.base >> (16 * k));
     }
     return true;
 }
