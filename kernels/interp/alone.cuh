@@ -343,8 +343,8 @@ template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
         if (lane == 0) of_tile.state = NOTHING;
         __syncwarp();
         if (group_is_wanted(s, chunk / GROUP_CHUNKS, lane)) {
-            const bool valid = decode_nodes_of(s, of_tile, chunk, places, a.words, (u32*)a.scratch + i * a.words,
-                                               disagreement);
+            const bool valid =
+                decode_nodes_of(s, of_tile, chunk, places, a.words, (u32*)a.scratch + i * a.words, disagreement);
             good &= valid;
             wait_for_copies();
             __syncwarp();

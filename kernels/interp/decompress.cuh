@@ -8,9 +8,9 @@
 //
 //   slots    the tables of tokens (coder.cuh)     all threads make them, all read
 //   ring     words of a body on their way, behind the tables     each warp its own
-//   v        numbers of a tile, at the same place, while it is restored; of a level where own tables are     all threads
-//   own      the slots of a tile's own table      each warp its own
-//   e        errors of nodes, where these are, or behind the numbers (nodes.cuh)     all threads
+//   v        numbers of a tile, at the same place, while it is restored; of a level where own tables are     all
+//   threads own      the slots of a tile's own table      each warp its own e        errors of nodes, where these are,
+//   or behind the numbers (nodes.cuh)     all threads
 //
 // and besides
 //

@@ -43,7 +43,8 @@ template <class T, class Element> DEV void put_all(const Stream<T>& s, const Own
     const bool simple = to.whole && s.head.grid.z != MANY && !s.head.big_endian;
     const u64 x_step = to.step[0] * SIZE, y_step = to.step[1] * SIZE, z_step = to.step[2] * SIZE;
     u8* const first = to.dst + to.origin * SIZE;
-    if (simple && nx * ny * nz == n && to.step[0] == 1 && t.lx % QUAD == 0 && ((u64)first | y_step | z_step) % TOGETHER == 0) {
+    if (simple && nx * ny * nz == n && to.step[0] == 1 && t.lx % QUAD == 0 &&
+        ((u64)first | y_step | z_step) % TOGETHER == 0) {
         const u32 quads = t.lx / QUAD;
         const Divisor row(quads), plane(quads * t.ly);
 #pragma unroll 1
@@ -222,8 +223,7 @@ DEV void interpolate_words(const Tile& t, u32 level, TileHead head, WordsOfCodes
     const TileNodes<decltype(recipes)> nodes = {
         {len[0], len[1], len[2]}, row, row * nodes_of(len[1], level), level, recipes};
     const u32 set = two ? (head.set() & X_AXIS) | (head.set() & Y_AXIS) << 1 : head.set();
-    for (u32 k = level; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++)
-        sum_classes(nodes, codes, k, set);
+    for (u32 k = level; set && k < DIFFERENCE_LEVELS && k <= nodes.last_level(); k++) sum_classes(nodes, codes, k, set);
     make_levels<ROUGH, AnyNumbers<ROUGH>>(nodes, v, e, codes, head.numbers() == IN_STEPS, 0);
 }
 
@@ -290,9 +290,8 @@ DEV bool restore_packed(const Stream<T>& s, const Own<T>& own, typename T::Word*
     if (own.head.has_patches()) {
         __syncthreads();
         if (threadIdx.x < 32)
-            good &= put_patches(s, own, [&](u32 i) {
-                return number(own.place(i % t.lx, i / t.lx % t.ly, i / t.lx / t.ly));
-            });
+            good &= put_patches(s, own,
+                                [&](u32 i) { return number(own.place(i % t.lx, i / t.lx % t.ly, i / t.lx / t.ly)); });
     }
     return good;
 }

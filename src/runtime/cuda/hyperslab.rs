@@ -107,7 +107,8 @@ impl Hyperslabs {
         let all = LOADED.get(session, shared("hyperslab")?, |module| {
             let pack = module.kernel("pack")?;
             let [a, b, c, d] = [1, 2, 4, 8].map(|bytes| {
-                let [gather, scatter, pick] = ["gather", "scatter", "pick"].map(|role| module.kernel(&format!("{role}_{bytes}")));
+                let [gather, scatter, pick] =
+                    ["gather", "scatter", "pick"].map(|role| module.kernel(&format!("{role}_{bytes}")));
                 Ok(Hyperslabs { gather: gather?, scatter: scatter?, pack, pick: pick? })
             });
             Ok([a?, b?, c?, d?])
