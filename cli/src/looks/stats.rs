@@ -64,7 +64,7 @@ impl Stats {
 
     /// Adds what has a bound of this much, or none.
     fn add(&mut self, range: &ChunkRange, bound: Option<f64>) {
-        self.chunks.iter_mut().for_each(|chunks| chunks.push(range.clone()));
+        self.chunks.iter_mut().for_each(|chunks| chunks.push(*range));
         self.all.add(range);
         let both = self.errors.zip(bound);
         self.errors = both.map(|((sum, largest), bound)| (sum + bound * range.count as f64, largest.max(bound)));

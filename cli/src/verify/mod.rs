@@ -43,8 +43,8 @@ pub struct Args {
     threads: Threads,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input. FILE.nc:NAME
-    /// is a variable of an HDF5 file
+    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input.
+    /// FILE.nc:NAME is a variable of an HDF5 file
     original: PathBuf,
     /// The compressed file; - is standard input. With -r both are folders
     compressed: PathBuf,

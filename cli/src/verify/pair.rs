@@ -135,8 +135,8 @@ impl<'f> Pair<'f> {
         Ok(all.with(difference.figures()))
     }
 
-    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order. What neither side has
-    /// in its file is left out and told.
+    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order. What neither side
+    /// has in its file is left out and told.
     fn each<T: Send>(
         &self,
         parts: Parts,

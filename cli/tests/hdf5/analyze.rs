@@ -123,9 +123,11 @@ fn a_dataset_of_hdf5_and_its_commands() {
     let several = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "file.h5"]);
     let message = String::from_utf8_lossy(&several.stderr).into_owned();
     assert!(several.status.code() == Some(2) && message.contains("\n  file.h5:/zz_t ("), "{message}");
-    for (field, part) in
-        [("file.h5:/none", "no dataset /none"), ("file.h5:text", "strings"), ("nothing.h5", "nothing.h5")]
-    {
+    for (field, part) in [
+        ("file.h5:/none", "/none: there is no such variable; there are /zz_t"),
+        ("file.h5:text", "strings"),
+        ("nothing.h5", "nothing.h5"),
+    ] {
         let out = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", field]);
         let message = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(out.status.code() == Some(2) && message.contains(part), "{message}");
