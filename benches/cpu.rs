@@ -2,10 +2,10 @@
 //!
 //! `cargo bench --bench cpu -- [--old LIBRARY] [--rounds N] [--bounds 1e-1,1e-3,0] FIELD...`
 //! times each bound (a part of the range; 0 is lossless) in nanoseconds a value of processor time, the least of the
-//! rounds. `--compress` leaves decompression out. `--looks` times previews at strides 2, 4 and 8 instead, and a question
-//! that one chunk of a hundred may answer, as parts of the time of the whole decode. With `--hash` it prints a checksum
-//! of each stream instead: so builds and levels (`SLEEK_SIMD`) are compared that are to give the same bytes. A field's
-//! name ends like `_48x256x256.f32`.
+//! rounds. `--compress` leaves decompression out. `--looks` times previews at strides 2, 4 and 8 instead, and a
+//! question that one chunk of a hundred may answer, as parts of the time of the whole decode. With `--hash` it prints
+//! a checksum of each stream instead: so builds and levels (`SLEEK_SIMD`) are compared that are to give the same bytes.
+//! A field's name ends like `_48x256x256.f32`.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -140,8 +140,8 @@ impl Field {
     }
 }
 
-/// The time of previews, and of a question that one chunk of a hundred may answer, as parts of that of the whole decode,
-/// by turns.
+/// The time of previews, and of a question that one chunk of a hundred may answer, as parts of that of the whole
+/// decode, by turns.
 fn looks(field: &Field, bound: f64, rounds: usize) {
     let stream = sleek::compress(&field.params(bound), &field.bytes).unwrap();
     let (layout, known) = (Header::read(&stream).unwrap().layout, sleek::chunk_ranges(&stream).unwrap());

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._array import _dims, _masked, _opened, decompress, decompress_box, decompress_range, inspect
+from ._array import _dims, _first, _masked, _opened, decompress, decompress_box, inspect
 from ._hdf5 import FILTER_ID
 from ._library import check, lib
-from ._params import own_shape
+from ._params import numpy_dtype, own_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,31 +59,42 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
     """
     if above is None and below is None:
         raise TypeError("above, below or both are needed")
-    info, source, _ = _opened(stream, None)
-    dims = _dims(source, info)
+    info, source, work = _opened(stream, None)
+    dims, dtype, work = _dims(source, info), numpy_dtype(info.dtype, bool(info.big_endian)), _first(work, source.stream)
     known = globals()["ranges"](stream) if ranges is None else ranges
     sides, rank = (ctypes.c_uint64 * max(1, len(dims)))(), ctypes.c_int32()
     check(lib.sleek_chunk_sides(source.address, source.nbytes, sides, len(sides), ctypes.byref(rank)))
     may = np.flatnonzero((known["count"] > 0) & _between(known["least"], known["most"], above, below))
-    tiles = [-(-n // side) for n, side in zip(dims[: rank.value], sides)]
-    if len(known) != (np.prod(tiles, dtype=object) if rank.value else -(-info.count // sides[0])):
+    along = dims if rank.value else (info.count,)
+    tiles = [-(-n // side) for n, side in zip(along, sides)]
+    if len(known) != np.prod(tiles, dtype=object):
         raise ValueError(f"ranges has {len(known)} chunks, which are not those of this stream")
     found = []
-    # Some that follow each other along the last dimension are decoded at once.
-    breaks = np.flatnonzero((np.diff(may) != 1) | (may[1:] % (tiles or [_AT_ONCE])[-1] % _AT_ONCE == 0)) + 1
-    for chunks in np.split(may, breaks) if len(may) else []:
-        if rank.value:
-            start = [int(i) * side for i, side in zip(np.unravel_index(chunks[0], tiles), sides)]
-            lengths = [*sides[: rank.value - 1], sides[rank.value - 1] * len(chunks)]
-            part = _box(stream, dims, start, [min(length, n - at) for at, length, n in zip(start, lengths, dims)])
-        else:
-            start = [int(chunks[0]) * sides[0]]
-            part = decompress_range(stream, start[0], min(sides[0] * len(chunks), info.count - start[0]))
+    for chunks in np.split(may, range(_AT_ONCE, len(may), _AT_ONCE)) if len(may) else []:
+        starts = np.stack(np.unravel_index(chunks, tiles), -1) * np.array(sides[: len(along)], "i8")
+        lengths = np.minimum(sides[: len(along)], along - starts)
+        ends = lengths.prod(1).cumsum()
+        part, begin = np.empty(ends[-1], dtype), 0
+        for start, length, end in zip(starts.tolist(), lengths.tolist(), ends.tolist()):
+            to = part.ctypes.data + begin * part.itemsize, (end - begin) * part.itemsize, work
+            if rank.value:
+                box = [(ctypes.c_uint64 * len(dims))(*numbers) for numbers in (start, length)]
+                check(lib.sleek_decompress_box(source.address, source.nbytes, len(dims), *box, *to))
+            else:
+                check(lib.sleek_decompress_range(source.address, source.nbytes, start[0], length[0], *to))
+            begin = end
         yes = _between(part, part, above, below)
         if info.missing_count:
             yes &= ~np.ma.getmaskarray(_masked(part, info))
-        at = [i + first for i, first in zip(np.nonzero(yes), start)]
-        found.append(_numbers(at, dims) if rank.value else at[0])
+        # Numbers among those of the chunks become numbers in the array.
+        inside = np.flatnonzero(yes)
+        chunk = np.searchsorted(ends, inside, "right")
+        inside -= (ends - lengths.prod(1))[chunk]
+        numbers, stride = np.zeros(len(inside), "i8"), 1
+        for k in reversed(range(len(along))):
+            numbers += (starts[chunk, k] + inside % lengths[chunk, k]) * stride
+            inside, stride = inside // lengths[chunk, k], stride * along[k]
+        found.append(numbers)
     numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
     return np.unravel_index(numbers, own_shape(dims)) if own_shape(dims) else (numbers,)
 
@@ -178,12 +189,3 @@ def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
 def _of_type(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Elements that went as ones of another type, or in another order, of the same size."""
     return array if array.dtype == dtype else np.ascontiguousarray(array).view(dtype)
-
-
-def _box(stream: Any, dims: tuple[int, ...], start: list[int], count: list[int]) -> np.ndarray[Any, Any]:
-    box: np.ndarray[Any, Any]
-    if own_shape(dims):
-        box = decompress_box(stream, tuple(start), tuple(count))
-    else:
-        box = decompress_range(stream, 0, 1).reshape((1,) * len(dims))
-    return box
