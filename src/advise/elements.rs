@@ -3,7 +3,7 @@
 use crate::dtype::{DType, with_numbers};
 
 /// Calls `each` with the bits and the value of every element, from two arrays at once.
-#[allow(clippy::useless_conversion)] // of u64, one of the words
+#[allow(clippy::useless_conversion)] // u64 is one of the words
 pub fn for_each_pair(dtype: DType, big_endian: bool, a: &[u8], b: &[u8], mut each: impl FnMut((u64, f64), (u64, f64))) {
     with_numbers!(dtype, |number: W| {
         let element = |bytes: &[u8; size_of::<W>()]| {
