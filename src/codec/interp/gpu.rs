@@ -141,8 +141,8 @@ impl Encoder {
     }
 }
 
-/// An array of fewer tiles is restored in one stage: three launches would take longer than they save. In the builds that
-/// tests are made of the stages have arrays of any size.
+/// An array of fewer tiles is restored in one stage: three launches would take longer than they save. In tests' builds
+/// the stages have arrays of any size.
 const STAGED_TILES: u64 = if cfg!(feature = "test-codecs") { 1 } else { 1024 };
 
 /// For so many tiles of an array there is room where they are restored in stages: edges cut more of them than would
@@ -317,8 +317,8 @@ fn has_nodes(header: &Header) -> bool {
 /// Bytes of codes of a wave of tiles whose nodes are restored: as many as the second-level cache of a large device.
 const WAVE_BYTES: u64 = 48 << 20;
 
-/// Enqueues the stages of a level's nodes of an array alone, wave by wave. As `restore_in_stages`; nothing is done where
-/// tiles have other axes than the grid.
+/// Enqueues the stages of a level's nodes of an array alone, wave by wave. As `restore_in_stages`; nothing is done
+/// where tiles have other axes than the grid.
 ///
 /// # Safety
 /// As for `restore_in_stages`.

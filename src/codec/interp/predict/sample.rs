@@ -89,8 +89,8 @@ impl<N: Word> Numbers for &[N] {
 }
 
 /// The best set of axes, of those that have more than one element, and what its differences cost in all. Of a tile that
-/// looks cheap all pieces may be asked, and of one whose few rows have none that is sampled. Without axes numbers are distances: from the tile's first
-/// one, from the middle of those that are sampled, or from `zero`, where that is told.
+/// looks cheap all pieces may be asked, and of one whose few rows have none that is sampled. Without axes numbers are
+/// distances: from the tile's first one, from the middle of those that are sampled, or from `zero`, where that is told.
 pub fn best_set<M: Magnitudes, S: Numbers>(
     p: impl Level,
     lens: [usize; AXES],

@@ -46,8 +46,8 @@ impl Buffers {
 }
 
 impl Buffers {
-    /// Of a tile the classes whose codes may be differences: where the codes of each begin, its lengths, and along which
-    /// axes.
+    /// Of a tile the classes whose codes may be differences: where the codes of each begin, its lengths, and along
+    /// which axes.
     pub fn differences(
         &mut self,
         lens: [usize; AXES],
@@ -220,8 +220,8 @@ fn before_all<L: NumberVectors>(l: L, codes: &[u32], [y, z]: [usize; 2], at: usi
     }
 }
 
-/// Replaces the codes of a class from `begin` on, as signed numbers, by their differences along axes. The last row comes
-/// first, so that those before it are as they were.
+/// Replaces the codes of a class from `begin` on, as signed numbers, by their differences along axes. The last row
+/// comes first, so that those before it are as they were.
 #[inline(always)]
 fn difference<L: NumberVectors>(l: L, codes: &mut [u32], begin: usize, axes: u8, [nx, ny, nz]: [usize; AXES]) {
     for (z, y) in (0..nz).rev().flat_map(|z| (0..ny).rev().map(move |y| (z, y))) {

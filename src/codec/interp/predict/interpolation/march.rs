@@ -190,8 +190,8 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
         }
     }
 
-    /// The rows from one on of nodes that are new along y, z or both, `NEW`, and those between them, which are new along
-    /// x, too. What all rows of a plane share is asked of the level once.
+    /// The rows from one on of nodes that are new along y, z or both, `NEW`, and those between them, which are new
+    /// along x, too. What all rows of a plane share is asked of the level once.
     #[inline(always)]
     fn pairs<const NEW: u8, const ROUGH: bool>(&mut self, level: &Level, first: usize, z: usize) {
         let (layout, set, half) = (self.layout, self.rule.set, level.half);
