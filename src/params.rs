@@ -268,6 +268,8 @@ pub struct Params {
     pub find_fill: Option<bool>,
     /// Every bit is kept, whatever the bound, which headers still name: of an array of two values at most.
     pub exact: bool,
+    /// The last dimension counts parts of an element, which are unlike each other: codec interp does not mix them.
+    pub parts: bool,
 }
 
 impl Params {
@@ -287,6 +289,7 @@ impl Params {
             integers: false,
             find_fill: None,
             exact: false,
+            parts: false,
         }
     }
 

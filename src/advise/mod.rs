@@ -61,6 +61,7 @@ pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params>
             missing: params.missing,
             find_fill: params.find_fill,
             exact: params.exact,
+            parts: params.parts,
             ..found
         }),
         Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),

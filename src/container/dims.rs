@@ -70,6 +70,16 @@ impl Dims {
         self.lens().iter().product()
     }
 
+    /// The same without the last one, unless it is alone.
+    pub fn without_last(self) -> Dims {
+        let mut dims = self;
+        if self.rank > 1 {
+            dims.rank -= 1;
+            dims.lens[dims.rank()] = 0;
+        }
+        dims
+    }
+
     /// The same, or the line of `count` elements where none are given; an error where they do not make up `count`.
     pub fn of_count(self, count: u64) -> Result<Dims> {
         match self.rank() {

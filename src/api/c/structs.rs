@@ -162,6 +162,7 @@ impl sleek_params {
                 other => return fail!(InvalidArgument, "find_fill {other}; 0 default, 1 search, -1 never"),
             },
             exact: false,
+            parts: false,
         })
     }
 }

@@ -56,32 +56,49 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,
         _ => lossless(Params { dtype: DType::U8, ..values.request.clone() }),
     };
-    let profile = match params.profile {
-        Profile::Adaptive if params.codec == 0 && are_bytes(values) => Profile::Small,
-        as_asked => as_asked,
+    let size = bytes_of(values);
+    let params = match params.profile {
+        Profile::Adaptive if params.codec == 0 && size > 1 => in_parts(params, size, bytes),
+        _ => params,
     };
-    let params = Params { profile, ..params };
     let dims = if route::chosen(&params)?.capabilities().rank > 1 {
-        dims(values, bytes / params.dtype.size())
+        dims(values, bytes, bytes / params.dtype.size())
     } else {
         Dims::NONE
     };
     Ok(Params { dims, ..params })
 }
 
-/// Whether elements are no numbers. Most are texts, parts of several types, or addresses and lengths of what lies
-/// elsewhere: bytes that repeat, of which the other profile saves none.
-fn are_bytes(values: &CdValues) -> bool {
-    values.element.as_ref().is_none_or(|element| element.dtype == DType::U8 && element.bytes > 1)
-}
-
 /// Bytes of what HDF5 stores for a text or a sequence of any length: its length, and where it lies.
 const VARIABLE_BYTES: usize = 16;
+/// Of fewer elements each part would cost more by itself than among the others.
+const FEWEST_ALONE: usize = 256;
 
-/// The shape of a chunk of `count` elements; of arrays and complex numbers the parts are the fastest dimension, and of
-/// what nobody told the bytes of an element.
-fn dims(values: &CdValues, count: usize) -> Dims {
-    let untold = [(count / VARIABLE_BYTES) as u64];
+/// Bytes of an element that is no number, as far as they are known, else 0. Most are texts, parts of several types, or
+/// addresses and lengths of what lies elsewhere: bytes that repeat, of which the other profile saves none.
+fn bytes_of(values: &CdValues) -> usize {
+    match &values.element {
+        None => VARIABLE_BYTES,
+        Some(element) if element.dtype == DType::U8 => element.bytes as usize,
+        Some(_) => 0,
+    }
+}
+
+/// The request for elements of `size` bytes as words of a width that most parts of them have, each part for itself.
+fn in_parts(params: Params, size: usize, bytes: usize) -> Params {
+    let dtype = match size {
+        _ if !bytes.is_multiple_of(size) => DType::U8,
+        8.. if size.is_multiple_of(4) => DType::U32,
+        _ if size > 2 && size.is_multiple_of(2) => DType::U16,
+        _ => DType::U8,
+    };
+    Params { profile: Profile::Small, dtype, parts: bytes / size >= FEWEST_ALONE, ..params }
+}
+
+/// The shape of a chunk of `count` words; of arrays and complex numbers the parts are the fastest dimension, and of
+/// what nobody told those of an element.
+fn dims(values: &CdValues, bytes: usize, count: usize) -> Dims {
+    let untold = [(bytes / VARIABLE_BYTES) as u64];
     let chunk = values.element.as_ref().map_or(&untold[..], |element| &element.chunk);
     let of_chunk = chunk.iter().fold(1u64, |n, d| n.saturating_mul(*d)).max(1);
     let has_parts = count as u64 != of_chunk;
@@ -107,7 +124,7 @@ mod tests {
         let values = CdValues { request, element: None };
         let found = params(&values, 100).unwrap();
         assert_eq!((found.bound, found.dtype, found.profile), (Bound::Lossless, DType::U8, Profile::Small));
-        let shape = |chunk: &[u64], count| {
+        let shape = |chunk: &[u64], count: usize| {
             let chunk = chunk.to_vec();
             let element = super::super::cd_values::StoredElement {
                 dtype: DType::F32,
@@ -117,10 +134,10 @@ mod tests {
                 lossless: false,
                 chunk,
             };
-            dims(&CdValues { element: Some(element), ..values.clone() }, count).lens().to_vec()
+            dims(&CdValues { element: Some(element), ..values.clone() }, 4 * count, count).lens().to_vec()
         };
         assert_eq!((shape(&[4, 5], 20), shape(&[4, 5], 60)), (vec![4, 5], vec![4, 5, 3]));
         assert_eq!((shape(&[4, 5], 21), shape(&[], 7)), (vec![], vec![7]));
-        assert_eq!((dims(&values, 48).lens(), dims(&values, 47)), (&[3, 16][..], Dims::NONE));
+        assert_eq!((dims(&values, 48, 48).lens(), dims(&values, 47, 47)), (&[3, 16][..], Dims::NONE));
     }
 }

@@ -56,8 +56,9 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     let stored = unsafe { dataset::stored(hdf5, type_id)? };
     // SAFETY: as above.
     let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
-    // Of bytes there are no numbers to be had without it, and it may help.
-    let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && stored.dtype.size() > 1);
+    // Behind us it would have to be told more of what are no numbers.
+    let may_move = stored.dtype.size() > 1 || stored.bytes > 1 && ours.behind.is_empty();
+    let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && may_move);
     // A shuffle behind us makes a buffer as large as it is told that ours is: of `may_refer` it must be told all.
     let shuffled = stored.dtype == DType::U8 && ours.behind.iter().any(|other| other.id == neighbours::SHUFFLE);
     let at = Place {

@@ -70,8 +70,9 @@ impl Codec for Interp {
         Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
     }
 
-    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: tile_shape::sides_log2(&shape.dims) };
+    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape> {
+        let dims = if params.parts { shape.dims.without_last() } else { shape.dims };
+        let geometry = Geometry::Tile { sides_log2: tile_shape::sides_log2(&dims) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
