@@ -73,7 +73,6 @@ mod simd;
 pub mod text;
 
 use exec::ExecOptions;
-use route::cpu::{coarse, range as run};
 
 /// HDF5, for programs that call it from Rust: the words that ask for the filter, the element type of a datatype, and
 /// the filter's work on one chunk. Nothing here calls HDF5.
@@ -150,13 +149,13 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 
 /// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
-    route::cpu::restore(src, dst, |header| run(&header.layout, first, count as u64)).map(|_| ())
+    route::cpu::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
 /// Restores the box of elements that begins at `start` and has `lens` along each dimension. It decodes only the chunks
 /// that hold them. The dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
-    route::cpu::restore(src, dst, |header| coarse(&header.layout, 0, Some((start, lens)))).map(|_| ())
+    route::cpu::decompress_box_into(src, start, lens, dst).map(|_| ())
 }
 
 /// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of
@@ -165,7 +164,7 @@ pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u
 ///
 /// Codec interp decodes the leading levels of a tile alone; others decode chunk by chunk, and never hold the array.
 pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
-    route::cpu::restore(src, dst, |header| coarse(&header.layout, level, part))
+    route::cpu::decompress_coarse_into(src, level, part, dst)
 }
 
 /// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,

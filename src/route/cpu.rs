@@ -193,7 +193,7 @@ impl<'a> Stream<'a> {
 
     /// See [`crate::decompress_into`].
     pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-        self.restore(dst, options, |header| range(&header.layout, 0, header.layout.count))
+        self.restore(dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
     }
 
     /// Its header.
@@ -208,17 +208,17 @@ impl<'a> Stream<'a> {
         codec.cpu().each_chunk(&Index::again(header, self.bytes), options, show)
     }
 
-    /// Restores what `wanted` says of the stream's header; returns the bytes written.
+    /// Restores what `wanted` says of the stream's layout; returns the bytes written.
     pub fn restore(
         &self,
         dst: &mut [u8],
         options: ExecOptions,
-        wanted: impl FnOnce(&Header) -> Result<Wanted>,
+        wanted: impl FnOnce(&Layout) -> Result<Wanted>,
     ) -> Result<usize> {
         exec::check_environment()?;
         let (header, codec) = &*self.opened;
         let index = Index::again(header, self.bytes);
-        let wanted = wanted(header)?;
+        let wanted = wanted(&header.layout)?;
         let bytes = wanted.count() as usize * header.layout.dtype.size();
         if dst.len() < bytes {
             return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
@@ -246,9 +246,20 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
-/// Restores what `wanted` says of a stream's header; returns the bytes written.
-pub fn restore(src: &[u8], dst: &mut [u8], wanted: impl FnOnce(&Header) -> Result<Wanted>) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), wanted)
+/// See [`crate::decompress_range_into`]; returns the bytes written.
+pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
+}
+
+/// See [`crate::decompress_box_into`]; returns the bytes written.
+pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
+    decompress_coarse_into(src, 0, Some((start, lens)), dst)
+}
+
+/// See [`crate::decompress_coarse_into`]; returns the bytes written.
+pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
+    let coarse = |layout: &Layout| coarse(layout, level, part);
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), coarse)
 }
 
 /// What of an array of `layout`, or of a box of it, is on the grid of a level.

@@ -14,12 +14,11 @@ mod types;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use crate::container::{Geometry, Header, Index, MAX_RANK, Wanted};
+use crate::container::{Geometry, Header, Index, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
 use crate::params::{Bound, Device, Params};
-use crate::route::cpu::{coarse, range};
 use crate::route::{self, ranges::ChunkRange};
 use structs::write_struct;
 use types::{sleek_chunk_range, sleek_info, sleek_params};
@@ -180,8 +179,8 @@ pub unsafe extern "C" fn sleek_decompress(
         let dst_bytes = memory::answer(dst_bytes, 0);
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
-        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        dst_bytes.set(route::decompress(Device::Auto, from, whole, to, stream)?);
+        let (from, to) = (src.cast(), dst.cast());
+        dst_bytes.set(route::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream)?);
         Ok(())
     })
 }
@@ -214,19 +213,14 @@ pub unsafe extern "C" fn sleek_decompress_as(
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_bytes)?;
         let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_bytes));
-        let wanted = |header: &Header| is_meant(header, dtype, big_endian == 1, dst_bytes).and_then(|()| whole(header));
-        let done = route::decompress(Device::Auto, from, wanted, to, stream);
+        let is_liked = |header: &Header| is_meant(header, dtype, big_endian == 1, dst_bytes);
+        let done = route::decompress_if(Device::Auto, from, None, to, stream, is_liked);
         if done.as_ref().is_err_and(|e| e.kind == Kind::InvalidArgument) {
             // Was it damage that made another type of it?
             with_head(src, src_bytes, |_, _| Ok(()))?;
         }
         done.map(|_| ())
     })
-}
-
-/// All of a stream's array.
-fn whole(header: &Header) -> Result<Wanted> {
-    range(&header.layout, 0, header.layout.count)
 }
 
 /// Refuses a stream that is not of these elements, or not of so many bytes.
@@ -264,13 +258,12 @@ pub unsafe extern "C" fn sleek_decompress_range(
     dst_capacity: usize,
     stream: *mut c_void,
 ) -> i32 {
-    // SAFETY: the contract of this function; the decoder only writes to `dst`.
-    status(|| unsafe {
+    status(|| {
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
-        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        let wanted = |header: &Header| range(&header.layout, first, count as u64);
-        route::decompress(Device::Auto, from, wanted, to, stream).map(|_| ())
+        let (from, to, range) = (src.cast(), dst.cast(), Some((first, count)));
+        // SAFETY: the contract of this function; the decoder only writes to `dst`.
+        unsafe { route::decompress(Device::Auto, from, src_bytes, range, to, dst_capacity, stream) }.map(|_| ())
     })
 }
 
@@ -306,10 +299,8 @@ pub unsafe extern "C" fn sleek_decompress_box(
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         let (start, lens) = (memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?);
-        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        let part = (&start[..rank as usize], &lens[..rank as usize]);
-        let wanted = |header: &Header| coarse(&header.layout, 0, Some(part));
-        route::decompress(Device::Auto, from, wanted, to, stream).map(|_| ())
+        let (rank, from, to) = (rank as usize, src.cast(), dst.cast());
+        route::decompress_box(from, src_bytes, &start[..rank], &lens[..rank], to, dst_capacity, stream).map(|_| ())
     })
 }
 
@@ -355,8 +346,7 @@ pub unsafe extern "C" fn sleek_decompress_coarse(
         };
         let part = part.as_ref().map(|(start, lens)| (&start[..rank as usize], &lens[..rank as usize]));
         let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        let wanted = |header: &Header| coarse(&header.layout, level, part);
-        dst_bytes.set(route::decompress(Device::Auto, from, wanted, to, stream)?);
+        dst_bytes.set(route::decompress_coarse(from, level, part, to, stream)?);
         Ok(())
     })
 }
