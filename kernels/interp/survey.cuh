@@ -130,7 +130,7 @@ template <class T> SELDOM void survey(Desk<T>& d) {
             put_bit(d.near_border(), i, counted && !within && magnitude < far);
             put_bit(d.absent(), i, i < n && !(counted && within));
             on += is_on;
-            beyond += counted && !within;
+            beyond += counted && !(magnitude < far);
             if (counted && within) {
                 any |= from_base ^ (u32)((i32)from_base >> 31);
                 if (first == ~0u) first = i;
@@ -139,6 +139,7 @@ template <class T> SELDOM void survey(Desk<T>& d) {
     }
     on = block_sum(on, d.part);
     beyond = block_sum(beyond, d.part);
+    // More may come to the border when an array is written again, and exceptions are to stay exceptions.
     const bool few = beyond <= n / ONE_EXCEPTION_OF;
     if (!known) {
         first = block_min(first, d.part);

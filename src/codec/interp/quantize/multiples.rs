@@ -54,6 +54,8 @@ pub struct Survey {
     pub on: usize,
     /// How many have none.
     pub wide: usize,
+    /// How many of those are not on the border.
+    pub far: usize,
     /// Some are missing.
     pub has_missing: bool,
     /// Distances from the base are small enough.
@@ -61,9 +63,10 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Whether those of `n` elements that have no multiple are so few that all are exceptions.
+    /// Whether those of `n` elements that have no multiple are so few that all are exceptions. Those on the border do
+    /// not count: more may come there when an array is written again, and exceptions are to stay exceptions.
     pub fn has_few_wide(&self, n: usize) -> bool {
-        self.wide <= n / ONE_EXCEPTION_OF
+        self.far <= n / ONE_EXCEPTION_OF
     }
 
     /// Whether some elements do not count: they are missing, or have no multiple.
@@ -130,7 +133,7 @@ impl<E: Multiple> Task for Map<'_, E> {
     fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> Survey {
         let size = size_of::<E::Word>();
         let base = self.base();
-        let mut survey = Survey { base, on: 0, wide: 0, has_missing: !self.missing.is_empty(), near: true };
+        let mut survey = Survey { base, on: 0, wide: 0, far: 0, has_missing: !self.missing.is_empty(), near: true };
         let (mut any, mut bits, mut block) = (0, [E::Word::ZERO; BLOCK], Block::NONE);
         for (k, bytes) in self.data.chunks(BLOCK * size).enumerate() {
             let there = bytes.len() / size;
@@ -160,6 +163,7 @@ impl<E: Multiple> Task for Map<'_, E> {
             (self.multiples.on[k], self.multiples.wide[k], self.multiples.border[k]) = (on, wide, border);
             survey.on += on.count_ones() as usize;
             survey.wide += wide.count_ones() as usize;
+            survey.far += (wide & !border).count_ones() as usize;
             let counts = counted & !wide;
             if counts == u64::MAX {
                 for number in numbers {
