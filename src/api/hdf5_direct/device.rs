@@ -9,7 +9,7 @@ use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
 use super::report::Done;
-use crate::api::hdf5_filter::bytes_of_chunk;
+use crate::api::hdf5_filter::{bytes_of_chunk, cd_values::CdValues};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
 use crate::error::Result;
@@ -28,7 +28,9 @@ const BATCH_CHUNKS: usize = 1024;
 /// Why the GPU's kernels do not take these chunks, if they do not.
 pub fn refuses(direct: &Direct, array: *const u8) -> Option<String> {
     let boxes = &direct.boxes;
-    let why = if boxes.element != direct.params.dtype.size() {
+    // Of elements that nobody told the filter takes words of another width.
+    let is_told = CdValues::decode(&direct.words).is_ok_and(|values| values.element.is_some());
+    let why = if !is_told || boxes.element != direct.params.dtype.size() {
         "chunks of arrays or odd numbers".into()
     } else if boxes.tile.len() > MAX_DIMS {
         format!("chunks of {} dimensions, more than {MAX_DIMS}", boxes.tile.len())
