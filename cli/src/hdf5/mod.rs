@@ -8,6 +8,7 @@ pub mod coordinates;
 pub mod dataset;
 pub mod filters;
 pub mod libraries;
+pub mod losses;
 mod missing;
 pub mod object;
 pub mod parallel;

@@ -6,13 +6,13 @@ use sleek::bound::sub_down;
 use sleek::hdf5::FILTER_ID;
 use sleek::{Bound, MissingValues, Params};
 
-use super::losses::losses;
 use super::measure::rough_step;
 use super::request::{Request, Wish};
 use super::requests::{By, Requests, Unfit};
 use super::survey::{Survey, add, can_be_said};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::filters;
+use crate::hdf5::losses::losses;
 use crate::io::tell;
 use crate::sentinel::flattens;
 use crate::targets::argument;

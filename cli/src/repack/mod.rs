@@ -9,7 +9,6 @@ mod copy;
 mod decide;
 mod elsewhere;
 mod jobs;
-pub mod losses;
 mod measure;
 mod new_file;
 mod plan;

@@ -8,7 +8,6 @@ use sleek::printable::printable;
 use sleek::{Bound, Mode, Params};
 
 use super::decide::Decision;
-use super::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
 use super::new_file::Copy;
 use super::plan::Item;
 use crate::args::quoted;
@@ -16,6 +15,7 @@ use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::{Filter, in_words, pipeline};
+use crate::hdf5::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
 use crate::hdf5::object::{Object, open_object};
 use crate::hdf5::{Id, c_string, h5, h5_id};
 use crate::progress::Progress;

@@ -9,7 +9,7 @@ use sleek::{Bound, Limits, Params};
 use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::repack::losses::lost_since;
+use crate::hdf5::losses::lost_since;
 
 /// What a dataset promises.
 pub struct Promise {

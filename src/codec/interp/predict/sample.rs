@@ -120,7 +120,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
     fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> Option<(u8, u64)> {
         let Sample { lens, every, zero, numbers, .. } = self;
         let rows = [[[S::N::ZERO; STRIP]; PIECE / STRIP + 1]; 4];
-        let mut seen = Seen { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows };
+        let mut seen = SampledRows { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows };
         each_piece(lens, every, &mut seen);
         if seen.count == 0 {
             return None;
@@ -215,7 +215,7 @@ fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl Show) {
 }
 
 /// What pieces say.
-struct Seen<M, S: Numbers> {
+struct SampledRows<M, S: Numbers> {
     /// The differences along each set.
     sets: [M; SETS],
     count: u64,
@@ -226,7 +226,7 @@ struct Seen<M, S: Numbers> {
     rows: [Strips<S::N>; 4],
 }
 
-impl<M: Magnitudes, S: Numbers> Show for Seen<M, S> {
+impl<M: Magnitudes, S: Numbers> Show for SampledRows<M, S> {
     #[inline(always)]
     fn show(&mut self, piece: Stretch) {
         if piece.stride == 1 {
@@ -241,7 +241,7 @@ impl<M: Magnitudes, S: Numbers> Show for Seen<M, S> {
     }
 }
 
-impl<M: Magnitudes, S: Numbers> Seen<M, S> {
+impl<M: Magnitudes, S: Numbers> SampledRows<M, S> {
     /// A piece of a row, all of which have a number before them.
     #[inline(always)]
     fn row(&mut self, piece: &Stretch) {

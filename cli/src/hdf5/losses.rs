@@ -5,9 +5,9 @@ use std::ffi::CStr;
 use sleek::hdf5::CdValues;
 use sleek::{Bound, Mode, Params};
 
-use crate::hdf5::coordinates::text_of;
-use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::{Filter, filter_name, is_lossy, pipeline};
+use super::coordinates::text_of;
+use super::dataset::Field;
+use super::filters::{Filter, filter_name, is_lossy, pipeline};
 use crate::progress::number;
 
 /// Attributes that tell what was asked for the last time.
