@@ -132,7 +132,7 @@ DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); 
 // already.
 struct List {
     u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
-    u64 count;     // of the list
+    u64 count;     // of the list; the host may read it
     u64 wide;      // tiles that take the block with more room
     u64 zero;
 
@@ -420,7 +420,7 @@ DEV bool read_codes(const u8* body, u32 bytes, const u8* last, u32 at, TileHead 
         }
         keep.put(i, lane, code);
     }
-    if (uniform(change == groups)) good &= c.change();
+    if (uniform(change == groups && wanted >= n)) good &= c.change();
     wait_for_copies();
     __syncwarp();
     return __all_sync(FULL, good) && (wanted < n || c.ended_well(body + low_at));

@@ -264,14 +264,16 @@ impl GpuCodec for Interp {
                 wide: 0,
                 words: 0,
             };
-            let of_nodes = seen.filter(|header| level > 0 && has_nodes(header)).zip(stages);
+            let is_aligned = (batch.only.dst as usize).is_multiple_of(dtype.size());
+            let of_nodes = seen.filter(|header| level > 0 && is_aligned && has_nodes(header)).zip(stages);
             let stages =
                 stages.filter(|_| !streams.is_batch() && boxed == 0 && tiles(common.batch.only.count) >= STAGED_TILES);
             let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
             let nodes = of_nodes.map(|(header, stages)| restore_nodes(session, &stages, &mut args, &header.layout));
             let nodes = nodes.transpose()?.flatten();
-            // Behind these kernels few tiles are left, and memory for many would take longer than they do.
-            let blocks = decompress.blocks(batch.work_slots).div_ceil(if nodes.is_some() { 8 } else { 1 });
+            // Behind these kernels a block for each tile that is left: memory for more takes longer than few tiles do.
+            let left_slots = nodes.as_ref().map_or(u64::MAX, |(_, left)| *left);
+            let blocks = decompress.blocks(batch.work_slots.min(left_slots));
             // Codes have at least 32 bits.
             let word = dtype.size().max(4);
             let scratch = session.allocate((blocks as usize * INTERP_TOGETHER * word) << TILE_LOG2)?;
@@ -317,8 +319,8 @@ fn has_nodes(header: &Header) -> bool {
 /// Bytes of codes of a wave of tiles whose nodes are restored: as many as the second-level cache of a large device.
 const WAVE_BYTES: u64 = 48 << 20;
 
-/// Enqueues the stages of a level's nodes of an array alone, wave by wave. As `restore_in_stages`; nothing is done
-/// where tiles have other axes than the grid.
+/// Enqueues the stages of a level's nodes of an array alone, wave by wave, and waits for how many tiles they leave. As
+/// `restore_in_stages`; nothing is done where tiles have other axes than the grid.
 ///
 /// # Safety
 /// As for `restore_in_stages`.
@@ -327,7 +329,7 @@ unsafe fn restore_nodes(
     stages: &Stages,
     args: &mut InterpDecompressArgs,
     layout: &Layout,
-) -> Result<Option<Buffer>> {
+) -> Result<Option<(Buffer, u64)>> {
     let Geometry::Tile { sides_log2 } = layout.shape.geometry else { return Ok(None) };
     let (outer, of_grid) =
         sides_log2[..layout.shape.dims.rank()].split_at(layout.shape.dims.rank().saturating_sub(GRID_AXES));
@@ -358,7 +360,10 @@ unsafe fn restore_nodes(
             decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
             restore.launch(session, restore.blocks(of_wave), args)?;
         }
-        Ok(Some(memory))
+        let mut left = 0u64;
+        session.copy((&raw mut left).cast(), args.list.wrapping_add(size_of::<u64>()), size_of::<u64>())?;
+        session.wait()?;
+        Ok(Some((memory, left)))
     }
 }
 
