@@ -90,8 +90,8 @@ DEV void pack_streams(const PackArgs& a) {
     }
 }
 
-#define SLABS(bytes, W)                                                             \
-    KERNEL(sleek_gather_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, true>(a); } \
+#define SLABS(bytes, W)                                                               \
+    KERNEL(sleek_gather_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, true>(a); }   \
     KERNEL(sleek_scatter_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, false>(a); } \
     KERNEL(sleek_pick_##bytes, PickArgs, SLAB_THREADS) { pick<W>(a); }
 SLABS(1, u8)
