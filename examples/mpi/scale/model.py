@@ -55,7 +55,7 @@ def checked():
     one, most = cores["gigabytes"]["1"] / plain["1"], cores["gigabytes"]["16"] / plain.pop("16")
     start = (most - one / 16) / (1 - 1 / 16)
     writer, speeds, round, found = cores["gigabytes"]["1"] / (one - start), {}, 0, []
-    for run in SCALE["runs"]:
+    for run in (run for run in SCALE["runs"] if "hdf5" not in run):
         system = inf if run["to"] == "RAM disk" else next(w for w in run["ways"] if w["way"] == "none")["speed"]["4"]
         for way in (w for w in run["ways"] if w["way"] in ("files", "files-small", "none-files", "multi", "multi-small")):
             in_files, ratio = "files" in way["way"], way["ratio"]
