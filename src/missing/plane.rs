@@ -102,6 +102,7 @@ fn write_by(pack: impl Fn(u64, u64) -> u64, mask: &[u64], words: usize, changes:
 }
 
 /// The lowest bit of each byte.
+#[cfg(target_arch = "x86_64")]
 const LOWEST: u64 = 0x0101_0101_0101_0101;
 
 /// Bit j says whether byte j of `word` is other than 0.

@@ -54,6 +54,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
     // SAFETY: the contract, here and below.
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Write, request, src)?;
+        #[cfg(feature = "cuda")]
         let place = route::place(src.cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
@@ -129,6 +130,7 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
     // SAFETY: the contract, here and below.
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Read, request, dst)?;
+        #[cfg(feature = "cuda")]
         let place = route::place(dst.cast_const().cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),

@@ -109,6 +109,7 @@ macro_rules! table {
     };
 }
 
+#[cfg(feature = "plugin")]
 pub(crate) use table;
 
 /// What tells where a function is.
