@@ -11,7 +11,8 @@ use crate::shim::Shim;
 #[test]
 fn arrays_of_the_matrix_have_the_bytes_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    // Array 7106 once had other bytes: a NaN is within no bound of a number. Words of the other's tiles end with a change.
+    // Array 7106 once had other bytes: a NaN is within no bound of a number. Words of tiles of the other one end with a
+    // change.
     for seed in [7106, 1_795_960_435].into_iter().chain(0..if crate::common::short() { 300 } else { 3000 }) {
         let case = Case::new(seed);
         let result = case.run(&mut |params, data| {
