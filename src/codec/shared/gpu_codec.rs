@@ -7,8 +7,8 @@ use crate::params::Params;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 
-/// A codec's side for GPUs. It enqueues work and never waits, unless the host has seen the header of what it restores:
-/// what kernels share goes into the slots that the arrays come with, or into memory of [`Session::allocate`], which is
+/// A codec's side for GPUs. It enqueues work and never waits, unless the host has seen the header of what it restores.
+/// What kernels share goes into the slots that the arrays come with, or into memory of [`Session::allocate`]. That is
 /// freed in stream order when the buffer is dropped.
 pub trait GpuCodec: Sync {
     /// Loads what asynchronous calls with `params` need on the session's GPU, so that they find it, in a stream capture
