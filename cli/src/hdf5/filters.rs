@@ -26,6 +26,11 @@ impl Filter {
     pub fn is_sleek(&self) -> bool {
         self.id == FILTER_ID as c_int
     }
+
+    /// Whether whatever is written through it comes back bit for bit, as far as that is known.
+    pub fn gives_every_byte_back(&self) -> bool {
+        matches!(self.id, DEFLATE | SHUFFLE | 3..=5 | 32000 | 32001 | 32004 | 32008 | 32015 | 32026)
+    }
 }
 
 /// A dataset's filters, of the list of its properties, in the order in which they are written through.

@@ -72,6 +72,21 @@ fn the_filter_is_undone() {
     sleek_fails(&place, &["decompress", "packed.h5", "x.npy"], "is an HDF5 file; one variable of it is");
 }
 
+/// A filter that rounds is not put back: its values would be others than those of the compressed file.
+#[test]
+fn undoing_rounds_nothing_again() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let make = "import h5py, numpy as np; a = (280 + np.random.default_rng(0).random((200, 300))).astype('f4')\n\
+                with h5py.File('old.h5', 'w') as f:\n\
+                \x20   f.create_dataset('t', data=a, chunks=(50, 100), scaleoffset=1, shuffle=True)\n";
+    place.run(&venv_python(PYTHON), &["-c", make]);
+    sleek_ok(&place, &["repack", "--even-if-larger", "--abs", "0.06", "old.h5", "packed.h5"]);
+    sleek_ok(&place, &["decompress", "-q", "packed.h5", "new.h5"]);
+    let check = "import h5py; packed, new = (h5py.File(name)['t'] for name in ('packed.h5', 'new.h5'))\n\
+                 assert (packed[()] == new[()]).all() and new.scaleoffset is None and new.shuffle\n";
+    place.run(&venv_python(PYTHON), &["-c", check]);
+}
+
 /// One variable of a file, or a box of it, as NumPy reads it.
 #[test]
 fn a_variable_is_extracted() {
