@@ -43,3 +43,16 @@ fn looks_at_datasets_are_those_of_the_whole() {
     }
     sleek_fails(&place, &["decompress", "-q", "--stride", "3", "new.h5:cut", "other"], "a power of two");
 }
+
+/// A 0 among large numbers is one of them, also where HDF5 fills the last chunk up with zeros.
+#[test]
+fn figures_take_nothing_for_missing_that_nobody_named() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let make = "import h5py, numpy as np; x = 280 + np.sin(np.arange(1000)).astype('f4'); x[950] = 0\n\
+                words = (1, 1, 3539053052, 1062232653, 0)\n\
+                with h5py.File('zero.h5', 'w') as f:\n\
+                \x20   f.create_dataset('d', data=x, chunks=(300,), compression=47474, compression_opts=words)\n";
+    place.run(&venv_python(PYTHON), &["-c", make]);
+    let told: Value = serde_json::from_str(&sleek_ok(&place, &["stats", "--json", "zero.h5:d"])).unwrap();
+    assert!(told["count"] == 1000 && told["missing"] == 0 && told["min"] == 0.0, "{told}");
+}
