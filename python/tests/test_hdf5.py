@@ -221,6 +221,13 @@ def test_a_dataset_of_xarray(tmp_path, field):
         with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
             sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
         assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
+    # Packed floats keep what is stored, however they are said to be packed.
+    scaled = xarray.Dataset({"p": (("y", "x"), 1e5 * field), "q": (("y", "x"), 1e5 * field)})
+    scaled["p"].encoding = {"scale_factor": 1000.0}
+    sleek.to_netcdf(scaled, tmp_path / "scaled.nc", abs=1e-3, encoding={"q": {"add_offset": 1e9, "dtype": "f8"}})
+    with xarray.open_dataset(tmp_path / "scaled.nc", engine="h5netcdf") as back:
+        assert all(worst(scaled[name], back[name]) < 1e-6 for name in "pq")
+    assert all(filters_of(tmp_path / "scaled.nc")[name] == [sleek.FILTER_ID] for name in "pq")
     # Chunks of at most 4 MiB.
     sleek.to_netcdf(xarray.Dataset({"large": (("z", "y", "x"), np.zeros((30, 300, 500), "f4"))}), tmp_path / "large.nc", abs=1)
     with h5py.File(tmp_path / "large.nc") as f:

@@ -24,6 +24,7 @@ use crate::hdf5::filters::{self, DEFLATE, SHUFFLE, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
+use crate::io::tell;
 use crate::progress::Progress;
 
 /// Chunks smaller than this are written many at once, by HDF5.
@@ -203,8 +204,7 @@ impl<'a> Copy<'a> {
                 progress.add(item.raw_bytes);
                 let old = open_object(self.from, &object.path)?;
                 let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-                let creation = restored_properties(&old, self.filter)?;
-                self.empty(&old, &kind, &creation, &Destination { at, link, properties })
+                self.restored(&old, &kind, &Destination { at, link, properties }).map(drop)
             }
             (ObjectKind::Dataset, item) => {
                 progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
@@ -221,7 +221,7 @@ impl<'a> Copy<'a> {
         self.elsewhere.check_view(&old)?;
         if attributes::has_variable_fill(&old, &kind)? {
             let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
-            return self.empty(&old, &kind, &creation, &Destination { at, link, properties });
+            return self.empty(&old, &kind, &creation, &Destination { at, link, properties }).map(drop);
         }
         let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
         let mut flags = abi::WITHOUT_ATTRIBUTES;
@@ -235,11 +235,27 @@ impl<'a> Copy<'a> {
     }
 
     /// Makes a dataset of an old one's type and shape, without its data.
-    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Destination) -> Result<(), String> {
+    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Destination) -> Result<Id<'a>, String> {
         let hdf5 = self.hdf5;
         let space = h5_id!(hdf5, H5Dget_space(old.id))?;
         let (kind, name, at, by) = (self.type_for(kind)?, place.link.name.as_ptr(), place.at.id, place.properties.id);
-        h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT)).map(drop)
+        h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT))
+    }
+
+    /// The same without our filter: with those that it had before or that are asked for, as far as they take it.
+    fn restored(&self, old: &Id, kind: &Id, place: &Destination) -> Result<Id<'a>, String> {
+        let creation = restored_properties(old, self.filter)?;
+        let complaint = match self.empty(old, kind, &creation, place) {
+            Err(complaint) if h5!(self.hdf5, H5Pget_nfilters(creation.id))? > 0 => complaint,
+            made => return made,
+        };
+        tell(&format!(
+            "sleek: warning: {}: comes back without the filters that it had: {complaint}; --filter deflate=6 puts others there",
+            place.link.name.to_string_lossy()
+        ));
+        self.hdf5.forgive::<()>(Err(complaint));
+        h5!(self.hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
+        self.empty(old, kind, &creation, place)
     }
 
     /// Writes a dataset anew, by these parameters or without our filter; the bytes that it takes.
@@ -250,16 +266,11 @@ impl<'a> Copy<'a> {
         place: &Destination,
         progress: &mut Progress,
     ) -> Result<u64, String> {
-        let hdf5 = self.hdf5;
-        let creation = match params {
-            Some(params) => converted_properties(field, params)?,
-            None => restored_properties(&field.dataset, self.filter)?,
+        let (old, kind) = (&field.dataset, &field.file_type);
+        let new = match params {
+            Some(params) => self.empty(old, kind, &converted_properties(field, params)?, place)?,
+            None => self.restored(old, kind, place)?,
         };
-        let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
-        let kind = self.type_for(&field.file_type)?;
-        let Destination { at, link, properties } = place;
-        let name = link.name.as_ptr();
-        let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
         let by_threads = field.writes_chunks() && Rim::of(field).bytes() >= FEW_BYTES;
         match by_threads && params.is_some() {
             true => write_chunks(field, &new, progress)?,
@@ -267,9 +278,9 @@ impl<'a> Copy<'a> {
         }
         // The last chunks pass the filter only now.
         new.close()?;
-        let new = open_object(at, &link.name)?;
+        let new = open_object(place.at, &place.link.name)?;
         // SAFETY: the id is alive.
-        Ok(unsafe { (hdf5.call.H5Dget_storage_size)(new.id) })
+        Ok(unsafe { (self.hdf5.call.H5Dget_storage_size)(new.id) })
     }
 }
 

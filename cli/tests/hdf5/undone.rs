@@ -87,6 +87,30 @@ fn undoing_rounds_nothing_again() {
     place.run(&venv_python(PYTHON), &["-c", check]);
 }
 
+/// A filter that HDF5 finds and that takes no dataset of this process: the values come back without it.
+#[test]
+fn a_filter_that_refuses_is_left_out() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let make = "import h5py, hdf5plugin, numpy as np; a = np.random.default_rng(0).random((200, 300), 'f4')\n\
+                with h5py.File('old.h5', 'w') as f:\n\
+                \x20   f.create_dataset('t', data=a, chunks=(50, 100), compression='gzip')\n\
+                \x20   f.create_dataset('u', data=a, chunks=(50, 100), **hdf5plugin.Blosc())\n\
+                print(hdf5plugin.PLUGINS_PATH)";
+    let plugins = place.run(&venv_python(PYTHON), &["-c", make]);
+    let sleek = |arguments: &[&str]| {
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        common::output(command.env("HDF5_PLUGIN_PATH", plugins.trim()).args(arguments))
+    };
+    assert!(sleek(&["repack", "-q", "--abs", "1e-3", "old.h5", "packed.h5"]).status.success());
+    let out = sleek(&["decompress", "-q", "packed.h5", "new.h5"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success() && said.contains("u: comes back without") && !said.contains("t: comes"), "{said}");
+    let check = "import h5py; packed, new = (h5py.File(name) for name in ('packed.h5', 'new.h5'))\n\
+                 assert all((packed[name][()] == new[name][()]).all() for name in 'tu')\n\
+                 assert new['t'].compression == 'gzip' and new['u'].id.get_create_plist().get_nfilters() == 0\n";
+    place.run(&venv_python(PYTHON), &["-c", check]);
+}
+
 /// One variable of a file, or a box of it, as NumPy reads it.
 #[test]
 fn a_variable_is_extracted() {

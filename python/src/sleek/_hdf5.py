@@ -43,7 +43,8 @@ def h5(
 
     `variable` is one of xarray (or h5py, or netCDF4) that the arguments are for: what its ``_FillValue`` and ``missing_value`` name are
     missing values, unless `fill` names some, or is False: then no value is a missing one, whatever it looks like. And what is inside of
-    its ``valid_range``, or of ``valid_min`` and ``valid_max``, stays inside, as with ``sleek.h5("abs=1e-3,limits=0:1")``.
+    its ``valid_range``, or of ``valid_min`` and ``valid_max``, stays inside, as with ``sleek.h5("abs=1e-3,limits=0:1")``. The bound
+    counts for numbers as they are stored: for packed ones, not for what ``scale_factor`` makes of them.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)

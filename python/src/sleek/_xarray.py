@@ -50,7 +50,9 @@ def to_netcdf(
     for name, variable in dataset.variables.items():
         is_data = name in dataset.data_vars and variable.ndim > 0 and variable.size > 0 and variable.dtype.kind in "fiu"
         if is_data or variable.encoding.get("compression") == "unknown":
-            words = h5(request, variable=variable, **given) if is_data else h5(lossless=True)
+            said = {**variable.attrs, **variable.encoding, **(encoding or {}).get(name, {})}
+            is_packed = not said.keys().isdisjoint(("scale_factor", "add_offset"))
+            words = h5(request, variable=variable, **given) if is_data and not is_packed else h5(lossless=True)
             chunks = variable.encoding.get("chunksizes") or _chunks(variable.shape, variable.dtype.itemsize)
             kept = {key: value for key, value in variable.encoding.items() if key not in _STORAGE}
             variable.encoding = {**kept, "chunksizes": chunks, **words}
