@@ -189,6 +189,26 @@ def of_xarray(field):
     return data
 
 
+@pytest.mark.parametrize("shape", [(1000,), (3000,), (50, 70)])
+def test_chunks_that_were_plain_or_become_plain(tmp_path, shape):
+    random = np.random.default_rng(0)
+    noise = (random.integers(2**23, 2**31 - 2**24, shape, dtype="u4") | random.integers(0, 2, shape, dtype="u4") << 31).view("f4")
+    smooth = np.sin(np.arange(noise.size).reshape(shape) * 0.01).astype("f4")
+    for way, (first, second) in {"a": (noise, smooth), "b": (smooth, noise), "c": (noise, noise[::-1])}.items():
+        with h5py.File(tmp_path / way, "w") as f:
+            f.create_dataset("d", data=first, chunks=shape, **sleek.h5(abs=1e-3))
+        with h5py.File(tmp_path / way, "a") as f:
+            d = f["d"]
+            assert sleek.write(d, np.ascontiguousarray(second)).route == "threads"
+            ours = np.empty(shape, "f4")
+            sleek.read(d, out=ours)
+            assert worst(second, ours) <= 1e-3 and np.array_equal(d[:], ours)
+            d[-3:] = 0.5
+            assert worst(second[:-3], d[:-3]) <= 1e-3 and worst(d[-3:], np.full_like(second[-3:], 0.5)) <= 1e-3
+        with h5py.File(tmp_path / way) as f:
+            assert worst(second[:-3], f["d"][:-3]) <= 2e-3 and worst(f["d"][-3:], np.full_like(second[-3:], 0.5)) <= 1e-3
+
+
 def filters_of(path):
     with h5py.File(path) as f:
         lists = {name: f[name].id.get_create_plist() for name in f}

@@ -7,7 +7,8 @@ use crate::host::memory::filled;
 /// chunks. They are numbered with the last dimension fastest.
 pub struct Boxes {
     start: Vec<u64>,
-    chunk: Vec<u64>,
+    /// Lengths of a chunk.
+    pub chunk: Vec<u64>,
     /// Chunks in each dimension.
     grid: Vec<u64>,
     /// Bytes of an element.

@@ -210,12 +210,51 @@ impl<'a> Dataset<'a> {
         read && f.H5Dget_chunk_storage_size.is_some() && f.H5Dget_chunk_info_by_coord.is_some()
     }
 
-    /// Writes a finished chunk, with a bit in `skipped` for each filter that it did not pass.
-    pub fn write_chunk(&self, offset: &[u64], stream: &[u8], skipped: u32) -> Result<()> {
+    /// Writes the stream of a chunk, which holds none, or one that is a stream too.
+    pub fn write_chunk(&self, offset: &[u64], stream: &[u8]) -> Result<()> {
         let Some(write) = self.hdf5.data.H5Dwrite_chunk else { return fail!(Internal, "H5Dwrite_chunk was not found") };
         // SAFETY: ids of this library; the offset has the dataset's rank.
-        if unsafe { write(self.id, self.dxpl, skipped, offset.as_ptr(), stream.len(), stream.as_ptr().cast()) } < 0 {
+        if unsafe { write(self.id, self.dxpl, 0, offset.as_ptr(), stream.len(), stream.as_ptr().cast()) } < 0 {
             return fail!(Hdf5, "H5Dwrite_chunk failed for the chunk at {offset:?}, {} bytes", stream.len());
+        }
+        Ok(())
+    }
+
+    /// Whether the file may hold this chunk of `bytes` without the filter: where it may, a stream is shorter.
+    ///
+    /// `H5Dwrite_chunk` cannot change that: HDF5 goes by what it knew before, until the dataset is opened again.
+    pub fn may_hold_plain(&self, offset: &[u64], bytes: usize) -> bool {
+        let f = &self.hdf5.data;
+        let Some(size) = f.H5Dget_chunk_storage_size else { return true };
+        let mut stored = 0;
+        // It fails for chunks that were never written. SAFETY: ids of this library; the offset has the dataset's rank;
+        // a live local.
+        quietly(f, || unsafe { size(self.id, offset.as_ptr(), &mut stored) }) >= 0 && stored == bytes as u64
+    }
+
+    /// Has HDF5 write a chunk, whose bytes are as in the file, through the filter.
+    pub fn write_by_filter(&self, offset: &[u64], chunk: &[u64], bytes: &[u8]) -> Result<()> {
+        self.make_filter_known();
+        let (f, null) = (&self.hdf5.data, std::ptr::null());
+        let inside: Vec<u64> = (0..chunk.len()).map(|d| chunk[d].min(self.dims[d] - offset[d])).collect();
+        let (_, file) = self.spaces(offset, &inside)?;
+        let origin = vec![0; chunk.len()];
+        // SAFETY: ids of this library, which live; all lists have the dataset's rank, and `bytes` are a chunk's.
+        let status = unsafe {
+            let memory = (f.H5Screate_simple)(chunk.len() as c_int, chunk.as_ptr(), null);
+            let memory = Owned::new(memory, f.H5Sclose, "H5Screate_simple")?;
+            let (from, count) = (origin.as_ptr(), inside.as_ptr());
+            (f.H5Sselect_hyperslab)(memory.id, abi::SELECT_SET, from, null, count, null).min((f.H5Dwrite)(
+                self.id,
+                self.file_type.id,
+                memory.id,
+                file.id,
+                self.dxpl,
+                bytes.as_ptr().cast(),
+            ))
+        };
+        if status < 0 {
+            return fail!(Hdf5, "H5Dwrite failed for the chunk at {offset:?}; HDF5's error stack says why");
         }
         Ok(())
     }

@@ -71,26 +71,33 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: 
             }
         }
     };
-    in_order(chunks.len(), tasks, &compress, |n, (data, skipped)| {
+    in_order(chunks.len(), tasks, &compress, |n, made| {
+        let offset = boxes.offset(chunks[n]);
         done.chunks += 1;
-        done.stored += data.len() as u64;
-        dataset.write_chunk(&boxes.offset(chunks[n]), &data, skipped)
+        done.stored += made.as_ref().map_or(bytes, Vec::len) as u64;
+        match made.filter(|_| !dataset.may_hold_plain(&offset, bytes)) {
+            Some(stream) => dataset.write_chunk(&offset, &stream),
+            None => {
+                let mut chunk = filled(bytes, 0u8)?;
+                // SAFETY: the array holds the selection.
+                unsafe { boxes.gather(chunks[n], array.start(), pad, *swap, &mut chunk) };
+                dataset.write_by_filter(&offset, &boxes.chunk, &chunk)
+            }
+        }
     })?;
     Ok(done)
 }
 
-/// What the filter would make of a chunk, and 1 if that is the chunk itself.
-fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<(Vec<u8>, u32)> {
+/// What the filter would make of a chunk, unless that is the chunk itself.
+fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<Option<Vec<u8>>> {
     let params = Params { device: Device::Cpu, threads, ..direct.params.clone() };
     let params = recompression::measured(params, chunk)?;
     let options = ExecOptions { threads, read_at_once: true };
-    Ok(match stream(direct.flags, &params, chunk, options, |bytes| filled(bytes, 0u8))? {
-        Some((mut stream, len)) => {
-            stream.truncate(len);
-            (stream, 0)
-        }
-        None => (chunk.to_vec(), 1),
-    })
+    let made = stream(direct.flags, &params, chunk, options, |bytes| filled(bytes, 0u8))?;
+    Ok(made.map(|(mut stream, len)| {
+        stream.truncate(len);
+        stream
+    }))
 }
 
 /// Reads and restores every chunk.

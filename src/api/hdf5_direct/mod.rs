@@ -78,9 +78,11 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
                         None => {
                             let (mut left, boxes) = (Vec::new(), &direct.boxes);
                             let mut put = |i, stream: &[u8]| {
-                                let is_stored = stream.len() <= direct.longest;
+                                let offset = boxes.offset(i);
+                                let fits = stream.len() <= direct.longest;
+                                let is_stored = fits && !dataset.may_hold_plain(&offset, boxes.chunk_bytes());
                                 match is_stored {
-                                    true => dataset.write_chunk(&boxes.offset(i), stream, 0)?,
+                                    true => dataset.write_chunk(&offset, stream)?,
                                     false => left.push(i),
                                 }
                                 Ok(is_stored)
