@@ -55,6 +55,25 @@ pub fn of_stream(
     Ok(bytes)
 }
 
+/// The rows of a box that lies at a place in a larger one: elements of each, and where they begin in the larger box.
+pub fn rows(whole: &[u64], at: &[u64], count: &[u64]) -> (u64, impl Iterator<Item = u64>) {
+    // Dimensions that the box has wholly make its rows longer.
+    let is_whole = |k: &usize| count[*k] == whole[*k];
+    let rank = count.len();
+    let axis = (1..rank).rev().take_while(is_whole).last().map_or(rank.max(1) - 1, |k| k - 1);
+    let place = move |n: u64| {
+        let (mut rest, mut place, mut stride) = (n, 0, 1);
+        for k in (0..rank).rev() {
+            let within = if k < axis { rest % count[k] } else { 0 };
+            rest = if k < axis { rest / count[k] } else { rest };
+            place += (at[k] + within) * stride;
+            stride *= whole[k];
+        }
+        place
+    };
+    (count[axis..].iter().product(), (0..count[..axis].iter().product()).map(place))
+}
+
 /// Keeps every 2^`level`-th element along the last three dimensions of a box, which leaves these lengths.
 fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize) {
     if level == 0 {

@@ -1,8 +1,7 @@
 //! `sleek analyze`
 
 mod ladder;
-mod parts;
-pub mod sample;
+mod sample;
 mod seen;
 mod table;
 
@@ -17,18 +16,14 @@ use crate::hdf5::LibraryArg;
 use crate::io::say_json;
 use crate::npy::Given;
 use crate::progress::Progress;
-use crate::quality::limits::Limits;
-use ladder::{Ladder, Rung};
+use ladder::Ladder;
 use sample::{Fill, Sample};
 use seen::Seen;
-
-/// Exit code when no bound that was tried meets the limits.
-const MISSED: u8 = 1;
 
 const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or an NPY \
 file, or the plain bytes of floats, with --dtype.";
 
-/// Choose a bound: ratio, errors and speed under many bounds, and the digits that all values have
+/// Choose a bound: ratio and errors under many bounds, and the digits that all values have
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -52,14 +47,6 @@ pub struct Args {
     /// Megabytes of data to try the bounds on, taken from all over the field
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
     sample: u64,
-    /// Only what is seen and what is advised: no table of bounds
-    #[arg(long)]
-    brief: bool,
-    /// Also take the figures of --help's Limits under each bound, of the sample
-    #[arg(long, conflicts_with = "brief")]
-    quality: bool,
-    #[command(flatten)]
-    limits: Limits,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -75,22 +62,10 @@ pub struct Args {
 }
 
 /// What was found out about a field.
-pub struct Analysis {
-    pub sample: Sample,
-    pub seen: Seen,
-    pub ladder: Ladder,
-    /// Whether no table of bounds is wanted.
-    pub brief: bool,
-    /// What a bound is to meet.
-    pub limits: Limits,
-}
-
-impl Analysis {
-    /// The coarsest bound relative to the value range that meets all limits.
-    pub fn within_limits(&self) -> Option<&Rung> {
-        let meets = |row: &&Rung| row.figures.as_ref().is_some_and(|figures| self.limits.missed(figures).is_empty());
-        self.ladder.range.iter().find(meets)
-    }
+struct Analysis {
+    sample: Sample,
+    seen: Seen,
+    ladder: Ladder,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -99,19 +74,12 @@ pub fn run(args: &Args) -> Outcome {
     let given = Given { dtype: args.dtype, big_endian: args.big_endian, dims: args.dims };
     let fill = Fill { named: args::missing(&args.fill)?, may_be_data: args.sentinels.no_fill };
     let sample = Sample::take(&args.field, given, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
-    let parts = parts::parts(&sample);
-    let seen = Seen::new(&sample, &parts, parts::rounding(&sample, &parts));
-    let ladder = {
-        let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);
-        let takes_figures = args.quality || args.limits.any();
-        Ladder::climb(&sample, seen.grid, (args.brief, takes_figures), &mut progress)?
-    };
-    let analysis = Analysis { sample, seen, ladder, brief: args.brief, limits: args.limits.clone() };
-    args.limits.expect_told(analysis.ladder.lossless.figures.iter())?;
+    let seen = Seen::new(&sample);
+    let ladder = Ladder::climb(&sample, seen.grid, &mut Progress::new("trying bounds", None, args.verbosity.quiet))?;
+    let analysis = Analysis { sample, seen, ladder };
     match args.json {
         true => say_json(&table::to_json(&analysis)),
         false => table::print(&analysis),
     }
-    let is_missed = args.limits.any() && analysis.within_limits().is_none();
-    Ok(if is_missed { ExitCode::from(MISSED) } else { ExitCode::SUCCESS })
+    Ok(ExitCode::SUCCESS)
 }

@@ -44,10 +44,9 @@ pub struct Sample {
     pub extremes: (f64, f64),
     /// Elements of the whole field.
     pub count: u64,
-    /// Parts that are contiguous in the field, as they would be compressed.
-    pub pieces: Vec<Vec<u8>>,
-    /// The dimensions of each; none where they are not known.
-    pub shapes: Vec<Dims>,
+    /// Parts that are contiguous in the field, as they would be compressed, and their dimensions; none where they are
+    /// not known.
+    pub pieces: Vec<(Vec<u8>, Dims)>,
 }
 
 /// Pieces of plain bytes.
@@ -150,7 +149,7 @@ impl Sample {
     }
 
     pub fn bytes(&self) -> usize {
-        self.pieces.iter().map(Vec::len).sum()
+        self.pieces.iter().map(|(bytes, _)| bytes.len()).sum()
     }
 
     /// The value range of the field; 0 if it has no two different values.
@@ -164,13 +163,21 @@ impl Sample {
         &self.fills
     }
 
-    /// The values of a piece; what does not count is NaN.
-    pub fn values(&self, piece: &[u8]) -> Vec<f64> {
-        let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
-        elements::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
-            values.push(if v.is_finite() && !self.fills.contains(&v) { v } else { f64::NAN });
-        });
-        values
+    /// Whether a value is a number and no missing one.
+    pub fn counts(&self, value: f64) -> bool {
+        value.is_finite() && !self.fills.contains(&value)
+    }
+
+    /// The values that count, and how many elements there are.
+    pub fn values(&self) -> (Vec<f64>, usize) {
+        let (mut values, mut count) = (Vec::new(), 0);
+        for (bytes, _) in &self.pieces {
+            elements::for_each_pair(self.dtype, self.big_endian, bytes, bytes, |(_, v), _| {
+                count += 1;
+                values.extend(self.counts(v).then_some(v));
+            });
+        }
+        (values, count)
     }
 }
 
@@ -185,8 +192,7 @@ struct Gather {
     seen: u64,
     /// Of the whole field; sees all of it.
     watch: Watch,
-    pieces: Vec<Vec<u8>>,
-    shapes: Vec<Dims>,
+    pieces: Vec<(Vec<u8>, Dims)>,
 }
 
 impl Gather {
@@ -201,17 +207,15 @@ impl Gather {
         let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
         let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
         let watch = Watch::new(dtype, big_endian, fills, !fill.may_be_data);
-        let (seen, pieces, shapes) = (0, Vec::new(), Vec::new());
-        Ok(Gather { dtype, big_endian, fill, missing, step, seen, watch, pieces, shapes })
+        Ok(Gather { dtype, big_endian, fill, missing, step, seen: 0, watch, pieces: Vec::new() })
     }
 
     fn take(&mut self, data: &[u8], shape: Dims) {
         self.watch.see(data);
         if self.seen % self.step == self.step / 2 {
-            self.pieces.push(data.to_vec());
             // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
             let whole = shape.count() == (data.len() / self.dtype.size()) as u64;
-            self.shapes.push(if whole { shape } else { Dims::NONE });
+            self.pieces.push((data.to_vec(), if whole { shape } else { Dims::NONE }));
         }
         self.seen += 1;
     }
@@ -219,10 +223,10 @@ impl Gather {
     fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
         let found = self.watch.found();
         let extremes = self.watch.range().ok_or_else(|| format!("{name}: holds no number"))?;
-        let Gather { dtype, big_endian, fill, mut missing, pieces, shapes, .. } = self;
+        let Gather { dtype, big_endian, fill, mut missing, pieces, .. } = self;
         sentinel::add(&mut missing, &found)?;
         let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
-        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
+        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces })
     }
 }
 

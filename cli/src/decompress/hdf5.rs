@@ -9,7 +9,7 @@ use sleek::Dims;
 
 use super::Args;
 use crate::Outcome;
-use crate::grid::on_grid;
+use crate::grid::{self, on_grid};
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::object::Contents;
 use crate::hdf5::{Hdf5, Id, is_hdf5, split};
@@ -44,19 +44,15 @@ impl Variable {
 
     /// Writes its values, or a box of them.
     pub fn write(&self, args: &Args) -> Outcome {
-        self.with(args.library.library.as_deref(), |_, _, field| self.write_field(args, &field))
+        self.with(args.library.library.as_deref(), |field| self.write_field(args, &field))
     }
 
     /// What is made of the dataset, in its file.
-    pub fn with<T>(
-        &self,
-        library: Option<&Path>,
-        work: impl FnOnce(&Id, &Contents, Field) -> Result<T, String>,
-    ) -> Result<T, String> {
+    pub fn with<T>(&self, library: Option<&Path>, work: impl FnOnce(Field) -> Result<T, String>) -> Result<T, String> {
         let hdf5 = Hdf5::for_file(library, &self.file)?;
         let file = hdf5.open(&self.file)?;
         let contents = Contents::read(&file)?;
-        work(&file, &contents, self.field(&file, &contents)?)
+        work(self.field(&file, &contents)?)
     }
 
     fn write_field(&self, args: &Args, field: &Field) -> Outcome {
@@ -191,22 +187,9 @@ pub fn rows(
     bytes: &[u8],
     mut show: impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
-    // Dimensions that the part has wholly make its rows longer.
-    let rank = part.count.len();
-    let is_whole = |i: &usize| part.count[*i] == whole.count[*i];
-    let row_axis = (1..rank).rev().take_while(is_whole).last().map_or(rank - 1, |i| i - 1);
-    let row = part.count[row_axis..].iter().product::<u64>() * size;
-    for (n, row) in bytes.chunks((row as usize).max(1)).enumerate() {
-        let (mut rest, mut at, mut stride) = (n as u64, 0, size);
-        for i in (0..rank).rev() {
-            let within = if i < row_axis { rest % part.count[i] } else { 0 };
-            rest = if i < row_axis { rest / part.count[i] } else { rest };
-            at += (part.start[i] - whole.start[i] + within) * stride;
-            stride *= whole.count[i];
-        }
-        show(at, row)?;
-    }
-    Ok(())
+    let at: Vec<u64> = part.start.iter().zip(&whole.start).map(|(part, whole)| part - whole).collect();
+    let (row, mut places) = grid::rows(&whole.count, &at, &part.count);
+    bytes.chunks(((row * size) as usize).max(1)).zip(&mut places).try_for_each(|(row, at)| show(at * size, row))
 }
 
 /// Becomes `sleek repack --filter none`, which writes the whole file.

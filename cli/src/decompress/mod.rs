@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Outcome {
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut reader = FrameReader::new(input);
     let mut last = Dims::NONE;
-    let mut whole = (args.slice.is_some() || args.stride > 0).then(|| Whole::new(args));
+    let mut whole = (args.slice.is_some() || args.stride > 0).then(|| Whole::new(args.slice.as_ref(), args.stride));
     pipeline::run(
         |frame| {
             let is_one = reader.next(frame)?;
@@ -205,7 +205,7 @@ impl Head {
 }
 
 /// A box of the whole array, of which each frame has a part, or what of it is on a grid.
-struct Whole<'a> {
+pub struct Whole<'a> {
     slice: Option<&'a Slice>,
     level: u32,
     /// The dimensions of all frames so far.
@@ -214,7 +214,7 @@ struct Whole<'a> {
 }
 
 /// A box of a frame that begins at a place in the whole array.
-struct SlicePart {
+pub struct SlicePart {
     at: Vec<u64>,
     start: Vec<u64>,
     lens: Vec<u64>,
@@ -223,13 +223,13 @@ struct SlicePart {
 }
 
 impl Whole<'_> {
-    fn new(args: &Args) -> Whole<'_> {
-        Whole { slice: args.slice.as_ref(), level: args.stride, lens: Vec::new(), axis: 0 }
+    pub fn new(slice: Option<&Slice>, level: u32) -> Whole<'_> {
+        Whole { slice, level, lens: Vec::new(), axis: 0 }
     }
 
     /// What the next frame has of the box. Nothing where the box lies beyond the array, for which `check` has the
     /// words.
-    fn part_of(&mut self, header: &Header) -> Option<SlicePart> {
+    pub fn part_of(&mut self, header: &Header) -> Option<SlicePart> {
         let dims = header.layout.shape.dims;
         if self.lens.is_empty() {
             (self.lens, self.axis) = (dims.lens().to_vec(), frames::axis_of(header));
@@ -283,12 +283,12 @@ impl Slice {
 
 impl SlicePart {
     /// What of it is on the grid of the whole array.
-    fn on_grid(&self) -> (Vec<u64>, Vec<u64>) {
+    pub fn on_grid(&self) -> (Vec<u64>, Vec<u64>) {
         let start: Vec<u64> = self.start.iter().zip(&self.at).map(|(start, at)| start + at).collect();
         grid::on_grid(&start, &self.lens, self.level)
     }
 
-    fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
+    pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
         if self.level > 0 {
             let (start, lens) = self.on_grid();
             let bytes = grid::of_stream(frame.data(), &self.at, (&start, &lens), self.level, self.size)?;

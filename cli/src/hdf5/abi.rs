@@ -1,5 +1,5 @@
 //! The functions of libhdf5 that the command calls, and where its structures have what is read from them. One table is
-//! for every version from 1.10.2 to 2.x: the few functions that changed their names are looked up apart.
+//! for every version from 1.10.5 to 2.x: the few functions that changed their names are looked up apart.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -100,7 +100,7 @@ macro_rules! functions {
                 Ok(Functions { $($name: {
                     let name = concat!(stringify!($name), "\0").as_bytes();
                     let address = find(CStr::from_bytes_with_nul(name).map_err(|e| e.to_string())?)?;
-                    // SAFETY: the function of this name has this type in every version from 1.10.2 on.
+                    // SAFETY: the function of this name has this type in every version from 1.10.5 on.
                     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
                 },)* })
             }
@@ -147,8 +147,12 @@ functions! {
     H5Dget_space: fn(Hid) -> Hid;
     H5Dget_create_plist: fn(Hid) -> Hid;
     H5Dget_storage_size: fn(Hid) -> u64;
+    H5Dget_num_chunks: fn(Hid, Hid, *mut u64) -> Herr;
+    H5Dget_chunk_info: fn(Hid, Hid, u64, *mut u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+    H5Dget_chunk_info_by_coord: fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
     H5Dget_space_status: fn(Hid, *mut c_int) -> Herr;
     H5Dread: fn(Hid, Hid, Hid, Hid, Hid, *mut c_void) -> Herr;
+    H5Dwrite_chunk: fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
     H5Dwrite: fn(Hid, Hid, Hid, Hid, Hid, *const c_void) -> Herr;
     H5Dvlen_reclaim: fn(Hid, Hid, Hid, *mut c_void) -> Herr;
 

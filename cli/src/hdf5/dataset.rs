@@ -138,22 +138,17 @@ impl<'a> Field<'a> {
     /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were
     /// never written, each block is one chunk and those are left out.
     pub fn blocks(&self) -> Result<Vec<Block>, String> {
-        match self.space_status()? {
-            abi::NOT_STORED => Ok(Vec::new()),
-            abi::WHOLLY_STORED => self.all_blocks().listed(),
-            _ if !self.is_chunked => self.all_blocks().listed(),
-            _ => self.stored_chunks()?.map_or_else(|| self.all_blocks().listed(), Ok),
-        }
+        self.written(self.all_blocks())
     }
 
     /// The same in single chunks.
     pub fn blocks_in_chunks(&self) -> Result<Vec<Block>, String> {
-        match self.space_status()? {
-            abi::NOT_STORED => Ok(Vec::new()),
-            abi::WHOLLY_STORED => self.blocks_of_all_chunks().listed(),
-            _ if !self.is_chunked => self.blocks_of_all_chunks().listed(),
-            _ => self.stored_chunks()?.map_or_else(|| self.blocks_of_all_chunks().listed(), Ok),
-        }
+        self.written(self.blocks_of_all_chunks())
+    }
+
+    /// All of these, or the chunks that were written where those are fewer.
+    fn written(&self, all: Cut) -> Result<Vec<Block>, String> {
+        self.some_chunks()?.map_or_else(|| all.listed(), Ok)
     }
 
     /// The same with what was never written.

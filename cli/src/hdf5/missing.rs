@@ -119,28 +119,14 @@ impl Field<'_> {
         format!("{}: {why}: {}; a dataset can have up to 4", self.name, list.join(", "))
     }
 
-    /// The fill value that the dataset was given.
-    pub fn fill_value(&self) -> Result<Option<f64>, String> {
-        let hdf5 = self.dataset.hdf5;
-        let mut defined = 0;
-        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
-        if defined != abi::FILL_USER_DEFINED || !self.stored.scalar {
-            return Ok(None);
-        }
-        let mut value = 0f64;
-        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
-        h5!(hdf5, H5Pget_fill_value(self.properties.id, double, (&raw mut value).cast()))?;
-        Ok(Some(value))
-    }
-
-    /// The same, and of arrays and complex numbers the fill values of their parts, each once.
+    /// The fill value that the dataset was given, as a number; of arrays and complex numbers those of their parts, each
+    /// once.
     pub fn fill_values(&self) -> Result<Vec<f64>, String> {
-        let hdf5 = self.dataset.hdf5;
         let mut defined = 0;
-        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
-        let is_given = defined == abi::FILL_USER_DEFINED;
-        if self.stored.scalar || !is_given || !self.stored.dtype.is_float() {
-            return Ok(self.fill_value()?.into_iter().collect());
+        h5!(self.dataset.hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
+        let are_numbers = self.stored.scalar || self.stored.dtype.is_float();
+        if defined != abi::FILL_USER_DEFINED || !are_numbers {
+            return Ok(Vec::new());
         }
         let (dtype, bytes) = (self.stored.dtype, self.fill_bytes());
         let mut values: Vec<f64> = Vec::new();

@@ -25,7 +25,7 @@ use std::ptr::null_mut;
 use abi::{Functions, Herr, Hid};
 
 /// The oldest HDF5 of which files are rewritten.
-const OLDEST: (u32, u32, u32) = (1, 10, 2);
+const OLDEST: (u32, u32, u32) = (1, 10, 5);
 
 /// Files that a library may need besides those that the loader finds.
 const NEEDED: usize = 8;
@@ -102,8 +102,6 @@ type GetInfo3 = unsafe extern "C" fn(Hid, *mut c_void, c_uint) -> Herr;
 type GetInfo = unsafe extern "C" fn(Hid, *mut c_void) -> Herr;
 type LinkInfo = unsafe extern "C" fn(Hid, *const c_char, *mut c_void, Hid) -> Herr;
 type Iterate = unsafe extern "C" fn(Hid, c_int, c_int, *mut u64, abi::NameVisit, *mut c_void) -> Herr;
-type ChunkInfo = unsafe extern "C" fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
-type WriteChunk = unsafe extern "C" fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
 type ReadChunk = unsafe extern "C" fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
 
 /// One libhdf5, with our filter registered in it.
@@ -114,17 +112,10 @@ pub struct Hdf5 {
     object_info: Option<GetInfo>,
     link_info: LinkInfo,
     iterate_links: Iterate,
-    /// Where a chunk is stored, if this HDF5 (1.10.5 and newer) tells.
-    chunk_info: Option<ChunkInfo>,
     /// Visits the chunks that are stored (1.12.3, 1.14 and newer).
     iterate_chunks: Option<stored::IterateChunks>,
-    /// How many there are, and each by its number (1.10.5 and newer).
-    count_chunks: Option<stored::CountChunks>,
-    chunk_at: Option<stored::ChunkAt>,
-    /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
-    read_chunk: Option<ReadChunk>,
-    /// Writes one so, where there is such a function.
-    write_chunk: Option<WriteChunk>,
+    /// Reads a chunk as it is stored.
+    read_chunk: ReadChunk,
     loaded: Loaded,
     version: (u32, u32, u32),
     /// The last error, unless it was forgiven.
@@ -197,7 +188,7 @@ impl Hdf5 {
             "install one (Debian, Ubuntu: hdf5-tools; Fedora: hdf5; conda, brew: hdf5), or name it with --library FILE";
         Err(match reasons.first() {
             None => format!("an HDF5 file needs libhdf5, and none was found: {advice}"),
-            Some(first) => format!("an HDF5 file needs libhdf5 1.10.2 or newer, and none serves ({first}): {advice}"),
+            Some(first) => format!("an HDF5 file needs libhdf5 1.10.5 or newer, and none serves ({first}): {advice}"),
         })
     }
 
@@ -232,7 +223,7 @@ impl Hdf5 {
         let loaded = Loaded::open(file)?;
         let version = loaded.hdf5_version()?;
         if version < OLDEST {
-            return Err(format!("is HDF5 {}; 1.10.2 or newer is needed", dotted(version)));
+            return Err(format!("is HDF5 {}; 1.10.5 or newer is needed", dotted(version)));
         }
         let hdf5 = Hdf5::of(loaded, version)?;
         // Errors are told in our own words, not printed by HDF5.
@@ -241,7 +232,7 @@ impl Hdf5 {
         Ok(hdf5)
     }
 
-    /// A library of 1.10 or newer as it is, without our filter.
+    /// A library of 1.10.5 or newer as it is, without our filter.
     pub fn of(loaded: Loaded, version: (u32, u32, u32)) -> Result<Hdf5, String> {
         // SAFETY: these are HDF5's functions, of a version that has them in this form.
         unsafe {
@@ -251,12 +242,8 @@ impl Hdf5 {
                 object_info: loaded.function(c"H5Oget_info1").or_else(|_| loaded.function(c"H5Oget_info")).ok(),
                 link_info: loaded.function(c"H5Lget_info2").or_else(|_| loaded.function(c"H5Lget_info"))?,
                 iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
-                chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
                 iterate_chunks: loaded.function(c"H5Dchunk_iter").ok(),
-                count_chunks: loaded.function(c"H5Dget_num_chunks").ok(),
-                chunk_at: loaded.function(c"H5Dget_chunk_info").ok(),
-                read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
-                write_chunk: loaded.function(c"H5Dwrite_chunk").ok(),
+                read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1"))?,
                 loaded,
                 version,
                 failure: RefCell::new(None),

@@ -132,8 +132,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn of(field: &'a Field<'a>) -> Result<Reader<'a>, String> {
-        let decoder = Decoder::of(field)?.filter(|_| field.dataset.hdf5.read_chunk.is_some());
-        Ok(Reader { field, decoder })
+        Ok(Reader { field, decoder: Decoder::of(field)? })
     }
 
     /// Reads a part: as it is stored if it is one chunk.

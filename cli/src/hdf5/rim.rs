@@ -1,6 +1,7 @@
 //! Chunks at the rim of a dataset, of which only a part lies in it.
 
 use super::dataset::{Block, Field};
+use crate::grid::rows;
 use crate::io::zeroed;
 
 /// What there is to know of them.
@@ -25,10 +26,10 @@ impl Rim {
         if block.count == self.shape {
             return Ok(bytes);
         }
-        let mut chunk = self.filled()?;
-        let (row, places) = self.rows(block);
-        for (data, at) in bytes.chunks(row.max(1)).zip(places) {
-            chunk[at..at + data.len()].copy_from_slice(data);
+        let (mut chunk, size, origin) = (self.filled()?, self.fill.len(), self.origin());
+        let (row, places) = rows(&self.shape, &origin, &block.count);
+        for (data, at) in bytes.chunks((row as usize * size).max(1)).zip(places) {
+            chunk[at as usize * size..][..data.len()].copy_from_slice(data);
         }
         Ok(chunk)
     }
@@ -47,25 +48,14 @@ impl Rim {
         if block.count == self.shape {
             return chunk;
         }
-        let (row, places) = self.rows(block);
-        places.into_iter().flat_map(|at| chunk[at..at + row].iter().copied()).collect()
+        let (size, origin) = (self.fill.len(), self.origin());
+        let (row, places) = rows(&self.shape, &origin, &block.count);
+        places.flat_map(|at| &chunk[at as usize * size..][..row as usize * size]).copied().collect()
     }
 
-    /// The bytes of a row of a block, and where in its chunk each one lies.
-    fn rows(&self, block: &Block) -> (usize, Vec<usize>) {
-        let size = self.fill.len();
-        let row = *block.count.last().unwrap_or(&1);
-        let rows = block.count.iter().product::<u64>() / row.max(1);
-        let place = |n: u64| {
-            let (mut rest, mut at, mut stride) = (n, 0, *self.shape.last().unwrap_or(&1));
-            for (len, side) in block.count.iter().zip(&self.shape).rev().skip(1) {
-                at += rest % len * stride;
-                rest /= len;
-                stride *= side;
-            }
-            at as usize * size
-        };
-        (row as usize * size, (0..rows).map(place).collect())
+    /// Where a block lies in its chunk.
+    fn origin(&self) -> Vec<u64> {
+        vec![0; self.shape.len()]
     }
 }
 

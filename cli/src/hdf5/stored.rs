@@ -37,32 +37,32 @@ extern "C" fn take(start: *const u64, _mask: c_uint, address: u64, _bytes: u64, 
 }
 
 impl Field<'_> {
-    /// The chunks that were written, in the order of the elements; `None` where this HDF5 does not tell.
-    pub(super) fn stored_chunks(&self) -> Result<Option<Vec<Block>>, String> {
+    /// The chunks that were written, in the order of the elements.
+    fn stored_chunks(&self) -> Result<Vec<Block>, String> {
         let (rank, all) = (self.dims.len(), self.blocks_of_all_chunks());
-        if self.count_stored()? == Some(all.total()) {
-            return all.listed().map(Some);
+        let count = self.count_stored()?;
+        if count == all.total() {
+            return all.listed();
         }
         let starts = match self.walk()? {
-            Some(starts) if self.are_starts(&starts) => Some(starts),
-            _ => self.ask_for_each()?,
+            Some(starts) if self.are_starts(&starts, count) => starts,
+            _ => self.ask_for_each(count)?,
         };
-        let Some(starts) = starts else { return Ok(None) };
         check_room(starts.len() as u64 / rank.max(1) as u64, rank)?;
         let inside = |start: &&[u64]| start.iter().zip(&self.dims).all(|(at, len)| at < len);
         let mut blocks: Vec<Block> =
             starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
         blocks.sort_unstable_by(|a, b| a.start.cmp(&b.start));
-        Ok(Some(blocks))
+        Ok(blocks)
     }
 
-    /// The chunks that are stored; `None` where that is all of them, or where HDF5 does not tell.
-    fn some_chunks(&self) -> Result<Option<Vec<Block>>, String> {
+    /// The chunks that are stored; `None` where that is all of them, or there are none.
+    pub(super) fn some_chunks(&self) -> Result<Option<Vec<Block>>, String> {
         match self.space_status()? {
             NOT_STORED => Ok(Some(Vec::new())),
             WHOLLY_STORED => Ok(None),
             _ if !self.is_chunked => Ok(None),
-            _ => self.stored_chunks(),
+            _ => self.stored_chunks().map(Some),
         }
     }
 
@@ -105,48 +105,39 @@ impl Field<'_> {
     }
 
     /// Whether these are starts of chunks in elements: some versions count in chunks.
-    fn are_starts(&self, starts: &[u64]) -> bool {
+    fn are_starts(&self, starts: &[u64], count: u64) -> bool {
         let fits = |start: &[u64]| start.iter().zip(&self.chunk).all(|(at, side)| at.is_multiple_of(*side));
-        let told = self.count_stored().ok().flatten();
-        starts.chunks(self.dims.len().max(1)).all(fits) && told == Some((starts.len() / self.dims.len().max(1)) as u64)
+        let rank = self.dims.len().max(1);
+        starts.chunks(rank).all(fits) && count == (starts.len() / rank) as u64
     }
 
-    /// How many chunks are stored, where HDF5 tells (1.10.5 and newer).
-    fn count_stored(&self) -> Result<Option<u64>, String> {
+    /// How many chunks are stored.
+    fn count_stored(&self) -> Result<u64, String> {
         let hdf5 = self.dataset.hdf5;
-        let Some(count_chunks) = hdf5.count_chunks else { return Ok(None) };
-        let space = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
-        let mut count = 0;
-        // SAFETY: the ids are alive, and the number is to be written.
-        let answer = unsafe { count_chunks(self.dataset.id, space.id, &mut count) };
-        if answer < 0 { Err(hdf5.complaint("H5Dget_num_chunks")) } else { Ok(Some(count)) }
+        let (space, mut count) = (h5_id!(hdf5, H5Dget_space(self.dataset.id))?, 0);
+        h5!(hdf5, H5Dget_num_chunks(self.dataset.id, space.id, &raw mut count)).map(|_| count)
     }
 
     /// Where chunks start, asked for one by one.
-    fn ask_for_each(&self) -> Result<Option<Vec<u64>>, String> {
-        let hdf5 = self.dataset.hdf5;
-        let (Some(count), Some(chunk_at)) = (self.count_stored()?, hdf5.chunk_at) else { return Ok(None) };
-        let rank = self.dims.len();
+    fn ask_for_each(&self, count: u64) -> Result<Vec<u64>, String> {
+        let (hdf5, rank) = (self.dataset.hdf5, self.dims.len());
         check_room(count, rank)?;
         let space = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
         let (mut starts, mut start) = (Vec::new(), vec![0; rank]);
         for n in 0..count {
             let (mut mask, mut address, mut bytes) = (0, NOWHERE, 0);
-            let place = start.as_mut_ptr();
-            // SAFETY: the ids are alive, the start has the dataset's rank, and the rest are numbers to be written.
-            let answer = unsafe { chunk_at(self.dataset.id, space.id, n, place, &mut mask, &mut address, &mut bytes) };
-            if answer < 0 {
-                return Err(hdf5.complaint("H5Dget_chunk_info"));
-            }
+            let (dataset, place) = (self.dataset.id, start.as_mut_ptr());
+            let (mask, address_at, bytes) = (&raw mut mask, &raw mut address, &raw mut bytes);
+            h5!(hdf5, H5Dget_chunk_info(dataset, space.id, n, place, mask, address_at, bytes))?;
             if address != NOWHERE {
                 starts.extend_from_slice(&start);
             }
         }
-        Ok(Some(starts))
+        Ok(starts)
     }
 
     /// What HDF5 says of the room that a dataset has in the file: `abi::NOT_STORED` and the like.
-    pub(super) fn space_status(&self) -> Result<c_int, String> {
+    fn space_status(&self) -> Result<c_int, String> {
         let mut status = 0;
         h5!(self.dataset.hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
         Ok(status)
@@ -164,7 +155,5 @@ pub(super) fn check_room(blocks: u64, rank: usize) -> Result<(), String> {
     }
 }
 
-/// Functions that came late.
+/// A function that came late.
 pub type IterateChunks = unsafe extern "C" fn(Hid, Hid, ChunkVisit, *mut c_void) -> c_int;
-pub type CountChunks = unsafe extern "C" fn(Hid, Hid, *mut u64) -> c_int;
-pub type ChunkAt = unsafe extern "C" fn(Hid, Hid, u64, *mut u64, *mut c_uint, *mut u64, *mut u64) -> c_int;

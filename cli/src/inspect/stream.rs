@@ -74,12 +74,6 @@ pub fn add(mut sum: Info, frame: &Info) -> Info {
     sum.raw_bytes += frame.raw_bytes;
     sum.stream_bytes += frame.stream_bytes;
     sum.chunks.iter_mut().zip(frame.chunks).for_each(|(s, n)| *s += n);
-    match sum.details.is_empty() {
-        true => sum.details.clone_from(&frame.details),
-        false => sum.details.iter_mut().zip(&frame.details).for_each(|(sum, detail)| {
-            sum.counts.iter_mut().zip(&detail.counts).for_each(|((_, s), (_, n))| *s += n);
-        }),
-    }
     // What one of them named all named. More than one stream has room for are not told.
     let found = |info: &Info| info.missing.bits()[info.missing.told().len()..].to_vec();
     let all = found(&sum).into_iter().chain(found(frame)).map(MissingValue::Bits);
@@ -90,7 +84,7 @@ pub fn add(mut sum: Info, frame: &Info) -> Info {
 }
 
 fn to_json(info: &Info, frames: u64) -> Value {
-    let mut all = json!({
+    json!({
         "format_version": info.version,
         "codec": codec_name(info.codec),
         "dims": info.dims.lens(),
@@ -111,19 +105,6 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "profile": info.profile.name(),
         "frames": frames,
         "chunks": counts(kinds(info)),
-    });
-    all.as_object_mut().into_iter().for_each(|all| all.extend(details(info)));
-    all
-}
-
-/// What a codec tells of itself.
-pub fn details(info: &Info) -> impl Iterator<Item = (String, Value)> {
-    info.details.iter().map(|detail| {
-        let told = match detail.counts[..] {
-            [(_, n)] => json!(n),
-            _ => counts(detail.counts.iter().copied()),
-        };
-        (detail.name.to_owned(), told)
     })
 }
 
@@ -173,19 +154,6 @@ fn print(info: &Info, frames: u64) {
     row("codec", &codec);
     row("frames", &frames.to_string());
     shares("chunks", kinds(info));
-    if !has_details(info) {
-        return;
-    }
-    for detail in &info.details {
-        match detail.counts[..] {
-            [(name, n)] => say!("{:<11}{name:<18}{n:>12}", ""),
-            _ => shares(detail.name, detail.counts.iter().copied()),
-        }
-    }
-}
-
-pub fn has_details(info: &Info) -> bool {
-    info.details.iter().any(|detail| detail.counts.iter().any(|(_, n)| *n > 0))
 }
 
 fn row(label: &str, value: &str) {

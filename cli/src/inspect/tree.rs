@@ -7,7 +7,7 @@ use sleek::printable::printable;
 
 use super::Args;
 use super::dataset::{Coded, Dataset, has};
-use super::stream::{codec_name, counts, details, has_details, kinds};
+use super::stream::{codec_name, counts, kinds};
 use crate::Outcome;
 use crate::hdf5::about::is_bare_dimension;
 use crate::hdf5::dataset::Field;
@@ -169,10 +169,6 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
         let kinds = dataset.coded.info.as_ref().map_or(String::new(), |info| format!(": {}", shares(kinds(info))));
         lines.push(format!("in {looked_at}{of} {chunks}{}{kinds}", others.collect::<String>()));
     }
-    if let Some(info) = dataset.coded.info.as_ref().filter(|info| has_details(info)) {
-        let divided = info.details.iter().filter(|detail| detail.counts.len() > 1);
-        lines.extend(divided.map(|d| format!("{}: {}", d.name, shares(d.counts.iter().copied()))));
-    }
     lines
 }
 
@@ -238,6 +234,5 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
     if let Some(info) = &dataset.coded.info {
         of.insert("codec".into(), json!(codec_name(info.codec)));
         of.insert("chunks".into(), counts(kinds(info)));
-        of.extend(details(info));
     }
 }

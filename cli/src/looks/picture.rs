@@ -34,9 +34,8 @@ pub struct PlaneMap {
     pub rows: usize,
     pub columns: usize,
     pub values: Vec<f64>,
-    /// Elements from one to the next, down and to the right, and what the axes are called.
+    /// Elements from one to the next, down and to the right.
     pub steps: [u64; 2],
-    pub names: [String; 2],
     pub caption: Vec<String>,
 }
 
@@ -127,7 +126,7 @@ impl PlaneMap {
             .y_label_area_size(LEFT)
             .build_cartesian_2d(0.0..right, down..0.0)?;
         let mut mesh = chart.configure_mesh();
-        mesh.disable_mesh().x_labels(6).y_labels(6).x_desc(&self.names[1]).y_desc(&self.names[0]).draw()?;
+        mesh.disable_mesh().x_labels(6).y_labels(6).x_desc("index").y_desc("index").draw()?;
         let range = self.range().unwrap_or((0.0, 0.0));
         let (left, height) = ((LEFT + wide + 14) as i32, tall as f64 / f64::from(STEPS));
         for k in 0..STEPS {
@@ -153,7 +152,6 @@ mod tests {
             columns: values.len(),
             values: values.to_vec(),
             steps: [1; 2],
-            names: Default::default(),
             caption: Vec::new(),
         };
         assert_eq!(plane(&[0.0, 1.0, f64::NAN, 2.0]).text(), [" ▄·█"]);

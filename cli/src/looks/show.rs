@@ -9,11 +9,11 @@ use sleek::printable::printable;
 
 use super::picture::PlaneMap;
 use crate::Outcome;
-use crate::args::{Threads, Verbosity};
+use crate::args::{self, Threads, Verbosity};
+use crate::decompress::Whole;
 use crate::decompress::hdf5::{Variable, rows};
-use crate::frames::{FrameReader, axis_of, header};
-use crate::grid;
-use crate::grid::{of_stream, on_grid};
+use crate::frames::{FrameReader, header};
+use crate::grid::{self, on_grid};
 use crate::hdf5::dataset::{Block, Field};
 use crate::inspect::dataset::Dataset;
 use crate::inspect::stream::bound;
@@ -101,7 +101,7 @@ impl Slice {
     }
 
     /// The numbers of bytes, without those that stand for nothing.
-    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64], along: &[String]) -> PlaneMap {
+    fn plane(&self, bytes: &[u8], (dtype, big_endian): (DType, bool), marks: &[u64]) -> PlaneMap {
         let marks: Vec<f64> = marks.iter().map(|bits| dtype.number(*bits)).collect();
         let mut values = Vec::new();
         elements::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
@@ -109,17 +109,8 @@ impl Slice {
         });
         let [y, x] = self.axes;
         let columns = self.thin.count[x] as usize;
-        let name = |k: usize| along.get(k).map_or(String::new(), |name| printable(name).into_owned());
-        let named = |k: usize| if name(k).is_empty() { "index".into() } else { format!("index of {}", name(k)) };
         let step = |k: usize| self.whole.count[k].div_ceil(self.thin.count[k].max(1)).next_power_of_two();
-        PlaneMap {
-            rows: values.len() / columns.max(1),
-            columns,
-            values,
-            steps: [y, x].map(step),
-            names: [named(y), named(x)],
-            caption: Vec::new(),
-        }
+        PlaneMap { rows: values.len() / columns.max(1), columns, values, steps: [y, x].map(step), caption: Vec::new() }
     }
 
     /// Where it lies, in words.
@@ -142,11 +133,7 @@ pub fn run(args: &Args) -> Outcome {
     let plane = match Variable::expect(&args.input)? {
         Some(variable) => {
             let library = args.library.library.as_deref();
-            variable.with(library, |file, contents, field| {
-                let about = field.about(file, contents);
-                let named = [&about.title, &about.units].map(|text| printable(text).into_owned());
-                of_dataset(args, &field, &about.along, named)
-            })?
+            variable.with(library, |field| of_dataset(args, &field))?
         }
         None => of_streams(args)?,
     };
@@ -169,7 +156,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_dataset(args: &Args, field: &Field, along: &[String], [about, units]: [String; 2]) -> Result<PlaneMap, String> {
+fn of_dataset(args: &Args, field: &Field) -> Result<PlaneMap, String> {
     let name = args.input.display().to_string();
     if !field.is_of_numbers() {
         return Err(format!("{name}: {}, not single numbers", field.stored.what));
@@ -184,7 +171,8 @@ fn of_dataset(args: &Args, field: &Field, along: &[String], [about, units]: [Str
     })?;
     let seen = known.coded.info.iter().flat_map(|info| info.missing.bits().to_vec());
     let marks: Vec<u64> = promise.marks(field, field)?.into_iter().chain(seen).collect();
-    let mut plane = slice.plane(&bytes, (field.stored.dtype, field.stored.big_endian), &marks, along);
+    let mut plane = slice.plane(&bytes, (field.stored.dtype, field.stored.big_endian), &marks);
+    let [about, units] = field.about().map(|text| printable(&text).into_owned());
     let units = if units.is_empty() { units } else { format!(" [{units}]") };
     let title = if about.is_empty() { field.name.clone() } else { about };
     let bound = if known.request.is_some() { promise.words() } else { "as it is stored".into() };
@@ -199,37 +187,30 @@ fn of_dataset(args: &Args, field: &Field, along: &[String], [about, units]: [Str
 fn of_streams(args: &Args) -> Result<PlaneMap, String> {
     let name = args.input.display().to_string();
     let (first, dims) = FrameReader::new(Input::open(&args.input)?).survey()?;
-    let (slice, axis, size) = (Slice::new(args, dims.lens())?, axis_of(&first), first.layout.dtype.size());
+    let (slice, size) = (Slice::new(args, dims.lens())?, first.layout.dtype.size());
     let mut bytes = zeroed(slice.thin.count.iter().product::<u64>() as usize * size)?;
     let (mut reader, mut frame) = (FrameReader::new(Input::open(&args.input)?), io::Block::default());
-    let (mut begin, mut marks, mut all) = (0, Vec::new(), None);
+    let (mut marks, mut all, mut block) = (Vec::new(), None, io::Block::default());
+    let lens = slice.whole.count.iter().map(|len| Some(*len)).collect();
+    let of_box = args::Slice { start: slice.whole.start.clone(), lens };
+    let mut whole = Whole::new(Some(&of_box), slice.level);
     while reader.next(&mut frame)? {
         let info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
-        let end = begin + header(&frame)?.layout.shape.dims.lens()[axis];
-        // Along the axis of the frames the slice is cut to what the frame has.
-        let Block { mut start, mut count } = slice.whole.clone();
-        let (from, to) = (start[axis].max(begin), (start[axis] + count[axis]).min(end));
-        (start[axis], count[axis]) = (from, to.saturating_sub(from));
-        let part = on_grid(&start, &count, slice.level);
-        if !part.1.contains(&0) {
-            let mut at = vec![0; start.len()];
-            at[axis] = begin;
-            let some = of_stream(frame.data(), &at, (&part.0, &part.1), slice.level, size)
-                .map_err(|e| format!("{name}: {e}"))?;
-            let part = Block { start: part.0, count: part.1 };
-            rows(size as u64, &slice.thin, &part, &some, |at, row| {
+        if let Some(part) = whole.part_of(&header(&frame)?) {
+            part.restore(&frame, &mut block).map_err(|e| format!("{name}: {e}"))?;
+            let (start, count) = part.on_grid();
+            rows(size as u64, &slice.thin, &Block { start, count }, block.data(), |at, row| {
                 bytes[at as usize..][..row.len()].copy_from_slice(row);
                 Ok(())
             })?;
         }
-        begin = end;
         marks.extend(info.missing.bits().to_vec());
         all = Some(match all {
             Some(sum) => crate::inspect::stream::add(sum, &info),
             None => info,
         });
     }
-    let mut plane = slice.plane(&bytes, (first.layout.dtype, first.big_endian), &marks, &[]);
+    let mut plane = slice.plane(&bytes, (first.layout.dtype, first.big_endian), &marks);
     plane.caption = vec![name, format!("{} {dims} {}", first.layout.dtype.name(), slice.words())];
     plane
         .caption

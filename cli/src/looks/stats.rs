@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     if let Some(variable) = Variable::expect(&args.input)? {
         let library = args.library.library.as_deref();
-        let stats = variable.with(library, |_, _, field| of_dataset(&field, args))?;
+        let stats = variable.with(library, |field| of_dataset(&field, args))?;
         stats.print(args.json);
         return Ok(ExitCode::SUCCESS);
     }

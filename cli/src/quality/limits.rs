@@ -21,15 +21,9 @@ pub struct Limits {
     /// Pearson's correlation of both sides, at least
     #[arg(long, value_name = "R")]
     pearson: Option<f64>,
-    /// The distance of both distributions by Kolmogorov and Smirnov, at most
-    #[arg(long, value_name = "D")]
-    ks: Option<f64>,
     /// Structural similarity in windows of 8 x 8 values, at least
     #[arg(long, value_name = "S")]
     ssim: Option<f64>,
-    /// Structural similarity of floating-point data (Baker and others), of the worst plane, at least
-    #[arg(long, value_name = "S")]
-    dssim: Option<f64>,
 }
 
 impl Limits {
@@ -40,9 +34,7 @@ impl Limits {
             Figure::Rms => self.rms,
             Figure::Psnr => self.psnr,
             Figure::Pearson => self.pearson,
-            Figure::Ks => self.ks,
             Figure::Ssim => self.ssim,
-            Figure::Dssim => self.dssim,
         }
     }
 
@@ -53,15 +45,6 @@ impl Limits {
     /// The figures that have a limit, or all of them.
     pub fn wanted(&self, all: bool) -> Wanted {
         if all { Wanted::ALL } else { Wanted::of(self.given().map(|(figure, _)| figure)) }
-    }
-
-    /// Whether there is one.
-    pub fn any(&self) -> bool {
-        self.given().next().is_some()
-    }
-
-    pub fn words(&self) -> String {
-        self.given().map(|(figure, limit)| format!("{} {limit}", figure.argument())).collect::<Vec<_>>().join(" ")
     }
 
     /// The limits that figures miss, in words. A figure that a field cannot have is not held to any.
@@ -78,10 +61,7 @@ impl Limits {
         let untold = |figure: Figure| all.clone().all(|figures| figures.get(figure).is_none());
         match self.given().find(|(figure, _)| untold(*figure)) {
             None => Ok(()),
-            Some((figure, _)) => Err(format!(
-                "{}: nothing that was compared has such a figure: of floats in planes of 11 by 11 values or more",
-                figure.argument()
-            )),
+            Some((figure, _)) => Err(format!("{}: nothing that was compared has such a figure", figure.argument())),
         }
     }
 }

@@ -1,52 +1,6 @@
-//! Errors, and how both sides go together (Pearson's correlation).
+//! How both sides go together: Pearson's correlation, and the mean of all errors.
 
 use sleek::advise::ssim::scale_of;
-
-/// A sum of squares that neither overflows nor vanishes: the numbers are divided by a power of two before.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Squares {
-    sum: f64,
-    exponent: i32,
-}
-
-impl Squares {
-    /// Numbers of this size have squares that are numbers, and so have many of them together.
-    const USUAL: std::ops::Range<f64> = 1e-140..1e140;
-
-    /// Of some numbers, of which `largest` is the largest without its sign; `sum_by` adds up their squares, each number
-    /// times a factor.
-    pub fn of(largest: f64, sum_by: impl Fn(f64) -> f64) -> Squares {
-        if largest == 0.0 || !largest.is_finite() || Squares::USUAL.contains(&largest) {
-            return Squares { sum: sum_by(1.0), exponent: 0 };
-        }
-        let exponent = (largest.log2() as i32).clamp(-1000, 1000);
-        Squares { sum: sum_by(2f64.powi(-exponent)), exponent }
-    }
-
-    /// Adds others.
-    pub fn join(&mut self, other: &Squares) {
-        if other.sum == 0.0 {
-            return;
-        }
-        if self.sum == 0.0 {
-            *self = *other;
-            return;
-        }
-        let exponent = self.exponent.max(other.exponent);
-        let moved = |s: &Squares| s.sum * 2f64.powi(2 * (s.exponent - exponent).max(-500));
-        *self = Squares { sum: moved(self) + moved(other), exponent };
-    }
-
-    /// Of each of them so many.
-    pub fn times(&self, count: u64) -> Squares {
-        Squares { sum: self.sum * count as f64, ..*self }
-    }
-
-    /// The root of their mean, of so many numbers.
-    pub fn root_of_mean(&self, count: u64) -> f64 {
-        (self.sum / count.max(1) as f64).sqrt() * 2f64.powi(self.exponent)
-    }
-}
 
 /// Sums over all pairs, taken together part by part, so that nothing is lost to large means.
 #[derive(Clone, Debug)]
@@ -56,9 +10,8 @@ pub struct Moments {
     /// The first pair, from which means are counted: those of a constant are zero without rounding.
     from: Option<(f64, f64)>,
     count: f64,
-    max_error: f64,
     errors: f64,
-    squares: Squares,
+    is_same: bool,
     mean_a: f64,
     mean_b: f64,
     /// Sums of products of differences from the means.
@@ -74,9 +27,8 @@ impl Moments {
             scale: scale_of(range),
             from: None,
             count: 0.0,
-            max_error: 0.0,
             errors: 0.0,
-            squares: Squares::default(),
+            is_same: true,
             mean_a: 0.0,
             mean_b: 0.0,
             aa: 0.0,
@@ -93,15 +45,13 @@ impl Moments {
         let moved = |a: f64, b: f64| (a * scale - first_a * scale, b * scale - first_b * scale);
         let mut part = Moments { scale, from: Some((first_a, first_b)), ..Moments::new(0.0) };
         for (a, b) in pairs() {
-            let error = (a - b).abs();
             part.count += 1.0;
-            part.max_error = part.max_error.max(error);
-            part.errors += error * scale;
+            part.is_same &= a == b;
+            part.errors += (a - b).abs() * scale;
             let (a, b) = moved(a, b);
             part.mean_a += a;
             part.mean_b += b;
         }
-        part.squares = Squares::of(part.max_error, |by| pairs().map(|(a, b)| ((a - b) * by).powi(2)).sum());
         part.mean_a /= part.count;
         part.mean_b /= part.count;
         for (a, b) in pairs() {
@@ -129,20 +79,14 @@ impl Moments {
         self.ab += part.ab + a * b * weight;
         self.mean_a += a * part.count / count;
         self.mean_b += b * part.count / count;
-        self.max_error = self.max_error.max(part.max_error);
         self.errors += part.errors;
-        self.squares.join(&part.squares);
+        self.is_same &= part.is_same;
         self.count = count;
     }
 
-    /// Pairs of numbers that were taken in.
-    pub fn count(&self) -> u64 {
-        self.count as u64
-    }
-
-    /// The largest error.
-    pub fn max_error(&self) -> f64 {
-        self.max_error
+    /// Whether there were numbers.
+    pub fn any(&self) -> bool {
+        self.count > 0.0
     }
 
     /// The mean of |v − r|.
@@ -150,30 +94,14 @@ impl Moments {
         self.errors / self.count / self.scale
     }
 
-    /// The root of the mean square error.
-    pub fn rms_error(&self) -> f64 {
-        self.squares.root_of_mean(self.count())
-    }
-
-    /// In dB; infinite without errors.
-    pub fn psnr(&self, range: f64) -> f64 {
-        psnr(range, self.rms_error())
-    }
-
     /// 1 where nothing differs; NaN, by which no limit is met, where one side is constant.
     pub fn pearson(&self) -> f64 {
-        match self.max_error == 0.0 {
+        match self.is_same {
             true => 1.0,
             // Rounding may lead past the ends.
             false => (self.ab / (self.aa.sqrt() * self.bb.sqrt())).clamp(-1.0, 1.0),
         }
     }
-}
-
-/// PSNR in dB; infinite without errors.
-pub fn psnr(range: f64, rms: f64) -> f64 {
-    // The range of values at both ends of f64 is no number, and a quotient may be none.
-    if rms == 0.0 { f64::INFINITY } else { 20.0 * (range.min(f64::MAX).log10() - rms.log10()) }
 }
 
 #[cfg(test)]
@@ -193,13 +121,13 @@ mod tests {
             parts.join(&part);
         }
         parts.add(&[f64::NAN], &[f64::NAN]);
-        assert!((whole.pearson() - parts.pearson()).abs() < 1e-13 && whole.count() == parts.count());
+        assert!((whole.pearson() - parts.pearson()).abs() < 1e-13 && whole.count == parts.count);
         // By the plain formula.
         let mean = |x: &[f64]| x.iter().sum::<f64>() / 1000.0;
         let of = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - mean(&a)) * (y - mean(&b))).sum::<f64>();
         let own = |x: &[f64]| x.iter().map(|v| (v - mean(x)).powi(2)).sum::<f64>();
         assert!((whole.pearson() - of(&a, &b) / (own(&a) * own(&b)).sqrt()).abs() < 1e-9);
-        assert!((whole.mean_error() - 0.12).abs() < 1e-9 && (whole.max_error() - 0.2).abs() < 1e-9);
+        assert!((whole.mean_error() - 0.12).abs() < 1e-9);
         assert_eq!(Moments::new(0.0).pearson(), 1.0);
     }
 
@@ -223,7 +151,7 @@ mod tests {
             let b: Vec<f64> = a.iter().zip(0..).map(|(a, i)| a + by * 1e-3 * f64::from(i % 5 - 2)).collect();
             let mut moments = Moments::new(2.0 * by);
             a.chunks(300).zip(b.chunks(300)).for_each(|(a, b)| moments.add(a, b));
-            [moments.pearson(), moments.psnr(2.0 * by), moments.rms_error() / by, moments.mean_error() / by]
+            [moments.pearson(), moments.mean_error() / by]
         };
         let usual = of(0);
         for power in [-1000, -560, 560, 1000] {
@@ -231,6 +159,5 @@ mod tests {
                 assert!((found - usual).abs() <= 1e-9 * usual.abs(), "2^{power}: {found} {usual}");
             }
         }
-        assert!(psnr(f64::INFINITY, 1.0).is_finite());
     }
 }

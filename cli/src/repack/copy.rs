@@ -271,7 +271,7 @@ impl<'a> Copy<'a> {
             Some(params) => self.empty(old, kind, &converted_properties(field, params)?, place)?,
             None => self.restored(old, kind, place)?,
         };
-        let by_threads = field.writes_chunks() && Rim::of(field).bytes() >= FEW_BYTES;
+        let by_threads = Rim::of(field).bytes() >= FEW_BYTES;
         match by_threads && params.is_some() {
             true => write_chunks(field, &new, progress)?,
             false => write_blocks(field, &new, progress)?,
@@ -305,7 +305,7 @@ fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
     };
     field.each_chunk(&chunks, work, |block, (raw, stream)| {
         progress.add(raw);
-        field.write_chunk_to(new, block, &stream, 0)
+        field.write_chunk_to(new, block, &stream)
     })
 }
 

@@ -4,15 +4,12 @@ use sleek::advise::elements;
 use sleek::{DType, Limits, Mode};
 
 use super::exact::holds;
-use crate::quality::moments::{Squares, psnr};
+use crate::quality::squares::{Squares, psnr};
 
 /// Elements that are looked at together; what is quick in vectors is left to the exact way in runs of so many.
 const TILE: usize = 1024;
 /// Sums that run beside each other, for the compiler to make vectors of.
 const LANES: usize = 8;
-
-/// Planes of more elements than this have no figures: both sides, as numbers, are in memory at once.
-pub const PLANE_ELEMENTS: u64 = 13 << 19;
 
 pub struct Rule<'a> {
     dtype: DType,
@@ -21,8 +18,6 @@ pub struct Rule<'a> {
     missing: &'a [u64],
     /// The values of these, where comparing values is as good as comparing bits.
     missing_values: Option<Vec<f64>>,
-    /// Whether errors are also taken as shares of their values.
-    has_relative: bool,
     valid: Option<Valid>,
 }
 
@@ -41,7 +36,7 @@ impl<'a> Rule<'a> {
         let zeros = values.iter().filter(|v| **v == 0.0).count();
         let are_plain = dtype.is_float() && zeros != 1;
         let missing_values = (are_plain || missing.is_empty()).then_some(values);
-        Rule { dtype, big_endian, mode, missing, missing_values, has_relative: mode == Mode::Rel, valid: None }
+        Rule { dtype, big_endian, mode, missing, missing_values, valid: None }
     }
 
     /// The same for data of which only some values are valid.
@@ -59,11 +54,6 @@ impl<'a> Rule<'a> {
             });
         }
         left
-    }
-
-    /// The same with the largest error as a share of its value, which takes longer.
-    pub fn with_relative(self) -> Rule<'a> {
-        Rule { has_relative: true, ..self }
     }
 
     /// NaN and infinities are told apart from other missing values: they come back whether they are named or not.
@@ -128,7 +118,6 @@ pub struct Difference {
     pub left_valid: u64,
     pub violations: u64,
     pub max_error: f64,
-    pub max_relative: f64,
     /// The largest share of the limit; 0 where there is none.
     pub of_bound: f64,
     pub minimum: f64,
@@ -136,8 +125,6 @@ pub struct Difference {
     /// Of the errors, with their signs.
     sum: f64,
     squares: Squares,
-    /// The first that is not as promised.
-    pub first: Option<ComparedElement>,
     /// The worst by its share of the limit, else by its error: of those that are not as promised if there are any.
     pub worst: Option<ComparedElement>,
     worst_share: f64,
@@ -154,13 +141,11 @@ impl Default for Difference {
             left_valid: 0,
             violations: 0,
             max_error: 0.0,
-            max_relative: 0.0,
             of_bound: 0.0,
             minimum: f64::INFINITY,
             maximum: f64::NEG_INFINITY,
             sum: 0.0,
             squares: Squares::default(),
-            first: None,
             worst: None,
             worst_share: 0.0,
         }
@@ -213,7 +198,6 @@ impl Difference {
         self.missing_violations += part.missing_violations;
         self.left_valid += part.left_valid;
         self.max_error = self.max_error.max(part.max_error);
-        self.max_relative = self.max_relative.max(part.max_relative);
         self.of_bound = self.of_bound.max(part.of_bound);
         self.minimum = self.minimum.min(part.minimum);
         self.maximum = self.maximum.max(part.maximum);
@@ -223,7 +207,6 @@ impl Difference {
             self.take_worst(part.worst_share, part.violations == 0, &|| worst.clone());
         }
         self.violations += part.violations;
-        self.first = self.first.take().or_else(|| part.first.clone());
     }
 
     /// The same of so many elements that differ in the same way, as those that nobody wrote.
@@ -252,7 +235,6 @@ impl Difference {
         self.missing += tile.missing;
         self.special += tile.uncounted - tile.missing;
         self.max_error = self.max_error.max(tile.max_error);
-        self.max_relative = self.max_relative.max(tile.max_relative);
         self.minimum = self.minimum.min(tile.minimum);
         self.maximum = self.maximum.max(tile.maximum);
         self.sum += tile.sum;
@@ -301,12 +283,8 @@ impl Difference {
             };
             let share = share(rule.mode, limit, measured);
             self.of_bound = self.of_bound.max(if limit > 0.0 { share } else { 0.0 });
-            let element = || ComparedElement { index: index(at), original: v.1, restored: r.1 };
-            self.take_worst(share, kept, &element);
-            if !kept {
-                self.violations += 1;
-                self.first.get_or_insert_with(element);
-            }
+            self.take_worst(share, kept, &|| ComparedElement { index: index(at), original: v.1, restored: r.1 });
+            self.violations += u64::from(!kept);
             at += 1;
         });
     }
@@ -315,13 +293,11 @@ impl Difference {
     fn measure(&mut self, mode: Mode, v: f64, r: f64) -> f64 {
         let error = if r.is_nan() { f64::INFINITY } else { (v - r).abs() };
         self.max_error = self.max_error.max(error);
-        let relative = if error > 0.0 { error / v.abs() } else { 0.0 };
-        self.max_relative = self.max_relative.max(relative);
         self.minimum = self.minimum.min(v);
         self.maximum = self.maximum.max(v);
         self.sum += if error.is_finite() { r - v } else { 0.0 };
         self.squares.join(&Squares::of(error, |by| (error * by).powi(2)));
-        if mode == Mode::Rel { relative } else { error }
+        if mode == Mode::Rel && error > 0.0 { error / v.abs() } else { error }
     }
 
     /// One that breaks its bound, in its mask too, is worse than any that keeps it.
@@ -464,16 +440,15 @@ impl Sums {
 
     #[inline(always)]
     fn by_any(rule: &Rule, allowed: f64, is_same: bool, v: &[[f64; LANES]], r: &[[f64; LANES]]) -> Option<Sums> {
-        match (rule.mode, rule.has_relative) {
-            (Mode::Rel, _) => Sums::looped::<true, true>(allowed, is_same, v, r),
-            (_, true) => Sums::looped::<false, true>(allowed, is_same, v, r),
-            (_, false) => Sums::looped::<false, false>(allowed, is_same, v, r),
+        match rule.mode {
+            Mode::Rel => Sums::looped::<true>(allowed, is_same, v, r),
+            _ => Sums::looped::<false>(allowed, is_same, v, r),
         }
     }
 
     /// Without a branch in it, in lanes that are independent.
     #[inline(always)]
-    fn looped<const BY_VALUE: bool, const RELATIVE: bool>(
+    fn looped<const BY_VALUE: bool>(
         allowed: f64,
         is_same: bool,
         v: &[[f64; LANES]],
@@ -501,7 +476,7 @@ impl Sums {
                 uncounted[k] += u64::from(!counts);
                 let error = if counts { error } else { 0.0 };
                 errors[k] = if error > errors[k] { error } else { errors[k] };
-                if RELATIVE {
+                if BY_VALUE {
                     let relative = error / v.abs();
                     relatives[k] = if relative > relatives[k] { relative } else { relatives[k] };
                 }
@@ -573,7 +548,7 @@ mod tests {
                 for limit in [1e-3, 0.5, 2.0] {
                     let (v, r) = sides(n as u64 + 17 * worst, if mode == Mode::Rel { 0.1 } else { limit }, worst);
                     let (a, b) = (bytes(&v, big_endian), bytes(&r, big_endian));
-                    let rule = Rule::new(DType::F64, big_endian, mode, missing).with_relative();
+                    let rule = Rule::new(DType::F64, big_endian, mode, missing);
                     let (quick, slow) =
                         (Difference::of(&rule, limit, &a, &b, &|n| vec![n]), slowly(&rule, limit, &a, &b));
                     let mut parts = Difference::default();
@@ -585,12 +560,11 @@ mod tests {
                             [d.count, d.changed, d.special, d.missing, d.missing_violations, d.violations]
                         };
                         assert_eq!(numbers(found), numbers(&slow), "{mode:?} {limit} {worst}");
-                        let sizes = |d: &Difference| [d.max_error, d.max_relative, d.of_bound, d.minimum, d.maximum];
+                        let sizes = |d: &Difference| [d.max_error, d.of_bound, d.minimum, d.maximum];
                         assert_eq!(sizes(found), sizes(&slow), "{mode:?} {limit} {worst}");
                         let near = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * a.abs().max(1e-3);
                         assert!(near(found.rms(), slow.rms()) && near(found.bias(), slow.bias()), "{mode:?}");
                         let shown = |e: &Option<ComparedElement>| e.as_ref().map(|e| e.index.clone());
-                        assert_eq!(shown(&found.first), shown(&slow.first), "{mode:?} {limit} {worst}");
                         assert_eq!(shown(&found.worst), shown(&slow.worst), "{mode:?} {limit} {worst}");
                     }
                 }

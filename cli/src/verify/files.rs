@@ -21,15 +21,15 @@ use crate::quality::{Figures, Wanted};
 type File<'a> = (Id<'a>, Contents);
 
 pub fn run(args: &Args) -> Result<bool, String> {
-    let report = compare_files(args, [&args.original, &args.compressed])?;
+    let report = compare_files(args)?;
     args.limits.expect_told(report.figures())?;
     report.show(args.json);
     Ok(report.kept() && report.met())
 }
 
 /// Compares two files, or a dataset of each that is named behind a colon.
-pub fn compare_files(args: &Args, files: [&Path; 2]) -> Result<Report, String> {
-    let [(original, first), (compressed, second)] = files.map(split);
+fn compare_files(args: &Args) -> Result<Report, String> {
+    let [(original, first), (compressed, second)] = [&args.original, &args.compressed].map(|path| split(path));
     expect_hdf5(&original)?;
     expect_hdf5(&compressed)?;
     // What can read the one may not know all of the other.

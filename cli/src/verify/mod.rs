@@ -3,7 +3,6 @@
 pub mod difference;
 mod exact;
 pub mod files;
-mod folders;
 pub mod pair;
 pub mod promise;
 pub mod report;
@@ -23,12 +22,8 @@ pub const BROKEN: u8 = 1;
 
 /// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error; of folders 2 if a file failed, \
-else 1 if one is broken.")]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
 pub struct Args {
-    /// Compare the HDF5 files of two folders, and of those below, each with the one of its place
-    #[arg(short, long)]
-    recursive: bool,
     /// Also take all figures of --help's Limits, each of which may be held to one; a limit alone takes its own figure
     #[arg(long)]
     quality: bool,
@@ -46,7 +41,7 @@ pub struct Args {
     /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input.
     /// FILE.nc:NAME is a variable of an HDF5 file
     original: PathBuf,
-    /// The compressed file; - is standard input. With -r both are folders
+    /// The compressed file; - is standard input
     compressed: PathBuf,
 }
 
@@ -58,12 +53,8 @@ pub fn run(args: &Args) -> Outcome {
             args.original.display()
         ));
     }
-    match (args.recursive, args.original.is_dir() || args.compressed.is_dir()) {
-        (true, _) => return folders::run(args),
-        (false, true) => {
-            return Err("a folder is named; -r compares the files of two folders".into());
-        }
-        (false, false) => {}
+    if args.original.is_dir() || args.compressed.is_dir() {
+        return Err("a folder is named; repack -r --verify compares files before they take their places".into());
     }
     Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }

@@ -63,9 +63,8 @@ impl Promise {
     /// What an error in a block is held against.
     pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
         Ok(match self.bound {
-            Bound::Rel(bound) => bound,
             Bound::Noa { share, range: None } => mul_down(share, self.range_of(field, block)?),
-            other => other.absolute().unwrap_or(0.0),
+            other => limit_of(other),
         })
     }
 
@@ -95,11 +94,24 @@ impl Promise {
         if let Some(told) = &self.told {
             return format!("{told} by its attributes");
         }
-        match self.bound {
-            Bound::Lossless => "lossless".into(),
-            Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),
-            Bound::Noa { share, range: None } => format!("noa {share:e} of each chunk"),
-            other => format!("{} {:e}", other.mode().name(), other.number()),
-        }
+        in_words(self.bound)
+    }
+}
+
+/// What an error is held against; 0 where every bit must come back, and where nothing is promised.
+pub fn limit_of(bound: Bound) -> f64 {
+    match bound {
+        Bound::Rel(bound) => bound,
+        other => other.absolute().unwrap_or(0.0),
+    }
+}
+
+/// A bound, for a person.
+pub fn in_words(bound: Bound) -> String {
+    match bound {
+        Bound::Lossless => "lossless".into(),
+        Bound::Noa { share, range: Some(range) } => format!("abs {:.4e} (noa {share:e})", mul_down(share, range)),
+        Bound::Noa { share, range: None } => format!("noa {share:e} of each chunk"),
+        other => format!("{} {:e}", other.mode().name(), other.number()),
     }
 }

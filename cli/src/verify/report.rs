@@ -47,7 +47,11 @@ impl FieldVerdict {
         if same { FieldVerdict::Identical(None) } else { FieldVerdict::Broken("differs".into()) }
     }
 
-    fn name(&self) -> &'static str {
+    pub fn is_kept(&self) -> bool {
+        !matches!(self, FieldVerdict::Differs(_) | FieldVerdict::Broken(_))
+    }
+
+    pub fn name(&self) -> &'static str {
         match self {
             FieldVerdict::Identical(_) => "identical",
             FieldVerdict::Within(judged) if !judged.mode.has_bound() => "no bound",
@@ -58,7 +62,7 @@ impl FieldVerdict {
         }
     }
 
-    fn judged(&self) -> Option<&Judged> {
+    pub fn judged(&self) -> Option<&Judged> {
         match self {
             FieldVerdict::Identical(judged) => judged.as_deref(),
             FieldVerdict::Within(judged) | FieldVerdict::Differs(judged) => Some(judged),
@@ -67,7 +71,7 @@ impl FieldVerdict {
     }
 
     /// What there is to say besides.
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self {
             FieldVerdict::Identical(judged) => {
                 judged.as_ref().map_or(String::new(), |j| j.missing().trim_start_matches("; ").to_owned())
@@ -88,6 +92,36 @@ impl FieldVerdict {
             FieldVerdict::Extra => "is in the second file only".into(),
             FieldVerdict::NotCompared(what) => what.clone(),
         }
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut of = json!({"verdict": self.name().to_lowercase()});
+        if let Some(Judged { mode, promise, difference: d }) = self.judged() {
+            let worst = d.worst.as_ref();
+            let worst = worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored}));
+            let known = json!({
+                "mode": mode.name(),
+                "promise": promise,
+                "count": d.count,
+                "max_error": d.max_error,
+                "mean_error": d.bias(),
+                "rms_error": d.rms(),
+                "psnr": d.psnr(d.range()),
+                "error_over_bound": mode.has_bound().then_some(d.of_bound),
+                "changed": d.changed,
+                "violations": d.violations,
+                "special_values": d.special,
+                "missing_values": d.missing,
+                "missing_violations": d.missing_violations,
+                "left_valid_range": d.left_valid,
+                "worst": worst,
+            });
+            of.as_object_mut().into_iter().for_each(|of| of.extend(known.as_object().cloned().unwrap_or_default()));
+        }
+        if !self.is_kept() {
+            of["why"] = json!(self.words());
+        }
+        of
     }
 }
 
@@ -154,7 +188,7 @@ impl Report {
 
     /// Whether nothing is broken.
     pub fn kept(&self) -> bool {
-        !self.datasets.iter().any(|(_, v)| matches!(v, FieldVerdict::Differs(_) | FieldVerdict::Broken(_)))
+        self.datasets.iter().all(|(_, verdict)| verdict.is_kept())
     }
 
     pub fn show(&self, as_json: bool) {
@@ -203,7 +237,8 @@ impl Report {
     }
 
     pub fn to_json(&self) -> Value {
-        let mut each: Vec<Value> = self.datasets.iter().map(|(name, verdict)| dataset(name, verdict)).collect();
+        let mut each: Vec<Value> = self.datasets.iter().map(|(_, verdict)| verdict.to_json()).collect();
+        each.iter_mut().zip(&self.datasets).for_each(|(of, (name, _))| of["name"] = json!(name));
         for (name, figures) in &self.figures {
             let of = each.iter_mut().find(|of| of["name"] == name.as_str());
             of.into_iter().for_each(|of| {
@@ -212,27 +247,4 @@ impl Report {
         }
         json!({"kept": self.kept(), "met": self.met(), "datasets": each})
     }
-}
-
-fn dataset(name: &str, verdict: &FieldVerdict) -> Value {
-    let mut of = json!({"name": name, "verdict": verdict.name().to_lowercase()});
-    if let Some(Judged { mode, promise, difference: d }) = verdict.judged() {
-        let worst = d.worst.as_ref();
-        let worst = worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored}));
-        of["mode"] = json!(mode.name());
-        of["promise"] = json!(promise);
-        of["max_error"] = json!(d.max_error);
-        of["mean_error"] = json!(d.bias());
-        of["error_over_bound"] = json!(mode.has_bound().then_some(d.of_bound));
-        of["changed"] = json!(d.changed);
-        of["violations"] = json!(d.violations);
-        of["missing_values"] = json!(d.missing);
-        of["missing_violations"] = json!(d.missing_violations);
-        of["left_valid_range"] = json!(d.left_valid);
-        of["worst"] = json!(worst);
-    }
-    if let FieldVerdict::Broken(_) | FieldVerdict::Differs(_) = verdict {
-        of["why"] = json!(verdict.words());
-    }
-    of
 }

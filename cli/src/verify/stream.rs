@@ -1,23 +1,25 @@
 //! `sleek verify` of an array and a file of streams.
 
 use serde_json::{Value, json};
-use sleek::Mode;
-use sleek::bound::mul_down;
+use sleek::Bound;
 use sleek::container::Header;
 
 use super::Args;
-use super::difference::{Difference, PLANE_ELEMENTS, Rule};
+use super::difference::{Difference, Rule};
+use super::promise;
+use super::report::{FieldVerdict, Judged};
 use crate::frames::{self, FRAME_BYTES, FramePiece, FrameReader};
 use crate::io::{Block, Input, say, say_json};
 use crate::npy;
 use crate::pipeline::in_order;
-use crate::progress::{Progress, bytes, figure, number, ratio};
-use crate::quality::{Figure, Figures, KNOWN, Quality};
+use crate::progress::{Progress, bytes, figure, ratio};
+use crate::quality::{Figure, Figures, Quality};
 
 /// Compares and reports; whether the bound is kept.
 pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, String> {
     let report = compare(original, compressed, args.verbosity.quiet)?;
-    let (figures, missed) = figures(args, &report)?;
+    let figures = figures(args, &report)?;
+    let missed = figures.as_ref().map_or(Vec::new(), |figures| args.limits.missed(figures));
     match args.json {
         true => {
             let mut all = report.to_json();
@@ -28,8 +30,7 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
         }
         false => {
             report.print();
-            let wanted = [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim, Figure::Dssim];
-            for figure in wanted {
+            for figure in [Figure::Mean, Figure::Pearson, Figure::Ssim] {
                 if let Some(value) = figures.as_ref().and_then(|figures| figures.get(figure)) {
                     say!("{:<17}{}", figure.title(), figure.words(value));
                 }
@@ -37,43 +38,36 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
             missed.iter().for_each(|missed| say!("{:<17}{missed}", "MISSED"));
         }
     }
-    Ok(report.kept() && missed.is_empty())
+    Ok(report.verdict.is_kept() && missed.is_empty())
 }
 
-/// The figures, if they are asked for, and which limits they miss.
-fn figures(args: &Args, report: &Report) -> Result<(Option<Figures>, Vec<String>), String> {
-    let wanted = args.limits.wanted(args.quality);
-    if !wanted.any() || !report.same_size() {
-        return Ok((None, Vec::new()));
-    }
+/// The figures, if they are asked for.
+fn figures(args: &Args, report: &Report) -> Result<Option<Figures>, String> {
+    let wanted = args.wanted();
+    let Some(Judged { difference, .. }) = report.verdict.judged().filter(|_| wanted.any()) else { return Ok(None) };
     if [&args.original, &args.compressed].iter().any(|path| path.as_os_str() == "-") {
         return Err("--quality and limits read both files twice; regular files are needed".into());
     }
-    let new = || Quality::new(wanted.without(KNOWN), report.difference.range());
+    let new = || Quality::new(wanted, difference.range());
     let work = |part: &StreamPart| {
         let (mut quality, (original, restored)) = (new(), part.rule().values(&part.original, &part.restored));
         quality.add(&part.shape, &original, &restored);
-        if part.shape.len() == PLANES {
-            quality.add_planes(&part.shape, &original, &restored);
-        }
         quality
     };
     let mut all = new();
     let mut sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
-    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
     sides.each(work, |part| all.join(&part))?;
-    let figures = all.with(report.difference.figures());
+    let figures = all.figures(difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
-    let missed = args.limits.missed(&figures);
-    Ok((Some(figures), missed))
+    Ok(Some(figures))
 }
 
 fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
     let mut sides = Sides::new(original, compressed, quiet)?;
     let (mut difference, mut original_bytes, mut restored_bytes) = (Difference::default(), 0, 0);
     let work = |part: &StreamPart| {
-        let (rule, index) = (part.rule().with_relative(), |n| vec![part.first + n]);
-        let of = Difference::of(&rule, limit(&part.header), &part.original, &part.restored, &index);
+        let (limit, index) = (promise::limit_of(bound(&part.header)), |n| vec![part.first + n]);
+        let of = Difference::of(&part.rule(), limit, &part.original, &part.restored, &index);
         (of, part.original.len() as u64, part.restored.len() as u64)
     };
     sides.each(work, |(of, original, restored)| {
@@ -83,11 +77,16 @@ fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, St
     original_bytes += sides.rest()?;
     let Sides { first, compressed_bytes, name, .. } = sides;
     let header = first.ok_or_else(|| format!("{name}: holds no stream"))?;
-    Ok(Report { header, original_bytes, restored_bytes, compressed_bytes, difference })
+    let verdict = match original_bytes == restored_bytes {
+        true => {
+            let bound = bound(&header);
+            FieldVerdict::of(Judged { mode: bound.mode(), promise: promise::in_words(bound), difference })
+        }
+        false => FieldVerdict::Broken(format!("{original_bytes} bytes, the compressed file restores {restored_bytes}")),
+    };
+    Ok(Report { header, original_bytes, compressed_bytes, verdict })
 }
 
-/// Dimensions of a part that is of whole planes.
-const PLANES: usize = 3;
 /// Elements of a part, as far as whole planes allow.
 const PART_ELEMENTS: usize = 1 << 19;
 
@@ -109,13 +108,12 @@ impl StreamPart {
     }
 }
 
-/// The shape of the least part of a stream, of which others have several: a plane of so many elements at most, else the
-/// rows of a window.
-fn least_part(header: &Header, largest: u64) -> Vec<u64> {
+/// The shape of the least part of a stream, of which others have several: a plane, or the rows of a window.
+fn least_part(header: &Header) -> Vec<u64> {
     let rows = |width: u64| width.saturating_mul(8) <= PART_ELEMENTS as u64;
     match *header.layout.shape.dims.lens() {
         _ if header.layout.count == 0 => vec![1],
-        [.., height, width] if height * width <= largest => vec![1, height, width],
+        [.., height, width] if height * width <= PART_ELEMENTS as u64 => vec![1, height, width],
         [.., _, width] if rows(width) => vec![8, width],
         _ => vec![1],
     }
@@ -136,8 +134,6 @@ struct Sides {
     restored: Block,
     at: usize,
     elements: u64,
-    /// Elements of the largest plane that is a part.
-    largest_plane: u64,
     compressed_bytes: u64,
     progress: Progress,
 }
@@ -157,7 +153,6 @@ impl Sides {
             restored: Block::default(),
             at: 0,
             elements: 0,
-            largest_plane: PART_ELEMENTS as u64,
             compressed_bytes: 0,
         })
     }
@@ -175,7 +170,7 @@ impl Sides {
     fn next(&mut self) -> Result<Option<StreamPart>, String> {
         loop {
             if let (rest @ [_, ..], Some(header)) = (&self.restored.data()[self.at..], &self.header) {
-                let (size, mut shape) = (header.layout.dtype.size(), least_part(header, self.largest_plane));
+                let (size, mut shape) = (header.layout.dtype.size(), least_part(header));
                 let least = shape.iter().product::<u64>() as usize;
                 let restored = rest[..rest.len().min((PART_ELEMENTS / least).max(1) * least * size)].to_vec();
                 let (mut original, first, count) = (Block::default(), self.elements, (restored.len() / size) as u64);
@@ -205,7 +200,7 @@ impl Sides {
             }
             self.compressed_bytes += header.stream_bytes;
             self.progress.add(header.stream_bytes);
-            let least = least_part(&header, self.largest_plane).iter().product::<u64>() as usize;
+            let least = least_part(&header).iter().product::<u64>() as usize;
             let least = least * header.layout.dtype.size();
             self.pieces = Box::new(frames::pieces_of(&header, (FRAME_BYTES / least).max(1) * least));
             self.first.get_or_insert_with(|| header.clone());
@@ -229,136 +224,37 @@ struct Report {
     /// Of the first stream; what was asked for is the same in all of them.
     header: Header,
     original_bytes: u64,
-    restored_bytes: u64,
     compressed_bytes: u64,
-    difference: Difference,
+    verdict: FieldVerdict,
 }
 
 impl Report {
-    fn same_size(&self) -> bool {
-        self.original_bytes == self.restored_bytes
-    }
-
-    /// Whether everything is as promised.
-    fn kept(&self) -> bool {
-        self.same_size() && self.difference.violations == 0
-    }
-
-    /// The range that noa used, else that of the finite values.
-    fn range(&self) -> f64 {
-        if self.header.range > 0.0 { self.header.range } else { self.difference.range() }
-    }
-
-    fn psnr(&self) -> f64 {
-        self.difference.psnr(self.range())
-    }
-
     fn to_json(&self) -> Value {
-        let d = &self.difference;
-        let of_bound = (limit(&self.header) > 0.0).then_some(d.of_bound);
-        let first = d.first.as_ref();
-        json!({
-            "kept": self.kept(),
-            "dtype": self.header.layout.dtype.name(),
-            "mode": self.header.mode.name(),
-            "bound": self.header.bound,
-            "count": d.count,
-            "original_bytes": self.original_bytes,
-            "restored_bytes": self.restored_bytes,
-            "compressed_bytes": self.compressed_bytes,
-            "ratio": self.original_bytes as f64 / self.compressed_bytes as f64,
-            "max_error": d.max_error,
-            "max_relative_error": d.max_relative,
-            "rms_error": d.rms(),
-            "error_over_bound": of_bound,
-            "value_range": self.range(),
-            "psnr": self.psnr(),
-            "special_values": d.special,
-            "missing_values": d.missing,
-            "missing_violations": d.missing_violations,
-            "violations": d.violations,
-            "first_violation":
-                first.map(|v| json!({"index": v.index[0], "original": v.original, "restored": v.restored})),
-        })
+        let mut all = self.verdict.to_json();
+        all["kept"] = json!(self.verdict.is_kept());
+        all["dtype"] = json!(self.header.layout.dtype.name());
+        all["bound"] = json!(self.header.bound);
+        all["original_bytes"] = json!(self.original_bytes);
+        all["compressed_bytes"] = json!(self.compressed_bytes);
+        all["ratio"] = json!(self.original_bytes as f64 / self.compressed_bytes as f64);
+        all
     }
 
     fn print(&self) {
-        let (dtype, d) = (self.header.layout.dtype.name(), &self.difference);
         let row = |label: &str, value: String| say!("{label:<17}{value}");
-        row("elements", format!("{} {dtype}", d.count));
         row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
         row("ratio", ratio(self.original_bytes, self.compressed_bytes));
-        row("bound", promise(&self.header));
-        row("max error", figure(d.max_error) + &self.share());
-        if self.header.mode == Mode::Rel {
-            row("max rel. error", format!("{}, {:.4} of the bound", figure(d.max_relative), d.of_bound));
+        if let Some(Judged { difference: d, .. }) = self.verdict.judged() {
+            row("elements", format!("{} {}", d.count, self.header.layout.dtype.name()));
+            row("RMS error", figure(d.rms()));
+            row("PSNR", if d.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", d.psnr(d.range())) });
+            row("NaN and infinite", d.special.to_string());
         }
-        row("RMS error", figure(d.rms()));
-        row("PSNR", if d.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", self.psnr()) });
-        row("NaN and infinite", d.special.to_string());
-        if !self.header.layout.shape.missing.is_empty() {
-            row("missing values", d.missing.to_string());
-        }
-        row("verdict", self.verdict());
-    }
-
-    /// The share of an absolute bound that the largest error takes.
-    fn share(&self) -> String {
-        match self.header.mode {
-            Mode::Abs | Mode::Noa if limit(&self.header) > 0.0 => {
-                format!(", {:.4} of the bound", self.difference.of_bound)
-            }
-            _ => String::new(),
-        }
-    }
-
-    fn masks(&self) -> String {
-        match self.difference.missing_violations {
-            0 => String::new(),
-            n => format!(" (of {n} the missing values do not agree)"),
-        }
-    }
-
-    /// What came of it, in words.
-    fn verdict(&self) -> String {
-        match &self.difference.first {
-            _ if !self.same_size() => format!(
-                "BROKEN: the original has {} bytes, the compressed file restores {}",
-                self.original_bytes, self.restored_bytes
-            ),
-            Some(v) => format!(
-                "BROKEN in {} of {} elements{}; the first is element {}: {:e} became {:e}",
-                self.difference.violations,
-                self.difference.count,
-                self.masks(),
-                v.index[0],
-                v.original,
-                v.restored
-            ),
-            None if matches!(self.header.mode, Mode::Rate | Mode::Precision) => {
-                format!("a {} promises no bound; NaN and infinities are kept", self.header.mode.name())
-            }
-            None => "kept".into(),
-        }
+        row("verdict", format!("{} {}", self.verdict.name(), self.verdict.words()).trim_end().to_owned());
     }
 }
 
-/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
-/// back, and where nothing is promised.
-fn limit(header: &Header) -> f64 {
-    match header.mode {
-        Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
-        Mode::Abs | Mode::Rel => header.bound,
-        Mode::Noa => mul_down(header.bound, header.range),
-    }
-}
-
-/// What the stream promises, in words.
-fn promise(header: &Header) -> String {
-    match header.mode {
-        Mode::Lossless => "lossless".into(),
-        Mode::Noa => format!("noa {:e} of the value range {}", header.bound, number(header.range)),
-        mode @ (Mode::Rate | Mode::Precision) => format!("none: {} {}", mode.name(), number(header.bound)),
-        mode => format!("{} {:e}", mode.name(), header.bound),
-    }
+/// What a stream promises.
+fn bound(header: &Header) -> Bound {
+    Bound::new(header.mode, header.bound).map_or(Bound::Lossless, |bound| bound.of_range(Some(header.range)))
 }

@@ -14,8 +14,6 @@ fn inspect_shows_what_is_inside() {
     let info = bench.json("inspect --json packed");
     assert_eq!((&info["dtype"], &info["mode"], &info["bound"]), (&"f32".into(), &"abs".into(), &1e-3.into()));
     assert_eq!((&info["chunks"]["constant"], &info["chunks"]["packed"]), (&2.into(), &2.into()));
-    let subchunks: u64 = info["subchunks"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-    assert_eq!(subchunks, 64);
     let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
     for part in ["16384 f32", "abs 1e-3", "constant", "50.0 %"] {
         assert!(table.contains(part), "no '{part}' in\n{table}");
@@ -27,11 +25,9 @@ fn inspect_shows_what_is_inside() {
     for (scale, exponent) in [(1e-30f32, Some("e-29")), (1e30, Some("e31")), (1.0, None)] {
         bench.put("in", &bytes_of(&wave(8192).iter().map(|v| v * scale).collect::<Vec<_>>()));
         bench.ok("compress -f --dtype f32 --noa 1e-3 in packed");
-        for command in ["inspect packed", "verify in packed"] {
-            let table = String::from_utf8(bench.ok(command)).unwrap();
-            let range = table.split("of the value range ").nth(1).unwrap().split([':', '\n']).next().unwrap();
-            assert!(range.len() < 25 && range.find('e').map(|at| &range[at..]) == exponent, "{range}");
-        }
+        let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
+        let range = table.split("of the value range ").nth(1).unwrap().split([':', '\n']).next().unwrap();
+        assert!(range.len() < 25 && range.find('e').map(|at| &range[at..]) == exponent, "{range}");
     }
 }
 
@@ -50,43 +46,21 @@ fn h5args_agree_with_each_other() {
     assert!(text.contains(&format!("'VAR,{id},{}'", joined(","))), "{text}");
     assert!(text.contains(&format!("compression={id}, compression_opts=({})", joined(", "))), "{text}");
     assert!(text.contains(&format!("cd_values({n}) = ")) && !text.contains(&format!("[{}]", joined(", "))), "{text}");
-    for (request, c, fortran, python) in [
-        ("--abs 1e-3", "H5Pset_sleek_abs(dcpl, 1e-3);", "call h5pset_sleek_abs_f(dcpl, 1d-3, error)", "abs=1e-3"),
-        ("--noa 1e-4", "H5Pset_sleek_noa(dcpl, 1e-4, 0);", "call h5pset_sleek_noa_f(dcpl, 1d-4, error)", "noa=1e-4"),
-        (
-            "--noa 1e-4 --range 50",
-            "H5Pset_sleek_noa(dcpl, 1e-4, 5e1);",
-            "call h5pset_sleek_noa_f(dcpl, 1d-4, error, 5d1)",
-            "noa=1e-4, range=5e1",
-        ),
-        ("--lossless", "H5Pset_sleek_lossless(dcpl);", "call h5pset_sleek_lossless_f(dcpl, error)", "lossless=True"),
-        (
-            "--lossless --profile fast",
-            "H5Pset_sleek(dcpl, \"lossless,profile=fast\");",
-            "call h5pset_sleek_f(dcpl, \"lossless,profile=fast\", error)",
-            "lossless=True, profile=\"fast\"",
-        ),
-        (
-            "--noa 1e-4 --profile small",
-            "H5Pset_sleek(dcpl, \"noa=1e-4,profile=small\");",
-            "call h5pset_sleek_f(dcpl, \"noa=1e-4,profile=small\", error)",
-            "noa=1e-4, profile=\"small\"",
-        ),
-        (
-            "--abs 1e-3 --fill 0x7fc00000 --fill 1e20",
-            "H5Pset_sleek(dcpl, \"abs=1e-3,fill=0x7fc00000,fill=1e20\");",
-            "call h5pset_sleek_f(dcpl, \"abs=1e-3,fill=0x7fc00000,fill=1e20\", error)",
-            "\"abs=1e-3,fill=0x7fc00000,fill=1e20\"",
-        ),
-        (
-            "--noa 1e-4 --range 50 --fill -9999",
-            "H5Pset_sleek(dcpl, \"noa=1e-4,range=5e1,fill=-9.999e3\");",
-            "call h5pset_sleek_f(dcpl, \"noa=1e-4,range=5e1,fill=-9.999e3\", error)",
-            "noa=1e-4, range=5e1, fill=-9.999e3",
-        ),
+    for (arguments, words) in [
+        ("--abs 1e-3", "abs=1e-3"),
+        ("--noa 1e-4", "noa=1e-4"),
+        ("--noa 1e-4 --range 50", "noa=1e-4,range=5e1"),
+        ("--lossless", "lossless"),
+        ("--lossless --profile fast", "lossless,profile=fast"),
+        ("--abs 1e-3 --fill 0x7fc00000 --fill 1e20", "abs=1e-3,fill=0x7fc00000,fill=1e20"),
+        ("--noa 1e-4 --range 50 --fill -9999", "noa=1e-4,range=5e1,fill=-9.999e3"),
     ] {
-        let text = String::from_utf8(bench.ok(&format!("h5args {request}"))).unwrap();
-        for line in [c.to_string(), fortran.to_string(), format!("**sleek.h5({python}))")] {
+        let text = String::from_utf8(bench.ok(&format!("h5args {arguments}"))).unwrap();
+        for line in [
+            format!("H5Pset_sleek(dcpl, \"{words}\");"),
+            format!("call h5pset_sleek_f(dcpl, \"{words}\", error)"),
+            format!("**sleek.h5(\"{words}\"))"),
+        ] {
             assert!(text.contains(&line), "{line} is missing: {text}");
         }
     }

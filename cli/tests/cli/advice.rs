@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{Bench, common};
+use crate::Bench;
 
 /// Numbers between 0 and 1, the same ones each time.
 struct Random(u64);
@@ -34,7 +34,7 @@ fn advice(bench: &Bench, values: &[f64], single: bool) -> Value {
     let name = if single { "field.f32" } else { "field.f64" };
     let bytes = |v: &f64| if single { (*v as f32).to_le_bytes().to_vec() } else { v.to_le_bytes().to_vec() };
     bench.put(name, &values.iter().flat_map(bytes).collect::<Vec<u8>>());
-    bench.json(&format!("analyze --brief --json {name}"))
+    bench.json(&format!("analyze --json {name}"))
 }
 
 fn none(report: &Value, caution: &str) {
@@ -52,8 +52,8 @@ fn fields_without_digits() {
     let noisy = advice(&bench, &field(|i| smooth(i) + 1e-3 * random.normal()), false);
     none(&noisy, "advised: the values have no last digit in common, from which one would follow. Next: choose");
     assert_eq!(noisy["seen"].as_array().unwrap().len(), 0, "{noisy}");
-    none(&advice(&bench, &field(smooth), true), "a figure: sleek analyze --psnr 80.");
-    bench.ok("analyze --psnr 80 field.f32");
+    none(&advice(&bench, &field(smooth), true), "a figure: sleek repack --psnr 80.");
+    bench.ok("compress -q --psnr 80 field.f32");
 }
 
 /// Coefficients of a series that decays.
@@ -116,11 +116,6 @@ fn bits_that_were_rounded_away() {
             none(&report, &format!("{used} of {all} bits of each mantissa are in use"));
         }
     }
-    // Where all have one exponent they are multiples too, which is what is advised.
-    let near: Vec<f64> = field(|i| smooth(i) + 24.0).iter().map(|v| (v * 64.0).round() / 64.0 + 1e-300).collect();
-    let report = advice(&bench, &near, true);
-    let seen = report["seen"].to_string();
-    assert!(seen.contains("bits in use") && seen.contains("multiples of 1.5625e-2"), "{report}");
     for single in [true, false] {
         let report = advice(&bench, &values, single);
         assert!(!report["seen"].to_string().contains("bits in use"), "{report}");
@@ -135,7 +130,7 @@ fn random_values_without_advice() {
     bench.put("ra.f32", &values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect::<Vec<u8>>());
     let table = String::from_utf8(bench.ok("analyze ra.f32 --dims 80,100")).unwrap();
     assert!(table.contains("No bound is advised: ") && table.contains("small: ratio of profile small"), "{table}");
-    for title in ["Bounds by the value range (--noa), ", "Bounds by each value (--rel), "] {
+    for title in ["Bounds by the value range (--noa), ", "Bounds by each value (--rel)\n"] {
         assert!(table.contains(&format!("\n\n{title}")), "{table}");
     }
     assert!(table.contains("  sleek compress --dtype f32 --lossless ra.f32 ra.f32.sleek"), "{table}");
@@ -149,25 +144,4 @@ fn the_output_is_not_the_input() {
     bench.put("x.f32", &[0; 4000]);
     bench.fails("compress --dtype f32 --abs 1e-3 -f x.f32 ./x.f32", "is the input");
     assert_eq!(bench.get("x.f32"), [0; 4000]);
-}
-
-/// Each field of docs/results/advice.tsv that is here: those of the repository, and those of SLEEK_DATA.
-#[test]
-fn the_table_is_right() {
-    let bench = Bench::new();
-    let table = std::fs::read_to_string(common::root().join("docs/results/advice.tsv")).unwrap();
-    let mut seen = 0;
-    for row in table.lines().skip(1) {
-        let cells: Vec<&str> = row.split('\t').collect();
-        let words: Vec<&str> = cells[0].split(' ').collect();
-        let places = [Some(common::root().join("tests/data")), common::data_dir()];
-        let Some(file) = places.iter().flatten().map(|p| p.join(words[0])).find(|p| p.is_file()) else { continue };
-        let report = bench.json(&format!("analyze -q --brief --json {} {}", words[1..].join(" "), file.display()));
-        let listed = report["seen"].as_array().unwrap().iter().map(|s| s.as_str().unwrap());
-        assert_eq!(listed.collect::<Vec<_>>().join(", "), cells[1], "{row}");
-        assert_eq!(report["verdict"].as_str().unwrap(), cells[2], "{row}");
-        seen += 1;
-    }
-    let expected = common::sample_fields().len();
-    assert!(seen >= expected, "{seen} of {expected} fields; tests/advice.py makes the table");
 }

@@ -265,7 +265,7 @@ fn other_subcommands_take_it() {
     bench.put("short.npy", &array("<f4", "(10, 100)", &bytes_of(&wave(1000))));
     assert_eq!(bench.run("verify short.npy packed").status.code(), Some(1));
     {
-        let seen = bench.json("analyze --json --brief x.npy");
+        let seen = bench.json("analyze --json x.npy");
         assert_eq!((seen["dtype"].as_str(), seen["count"].as_u64()), (Some("f32"), Some(6000)));
         bench.fails("analyze --dtype f64 x.npy", "--dtype f64: x.npy has elements <f4");
         bench.put("i.npy", &array("<i4", "(2,)", &[0; 8]));

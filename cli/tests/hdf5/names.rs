@@ -55,7 +55,7 @@ fn odd_names_break_nothing() {
             &["repack", "--dry-run", "--lossless", &old],
             &["inspect", &old],
             &["verify", &old, &new],
-            &["analyze", "--brief", &field],
+            &["analyze", &field],
         ] {
             tables.push(said(&place, arguments));
             let text = said(&place, &[&arguments[..1], &["--json"], &arguments[1..]].concat());
