@@ -591,17 +591,6 @@ const char *sleek_version(void);
 // that can be met); SLEEK_E_UNSUPPORTED_TYPE (integers); SLEEK_E_OUT_OF_MEMORY.
 int32_t sleek_find_bound(struct sleek_params *params, const void *src, size_t count, int32_t target, double value);
 
-// Sets profile and codec of params to those that suit an array: each is tried on a sample of 8 MiB, and the smallest
-// wins.
-//
-// - params: a request with profile and codec 0; unchanged after an error.
-// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
-// - speed: MB/s that the choice has to reach both ways, else the fastest wins; 0 if any will do, infinity for the
-//   fastest. Speeds, and so a choice by them, differ from one time to the next.
-//
-// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
-int32_t sleek_choose(struct sleek_params *params, const void *src, size_t count, double speed);
-
 // Makes an array of zeros.
 //
 // - params: dtype SLEEK_F32, SLEEK_F64, SLEEK_I32 or SLEEK_I64; codec SLEEK_CODEC_ZFP; mode SLEEK_RATE, bound the

@@ -78,8 +78,6 @@ def test_complex_numbers_go_as_pairs(dtype):
     assert np.array_equal(sleek.decompress(stream)[..., 1], a.imag)
     bound = sleek.find_bound(a, ratio=8)
     assert len(sleek.compress(a, **bound)) <= a.nbytes / 8
-    assert len(sleek.compress(a, sleek.choose(a, abs=1e-2))) <= len(sleek.compress(a, abs=1e-2))
-    assert sleek.compress(a, abs=1e-2, auto="ratio") == sleek.compress(a, sleek.choose(a, abs=1e-2))
     with pytest.raises(TypeError, match="masked array of complex"):
         sleek.compress(np.ma.masked_array(a.astype("c8"), a.real > 280), abs=1)
     for wrong in ("c16" if a.itemsize == 8 else "c8", bool, "i4"):
@@ -139,9 +137,8 @@ def test_masked_arrays_keep_their_masks():
     whole = np.ma.array(field())
     assert sleek.compress(whole, abs=1e-3) == sleek.compress(field(), abs=1e-3)
     integers = np.ma.masked_equal(np.arange(1000, dtype="i4"), 7)
-    for call in (sleek.compress, sleek.choose):
-        with pytest.raises(TypeError, match=r"masked array of int32: .* compress array.filled\(7\)"):
-            call(integers, lossless=True)
+    with pytest.raises(TypeError, match=r"masked array of int32: .* compress array.filled\(7\)"):
+        sleek.compress(integers, lossless=True)
     unmasked = np.ma.array(np.arange(1000, dtype="i4"))
     assert same_bits(sleek.decompress(sleek.compress(unmasked, lossless=True)), unmasked.data)
 
@@ -438,46 +435,3 @@ def test_targets_of_the_largest_numbers():
                 warnings.simplefilter("error")
                 found = sleek.find_bound(usual * size, **target)["abs"] / size
             assert abs(found / bound - 1) < 0.2, (target, size)
-
-
-def test_what_suits_an_array():
-    y, x = np.mgrid[0:300, 0:500]
-    field = (np.sin(x / 30) * np.cos(y / 20)).astype("f4")
-    sizes = {}
-    for request in {"noa": 1e-4}, {"abs": 1e-3}, {"lossless": True}, {"noa": 1e-4, "range": 3.0, "fill": -9999.0}:
-        words = sleek.choose(field, **request)
-        stream = sleek.compress(field, words)
-        assert stream == sleek.compress(field, auto="ratio", **request), words
-        sizes = {profile: len(sleek.compress(field, profile=profile, **request)) for profile in ("adaptive", "fast", "small")}
-        assert len(stream) <= min(sizes.values()), (words, sizes)
-        assert sleek.h5(words)["compression"] == sleek.FILTER_ID
-    # Nothing is as fast as that: the fastest is taken, whichever it is.
-    for auto in "speed", 1e9:
-        assert sleek.choose(field, "abs=1e-3", auto=auto).startswith("abs=1e-3")
-    # So slow are all: the smallest.
-    assert sleek.choose(field, abs=1e-3, auto=1e-3) == sleek.choose(field, abs=1e-3)
-    # What is named stays, and what leaves nothing to choose.
-    assert sleek.choose(field, "abs=1e-3,profile=fast") == "abs=1e-3,profile=fast"
-    assert sleek.choose(np.full((30, 30), 2.5), noa=1e-3) == "noa=0.001"
-    for odd in np.float32(3), np.zeros((0, 5)), np.zeros((1, 1, 9), ">f8"), np.arange(1000, dtype="i2"):
-        back = sleek.decompress(sleek.compress(odd, auto="ratio", lossless=True), np.shape(odd))
-        assert np.array_equal(back, odd)
-    gaps = np.ma.masked_less(field, 0)
-    assert ",fill=" in sleek.choose(gaps, "noa=1e-3")
-    assert np.array_equal(sleek.decompress(sleek.compress(gaps, noa=1e-3, auto="ratio"), masked=True).mask, gaps.mask)
-    for wrong in "best", 0, -1.0, True, float("inf"), float("nan"):
-        with pytest.raises(ValueError, match="MB/s"):
-            sleek.choose(field, abs=1e-3, auto=wrong)
-    with pytest.raises(TypeError, match="auto='ratio' chooses the profile"):
-        sleek.compress(field, abs=1e-3, auto="ratio", profile="fast")
-    with pytest.raises(sleek.SleekError):
-        sleek.choose(field, abs=-1)
-
-
-def test_what_suits_a_long_array():
-    """A sample is tried, of whole slabs from all over it."""
-    rng = np.random.default_rng(2)
-    field = np.cumsum(rng.normal(size=(500, 200, 60)), axis=1).astype("f4")
-    words = sleek.choose(field, noa=1e-3)
-    stream = sleek.compress(field, words)
-    assert len(stream) <= len(sleek.compress(field, noa=1e-3)) and stream == sleek.compress(field, noa=1e-3, auto="ratio")

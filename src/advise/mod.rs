@@ -1,6 +1,5 @@
-//! Advice on a request: the bound that meets a target, the profile and the codec that suit an array.
+//! Advice on a request: the bound that meets a target.
 
-mod choose;
 pub mod elements;
 mod measured;
 mod quest;
@@ -9,13 +8,11 @@ mod search;
 pub mod ssim;
 mod target;
 
-pub use choose::{Aim, SAMPLE_BYTES};
 pub use measured::{Measured, restored};
 pub use quest::{Answer, Failed, Quest, Unmet};
 pub use target::Target;
 
 use crate::bound::sub_down;
-use crate::container::Dims;
 use crate::error::{Result, fail};
 use crate::missing::sentinel;
 use crate::params::{Bound, Params};
@@ -79,30 +76,6 @@ fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::SampleP
         m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back);
     }
     Ok(())
-}
-
-/// The request with the profile and the codec that suit the array `src`: all are tried on 8 MiB of it. Speeds differ
-/// from one time to the next, and the choice by them with these.
-pub fn choose(params: &Params, src: &[u8], aim: Aim) -> Result<Params> {
-    params.check()?;
-    let dims = params.dims.of_count(elements_of(params, src)?)?;
-    let mut with = Params { dims, ..params.clone() };
-    if params.bound.measures() {
-        let fills = params.missing.numbers(params.dtype)?;
-        let range = cpu::value_range(params, &fills, src).map(|(low, high)| sub_down(high, low));
-        with.bound = params.bound.of_range(range.filter(|range| *range > 0.0));
-        if with.bound.measures() {
-            // Every value is the same: there is nothing to choose by.
-            return Ok(params.clone());
-        }
-    }
-    let pieces = sample::pieces(&dims, params.dtype.size(), src)?;
-    let shaped = |params: &Params, part: &[u8]| {
-        let piece = pieces.iter().find(|piece| piece.bytes.as_ptr() == part.as_ptr());
-        Ok::<_, ()>(Params { dims: piece.map_or(Dims::NONE, |piece| piece.dims), ..params.clone() })
-    };
-    let best = aim.choose(&pieces, &with, shaped);
-    Ok(Params { profile: best.profile, codec: best.codec, ..params.clone() })
 }
 
 /// How many elements an array has.

@@ -1,12 +1,11 @@
 //! Pieces from all over an array.
 
-use super::choose::SAMPLE_BYTES;
 use crate::container::{Dims, MAX_RANK};
 use crate::error::Result;
 use crate::host::memory::reserve;
 
 /// Bytes of all pieces, and of one, about.
-const ALL_BYTES: usize = SAMPLE_BYTES as usize;
+const ALL_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 512 << 10;
 
 /// A part of an array that is whole along all dimensions but one.
@@ -15,12 +14,6 @@ pub struct SamplePiece<'a> {
     pub dims: Dims,
     /// Its elements.
     pub bytes: &'a [u8],
-}
-
-impl AsRef<[u8]> for SamplePiece<'_> {
-    fn as_ref(&self) -> &[u8] {
-        self.bytes
-    }
 }
 
 /// Pieces of an array of these dimensions, cut along the slowest one that is longer than 1; all of a small array.

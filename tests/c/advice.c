@@ -1,4 +1,4 @@
-// Advice on a request: a bound for a target, a profile, missing values that nobody named; and what is refused.
+// Advice on a request: a bound for a target, missing values that nobody named; and what is refused.
 #include "check.h"
 
 #include <float.h>
@@ -62,29 +62,10 @@ static void refusals(void) {
     CHECK(sleek_find_bound(&params, NULL, COUNT, SLEEK_TARGET_RATIO, 2) == SLEEK_E_NULL_POINTER);
     CHECK(sleek_find_bound(&params, field, SIZE_MAX, SLEEK_TARGET_RATIO, 2) == SLEEK_E_INVALID_ARGUMENT);
     CHECK(sleek_find_bound(NULL, field, COUNT, SLEEK_TARGET_RATIO, 2) == SLEEK_E_NULL_POINTER);
-    CHECK(sleek_choose(&params, field, COUNT, -1) == SLEEK_E_INVALID_ARGUMENT);
-    CHECK(sleek_choose(&params, field, COUNT, NAN) == SLEEK_E_INVALID_ARGUMENT);
-    CHECK(sleek_choose(&params, NULL, COUNT, 0) == SLEEK_E_NULL_POINTER);
     params.dtype = SLEEK_I32;
     CHECK(sleek_find_bound(&params, field, COUNT, SLEEK_TARGET_RATIO, 2) == SLEEK_E_UNSUPPORTED_TYPE);
     params.dtype = before.dtype;
     CHECK(memcmp(&params, &before, sizeof params) == 0);
-    params.profile = SLEEK_FAST;
-    CHECK(sleek_choose(&params, field, COUNT, 0) == SLEEK_E_INVALID_ARGUMENT);
-}
-
-static void choices(void) {
-    sleek_params params = request();
-    params.mode = SLEEK_NOA;
-    params.bound = 1e-3;
-    const uint64_t dims[] = {ROWS, COLUMNS};
-    params.rank = 2;
-    params.dims = dims;
-    CHECK(sleek_choose(&params, field, COUNT, 0) == SLEEK_OK);
-    CHECK(params.profile == SLEEK_SMALL && params.codec == SLEEK_CODEC_DEFAULT && params.range == 0);
-    params.profile = SLEEK_ADAPTIVE;
-    CHECK(sleek_choose(&params, field, COUNT, INFINITY) == SLEEK_OK);
-    CHECK(params.profile != SLEEK_SMALL);
 }
 
 // What was found stands in the stream.
@@ -113,7 +94,6 @@ int main(void) {
     }
     bounds();
     refusals();
-    choices();
     marks();
     puts("advice is fine");
     return 0;

@@ -21,7 +21,6 @@ HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they start.
 """
 
 from ._array import Info, compress, compress_bound, decompress, decompress_box, decompress_range, inspect
-from ._auto import choose
 from ._compressed import CompressedArray
 from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
@@ -40,7 +39,6 @@ __all__ = [
     "SleekError",
     "Transfer",
     "__version__",
-    "choose",
     "compress",
     "compress_bound",
     "decompress",

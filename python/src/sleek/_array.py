@@ -75,7 +75,6 @@ def compress(
     range: float | None = None,
     fill: float | None = None,
     profile: str = "adaptive",
-    auto: str | float | None = None,
     threads: int = 0,
     out: Any = None,
     cuda_stream: Any = None,
@@ -99,7 +98,7 @@ def compress(
     undeclared fill values, such as -9999 among values from 0 to 1, which are kept in the same way; ``fill=False`` leaves it out.
 
     NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio.
-    ``auto="ratio"``, ``"speed"`` or a number of MB/s chooses profile or codec on a sample, as `choose` does; `inspect` tells which.
+    ``profile="small"`` makes the smallest stream.
     `threads` is the most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
 
     The elements are taken in C order. The global lock of Python is released meanwhile. Complex numbers go as pairs, which are one more
@@ -134,19 +133,7 @@ def compress(
     shaped(p, source.shape)
     if not on_gpu(array):
         searching(p)
-    if auto is not None:
-        _suit(p, source.owner, auto, profile)
     return compress_with(p, source, out, stream)
-
-
-def _suit(p: Params, array: Any, auto: str | float, profile: str) -> None:
-    from ._auto import suit
-
-    if not isinstance(array, np.ndarray):
-        raise TypeError("auto= tries a sample in host memory, and the array is on a GPU; sleek.choose tells of a copy of a part")
-    if profile != PROFILES[0]:
-        raise TypeError(f"auto={auto!r} chooses the profile; profile={profile!r} is not for it to choose")
-    suit(p, array, auto)
 
 
 def compress_bound(

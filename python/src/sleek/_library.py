@@ -114,7 +114,6 @@ def _load() -> ctypes.CDLL:
         "sleek_params_parse": (c_int32, [POINTER(Params), c_char_p]),
         "sleek_params_of_chunk": (c_int32, [POINTER(Params), c_void_p, c_size_t]),
         "sleek_find_bound": (c_int32, [POINTER(Params), c_void_p, c_size_t, c_int32, c_double]),
-        "sleek_choose": (c_int32, [POINTER(Params), c_void_p, c_size_t, c_double]),
         "sleek_compress_bound": (c_size_t, [POINTER(Params), c_size_t]),
         "sleek_compress": (
             c_int32,

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::memory;
 use super::types::{sleek_params, sleek_target};
-use crate::advise::{self, Aim, Target};
+use crate::advise::{self, Target};
 use crate::error::{Result, fail};
 use crate::host::guard::status;
 use crate::params::Params;
@@ -52,37 +52,6 @@ fn target_of(target: i32, value: f64) -> Result<Target> {
         PSNR => Target::Psnr(value),
         SSIM => Target::Ssim(value),
         _ => return fail!(InvalidArgument, "target {target}; a sleek_target is needed, 0 to 3"),
-    })
-}
-
-/// Sets profile and codec of params to those that suit an array: each is tried on a sample of 8 MiB, and the smallest
-/// wins.
-///
-/// - params: a request with profile and codec 0; unchanged after an error.
-/// - src: count elements of params->dtype in host memory, whose dimensions params->dims may tell.
-/// - speed: MB/s that the choice has to reach both ways, else the fastest wins; 0 if any will do, infinity for the
-///   fastest. Speeds, and so a choice by them, differ from one time to the next.
-///
-/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; what is wrong with params.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sleek_choose(params: *mut sleek_params, src: *const c_void, count: usize, speed: f64) -> i32 {
-    // SAFETY: the contract of this function.
-    status(|| unsafe {
-        let aim = match speed {
-            0.0 => Aim::Ratio,
-            f64::INFINITY => Aim::Speed,
-            _ if speed > 0.0 => Aim::AtLeast(speed),
-            _ => return fail!(InvalidArgument, "a speed of {speed} MB/s; 0 or a number above it is needed"),
-        };
-        let (asked, src) = array(params, src, count)?;
-        if asked.codec != 0 || asked.profile as i32 != 0 {
-            return fail!(InvalidArgument, "profile or codec is set already; both must be 0 for a choice");
-        }
-        let found = advise::choose(&asked, src, aim)?;
-        sleek_params::change(params, |own| {
-            (own.profile, own.codec) = (found.profile as i32, found.codec.into());
-            Ok(())
-        })
     })
 }
 
