@@ -155,7 +155,7 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
 /// Restores the box of elements that begins at `start` and has `lens` along each dimension. It decodes only the chunks
 /// that hold them. The dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
-    route::cpu::decompress_box_into(src, start, lens, dst).map(|_| ())
+    decompress_coarse_into(src, 0, Some((start, lens)), dst).map(|_| ())
 }
 
 /// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of

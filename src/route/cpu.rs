@@ -1,6 +1,6 @@
 //! Calls on arrays and streams in host memory, whatever their codec.
 
-use super::limits;
+use super::limits::{Inside, Put, ROUNDS};
 use crate::codec::{self, Codec, Info, ShowChunk};
 use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::dtype::DType;
@@ -9,81 +9,72 @@ use crate::exec::{self, ExecOptions};
 use crate::host::memory::{Heap, filled};
 use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
-use crate::params::Params;
+use crate::params::{Bound, Params};
 
-/// The layout with as many missing values as may be found.
-fn largest_layout(params: &Params, count: u64) -> Result<Layout> {
-    match sentinel::is_wanted(params)? || params.limits.is_some() {
-        true => codec::layout_with(codec::chosen(params)?, params, Missing::most(), count),
-        false => codec::layout(params, count),
-    }
+/// The most bytes that a stream of `count` elements can take, with as many missing values as may be found.
+fn most_bytes(codec: &dyn Codec, params: &Params, count: u64) -> Result<usize> {
+    let missing = match sentinel::is_wanted(params)? || params.limits.is_some() {
+        true => Missing::most(),
+        false => params.missing.of_type(params.dtype)?,
+    };
+    codec::layout_with(codec, params, missing, count)?.max_stream_bytes()
 }
 
-/// The layout of the stream of `src`. Takes nothing of the caller's stack; never inlined, so that nothing of the way
-/// there stays either.
+/// The layout of the stream of `src`; refuses less room than header and index take. Takes nothing of the caller's
+/// stack; never inlined, so that nothing of the way there stays either.
 #[inline(never)]
-fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8]) -> Result<Heap<Layout>> {
+fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8], room: usize) -> Result<Heap<Layout>> {
     let size = params.dtype.size();
     if !src.len().is_multiple_of(size) {
         let (bytes, name) = (src.len(), params.dtype.name());
         return fail!(InvalidArgument, "{bytes} bytes are not a whole number of {name} elements");
     }
-    Heap::new(codec::layout_with(codec, params, params.missing.of_type(params.dtype)?, (src.len() / size) as u64)?)
+    let missing = params.missing.of_type(params.dtype)?;
+    let layout = Heap::new(codec::layout_with(codec, params, missing, (src.len() / size) as u64)?)?;
+    if room >= layout.bodies_at() {
+        return Ok(layout);
+    }
+    let enough = most_bytes(codec, params, layout.count)?;
+    fail!(BufferTooSmall, "{room} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
 /// See [`crate::compress_bound`].
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    largest_layout(params, count as u64)?.max_stream_bytes()
+    most_bytes(codec::chosen(params)?, params, count as u64)
 }
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    exec::check_environment()?;
-    if !sentinel::is_wanted(params)? {
-        return encode(params, src, dst, options);
-    }
-    match if params.bound.measures() { None } else { sample(params, src)? } {
-        Some((codec, sample)) => encode_searched(codec, params, &sample, src, dst, options),
-        None => encode(&*declared(params, src, true)?, src, dst, options),
-    }
+    compress_by(codec::chosen(params)?, params, src, dst, options)
 }
 
-/// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes.
+/// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes. The codec was chosen for
+/// `params`, which are checked then.
 pub fn compress_to<B: AsMut<[u8]>>(
+    codec: &dyn Codec,
     params: &Params,
     src: &[u8],
     options: ExecOptions,
     allocate: impl FnOnce(usize) -> Result<B>,
 ) -> Result<(B, usize)> {
-    let mut dst = allocate(compress_bound(params, src.len() / params.dtype.size())?)?;
-    let n = compress_into(params, src, dst.as_mut(), options)?;
+    let mut dst = allocate(most_bytes(codec, params, (src.len() / params.dtype.size()) as u64)?)?;
+    let n = compress_by(codec, params, src, dst.as_mut(), options)?;
     Ok((dst, n))
 }
 
-/// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
-/// inlined, so that nothing of it stays on the stack.
-#[inline(never)]
-pub fn sample(params: &Params, src: &[u8]) -> Result<Option<(&'static dyn Codec, ElementSample)>> {
-    let codec = codec::chosen(params)?;
-    let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
-    match tells && src.len().is_multiple_of(params.dtype.size()) {
-        true => Ok(ElementSample::of(params, src)?.map(|sample| (codec, sample))),
-        false => Ok(None),
+/// [`compress_into`] by the codec that was chosen for `params`.
+///
+/// Undeclared fill values are searched for before the array is encoded; where a sample has no sign of any, only if the
+/// ends that the codec tells leave a doubt. The array is encoded once more then if there is something.
+fn compress_by(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    exec::check_environment()?;
+    if !sentinel::is_wanted(params)? {
+        return encode(codec, params, src, dst, options);
     }
-}
-
-/// Encodes an array as if there were nothing to be found. Only where the ends that the codec tells leave a doubt is the
-/// array searched, and encoded once more if there is something.
-fn encode_searched(
-    codec: &dyn Codec,
-    params: &Params,
-    sample: &ElementSample,
-    src: &[u8],
-    dst: &mut [u8],
-    options: ExecOptions,
-) -> Result<usize> {
-    let layout = &*layout_of(codec, params, src)?;
-    check_room(params, layout, dst.len())?;
+    let Some(sample) = (if params.bound.measures() { None } else { sample(codec, params, src)? }) else {
+        return encode(codec, &*declared(params, src, true)?, src, dst, options);
+    };
+    let layout = &*layout_of(codec, params, src, dst.len())?;
     let told = match codec.cpu().compress_told(params, layout, src, dst, options) {
         Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
         told => Ok(told?),
@@ -96,49 +87,59 @@ fn encode_searched(
     let are_numbers = told.as_ref().is_ok_and(|(_, ends)| ends.are_numbers());
     let found = &*declared(params, src, !are_numbers)?;
     let is_something = found.exact || found.missing.iter().count() > params.missing.iter().count();
-    if is_something { encode_once(found, src, dst, options) } else { Ok(told?.0) }
+    if is_something { encode(codec, found, src, dst, options) } else { Ok(told?.0) }
+}
+
+/// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
+/// inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+pub fn sample(codec: &dyn Codec, params: &Params, src: &[u8]) -> Result<Option<ElementSample>> {
+    let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
+    match tells && src.len().is_multiple_of(params.dtype.size()) {
+        true => ElementSample::of(params, src),
+        false => Ok(None),
+    }
 }
 
 /// The request with what the search finds; there may be none but numbers. Takes nothing of the caller's stack; never
-/// inlined, as `layout_on_heap`.
+/// inlined, as `layout_of`.
 #[inline(never)]
 fn declared(params: &Params, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
-    codec::chosen(params)?;
     Heap::new(match may_have_specials {
         true => sentinel::declared(params.clone(), src)?,
         false => sentinel::declared_but_specials(params.clone(), src)?.0,
     })
 }
 
-/// Encodes an array for which all is declared.
-fn encode(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let Some(limits) = params.limits else { return encode_once(params, src, dst, options) };
-    let encode = |params: &Params, src: &[u8], dst: &mut [u8]| encode_once(params, src, dst, options);
-    let restore = |stream: &[u8], dst: &mut [u8]| Stream::open(stream)?.decompress_into(dst, options).map(|_| ());
-    limits::compress_into(params, limits, src, dst, encode, restore)
+/// Encodes an array for which all is declared. Where it has limits, what leaves them is put at them and the array is
+/// encoded anew, round after round as others leave then.
+fn encode(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let mut n = encode_once(codec, params, src, dst, options)?;
+    let Some(limits) = params.limits.filter(|_| params.bound.mode().has_bound()) else { return Ok(n) };
+    let Some(mut inside) = Inside::new(params, limits, &Header::read(&dst[..n])?, src)? else { return Ok(n) };
+    for _ in 0..ROUNDS {
+        Stream::open(&dst[..n])?.decompress_into(&mut inside.back, options)?;
+        match inside.put(src)? {
+            Put::Nothing => return Ok(n),
+            Put::All => n = encode_once(codec, &inside.params, &inside.array, dst, options)?,
+            Put::NoRoom => break,
+        }
+    }
+    // There is no room for the limits, or always another one that leaves.
+    inside.params.bound = Bound::Lossless;
+    encode_once(codec, &inside.params, src, dst, options)
 }
 
 /// The same whatever the limits.
-fn encode_once(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let codec = codec::chosen(params)?;
-    let layout = &*layout_of(codec, params, src)?;
-    check_room(params, layout, dst.len())?;
+fn encode_once(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let layout = &*layout_of(codec, params, src, dst.len())?;
     codec.cpu().compress(params, layout, src, dst, options)
-}
-
-/// Refuses less room than header and index take.
-fn check_room(params: &Params, layout: &Layout, have: usize) -> Result<()> {
-    if have >= layout.bodies_at() {
-        return Ok(());
-    }
-    let enough = largest_layout(params, layout.count)?.max_stream_bytes()?;
-    fail!(BufferTooSmall, "{have} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
 /// See [`crate::compress`].
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     let options = ExecOptions::threads(params.threads);
-    let (mut dst, n) = compress_to(params, src, options, |bytes| filled(bytes, 0u8))?;
+    let (mut dst, n) = compress_to(codec::chosen(params)?, params, src, options, |bytes| filled(bytes, 0u8))?;
     dst.truncate(n);
     dst.shrink_to_fit();
     Ok(dst)
@@ -193,7 +194,7 @@ impl<'a> Stream<'a> {
 
     /// See [`crate::decompress_into`].
     pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-        self.restore(dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
+        self.restore(dst, options, |header| Ok(Wanted::Range { first: 0, count: header.layout.count }))
     }
 
     /// Its header.
@@ -208,17 +209,17 @@ impl<'a> Stream<'a> {
         codec.cpu().each_chunk(&Index::again(header, self.bytes), options, show)
     }
 
-    /// Restores what `wanted` says of the stream's layout; returns the bytes written.
+    /// Restores what `wanted` says of the stream's header; returns the bytes written.
     pub fn restore(
         &self,
         dst: &mut [u8],
         options: ExecOptions,
-        wanted: impl FnOnce(&Layout) -> Result<Wanted>,
+        wanted: impl FnOnce(&Header) -> Result<Wanted>,
     ) -> Result<usize> {
         exec::check_environment()?;
         let (header, codec) = &*self.opened;
         let index = Index::again(header, self.bytes);
-        let wanted = wanted(&header.layout)?;
+        let wanted = wanted(header)?;
         let bytes = wanted.count() as usize * header.layout.dtype.size();
         if dst.len() < bytes {
             return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
@@ -248,35 +249,30 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 
 /// See [`crate::decompress_range_into`]; returns the bytes written.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
-}
-
-/// See [`crate::decompress_box_into`]; returns the bytes written.
-pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
-    decompress_coarse_into(src, 0, Some((start, lens)), dst)
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| range(header, first, count as u64))
 }
 
 /// See [`crate::decompress_coarse_into`]; returns the bytes written.
 pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
-    let coarse = |layout: &Layout| coarse(layout, level, part);
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), coarse)
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| coarse(header, level, part))
 }
 
-/// What of an array of `layout`, or of a box of it, is on the grid of a level.
-pub fn coarse(layout: &Layout, level: u32, part: Option<(&[u64], &[u64])>) -> Result<Wanted> {
-    let dims = &layout.shape.dims;
+/// What of a stream's array, or of a box of it, is on the grid of a level.
+pub fn coarse(header: &Header, level: u32, part: Option<(&[u64], &[u64])>) -> Result<Wanted> {
+    let dims = &header.layout.shape.dims;
     if level == 0 && part.is_none() {
-        return range(layout, 0, layout.count);
+        return range(header, 0, header.layout.count);
     }
     let (start, lens) = part.unwrap_or((&[0; MAX_RANK][..dims.rank()], dims.lens()));
     Wanted::on_grid(Region::new(dims, start, lens)?, level)
 }
 
-/// Elements `first .. first + count` of an array of `layout`.
-pub fn range(layout: &Layout, first: u64, count: u64) -> Result<Wanted> {
-    match first.checked_add(count).filter(|end| *end <= layout.count) {
+/// Elements `first .. first + count` of a stream's array.
+pub fn range(header: &Header, first: u64, count: u64) -> Result<Wanted> {
+    let all = header.layout.count;
+    match first.checked_add(count).filter(|end| *end <= all) {
         Some(_) => Ok(Wanted::Range { first, count }),
-        None => fail!(OutOfRange, "{count} elements from {first} on; the array has {}", layout.count),
+        None => fail!(OutOfRange, "{count} elements from {first} on; the array has {all}"),
     }
 }
 

@@ -6,13 +6,13 @@ use crate::container::Header;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::exec::Isa;
-use crate::host::memory::filled;
+use crate::host::memory::{Heap, filled};
 use crate::missing::{MAX_MISSING, MissingValue, next_above};
 use crate::params::{Bound, Limits, Params};
 use crate::primitives::range;
 
 /// Other values take their neighbours' places in the prediction when one is put at a limit, so that others may leave.
-const ROUNDS: usize = 8;
+pub const ROUNDS: usize = 8;
 
 /// Elements nearest to limits, inside of them, and no missing values: what is put there is none.
 struct Ends {
@@ -79,47 +79,61 @@ impl Ends {
     }
 }
 
-/// Compresses an array for which all else is decided: `encode` does it without a thought of limits, `restore` is its
-/// inverse.
-#[inline(never)]
-pub fn compress_into(
-    params: &Params,
-    limits: Limits,
-    src: &[u8],
-    dst: &mut [u8],
-    encode: impl Fn(&Params, &[u8], &mut [u8]) -> Result<usize>,
-    restore: impl Fn(&[u8], &mut [u8]) -> Result<()>,
-) -> Result<usize> {
-    let mut n = encode(params, src, dst)?;
-    let ends = Ends::of(params, limits)?;
-    let header = Header::read(&dst[..n])?;
-    if !params.bound.mode().has_bound() || !ends.are_near(params.bound, header.abs_bound, src) {
-        return Ok(n);
-    }
-    let (mut back, mut inside) = (filled(src.len(), 0u8)?, filled(src.len(), 0u8)?);
-    inside.copy_from_slice(src);
-    let mut params = params.clone();
-    if params.bound.measures() {
-        // A range without its ends would be another one.
-        params.bound = params.bound.of_range(Some(header.range).filter(|range| *range > 0.0));
-    }
-    for _ in 0..ROUNDS {
-        restore(&dst[..n], &mut back)?;
-        let put = ends.put(src, &back, &mut inside);
-        if put == [false; 2] {
-            return Ok(n);
+/// What came of a round.
+pub enum Put {
+    /// Nothing had left.
+    Nothing,
+    /// All that had left is at the limits.
+    All,
+    /// There is no room for them among the missing values.
+    NoRoom,
+}
+
+/// An array that is encoded again until what is inside of its limits stays there.
+pub struct Inside {
+    ends: Ends,
+    /// The request, which declares limits that something was put at.
+    pub params: Params,
+    /// The array, with what has left at the limits.
+    pub array: Vec<u8>,
+    /// Room for what came back.
+    pub back: Vec<u8>,
+}
+
+impl Inside {
+    /// Of an array whose stream has this header; `None` where nothing is so near to a limit that it may leave. Never
+    /// inlined, so that nothing of it stays on the stack.
+    #[inline(never)]
+    pub fn new(params: &Params, limits: Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
+        let ends = Ends::of(params, limits)?;
+        if !ends.are_near(params.bound, header.abs_bound, src) {
+            return Ok(None);
         }
-        let known = params.missing.of_type(params.dtype)?;
-        let left = (0..2).filter(|end| put[*end]).filter_map(|end| ends.bits[end]);
+        let (back, mut array) = (filled(src.len(), 0u8)?, filled(src.len(), 0u8)?);
+        array.copy_from_slice(src);
+        let mut params = params.clone();
+        if params.bound.measures() {
+            // A range without its ends would be another one.
+            params.bound = params.bound.of_range(Some(header.range).filter(|range| *range > 0.0));
+        }
+        Heap::new(Inside { ends, params, array, back }).map(Some)
+    }
+
+    /// Puts what has left at the limits, and declares those.
+    pub fn put(&mut self, src: &[u8]) -> Result<Put> {
+        let put = self.ends.put(src, &self.back, &mut self.array);
+        if put == [false; 2] {
+            return Ok(Put::Nothing);
+        }
+        let (dtype, known) = (self.params.dtype, self.params.missing.of_type(self.params.dtype)?);
+        let left = (0..2).filter(|end| put[*end]).filter_map(|end| self.ends.bits[end]);
         let new: Vec<u64> = left.filter(|bits| !known.bits().contains(bits)).collect();
         // A zero is one of two.
-        let zeros = new.iter().filter(|bits| params.dtype.number(**bits) == 0.0).count();
+        let zeros = new.iter().filter(|bits| dtype.number(**bits) == 0.0).count();
         if known.len() + new.len() + zeros > MAX_MISSING {
-            break;
+            return Ok(Put::NoRoom);
         }
-        new.into_iter().try_for_each(|bits| params.missing.push_found(MissingValue::Bits(bits)))?;
-        n = encode(&params, &inside, dst)?;
+        new.into_iter().try_for_each(|bits| self.params.missing.push_found(MissingValue::Bits(bits)))?;
+        Ok(Put::All)
     }
-    // There is no room for the limits, or always another one that leaves.
-    encode(&params.with_bound(Bound::Lossless), src, dst)
 }

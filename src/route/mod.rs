@@ -14,8 +14,8 @@ pub mod recompression;
 
 use std::ffi::c_void;
 
-use crate::container::Header;
 use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
+use crate::container::{Header, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
@@ -26,7 +26,7 @@ pub use gpu::batch;
 pub use gpu::{compress_async, decompress_async, gpus, prepare};
 
 /// What requests and streams are asked of codecs, whoever does the work.
-pub use crate::codec::{chosen, layout, profile_of, refuse_retired, uses_dims, zfp::array};
+pub use crate::codec::{Codec, chosen, layout, profile_of, refuse_retired, zfp::array};
 
 /// Ids of codecs, as the C interface has them.
 pub mod ids {
@@ -130,7 +130,31 @@ pub unsafe fn compress(
     }
 }
 
-/// Restores the array of a stream, or `range` of its elements (first, count); returns the bytes written.
+/// Restores what `wanted` says of the stream's header; returns the bytes written. On a GPU the header may be damaged.
+///
+/// # Safety
+/// As for [`compress`].
+pub unsafe fn restore(
+    asked: Device,
+    (src, src_bytes): (*const u8, usize),
+    (dst, capacity): (*mut u8, usize),
+    stream: *mut c_void,
+    wanted: impl FnOnce(&Header) -> Result<Wanted>,
+) -> Result<usize> {
+    match route_of(asked, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
+        // SAFETY: the contract of this function, here and below.
+        Some(ordinal) => unsafe {
+            gpu::decompress(asked, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
+        },
+        // SAFETY: as above, and host memory.
+        None => unsafe {
+            let stream = cpu::Stream::open(slice(src, src_bytes))?;
+            stream.restore(slice_mut(dst, capacity), ExecOptions::threads(0), wanted)
+        },
+    }
+}
+
+/// [`restore`] of the whole array, or of `range` of its elements (first, count).
 ///
 /// # Safety
 /// As for [`compress`].
@@ -143,89 +167,27 @@ pub unsafe fn decompress(
     capacity: usize,
     stream: *mut c_void,
 ) -> Result<usize> {
-    let from = (src, src_bytes);
+    let wanted = |header: &Header| {
+        let (first, count) = range.map_or((0, header.layout.count), |(first, count)| (first, count as u64));
+        cpu::range(header, first, count)
+    };
     // SAFETY: the contract of this function.
-    unsafe { decompress_if(asked, from, range, (dst, capacity), stream, |_| Ok(())) }
+    unsafe { restore(asked, (src, src_bytes), (dst, capacity), stream, wanted) }
 }
 
-/// [`decompress`], where `accept` likes the header, which may be damaged, before anything is written.
-///
-/// # Safety
-/// As for [`compress`].
-pub unsafe fn decompress_if(
-    asked: Device,
-    (src, src_bytes): (*const u8, usize),
-    range: Option<(u64, usize)>,
-    (dst, capacity): (*mut u8, usize),
-    stream: *mut c_void,
-    accept: impl FnOnce(&Header) -> Result<()>,
-) -> Result<usize> {
-    let route = route_of(asked, src.cast(), dst.cast_const().cast(), stream)?;
-    match route.ordinal {
-        // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe {
-            let wanted = |header: &Header| {
-                accept(header)?;
-                let (first, count) = range.map_or((0, header.layout.count), |(first, count)| (first, count as u64));
-                cpu::range(&header.layout, first, count)
-            };
-            gpu::decompress(asked, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
-        },
-        None => {
-            // SAFETY: host memory; the contract of this function.
-            let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
-            look(src, accept)?;
-            match range {
-                None => cpu::decompress_into(src, dst, ExecOptions::threads(0)),
-                Some((first, count)) => cpu::decompress_range_into(src, first, count, dst),
-            }
-        }
-    }
-}
-
-/// Shows `accept` the header, whose place on the stack is free again before anything is restored.
-#[inline(never)]
-fn look(src: &[u8], accept: impl FnOnce(&Header) -> Result<()>) -> Result<()> {
-    accept(&Header::peek(src, src.len() as u64)?)
-}
-
-/// Restores the box of `lens` elements from `start` on; returns the bytes written.
-///
-/// # Safety
-/// As for [`compress`].
-pub unsafe fn decompress_box(
-    src: *const u8,
-    src_bytes: usize,
-    start: &[u64],
-    lens: &[u64],
-    dst: *mut u8,
-    capacity: usize,
-    stream: *mut c_void,
-) -> Result<usize> {
-    // SAFETY: the contract of this function.
-    unsafe { decompress_coarse((src, src_bytes), 0, Some((start, lens)), (dst, capacity), stream) }
-}
-
-/// Restores what of the whole, or of a box, is on the grid of a level; returns the bytes written.
+/// [`restore`] of what of the whole, or of a box, is on the grid of a level.
 ///
 /// # Safety
 /// As for [`compress`].
 pub unsafe fn decompress_coarse(
-    (src, src_bytes): (*const u8, usize),
+    from: (*const u8, usize),
     level: u32,
     part: Option<(&[u64], &[u64])>,
-    (dst, capacity): (*mut u8, usize),
+    to: (*mut u8, usize),
     stream: *mut c_void,
 ) -> Result<usize> {
-    match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
-        // SAFETY: the contract of this function, here and below.
-        Some(ordinal) => unsafe {
-            let wanted = |header: &Header| cpu::coarse(&header.layout, level, part);
-            gpu::decompress(Device::Auto, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
-        },
-        // SAFETY: as above.
-        None => unsafe { cpu::decompress_coarse_into(slice(src, src_bytes), level, part, slice_mut(dst, capacity)) },
-    }
+    // SAFETY: the contract of this function.
+    unsafe { restore(Device::Auto, from, to, stream, |header| cpu::coarse(header, level, part)) }
 }
 
 /// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified

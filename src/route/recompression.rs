@@ -2,6 +2,7 @@
 
 use super::cpu::sample;
 use crate::bound;
+use crate::codec::Codec;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::host::fpu;
@@ -10,40 +11,38 @@ use crate::missing::sentinel;
 use crate::params::{Bound, Params};
 use crate::runtime::cpu;
 
-/// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given.
+/// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given; `codec` was chosen
+/// for them.
 ///
 /// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into
 /// the rim of partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not
 /// count either. Where they are data, that only tightens the bound.
 ///
 /// What has no bearing on the range is left to the encoder to search for.
-pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
+pub fn measured(codec: &dyn Codec, params: Params, src: &[u8]) -> Result<Params> {
     if !params.bound.measures() {
         return Ok(params);
     }
-    match sentinel::is_wanted(&params)? && sample(&params, src)?.is_some() {
-        true => with_range(params, &[], src, sentinel::declared_but_specials),
-        false => measured_without(params, &[], src),
-    }
+    let declared = match sentinel::is_wanted(&params)? && sample(codec, &params, src)?.is_some() {
+        true => sentinel::declared_but_specials(params, src)?,
+        false => sentinel::declared_with_range(params, src)?,
+    };
+    with_range(declared, &[], src)
 }
 
-/// The same where what is equal to `element`, the bytes of one or of none, does not count either.
-fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
-    match params.bound.measures() {
-        true => with_range(params, element, src, sentinel::declared_with_range),
-        false => sentinel::declared(params, src),
+/// See [`crate::of_chunk`].
+pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
+    if !params.bound.measures() {
+        return sentinel::declared(params, src);
     }
+    let last = params.dtype.size().min(src.len());
+    with_range(sentinel::declared_with_range(params, src)?, &src[src.len() - last..], src)
 }
 
-/// The same of mode noa without a range; `declared` says what is declared, and the range of the rest if it is known.
-fn with_range(
-    params: Params,
-    element: &[u8],
-    src: &[u8],
-    declared: impl FnOnce(Params, &[u8]) -> Result<(Params, Option<(f64, f64)>)>,
-) -> Result<Params> {
+/// A request of mode noa with the range of what counts. `range` is that of all that is not declared, if it is known;
+/// what is equal to `element`, the bytes of one or of none, does not count either.
+fn with_range((params, range): (Params, Option<(f64, f64)>), element: &[u8], src: &[u8]) -> Result<Params> {
     let share = params.bound.number();
-    let (params, range) = declared(params, src)?;
     let mut outside = vec![0];
     if element.len() == params.dtype.size() {
         outside.push(element_bits(element, params.big_endian));
@@ -57,12 +56,6 @@ fn with_range(
     });
     let bound = steady(params.dtype, share, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo)));
     Ok(params.with_bound(bound))
-}
-
-/// See [`crate::of_chunk`].
-pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    let last = params.dtype.size().min(src.len());
-    measured_without(params, &src[src.len() - last..], src)
 }
 
 /// Smallest and largest element of `src` that is none of `outside`.
@@ -114,6 +107,7 @@ fn steady(dtype: DType, share: f64, range: f64) -> Bound {
 mod tests {
     use super::*;
     use crate::bound::Step;
+    use crate::codec;
     use crate::params::{MissingValues, Profile};
 
     fn noa(dtype: DType, bound: f64) -> Params {
@@ -154,9 +148,10 @@ mod tests {
             let values: Vec<_> = numbers.iter().map(|n| crate::MissingValue::Number(*n)).collect();
             MissingValues::of(&values).unwrap()
         };
+        let codec = codec::chosen(&noa(DType::F32, 0.25)).unwrap();
         let of = |numbers: &[f64]| {
             let params = Params { big_endian: true, missing: missing(numbers), ..noa(DType::F32, 0.25) };
-            let found = measured(params.clone(), &bytes).unwrap();
+            let found = measured(codec, params.clone(), &bytes).unwrap();
             assert_eq!(found.missing, params.missing);
             found.bound
         };
@@ -166,10 +161,10 @@ mod tests {
         // Nor does what is equal to an element that is named, beside four that are missing.
         let params =
             Params { big_endian: true, missing: missing(&[1e20, -9999.0, 7.0, 301.0]), ..noa(DType::F32, 0.25) };
-        let without = |v: f32| measured_without(params.clone(), &v.to_be_bytes(), &bytes).unwrap().bound;
+        let without = |v: f32| with_range((params.clone(), None), &v.to_be_bytes(), &bytes).unwrap().bound;
         assert_eq!((without(300.0), without(300.5)), (expected(0.0), expected(0.0)));
         let given = noa(DType::F32, 0.25).with_bound(Bound::Noa { share: 0.25, range: Some(9.0) });
-        assert_eq!(measured(given.clone(), &bytes).unwrap(), given);
-        assert!(measured(noa(DType::F32, 0.25), &[]).is_ok());
+        assert_eq!(measured(codec, given.clone(), &bytes).unwrap(), given);
+        assert!(measured(codec, noa(DType::F32, 0.25), &[]).is_ok());
     }
 }

@@ -96,7 +96,8 @@ fn parts_of_arrays_are_those_of_the_cpu() {
             sleek::decompress_box_into(&stream, &start, &lens, &mut part).unwrap();
             let back = shim.allocate(0, part.len() + 64);
             let n = unsafe {
-                route::decompress_box(src, stream.len(), &start, &lens, back.at(0), part.len(), null_mut()).unwrap()
+                let (from, to) = ((src.cast_const(), stream.len()), (back.at(0), part.len()));
+                route::decompress_coarse(from, 0, Some((&start, &lens)), to, null_mut()).unwrap()
             };
             assert!((n, back.read(0, n)) == (part.len(), part), "{params:?}: {lens:?} from {start:?}");
             assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "{params:?}: written beyond the box");
@@ -106,8 +107,15 @@ fn parts_of_arrays_are_those_of_the_cpu() {
         };
         assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
         let lens = vec![1; shape.rank()];
-        let beyond =
-            unsafe { route::decompress_box(there.at(0), stream.len(), shape.lens(), &lens, null_mut(), 8, null_mut()) };
+        let beyond = unsafe {
+            route::decompress_coarse(
+                (there.at(0), stream.len()),
+                0,
+                Some((shape.lens(), &lens)),
+                (null_mut(), 8),
+                null_mut(),
+            )
+        };
         assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
     }
 }
@@ -369,8 +377,15 @@ fn bad_requests_are_refused_by_value_on_device_pointers() {
         let mut stream = sleek::compress(&params, &array("walk", &params, 3)).unwrap();
         let there = shim.upload(0, &stream, 0);
         let deep = vec![0; shape.len() + 1];
-        let wrong =
-            unsafe { route::decompress_box(there.at(0), stream.len(), &deep, &deep, dst.at(0), 4096, null_mut()) };
+        let wrong = unsafe {
+            route::decompress_coarse(
+                (there.at(0), stream.len()),
+                0,
+                Some((&deep, &deep)),
+                (dst.at(0), 4096),
+                null_mut(),
+            )
+        };
         let error = wrong.unwrap_err();
         assert_eq!(error.kind, Kind::InvalidArgument, "{error}");
         stream[8] = unknown;

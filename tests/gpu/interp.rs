@@ -237,7 +237,8 @@ fn parts(r: &mut Random, rounds: usize) -> usize {
         sleek::decompress_box_into(&stream, &start, &sides, &mut part).unwrap();
         let back = Memory::new(part.len() + 64);
         let n = unsafe {
-            route::decompress_box(from, stream.len(), &start, &sides, back.at(0), part.len(), null_mut()).unwrap()
+            let to = (back.at(0), part.len());
+            route::decompress_coarse((from, stream.len()), 0, Some((&start, &sides)), to, null_mut()).unwrap()
         };
         assert!(n == part.len() && back.read(0, n) == part, "{sides:?} from {start:?}");
         assert!(back.read(n, 64).iter().all(|b| *b == 0xA5), "written beyond the box");

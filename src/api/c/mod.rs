@@ -213,8 +213,10 @@ pub unsafe extern "C" fn sleek_decompress_as(
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_bytes)?;
         let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_bytes));
-        let is_liked = |header: &Header| is_meant(header, dtype, big_endian == 1, dst_bytes);
-        let done = route::decompress_if(Device::Auto, from, None, to, stream, is_liked);
+        let done = route::restore(Device::Auto, from, to, stream, |header| {
+            is_meant(header, dtype, big_endian == 1, dst_bytes)?;
+            route::cpu::range(header, 0, header.layout.count)
+        });
         if done.as_ref().is_err_and(|e| e.kind == Kind::InvalidArgument) {
             // Was it damage that made another type of it?
             with_head(src, src_bytes, |_, _| Ok(()))?;
@@ -299,8 +301,9 @@ pub unsafe extern "C" fn sleek_decompress_box(
         memory::not_null("src", src)?;
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         let (start, lens) = (memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?);
-        let (rank, from, to) = (rank as usize, src.cast(), dst.cast());
-        route::decompress_box(from, src_bytes, &start[..rank], &lens[..rank], to, dst_capacity, stream).map(|_| ())
+        let part = Some((&start[..rank as usize], &lens[..rank as usize]));
+        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
+        route::decompress_coarse(from, 0, part, to, stream).map(|_| ())
     })
 }
 

@@ -91,9 +91,10 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: 
 /// What the filter would make of a chunk, unless that is the chunk itself.
 fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<Option<Vec<u8>>> {
     let params = Params { device: Device::Cpu, threads, ..direct.params.clone() };
-    let params = recompression::measured(params, chunk)?;
+    let params = recompression::measured(direct.codec, params, chunk)?;
     let options = ExecOptions { threads, read_at_once: true };
-    let made = stream(direct.flags, &params, chunk, options, |bytes| filled(bytes, 0u8))?;
+    let may_decline = || Ok(direct.may_decline);
+    let made = stream(direct.codec, &params, chunk, options, may_decline, |bytes| filled(bytes, 0u8))?;
     Ok(made.map(|(mut stream, len)| {
         stream.truncate(len);
         stream

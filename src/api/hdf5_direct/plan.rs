@@ -1,17 +1,16 @@
 //! Whether a selection can go as finished chunks, and if not, why.
 
-use std::ffi::c_uint;
-
 use super::boxes::Boxes;
 use super::dataset::Dataset;
 use super::report::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
-use crate::api::hdf5_filter::declined::{heeded, longest};
+use crate::api::hdf5_filter::declined::{longest, may_decline};
 use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::error::{Result, fail};
 use crate::params::Params;
+use crate::route::Codec;
 
 /// A selection, and how it goes.
 pub struct Plan {
@@ -57,10 +56,12 @@ pub struct Direct {
     pub boxes: Boxes,
     /// How they are compressed; where each is to be measured, `route::recompression::measured` says the rest.
     pub params: Params,
+    /// The codec that does it.
+    pub codec: &'static dyn Codec,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,
-    /// Whether the filter is mandatory, or optional, as far as that is heeded.
-    pub flags: c_uint,
+    /// Whether HDF5 may store a chunk itself.
+    pub may_decline: bool,
     /// The longest stream that a chunk is stored as, where a GPU makes it.
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "host memory goes by the filter, which knows"))]
     pub longest: usize,
@@ -164,7 +165,7 @@ fn cut_chunks(dataset: &Dataset, start: &[u64], count: &[u64], chunk: &[u64]) ->
 
 /// What the words of the filter ask for chunks, or why it would refuse them. HDF5 reads with any words, and fails with
 /// bad ones in its own way.
-fn request(words: &[u32], chunk: &[u64], element: usize) -> std::result::Result<Params, String> {
+fn request(words: &[u32], chunk: &[u64], element: usize) -> std::result::Result<(Params, &'static dyn Codec), String> {
     let bytes = chunk.iter().product::<u64>() as usize * element;
     let params = CdValues::decode(words).and_then(|values| filtered::params(&values, bytes));
     params.map_err(|e| format!("the filter would refuse chunks: {}", e.message))
@@ -187,8 +188,8 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     // SAFETY: ids of this library, here and below.
-    let (words, flags) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
-        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, heeded(ours.flags, Some(&hdf5.filter))),
+    let (words, may_decline) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
+        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, may_decline(ours.flags, Some(&hdf5.filter))),
         _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {
@@ -215,13 +216,13 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    let params = match request(&words, &chunk, element) {
-        Ok(params) => params,
+    let (params, codec) = match request(&words, &chunk, element) {
+        Ok(asked) => asked,
         Err(why) => ordinary!("{why}"),
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
-    let longest = longest(flags, &params, boxes.chunk_bytes())?;
+    let longest = longest(may_decline, &params, boxes.chunk_bytes())?;
     let pad = fill.unwrap_or(vec![0; element]);
-    Ok(Ok(Direct { boxes, params, words, flags, longest, swap, pad, fills }))
+    Ok(Ok(Direct { boxes, params, codec, words, may_decline, longest, swap, pad, fills }))
 }

@@ -7,7 +7,6 @@
 use std::ops::RangeInclusive;
 
 use crate::bound;
-use crate::container::Dims;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::missing::{MAX_MISSING, MissingValue};
@@ -129,7 +128,7 @@ impl CdValues {
         }
     }
 
-    /// What the codec is to do; `None` if nobody said what the elements are.
+    /// What the codec is to do, but for the dimensions of a chunk; `None` if nobody said what the elements are.
     pub fn params(&self) -> Result<Option<Params>> {
         let Some(element) = &self.element else { return Ok(None) };
         let mut params = Params { dtype: element.dtype, big_endian: element.big_endian, ..self.request.clone() };
@@ -140,19 +139,7 @@ impl CdValues {
                 .chain(element.fills.iter().map(|bits| Ok(*bits)))
                 .try_for_each(|bits| params.missing.push(MissingValue::Bits(bits?)))?;
         }
-        let mut params = if element.lossless { lossless(params) } else { params };
-        if route::uses_dims(&params) {
-            params.dims = element.dims().unwrap_or(Dims::NONE);
-        }
-        Ok(Some(params))
-    }
-}
-
-impl StoredElement {
-    /// The dimensions of a chunk, if its elements are numbers of the element type and nothing more.
-    fn dims(&self) -> Option<Dims> {
-        let is_number = self.bytes as usize == self.dtype.size() && !self.chunk.is_empty();
-        is_number.then(|| Dims::new(&self.chunk).ok()).flatten()
+        Ok(Some(if element.lossless { lossless(params) } else { params }))
     }
 }
 
@@ -417,7 +404,7 @@ mod tests {
             let read = CdValues::decode(&long.encode()).unwrap();
             assert_eq!(read, long);
             let chunk = read.params().unwrap().unwrap();
-            assert_eq!((chunk.bound, chunk.codec, chunk.dims.lens()), (bound, 3, &[100, 200][..]));
+            assert_eq!((chunk.bound, chunk.codec), (bound, 3));
         }
         assert!(CdValues::decode(&[SHORT, 4, 0, 0, 3 << 16]).is_err(), "a rate of 0");
     }

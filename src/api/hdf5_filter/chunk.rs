@@ -7,8 +7,8 @@ use crate::container::{Dims, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Params, Profile};
-use crate::route;
 use crate::route::cpu::Held;
+use crate::route::{self, Codec};
 
 /// A chunk's length in words.
 pub fn told(right: &RangeInclusive<u64>) -> String {
@@ -45,9 +45,9 @@ pub fn expect(values: &CdValues, held: &Held) -> Result<()> {
     )
 }
 
-/// What the codec is to do to chunks of `bytes`. Where nobody can tell the element type, or the bytes are no whole
+/// What is to be done to chunks of `bytes`, and the codec that does it. Where nobody can tell the element type, or the bytes are no whole
 /// elements, that is to keep every bit: then every bound is kept too.
-pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
+pub fn params(values: &CdValues, bytes: usize) -> Result<(Params, &'static dyn Codec)> {
     let right = values.chunk_bytes();
     if !right.contains(&(bytes as u64)) {
         return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {}", told(&right));
@@ -61,12 +61,12 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
         Profile::Adaptive if params.codec == 0 && size > 1 => in_parts(params, size, bytes),
         _ => params,
     };
-    let dims = if route::chosen(&params)?.capabilities().rank > 1 {
-        dims(values, bytes, bytes / params.dtype.size())
-    } else {
-        Dims::NONE
+    let codec = route::chosen(&params)?;
+    let dims = match codec.capabilities().rank {
+        1 => Dims::NONE,
+        _ => dims(values, bytes, bytes / params.dtype.size()),
     };
-    Ok(Params { dims, ..params })
+    Ok((Params { dims, ..params }, codec))
 }
 
 /// Bytes of what HDF5 stores for a text or a sequence of any length: its length, and where it lies.
@@ -122,7 +122,7 @@ mod tests {
     fn chunks_of_unknown_elements_are_lossless() {
         let request = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
         let values = CdValues { request, element: None };
-        let found = params(&values, 100).unwrap();
+        let (found, _) = params(&values, 100).unwrap();
         assert_eq!((found.bound, found.dtype, found.profile), (Bound::Lossless, DType::U8, Profile::Small));
         let shape = |chunk: &[u64], count: usize| {
             let chunk = chunk.to_vec();

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::abi::FLAG_REVERSE;
+use super::abi::{FLAG_OPTIONAL, FLAG_REVERSE};
 use super::buffer::Buffer;
 use super::cd_values::CdValues;
 use super::chunk;
-use super::declined::{heeded, refuse_unmet, stream};
+use super::declined::{may_decline, refuse_unmet, stream};
 #[cfg(feature = "cuda")]
 use super::prepared::take as prepared;
 use super::report::guard;
@@ -17,7 +17,7 @@ use crate::exec::ExecOptions;
 use crate::host::memory;
 use crate::params::Params;
 use crate::route::cpu::Stream;
-use crate::route::recompression;
+use crate::route::{Codec, recompression};
 
 /// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's
 /// buffer is as it was.
@@ -89,12 +89,6 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
     ExecOptions { threads: if bytes < for_threads { 1 } else { 0 }, read_at_once: true }
 }
 
-/// What is to be done to the chunk `src`. Never inlined, so that nothing of it stays on the stack.
-#[inline(never)]
-fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<memory::Heap<Params>> {
-    memory::Heap::new(measured(words, src, options.threads)?)
-}
-
 /// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length; `None` as of `stream`.
 #[inline(never)]
 fn encode(
@@ -104,14 +98,28 @@ fn encode(
     room: usize,
     caller: *const c_void,
 ) -> Result<Option<(Buffer, usize)>> {
-    refuse_unmet(flags, words, caller)?;
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let params = &*asked(words, src, options)?;
-    let stored = |flags| stream(flags, params, src, options, |bytes| Buffer::new(bytes.max(room)));
-    match stored(flags)? {
-        None if heeded(flags, Hdf5::of_caller(caller)?.as_deref()) != flags => stored(0),
-        made => Ok(made),
-    }
+    let (params, codec) = asked(words, src, options.threads, |values| refuse_unmet(flags, values, caller))?;
+    let may_decline = || Ok(flags & FLAG_OPTIONAL != 0 && may_decline(flags, Hdf5::of_caller(caller)?.as_deref()));
+    stream(codec, &params, src, options, may_decline, |bytes| Buffer::new(bytes.max(room)))
+}
+
+/// What is to be done to the chunk `src` by the words of its dataset, unless `refuse` has something against it, and the
+/// codec that does it. A program that writes through HDF5 may not know of us, so undeclared fill values are searched
+/// for unless the words forbid it. Never inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+fn asked(
+    words: &[u32],
+    src: &[u8],
+    threads: u32,
+    refuse: impl FnOnce(&CdValues) -> Result<()>,
+) -> Result<(memory::Heap<Params>, &'static dyn Codec)> {
+    let values = CdValues::decode(words)?;
+    refuse(&values)?;
+    let (params, codec) = chunk::params(&values, src.len())?;
+    let find_fill = params.find_fill.or(Some(true));
+    let params = recompression::measured(codec, Params { threads, find_fill, ..params }, src)?;
+    Ok((memory::Heap::new(params)?, codec))
 }
 
 /// The chunk of the stream `src` in a buffer of at least `room` bytes, and its length. Needs no words. But where they
@@ -143,26 +151,18 @@ pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
 /// What the mandatory filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes
 /// chunks itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
-    let (params, options) = (measured(words, src, threads)?, ExecOptions::threads(threads));
-    let made = stream(0, &params, src, options, |bytes| memory::filled(bytes, 0u8))?;
+    let (params, codec) = asked(words, src, threads, |_| Ok(()))?;
+    let options = ExecOptions::threads(threads);
+    let made = stream(codec, &params, src, options, || Ok(false), |bytes| memory::filled(bytes, 0u8))?;
     let (mut stream, len) = made.unwrap_or_default();
     stream.truncate(len);
     stream.shrink_to_fit();
     Ok(stream)
 }
 
-/// What is to be done to the chunk `src`. A program that writes through HDF5 may not know of us, so undeclared fill
-/// values are searched for unless the words forbid it.
-fn measured(words: &[u32], src: &[u8], threads: u32) -> Result<Params> {
-    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    let find_fill = params.find_fill.or(Some(true));
-    recompression::measured(Params { threads, find_fill, ..params }, src)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::hdf5_filter::abi::FLAG_OPTIONAL;
     use crate::api::hdf5_filter::cd_values::StoredElement;
     use crate::api::hdf5_filter::{cd_values_of, class};
     use crate::params::{Bound, Mode, Profile};
@@ -333,9 +333,10 @@ mod tests {
                 };
                 let request = Params { profile, ..Params::new(DType::F32) };
                 let words = CdValues { request, element: Some(element) }.encode();
-                let params = measured(&words, &noise[..len], 1).unwrap();
-                let made = |flags| stream(flags, &params, &noise[..len], ExecOptions::threads(1), Buffer::new).unwrap();
-                assert!(made(FLAG_OPTIONAL).is_none() && made(0).is_some());
+                let (params, codec) = asked(&words, &noise[..len], 1, |_| Ok(())).unwrap();
+                let options = ExecOptions::threads(1);
+                let made = |may| stream(codec, &params, &noise[..len], options, || Ok(may), Buffer::new).unwrap();
+                assert!(made(true).is_none() && made(false).is_some());
                 // Here no HDF5 calls that would be known to remember what it stored plain.
                 assert_eq!(Chunk::new(&noise[..len]).run(FLAG_OPTIONAL, &words), shortest);
                 let mut chunk = Chunk::new(&noise[..len]);
