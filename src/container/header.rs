@@ -114,6 +114,15 @@ impl Header {
         HEADER_BYTES + extension.min(MAX_EXTENSION_BYTES)
     }
 
+    /// [`Header::peek`] of a stream that lies where only `copy` reaches: it gives as many of its first bytes as asked for.
+    pub fn fetch(have: usize, copy: impl Fn(usize) -> Result<Vec<u8>>) -> Result<Header> {
+        let mut head = copy(have.min(HEADER_BYTES + EXTENSION_BYTES))?;
+        if Header::bytes_of(&head) > head.len() {
+            head = copy(have.min(Header::bytes_of(&head)))?;
+        }
+        Header::peek(&head, have as u64)
+    }
+
     /// Reads the header alone, not verified but for the lengths: header and index lie within the `have` bytes that are
     /// there.
     /// `head` holds as many bytes of them as [`Header::bytes_of`] says.
@@ -195,7 +204,7 @@ impl Shape {
     }
 
     /// Where the codec's section begins in the extension.
-    fn section_at(&self) -> usize {
+    pub(super) fn section_at(&self) -> usize {
         let dims = if self.dims.rank() > 1 { 8 * self.dims.rank() } else { 0 };
         let sides = if matches!(self.geometry, Geometry::Tile { .. }) { self.dims.rank() } else { 0 };
         EXTENSION_BYTES + dims + 8 * self.missing.len() + sides

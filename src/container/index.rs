@@ -1,5 +1,6 @@
 //! The chunk index of a stream: how each chunk is stored, and where.
 
+use super::checksum::GroupSum;
 use super::constants::*;
 use super::header::{Header, u16_at, u32_at, u64_at};
 use super::layout::{EntryForm, Layout};
@@ -131,9 +132,17 @@ impl<'a> Index<'a> {
         u64_at(self.stream, self.record(g)) as usize
     }
 
-    /// Checksum of the bodies of group `g`.
-    pub fn group_checksum(&self, g: usize) -> u64 {
-        u64_at(self.stream, self.record(g) + 8)
+    /// Compares the bodies of group `g` with their checksum.
+    pub fn verify(&self, g: usize) -> Result<()> {
+        self.compare(g, GroupSum::new(self.chunks(g).map(|chunk| chunk.body.bytes())).finish())
+    }
+
+    /// Compares the checksum of the bodies of group `g` with the index.
+    pub fn compare(&self, g: usize, sum: u64) -> Result<()> {
+        match u64_at(self.stream, self.record(g) + 8) {
+            right if right == sum => Ok(()),
+            right => fail!(Corrupt, "checksum of chunk group {g} is {sum:016x}, the index says {right:016x}"),
+        }
     }
 
     /// The chunks of group `g`.

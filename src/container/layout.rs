@@ -103,10 +103,7 @@ impl Shape {
         if self.is_plain() {
             return 0;
         }
-        let sides = if matches!(self.geometry, Geometry::Tile { .. }) { self.dims.rank() } else { 0 };
-        let dims = if self.dims.rank() > 1 { 8 * self.dims.rank() } else { 0 };
-        let bytes = EXTENSION_BYTES + dims + 8 * self.missing.len() + sides + self.section_bytes;
-        bytes.next_multiple_of(ALIGN)
+        (self.section_at() + self.section_bytes).next_multiple_of(ALIGN)
     }
 }
 

@@ -8,7 +8,6 @@ mod pieces;
 mod runs;
 mod scan;
 mod serial;
-mod sums;
 mod threads;
 
 pub use chunk::raw;
@@ -35,22 +34,14 @@ pub fn compress<C: ChunkCodec>(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let layout = &header.layout;
-    let collisions = if codec.comes_beside() {
-        Collisions::of(layout.dtype, &layout.shape.missing, header.abs_bound)?
-    } else {
-        Collisions::default()
-    };
-    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src, collisions: &collisions };
+    let collisions = collisions(codec, header)?;
+    let job = Job::new(codec, header, src, &collisions);
     let bodies_at = job.layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
-    let (tasks, past_caches) =
-        (tasks(options.threads, src.len(), COMPRESSED_PER_THREAD), options.past_caches(src.len()));
-    let index = IndexMut::new(job.layout, head);
-    let end = if tasks > 1 {
-        parallel::compress(job, index, (tasks, past_caches), bodies)?
-    } else {
-        serial::compress(job, index, past_caches, bodies)?
+    let (index, past_caches) = (IndexMut::new(job.layout, head), options.past_caches(src.len()));
+    let end = match tasks(options.threads, src.len(), COMPRESSED_PER_THREAD) {
+        1 => serial::compress(job, index, past_caches, bodies)?,
+        tasks => parallel::compress(job, index, (tasks, past_caches), bodies)?,
     };
     header.stream_bytes = (bodies_at + end) as u64;
     header.layout.shape.missing = header.layout.shape.missing.with_next(collisions.were_met());
@@ -65,16 +56,19 @@ pub fn encode_some<C: ChunkCodec>(
     src: &[u8],
     chunks: impl Iterator<Item = usize>,
 ) -> Result<()> {
-    let layout = &header.layout;
-    let collisions = if codec.comes_beside() {
-        Collisions::of(layout.dtype, &layout.shape.missing, header.abs_bound)?
-    } else {
-        Collisions::default()
-    };
-    let mut encoder = chunk::ChunkEncoder::new(codec, &header.layout, header.big_endian, &collisions)?;
+    let collisions = collisions(codec, header)?;
+    let mut encoder = chunk::ChunkEncoder::new(Job::new(codec, header, src, &collisions))?;
     let mut out = Scratch::new(2 * header.layout.chunk_bytes() + codec::SLACK)?;
-    chunks.for_each(|c| _ = encoder.encode(src, c, &[], StreamingStores::none(), &mut out));
+    chunks.for_each(|c| _ = encoder.encode(c, header.layout.chunks, StreamingStores::none(), &mut out));
     Ok(())
+}
+
+/// The missing values that elements may come back as.
+fn collisions<C: ChunkCodec>(codec: &C, Header { layout, abs_bound, .. }: &Header) -> Result<Collisions> {
+    match codec.comes_beside() {
+        true => Collisions::of(layout.dtype, &layout.shape.missing, *abs_bound),
+        false => Ok(Collisions::default()),
+    }
 }
 
 /// Decodes what is `wanted` into `dst`, in its order. Each group is verified before any of its chunks is decoded.

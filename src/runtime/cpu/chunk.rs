@@ -2,55 +2,46 @@
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::codec::{ChunkCodec, Data, SLACK};
+use super::job::Job;
 use crate::container::{CodedChunk, Comb, Header, Kind, Layout, Piece, Region, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::missing::collisions::{self, Collisions};
+use crate::missing::collisions;
 use crate::missing::plane::{self as planes, Mask};
 use crate::missing::{equal, gaps};
 use crate::simd::stream::{self, StreamingStores};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
-    codec: &'a C,
-    layout: &'a Layout,
+    job: Job<'a, C>,
     encoder: C::Encoder,
     /// The elements of a tile.
     tile: Option<Scratch>,
     masker: Option<Masker>,
     isa: Isa,
-    big_endian: bool,
-    collisions: &'a Collisions,
 }
 
 impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
-    /// For arrays of `layout`; fails when memory is short.
-    pub fn new(codec: &'a C, layout: &'a Layout, big_endian: bool, collisions: &'a Collisions) -> Result<Self> {
+    /// Fails when memory is short.
+    pub fn new(job: Job<'a, C>) -> Result<Self> {
+        let layout = job.layout;
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
-        let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, big_endian)?) };
-        let isa = Isa::best();
-        let encoder = codec.encoder()?;
-        Ok(ChunkEncoder { codec, layout, encoder, tile, masker, isa, big_endian, collisions })
+        let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, job.big_endian)?) };
+        Ok(ChunkEncoder { job, encoder: job.codec.encoder()?, tile, masker, isa: Isa::best() })
     }
 
-    /// Encodes chunk `c` of the array `src` into `out`, as [`ChunkCodec::encode`] does.
+    /// Encodes chunk `c` into `out`, as [`ChunkCodec::encode`] does; chunk `then` probably comes next.
     #[inline]
-    pub fn encode(
-        &mut self,
-        src: &[u8],
-        c: usize,
-        ahead: &[u8],
-        stores: StreamingStores,
-        out: &mut [u8],
-    ) -> (Kind, usize) {
-        let len = self.layout.chunk_raw_bytes(c);
-        let mut data = match &mut self.tile {
-            None => Data::new(src, c, c * self.layout.chunk_bytes(), len, ahead),
-            Some(tile) => match self.layout.run_of(c) {
-                Some(at) => Data::new(src, c, at as usize * self.layout.dtype.size(), len, &[]),
+    pub fn encode(&mut self, c: usize, then: usize, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        let Job { layout, src, .. } = self.job;
+        let len = layout.chunk_raw_bytes(c);
+        let data = match &mut self.tile {
+            None => Data::new(src, c, c * layout.chunk_bytes(), len, self.job.ahead(then)),
+            Some(tile) => match layout.run_of(c) {
+                Some(at) => Data::new(src, c, at as usize * layout.dtype.size(), len, &[]),
                 None => {
-                    gather(self.layout, c, src, &mut tile[..len]);
+                    gather(layout, c, src, &mut tile[..len]);
                     Data::new(tile, c, 0, len, &[])
                 }
             },
@@ -58,21 +49,31 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         if let Some(masker) = &mut self.masker
             && masker.finds(data.bytes())
         {
-            let collisions = (self.layout, self.collisions);
-            return masker.encode(self.codec, &mut self.encoder, collisions, data, stores, out);
+            return masker.encode(&self.job, &mut self.encoder, data, stores, out);
         }
-        data.beside = self.collisions.allow(self.isa, self.layout.dtype, self.big_endian, data.bytes());
-        let (kind, bytes) = self.codec.encode(&mut self.encoder, data, stores, out);
-        let came = self.codec.came_beside(&self.encoder);
-        self.collisions.note(came);
+        self.job.encode(self.isa, &mut self.encoder, data, stores, out)
+    }
+}
+
+impl<C: ChunkCodec> Job<'_, C> {
+    /// Has the codec encode elements none of which is missing.
+    #[inline]
+    fn encode(
+        &self,
+        isa: Isa,
+        encoder: &mut C::Encoder,
+        mut data: Data,
+        stores: StreamingStores,
+        out: &mut [u8],
+    ) -> (Kind, usize) {
+        let Job { codec, layout, big_endian, collisions, .. } = *self;
+        data.beside = collisions.allow(isa, layout.dtype, big_endian, data.bytes());
+        let (kind, bytes) = codec.encode(encoder, data, stores, out);
+        let came = codec.came_beside(encoder);
+        collisions.note(came);
         if (data.beside || came) && kind == Kind::Constant {
-            collisions::replace(
-                self.isa,
-                self.layout.dtype,
-                &self.layout.shape.missing,
-                false,
-                &mut out[..self.layout.dtype.size()],
-            );
+            let element = &mut out[..layout.dtype.size()];
+            collisions::replace(isa, layout.dtype, &layout.shape.missing, false, element);
         }
         (kind, bytes)
     }
@@ -159,12 +160,10 @@ impl Masker {
 
     /// Encodes a chunk that has missing values.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
     fn encode<C: ChunkCodec>(
         &mut self,
-        codec: &C,
+        job: &Job<C>,
         encoder: &mut C::Encoder,
-        (layout, collisions): (&Layout, &Collisions),
         data: Data,
         stores: StreamingStores,
         out: &mut [u8],
@@ -183,16 +182,10 @@ impl Masker {
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
         rest.missing = &self.any;
-        rest.beside = collisions.allow(self.isa, layout.dtype, self.big_endian, rest.bytes());
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
-        let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });
-        let came = codec.came_beside(encoder);
-        collisions.note(came);
-        if (rest.beside || came) && kind == Kind::Constant {
-            let body = if apart { &mut self.body[..] } else { &mut out[plane..] };
-            collisions::replace(self.isa, layout.dtype, &layout.shape.missing, false, &mut body[..self.size]);
-        }
+        let body = if apart { &mut self.body[..] } else { behind };
+        let (kind, body_bytes) = job.encode(self.isa, encoder, rest, stores, body);
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
             raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);

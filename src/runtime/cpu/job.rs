@@ -1,8 +1,6 @@
 //! What is to be compressed.
 
-use super::chunk::ChunkEncoder;
-use super::codec::ChunkCodec;
-use crate::container::Layout;
+use crate::container::{Header, Layout};
 use crate::error::{Result, fail};
 use crate::missing::collisions::Collisions;
 
@@ -23,13 +21,13 @@ impl<C> Clone for Job<'_, C> {
 
 impl<C> Copy for Job<'_, C> {}
 
-impl<'a, C: ChunkCodec> Job<'a, C> {
-    /// What a thread encodes by.
-    pub fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
-        ChunkEncoder::new(self.codec, self.layout, self.big_endian, self.collisions)
+impl<'a, C> Job<'a, C> {
+    /// The array `src` into a stream with this header.
+    pub fn new(codec: &'a C, header: &'a Header, src: &'a [u8], collisions: &'a Collisions) -> Self {
+        Job { codec, layout: &header.layout, big_endian: header.big_endian, src, collisions }
     }
 
-    /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.
+    /// The data from chunk `c` on, which may be fetched ahead; nothing where they do not lie together.
     pub fn ahead(&self, c: usize) -> &'a [u8] {
         if self.layout.is_linear() { self.src.get(c * self.layout.chunk_bytes()..).unwrap_or_default() } else { &[] }
     }

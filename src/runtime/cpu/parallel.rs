@@ -43,7 +43,7 @@ pub fn compress<C: ChunkCodec>(
         let _alarm = Alarm(&work.failed);
         // A thread that finds no memory leaves the work to the others.
         let room = UNITS_KEPT * UNIT_CHUNKS * layout.chunk_bytes() + SLACK;
-        let (Ok(mut encoder), Ok(mut scratch)) = (job.encoder(), Scratch::new(room)) else { return };
+        let (Ok(mut encoder), Ok(mut scratch)) = (ChunkEncoder::new(job), Scratch::new(room)) else { return };
         work.work(&mut encoder, &mut scratch);
         if work.past_caches {
             stream::fence();
@@ -122,7 +122,7 @@ impl<C: ChunkCodec> Work<'_, C> {
             // Behind the unit's last chunk comes what nobody has taken yet.
             let then = if c + 1 < chunks.end { c + 1 } else { self.next.load(Ordering::Relaxed) * UNIT_CHUNKS };
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = encoder.encode(self.job.src, c, self.job.ahead(then), StreamingStores::none(), out);
+            let (kind, bytes) = encoder.encode(c, then, StreamingStores::none(), out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
             unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u32);

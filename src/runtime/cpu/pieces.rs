@@ -2,18 +2,15 @@
 //! elements go where they belong.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::{ChunkDecoder, PieceSink};
 use super::codec::ChunkCodec;
-use super::sums::verify;
-use super::threads::{DECOMPRESSED_PER_THREAD, Shared, tasks};
+use super::threads::{self, DECOMPRESSED_PER_THREAD, Shared, tasks};
 use crate::container::constants::GROUP_CHUNKS;
 use crate::container::{Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
-use crate::host::pool;
 use crate::simd::stream;
 
 /// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
@@ -48,7 +45,7 @@ pub fn each<C: ChunkCodec>(
 ) -> Result<()> {
     let tasks = tasks(options.threads, index.header().layout.raw_bytes as usize, DECOMPRESSED_PER_THREAD);
     by_group(codec, index, 0..index.header().layout.groups, (tasks, false), |decoder, g| {
-        verify(index, g)?;
+        index.verify(g)?;
         let mut chunks = index.chunks(g).peekable();
         while let Some(chunk) = chunks.next() {
             decoder.decode_apart(chunk, chunks.peek().copied(), |bytes| show(chunk.number, bytes))?;
@@ -62,30 +59,19 @@ fn by_group<C: ChunkCodec>(
     codec: &C,
     index: &Index,
     groups: Range<usize>,
-    (tasks, past_caches): (usize, bool),
+    how: (usize, bool),
     work: impl Fn(&mut ChunkDecoder<C>, usize) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (next, failure) = (AtomicUsize::new(groups.start), Mutex::new(None));
-    pool::run(tasks, &|| {
-        let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| {
-            loop {
-                let g = next.fetch_add(1, Ordering::Relaxed);
-                if g >= groups.end {
-                    return Ok(());
-                }
-                work(&mut decoder, g)?;
+    let next = AtomicUsize::new(groups.start);
+    threads::decode(codec, index.header(), how, &next, |decoder| {
+        loop {
+            let g = next.fetch_add(1, Ordering::Relaxed);
+            if g >= groups.end {
+                return Ok(());
             }
-        });
-        // After an error too: a copy still under way must not land on what the caller writes next.
-        if past_caches {
-            stream::fence();
+            work(decoder, g)?;
         }
-        if let Err(e) = done {
-            next.store(usize::MAX / 2, Ordering::Relaxed);
-            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
-        }
-    });
-    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+    })
 }
 
 /// What is wanted.
@@ -126,7 +112,7 @@ fn group<C: ChunkCodec>(
     if !layout.group_chunks(g).any(is_touched) {
         return Ok(());
     }
-    verify(index, g)?;
+    index.verify(g)?;
     let mut chunks = index.chunks(g).filter(|chunk| is_touched(chunk.number)).peekable();
     while let Some(chunk) = chunks.next() {
         let next = chunks.peek().copied();

@@ -1,21 +1,17 @@
 //! Decompression of what lies together: arrays in runs. Chunks are decoded where they belong.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::ChunkDecoder;
 use super::codec::ChunkCodec;
-use super::sums::{compare, verify};
-use super::threads::{DECOMPRESSED_PER_THREAD, Shared, UNIT_CHUNKS, tasks};
+use super::threads::{self, DECOMPRESSED_PER_THREAD, Shared, UNIT_CHUNKS, tasks};
 use crate::container::checksum::{GroupSum, TOGETHER};
 use crate::container::constants::GROUP_CHUNKS;
 use crate::container::{CodedChunk, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory::reserve;
-use crate::host::pool;
-use crate::simd::stream;
 
 /// Decodes elements from `first` on into `dst`.
 pub fn decompress<C: ChunkCodec>(
@@ -36,7 +32,7 @@ pub fn decompress<C: ChunkCodec>(
     if groups.len() < 2 * tasks {
         let places = verified.insert(Vec::new());
         for g in groups.clone() {
-            verify(index, g)?;
+            index.verify(g)?;
             reserve(places, layout.group_chunks(g).len())?;
             places.extend(index.chunks(g));
         }
@@ -52,22 +48,10 @@ pub fn decompress<C: ChunkCodec>(
         past_caches,
         next: 0.into(),
     };
-    let failure = Mutex::new(None);
-    pool::run(tasks, &|| {
-        let done = ChunkDecoder::new(codec, index.header()).and_then(|mut decoder| match &verified {
-            Some(chunks) => restoration.units(&mut decoder, chunks),
-            None => restoration.groups(&mut decoder),
-        });
-        if let Err(e) = done {
-            restoration.stop();
-            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
-        }
-        // After an error too: a copy still under way must not land on what the caller writes next.
-        if past_caches {
-            stream::fence();
-        }
-    });
-    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+    threads::decode(codec, index.header(), (tasks, past_caches), &restoration.next, |decoder| match &verified {
+        Some(chunks) => restoration.units(decoder, chunks),
+        None => restoration.groups(decoder),
+    })
 }
 
 /// What all threads that decompress see.
@@ -94,11 +78,6 @@ impl Restoration<'_> {
         self.groups.clone().nth(self.take())
     }
 
-    /// Leaves nothing to take.
-    fn stop(&self) {
-        self.next.store(usize::MAX / 2, Ordering::Relaxed);
-    }
-
     /// Decodes units of `chunks`, which are verified, until none is left.
     #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[CodedChunk]) -> Result<()> {
@@ -113,7 +92,7 @@ impl Restoration<'_> {
     #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
     fn groups<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>) -> Result<()> {
         let Some(mut g) = self.take_group() else { return Ok(()) };
-        verify(self.index, g)?;
+        self.index.verify(g)?;
         loop {
             // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from
             // memory each is summed soon, since by the end of the group many would have left the cache again.
@@ -128,7 +107,7 @@ impl Restoration<'_> {
                 }
             }
             let Some(then) = then else { return Ok(()) };
-            compare(self.index, then, sum.finish())?;
+            self.index.compare(then, sum.finish())?;
             g = then;
         }
     }

@@ -1,6 +1,7 @@
 //! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is
 //! encoded.
 
+use super::chunk::ChunkEncoder;
 use super::codec::{ChunkCodec, SLACK};
 use super::job::{Job, too_small};
 use crate::container::IndexMut;
@@ -42,13 +43,13 @@ fn encode_all<C: ChunkCodec>(
     place: &mut impl BodySink,
 ) -> Result<usize> {
     let layout = job.layout;
-    let mut encoder = job.encoder()?;
+    let mut encoder = ChunkEncoder::new(job)?;
     let mut at = 0;
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
             let (out, stores) = place.next();
-            let (kind, bytes) = encoder.encode(job.src, c, job.ahead(c + 1), stores, out);
+            let (kind, bytes) = encoder.encode(c, c + 1, stores, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !place.take(bytes) {
                 return too_small(layout, room);
