@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use super::cpu;
 use crate::codec::shared::gpu_codec::GpuCodec;
 use crate::codec::{self, Codec};
-use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
+use crate::container::constants::ALIGN;
 use crate::container::{Header, Layout, Region, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace, WORKSPACE_BYTES};
@@ -314,12 +314,7 @@ unsafe fn pick(
 /// `src` holds `bytes`, anywhere.
 unsafe fn read_header(session: &Session, src: *const u8, bytes: usize) -> Result<Header> {
     // SAFETY: the contract of this function.
-    let copy = |n| unsafe { host_copy(session, src, bytes.min(n)) };
-    let mut head = copy(HEADER_BYTES + EXTENSION_BYTES)?;
-    if Header::bytes_of(&head) > head.len() {
-        head = copy(Header::bytes_of(&head))?;
-    }
-    let header = Header::peek(&head, bytes as u64)?;
+    let header = Header::fetch(bytes, |n| unsafe { host_copy(session, src, n) })?;
     if bytes as u64 > header.stream_bytes {
         return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - header.stream_bytes);
     }

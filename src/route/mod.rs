@@ -14,7 +14,6 @@ pub mod recompression;
 
 use std::ffi::c_void;
 
-use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
 use crate::container::{Header, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace};
@@ -74,22 +73,27 @@ pub fn place(pointer: *const c_void) -> MemorySpace {
     gpu::place(pointer)
 }
 
+/// The GPU that a pointer leads to.
+pub fn gpu_of(pointer: *const c_void) -> Option<i32> {
+    match place(pointer) {
+        MemorySpace::Host => None,
+        MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal) => Some(ordinal),
+    }
+}
+
 /// Copies bytes between memories of the host and of GPUs, behind what is on the stream, and waits for it.
 ///
 /// # Safety
 /// Both ranges are valid, and do not overlap.
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, stream: *mut c_void) -> Result<()> {
-    match (place(to.cast()), place(from.cast())) {
-        (MemorySpace::Host, MemorySpace::Host) => {
+    match gpu_of(to.cast()).or_else(|| gpu_of(from.cast())) {
+        None => {
             // SAFETY: the contract.
             unsafe { to.copy_from_nonoverlapping(from, bytes) };
             Ok(())
         }
-        (MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal), _)
-        | (_, MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal)) => {
-            // SAFETY: the contract.
-            unsafe { gpu::copy(to, from, bytes, ordinal, stream) }
-        }
+        // SAFETY: the contract.
+        Some(ordinal) => unsafe { gpu::copy(to, from, bytes, ordinal, stream) },
     }
 }
 
@@ -120,13 +124,11 @@ pub unsafe fn compress(
     match route.ordinal {
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe { gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
-        // SAFETY: host memory; the contract of this function.
-        None => cpu::compress_into(
-            params,
-            unsafe { slice(src, bytes) },
-            unsafe { slice_mut(dst, capacity) },
-            ExecOptions::threads(params.threads),
-        ),
+        // SAFETY: as above, and host memory.
+        None => unsafe {
+            let (src, dst) = (slice(src, bytes), slice_mut(dst, capacity));
+            cpu::compress_into(params, src, dst, ExecOptions::threads(params.threads))
+        },
     }
 }
 
@@ -201,12 +203,7 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
         MemorySpace::Device(d) => {
             // SAFETY: the contract of this function, here and below.
             let copy = |n| unsafe { gpu::download(src, n, d) };
-            let mut head = copy(bytes.min(HEADER_BYTES + EXTENSION_BYTES))?;
-            if Header::bytes_of(&head) > head.len() {
-                head = copy(bytes.min(Header::bytes_of(&head)))?;
-            }
-            let header = Header::peek(&head, bytes as u64)?;
-            copy(header.layout.bodies_at()).map(Some)
+            copy(Header::fetch(bytes, copy)?.layout.bodies_at()).map(Some)
         }
     }
 }

@@ -6,13 +6,13 @@ use super::device::without_kernels;
 pub use super::device::{compress, compress_async, decompress, decompress_async, prepare};
 use crate::error::Result;
 use crate::params::Device;
-pub use crate::runtime::cuda::place;
 use crate::runtime::cuda::{self, Session};
+pub use crate::runtime::cuda::{download, place};
 
 /// The GPU to use where no pointer names one.
 pub fn default_for(asked: Device) -> Result<i32> {
     match asked {
-        Device::Cuda => cuda::usable().map(|()| cuda::default_ordinal()),
+        Device::Cuda => cuda::usable().map(|_| cuda::default_ordinal()),
         _ => Ok(0),
     }
 }
@@ -28,18 +28,9 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, ordinal: i32, str
     session.wait()
 }
 
-/// A copy of bytes in the memory of GPU `ordinal`.
-///
-/// # Safety
-/// `src` is readable for `bytes` there.
-pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32) -> Result<Vec<u8>> {
-    // SAFETY: the contract.
-    unsafe { cuda::download(src, bytes, ordinal, std::ptr::null_mut()) }
-}
-
 /// What there is of GPUs: a line for each card, or one that says why there is none; and one if kernels are missing.
 pub fn gpus() -> Vec<String> {
-    let of_cards = cuda::cards().and_then(|(version, count)| {
+    let of_cards = cuda::usable().and_then(|(version, count)| {
         let card = |ordinal| {
             let (name, major, minor) = cuda::describe(ordinal)?;
             let (of, digit) = (version / 1000, version % 1000 / 10);

@@ -73,6 +73,14 @@ pub struct StoredElement {
     pub chunk: Vec<u64>,
 }
 
+#[cfg(test)]
+impl StoredElement {
+    /// Of a dataset without a fill value, in chunks of these lengths.
+    pub fn of(dtype: DType, big_endian: bool, bytes: u32, chunk: &[u64]) -> StoredElement {
+        StoredElement { dtype, big_endian, fills: Vec::new(), bytes, lossless: false, chunk: chunk.to_vec() }
+    }
+}
+
 /// Parsed `cd_values`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CdValues {
@@ -388,7 +396,7 @@ mod tests {
 
     fn element() -> StoredElement {
         let fills = vec![(-9999f32).to_bits().into()];
-        StoredElement { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
+        StoredElement { fills, ..StoredElement::of(DType::F32, true, 4, &[100, 200]) }
     }
 
     /// What is no bound goes the same ways.
@@ -498,8 +506,7 @@ mod tests {
                     let fills = (0..fills).map(|k| dtype.nearest(f64::from(k))).collect();
                     let chunk: Vec<u64> = (0..rank).map(|d| if d < 20 { 2 } else { 1 }).collect();
                     let count = chunk.iter().product::<u64>();
-                    values.element =
-                        Some(StoredElement { dtype, big_endian: false, fills, bytes: 0, lossless: false, chunk });
+                    values.element = Some(StoredElement { fills, ..StoredElement::of(dtype, false, 0, &chunk) });
                     let words = values.encode();
                     let back = CdValues::decode(&words).unwrap().element.unwrap();
                     assert!(words.len() <= 16 && back.chunk.iter().product::<u64>() == count, "{rank}: {words:?}");
@@ -558,9 +565,8 @@ mod tests {
     #[test]
     fn the_length_of_a_chunk_as_far_as_it_is_told() {
         let with = |dtype, bytes| {
-            let element =
-                StoredElement { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![10, 20] };
-            let values = CdValues { request: Params::new(DType::F32), element: Some(element) };
+            let element = Some(StoredElement::of(dtype, false, bytes, &[10, 20]));
+            let values = CdValues { request: Params::new(DType::F32), element };
             CdValues::decode(&values.encode()).unwrap().chunk_bytes()
         };
         assert_eq!(with(DType::F32, 4), 800..=800);
@@ -570,10 +576,8 @@ mod tests {
         assert_eq!(with(DType::U8, (128 << 10) - 1), 200 * ((128 << 10) - 1)..=200 * ((128 << 10) - 1));
         assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
         assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
-        let chunk = vec![1 << 20, 1 << 40];
-        let element =
-            StoredElement { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
-        let beyond = CdValues { request: Params::new(DType::F32), element: Some(element) };
+        let element = Some(StoredElement::of(DType::F32, false, 4, &[1 << 20, 1 << 40]));
+        let beyond = CdValues { request: Params::new(DType::F32), element };
         assert_eq!(CdValues::decode(&beyond.encode()).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
 

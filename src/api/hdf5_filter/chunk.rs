@@ -125,15 +125,7 @@ mod tests {
         let (found, _) = params(&values, 100).unwrap();
         assert_eq!((found.bound, found.dtype, found.profile), (Bound::Lossless, DType::U8, Profile::Small));
         let shape = |chunk: &[u64], count: usize| {
-            let chunk = chunk.to_vec();
-            let element = super::super::cd_values::StoredElement {
-                dtype: DType::F32,
-                big_endian: false,
-                fills: vec![],
-                bytes: 0,
-                lossless: false,
-                chunk,
-            };
+            let element = super::super::cd_values::StoredElement::of(DType::F32, false, 0, chunk);
             dims(&CdValues { element: Some(element), ..values.clone() }, 4 * count, count).lens().to_vec()
         };
         assert_eq!((shape(&[4, 5], 20), shape(&[4, 5], 60)), (vec![4, 5], vec![4, 5, 3]));

@@ -244,22 +244,14 @@ mod tests {
     }
 
     fn long_form_of(bound: Bound, chunk: Vec<u64>) -> Vec<u32> {
-        let element =
-            StoredElement { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
-        CdValues { request: Params::new(DType::F32).with_bound(bound), element: Some(element) }.encode()
+        let element = Some(StoredElement::of(DType::F32, true, 4, &chunk));
+        CdValues { request: Params::new(DType::F32).with_bound(bound), element }.encode()
     }
 
     /// Words that do not tell the length of an element, as those behind another filter.
     fn without_length() -> Vec<u32> {
-        let element = StoredElement {
-            dtype: DType::U8,
-            big_endian: false,
-            fills: vec![],
-            bytes: 0,
-            lossless: false,
-            chunk: vec![50, 100],
-        };
-        CdValues { request: Params::new(DType::F32), element: Some(element) }.encode()
+        let element = Some(StoredElement::of(DType::U8, false, 0, &[50, 100]));
+        CdValues { request: Params::new(DType::F32), element }.encode()
     }
 
     #[test]
@@ -323,14 +315,7 @@ mod tests {
         let noise = noise(20_000);
         for (len, chunk, shortest) in [(4, vec![1], 112), (12, vec![3, 1], 112), (20_000, vec![50, 100], 20_096)] {
             for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
-                let element = StoredElement {
-                    dtype: DType::F32,
-                    big_endian: true,
-                    fills: vec![0],
-                    bytes: 4,
-                    lossless: false,
-                    chunk: chunk.clone(),
-                };
+                let element = StoredElement { fills: vec![0], ..StoredElement::of(DType::F32, true, 4, &chunk) };
                 let request = Params { profile, ..Params::new(DType::F32) };
                 let words = CdValues { request, element: Some(element) }.encode();
                 let (params, codec) = asked(&words, &noise[..len], 1, |_| Ok(())).unwrap();
@@ -364,9 +349,8 @@ mod tests {
         // Noise is longer than it came, which HDF5 is told unless elements may refer to others.
         let noise = noise(raw.len());
         for (dtype, bytes, is_told) in [(DType::U8, 4, false), (DType::U8, 0, true), (DType::F32, 4, true)] {
-            let element =
-                StoredElement { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![50, 100] };
-            let words = CdValues { request: Params::new(DType::F32), element: Some(element) }.encode();
+            let element = Some(StoredElement::of(dtype, false, bytes, &[50, 100]));
+            let words = CdValues { request: Params::new(DType::F32), element }.encode();
             let mut chunk = Chunk::new(&noise);
             let len = chunk.run(0, &words);
             assert!(len > noise.len() && chunk.room == if is_told { len } else { noise.len() });

@@ -28,6 +28,12 @@ impl Object {
         })
     }
 
+    /// The object whose code is at `caller`. Null stands for a machine where the return address cannot be had: then the
+    /// one that defines `symbol`.
+    pub fn of_caller(caller: *const c_void, symbol: &CStr) -> Option<Object> {
+        if caller.is_null() { Object::only_with(symbol) } else { Object::at(caller) }
+    }
+
     /// The one loaded object that defines `symbol`; `None` if there are several.
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     pub fn only_with(symbol: &CStr) -> Option<Object> {

@@ -54,10 +54,9 @@ table! {
     nc_inq_libvers: fn() -> *const c_char;
 }
 
-/// Those of the netCDF whose code is at `caller`, which stays loaded as long as the object; null stands for a machine
-/// where the return address cannot be had.
+/// Those of the netCDF whose code is at `caller`, which stays loaded as long as the object.
 fn of_caller(caller: *const c_void) -> Option<(Functions, Object)> {
-    let object = if caller.is_null() { Object::only_with(c"nc_inq_vartype") } else { Object::at(caller) }?;
+    let object = Object::of_caller(caller, c"nc_inq_vartype")?;
     // SAFETY: netCDF's functions of these names have these types.
     Some((unsafe { Functions::load(&|name| object.find(name)) }?, object))
 }

@@ -81,17 +81,16 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     c_int::from(search.found || objects == search.seen)
 }
 
-/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process, or by each thread that
-/// comes at first.
-pub fn usable() -> Result<()> {
-    static USABLE: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+/// Loads and initialises the driver: the newest CUDA that it supports, in thousands and tens of its version, and how
+/// many devices there are; why not, if it cannot be used. Asked once per process, or by each thread that comes at first.
+pub fn usable() -> Result<(c_int, c_int)> {
+    static USABLE: OnceLock<std::result::Result<(c_int, c_int), String>> = OnceLock::new();
     let state = fork::found(&USABLE, || {
         // SAFETY: tries to open the library by name, which runs no code of ours.
         if !unsafe { sys::is_culib_present() } {
             return Err("no CUDA driver (libcuda.so.1) on this machine".into());
         }
-        let mut version: c_int = 0;
-        let mut count: c_int = 0;
+        let (mut version, mut count) = (0, 0);
         // SAFETY: the library is present; both pointers are live locals.
         let steps =
             unsafe { [sys::cuInit(0), sys::cuDriverGetVersion(&mut version), sys::cuDeviceGetCount(&mut count)] };
@@ -103,7 +102,7 @@ pub fn usable() -> Result<()> {
                 version % 1000 / 10
             )),
             None if count < 1 => Err("the CUDA driver finds no device".into()),
-            None => Ok(()),
+            None => Ok((version, count)),
         }
     });
     state.clone().map_err(|why| Error::new(Kind::Device, why))
@@ -395,12 +394,9 @@ fn primary(ordinal: i32) -> Result<CUcontext> {
     if let Some(context) = slot.get() {
         return Ok(context.0);
     }
-    let (mut device, mut context) = (0, ptr::null_mut());
-    // SAFETY: live locals.
-    unsafe {
-        check(sys::cuDeviceGet(&mut device, ordinal), &format!("asking for device {ordinal}"))?;
-        check(sys::cuDevicePrimaryCtxRetain(&mut context, device), &format!("entering device {ordinal}"))?;
-    }
+    let (device, mut context) = (device(ordinal)?, ptr::null_mut());
+    // SAFETY: a live local.
+    check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) }, &format!("entering device {ordinal}"))?;
     if slot.set(Retained(context)).is_err() {
         // Another thread was first: give our share back.
         // SAFETY: retained just above.
@@ -417,36 +413,34 @@ pub fn default_ordinal() -> i32 {
     if asked == CUresult::CUDA_SUCCESS { device_of(current).ok().flatten().unwrap_or(0) } else { 0 }
 }
 
-/// The newest CUDA that the driver supports, in thousands and tens of its version, and how many devices there are.
-pub fn cards() -> Result<(c_int, c_int)> {
-    usable()?;
-    let (mut version, mut count) = (0, 0);
-    // SAFETY: the driver is usable; the pointers are live locals.
-    unsafe {
-        check(sys::cuDriverGetVersion(&mut version), "asking for the driver's version")?;
-        check(sys::cuDeviceGetCount(&mut count), "asking for the number of devices")?;
-    }
-    Ok((version, count))
+/// The number of a device, as the driver's other functions take it.
+fn device(ordinal: i32) -> Result<sys::CUdevice> {
+    let mut device = 0;
+    // SAFETY: a live local.
+    check(unsafe { sys::cuDeviceGet(&mut device, ordinal) }, &format!("asking for device {ordinal}"))?;
+    Ok(device)
+}
+
+/// What a device says of itself.
+pub fn attribute(ordinal: i32, attribute: sys::CUdevice_attribute) -> Result<c_int> {
+    let (device, mut value) = (device(ordinal)?, 0);
+    // SAFETY: a live local.
+    let done = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
+    check(done, "asking for the device's capability")?;
+    Ok(value)
 }
 
 /// The name and compute capability of a device.
 pub fn describe(ordinal: i32) -> Result<(String, i32, i32)> {
+    use sys::CUdevice_attribute::*;
     usable()?;
     let mut text = [0 as c_char; 128];
-    let (mut device, mut major, mut minor) = (0, 0, 0);
-    use sys::CUdevice_attribute::*;
-    // SAFETY: live locals; the driver writes at most the length it is given, NUL included.
-    unsafe {
-        check(sys::cuDeviceGet(&mut device, ordinal), &format!("asking for device {ordinal}"))?;
-        check(sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, device), "asking for the device's name")?;
-        check(
-            sys::cuDeviceGetAttribute(&mut major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-            "asking for the device's capability",
-        )?;
-        check(
-            sys::cuDeviceGetAttribute(&mut minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-            "asking for the device's capability",
-        )?;
-        Ok((CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned(), major, minor))
-    }
+    // SAFETY: a live local; the driver writes at most the length it is given, NUL included.
+    let name = unsafe {
+        let done = sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, device(ordinal)?);
+        check(done, "asking for the device's name")?;
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+    };
+    let major = attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok((name, major, attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
 }

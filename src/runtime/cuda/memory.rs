@@ -1,7 +1,5 @@
 //! Memory of the caller, wherever it lies.
 
-use std::ffi::c_void;
-
 use super::driver::{Buffer, Session, place};
 use crate::container::constants::ALIGN;
 use crate::error::{Result, fail};
@@ -78,8 +76,8 @@ pub unsafe fn host_copy(session: &Session, src: *const u8, bytes: usize) -> Resu
 ///
 /// # Safety
 /// `src` holds `bytes` of device memory.
-pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<Vec<u8>> {
-    let session = Session::enter(ordinal, stream)?;
+pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32) -> Result<Vec<u8>> {
+    let session = Session::enter(ordinal, std::ptr::null_mut())?;
     // SAFETY: the contract.
     unsafe { host_copy(&session, src, bytes) }
 }

@@ -9,5 +9,5 @@ pub mod launch;
 pub(crate) mod memory;
 pub mod module;
 
-pub use driver::{Session, cards, default_ordinal, describe, place, usable};
+pub use driver::{Session, default_ordinal, describe, place, usable};
 pub use memory::download;

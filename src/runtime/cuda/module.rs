@@ -12,7 +12,7 @@ use sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as MULTIPROCESSOR_COUNT,
 };
 
-use super::driver::{Session, check, describe};
+use super::driver::{Session, attribute, check, describe};
 use super::image::{self, PTX};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -48,13 +48,8 @@ impl Warps {
 
     /// The kernel with blocks of so many warps, which share so many bytes.
     pub fn of(&self, warps: u32, shared: usize) -> Result<Kernel> {
-        let (threads, mut blocks): (u32, c_int) = (32 * warps, 0);
-        let (function, of_threads) = (self.kernel.function, threads as c_int);
-        // SAFETY: a live local and a function of a loaded module.
-        let done =
-            unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, of_threads, shared) };
-        check(done, "measuring a kernel")?;
-        let resident = blocks.max(1) as u32 * self.processors;
+        let threads = 32 * warps;
+        let resident = resident_blocks(self.kernel.function, threads as c_int, shared)? * self.processors;
         Ok(Kernel { threads, shared: shared as u32, resident, alone: resident, ..self.kernel })
     }
 }
@@ -306,7 +301,7 @@ impl Opened {
 
     /// The same of a kernel.
     pub fn warps_of(&self, kernel: Kernel) -> Result<Warps> {
-        Ok(Warps { kernel, processors: self.attribute(MULTIPROCESSOR_COUNT)?.max(1) as u32, all: 0, each: 0 })
+        Ok(Warps { kernel, processors: attribute(self.ordinal, MULTIPROCESSOR_COUNT)?.max(1) as u32, all: 0, each: 0 })
     }
 
     /// The same of a kernel whose blocks share `all` bytes, and `each` for every warp: no more of them than the memory
@@ -314,27 +309,16 @@ impl Opened {
     pub fn warps_sharing(&self, role: &str, all: usize, each: usize) -> Result<Option<Warps>> {
         let warps = self.warps(role)?;
         let mut own: c_int = 0;
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        let of = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         // SAFETY: a live local and a function of a loaded module.
-        check(unsafe { sys::cuFuncGetAttribute(&mut own, attribute, warps.kernel.function) }, "measuring a kernel")?;
-        let room = self.attribute(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
+        check(unsafe { sys::cuFuncGetAttribute(&mut own, of, warps.kernel.function) }, "measuring a kernel")?;
+        let room = attribute(self.ordinal, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
         let most = (room.saturating_sub(all + own.max(0) as usize) / each).min(warps.kernel.warps() as usize);
         if most == 0 {
             return Ok(None);
         }
         let kernel = Kernel { threads: 32 * most as u32, ..self.kernel_sharing(role, all + most * each)? };
         Ok(Some(Warps { kernel, all, each, ..warps }))
-    }
-
-    /// What the device says of itself.
-    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<c_int> {
-        let (mut device, mut value): (c_int, c_int) = (0, 0);
-        // SAFETY: live locals.
-        let steps: [CUresult; 2] = unsafe {
-            [sys::cuDeviceGet(&mut device, self.ordinal), sys::cuDeviceGetAttribute(&mut value, attribute, device)]
-        };
-        steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-        Ok(value)
     }
 
     fn function(&self, role: &str) -> Result<CUfunction> {
@@ -350,34 +334,33 @@ impl Opened {
     }
 }
 
+/// Blocks of so many threads, which share so many bytes, that a multiprocessor holds at once.
+fn resident_blocks(function: CUfunction, threads: c_int, shared: usize) -> Result<u32> {
+    let mut blocks = 0;
+    // SAFETY: a live local and a function of a loaded module.
+    let done = unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared) };
+    check(done, "measuring a kernel")?;
+    Ok(blocks.max(1) as u32)
+}
+
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.
 fn measure(function: CUfunction, ordinal: i32, at_most: u32, shared: usize) -> Result<Kernel> {
-    let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-    // SAFETY: live locals and a function of a loaded module.
-    let steps: [CUresult; 5] = unsafe {
+    use CUfunction_attribute::{
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS_PER_BLOCK,
+        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as SHARED_MEMORY_CARVEOUT,
+    };
+    let mut threads: c_int = 0;
+    // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
+    // SAFETY: a live local and a function of a loaded module.
+    let steps: [CUresult; 2] = unsafe {
         [
-            // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
-            sys::cuFuncSetAttribute(
-                function,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                100,
-            ),
-            sys::cuDeviceGet(&mut device, ordinal),
-            sys::cuDeviceGetAttribute(
-                &mut processors,
-                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                device,
-            ),
-            sys::cuFuncGetAttribute(
-                &mut threads,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                function,
-            ),
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared),
+            sys::cuFuncSetAttribute(function, SHARED_MEMORY_CARVEOUT, 100),
+            sys::cuFuncGetAttribute(&mut threads, MAX_THREADS_PER_BLOCK, function),
         ]
     };
     steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-    let (blocks, processors) = (blocks.max(1) as u32, processors.max(1) as u32);
+    let processors = attribute(ordinal, MULTIPROCESSOR_COUNT)?.max(1) as u32;
+    let blocks = resident_blocks(function, threads, shared)?;
     Ok(Kernel {
         function,
         threads: threads as u32,
