@@ -21,7 +21,6 @@ use std::ffi::c_void;
 use crate::api::hdf5_filter::abi::Hid;
 pub use crate::api::hdf5_filter::resolve::Library;
 use crate::error::{Result, fail};
-use crate::exec::MemorySpace;
 use crate::host::memory::filled;
 use crate::route;
 pub use dataset::Dataset;
@@ -48,79 +47,106 @@ pub struct Request<'a> {
 ///
 /// # Safety
 /// The ids belong to the library of `hdf5`; `src` holds the box in elements of the memory type, in host, device or
-/// managed memory;
-/// `stream` is null or a CUDA stream.
+/// managed memory; `stream` is null or a CUDA stream.
 pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result<Report> {
     // SAFETY: the contract, here and below.
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Write, request, src)?;
-        #[cfg(feature = "cuda")]
-        let place = route::place(src.cast());
+        let by_hdf5 = |why: &str| by_hdf5(&dataset, &plan, Direction::Write, request, src.cast_mut(), why);
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
-            Decision::Ordinary(why) => by_hdf5(&dataset, &plan, request, src, why),
-            Decision::Shared(direct, why) => {
-                #[cfg(feature = "cuda")]
-                if let MemorySpace::Device(d) | MemorySpace::Managed(d) = place {
-                    return match shared::write(&dataset, &plan, direct, src, d, request.stream)? {
-                        Ok(done) => Ok(plan.report(Route::Gpu, false, shared::REASON, done)),
-                        Err(more) => by_hdf5(&dataset, &plan, request, src, &format!("{why}; {more}")),
-                    };
-                }
-                let _ = direct;
-                by_hdf5(&dataset, &plan, request, src, why)
-            }
+            Decision::Ordinary(why) => by_hdf5(why),
+            #[cfg(not(feature = "cuda"))]
+            Decision::Shared(_, why) => by_hdf5(why),
+            #[cfg(feature = "cuda")]
+            Decision::Shared(direct, why) => match route::gpu_of(src.cast()) {
+                None => by_hdf5(why),
+                Some(d) => match shared::write(&dataset, &plan, direct, src, d, request.stream)? {
+                    Ok(done) => Ok(plan.report(Route::Gpu, false, shared::REASON, done)),
+                    Err(more) => by_hdf5(&format!("{why}; {more}")),
+                },
+            },
             Decision::Direct(direct) => {
+                #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "GPUs alone have reasons"))]
+                let mut why = String::from("chunks of data in host memory");
                 #[cfg(feature = "cuda")]
-                let why = match place {
-                    MemorySpace::Host => None,
-                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match device::refuses_to_write(direct, src)? {
+                if let Some(d) = route::gpu_of(src.cast()) {
+                    match device::refuses_to_write(direct, src)? {
+                        Some(refused) => why = refused,
                         None => {
-                            let (mut left, boxes) = (Vec::new(), &direct.boxes);
-                            let mut put = |i, stream: &[u8]| {
-                                let offset = boxes.offset(i);
-                                let fits = stream.len() <= direct.longest;
-                                let is_stored = fits && !dataset.may_hold_plain(&offset, boxes.chunk_bytes());
-                                match is_stored {
-                                    true => dataset.write_chunk(&offset, stream)?,
-                                    false => left.push(i),
-                                }
-                                Ok(is_stored)
-                            };
-                            let mut done = device::write(direct, src, d, request.stream, &mut put)?;
-                            if !left.is_empty()
-                                && let Some(copy) = staged(src, plan.bytes, request.stream)?
-                            {
-                                done = done.with(host::write(&dataset, direct, copy.as_ptr(), &left)?);
-                            }
+                            let done = from_gpu(&dataset, &plan, direct, request, src, d)?;
                             return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
                         }
-                        why => why,
-                    },
-                };
-                #[cfg(not(feature = "cuda"))]
-                let why: Option<String> = None;
-                let why = why.as_deref().unwrap_or("chunks of data in host memory");
+                    }
+                }
                 let copy = staged(src, plan.bytes, request.stream)?;
                 let all: Vec<usize> = (0..direct.boxes.len()).collect();
                 let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
-                Ok(plan.report(Route::Threads, copy.is_some(), why, done))
+                Ok(plan.report(Route::Threads, copy.is_some(), &why, done))
             }
         }
     }
 }
 
-/// Writes by `H5Dwrite`, for the reason `why`.
+/// Writes chunks that the GPU `ordinal` makes; those that HDF5 is to store itself, or that take another form, the host
+/// makes.
 ///
 /// # Safety
 /// As for [`write`].
-unsafe fn by_hdf5(dataset: &Dataset, plan: &Plan, request: &Request, src: *const u8, why: &str) -> Result<Report> {
+#[cfg(feature = "cuda")]
+unsafe fn from_gpu(
+    dataset: &Dataset,
+    plan: &Plan,
+    direct: &plan::Direct,
+    request: &Request,
+    src: *const u8,
+    ordinal: i32,
+) -> Result<Done> {
+    let mut left = Vec::new();
+    let mut put = |i, stream: &[u8]| {
+        let offset = direct.boxes.offset(i);
+        let fits = stream.len() <= direct.longest;
+        let is_stored = fits && !dataset.may_hold_plain(&offset, direct.boxes.chunk_bytes());
+        match is_stored {
+            true => dataset.write_chunk(&offset, stream)?,
+            false => left.push(i),
+        }
+        Ok(is_stored)
+    };
+    // SAFETY: the contract, here and below.
+    unsafe {
+        let done = device::write(direct, src, ordinal, request.stream, &mut put)?;
+        if left.is_empty() {
+            return Ok(done);
+        }
+        let copy = staged(src, plan.bytes, request.stream)?;
+        Ok(done.with(host::write(dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &left)?))
+    }
+}
+
+/// Has HDF5 write or read the array, for the reason `why`.
+///
+/// # Safety
+/// As for [`write`] or [`read`].
+unsafe fn by_hdf5(
+    dataset: &Dataset,
+    plan: &Plan,
+    way: Direction,
+    request: &Request,
+    array: *mut u8,
+    why: &str,
+) -> Result<Report> {
     // SAFETY: the contract.
     unsafe {
-        let copy = staged(src, plan.bytes, request.stream)?;
+        // What HDF5 leaves alone on reading, unwritten chunks without a fill value say, must come back as it was.
+        let mut copy = staged(array, plan.bytes, request.stream)?;
+        let is_staged = copy.is_some();
         dataset.make_filter_known();
-        ordinary::write(dataset, plan, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
-        Ok(plan.report(Route::Ordinary, copy.is_some(), why, Done::default()))
+        ordinary::transfer(dataset, plan, way, copy.as_mut().map_or(array, |c| c.as_mut_ptr()))?;
+        if let Direction::Read = way {
+            put_back(copy, array, request.stream)?;
+        }
+        Ok(plan.report(Route::Ordinary, is_staged, why, Done::default()))
     }
 }
 
@@ -132,37 +158,28 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
     // SAFETY: the contract, here and below.
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Read, request, dst)?;
-        #[cfg(feature = "cuda")]
-        let place = route::place(dst.cast_const().cast());
         match &plan.decision {
             Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
             Decision::Ordinary(why) | Decision::Shared(_, why) => {
-                // What HDF5 leaves alone, unwritten chunks without a fill value say, must come back as it was.
-                let mut copy = staged(dst, plan.bytes, request.stream)?;
-                dataset.make_filter_known();
-                ordinary::read(&dataset, &plan, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
-                let staged = put_back(copy, dst, request.stream)?;
-                Ok(plan.report(Route::Ordinary, staged, why, Done::default()))
+                by_hdf5(&dataset, &plan, Direction::Read, request, dst, why)
             }
             Decision::Direct(direct) => {
+                #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "GPUs alone have reasons"))]
+                let mut why = String::from("chunks to host memory");
                 #[cfg(feature = "cuda")]
-                let why = match place {
-                    MemorySpace::Host => None,
-                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match device::refuses(direct, dst) {
+                if let Some(d) = route::gpu_of(dst.cast_const().cast()) {
+                    match device::refuses(direct, dst) {
+                        Some(refused) => why = refused,
                         None => {
                             let done = device::read(&dataset, direct, dst, d, request.stream)?;
                             return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
                         }
-                        why => why,
-                    },
-                };
-                #[cfg(not(feature = "cuda"))]
-                let why: Option<String> = None;
-                let why = why.as_deref().unwrap_or("chunks to host memory");
+                    }
+                }
                 let mut copy = staged(dst, plan.bytes, request.stream)?;
                 let done = host::read(&dataset, direct, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
-                let staged = put_back(copy, dst, request.stream)?;
-                Ok(plan.report(Route::Threads, staged, why, done))
+                let is_staged = put_back(copy, dst, request.stream)?;
+                Ok(plan.report(Route::Threads, is_staged, &why, done))
             }
         }
     }
@@ -185,7 +202,7 @@ unsafe fn prepare<'a>(
     if array.is_null() && plan.bytes > 0 {
         return fail!(NullPointer, "buf is NULL; the selection takes {} bytes", plan.bytes);
     }
-    if !request.stream.is_null() && route::place(array.cast()) == MemorySpace::Host && plan.bytes > 0 {
+    if !request.stream.is_null() && route::gpu_of(array.cast()).is_none() && plan.bytes > 0 {
         return fail!(InvalidArgument, "a stream was given; it must be NULL for data in host memory");
     }
     Ok((dataset, plan))
@@ -196,7 +213,7 @@ unsafe fn prepare<'a>(
 /// # Safety
 /// `array` is readable for `bytes`.
 unsafe fn staged(array: *const u8, bytes: usize, stream: *mut c_void) -> Result<Option<Vec<u8>>> {
-    if route::place(array.cast()) == MemorySpace::Host {
+    if route::gpu_of(array.cast()).is_none() {
         return Ok(None);
     }
     let mut copy = filled(bytes, 0u8)?;

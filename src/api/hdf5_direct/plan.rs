@@ -47,6 +47,7 @@ pub enum Decision {
     /// Chunks.
     Direct(Direct),
     /// Chunks into a file that MPI ranks share; to be left to HDF5, for this reason, where they are not made on a GPU.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "GPUs alone make them"))]
     Shared(Direct, String),
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use super::dataset::Dataset;
 use super::device;
 use super::ordinary;
-use super::plan::{Direct, Plan};
+use super::plan::{Direct, Direction, Plan};
 use super::report::Done;
 use crate::api::hdf5_filter::prepared::{MARK, Prepared};
 use crate::error::{Result, fail};
@@ -60,7 +60,7 @@ pub unsafe fn write(
     // HDF5 takes memory for each chunk, to copy zeros to it: new pages would take longer than all the rest.
     keep_in_heap(direct.boxes.chunk_bytes());
     // SAFETY: as large as the selection.
-    prepared.during(|| unsafe { ordinary::write(dataset, plan, blank.start) })?;
+    prepared.during(|| unsafe { ordinary::transfer(dataset, plan, Direction::Write, blank.start) })?;
     blank.keep();
     // With a single rank HDF5 may leave chunks in its cache. The array itself takes their place.
     Ok(match prepared.left() {
