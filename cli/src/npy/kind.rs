@@ -24,41 +24,37 @@ pub fn parse(descr: &str) -> Option<(ElementKind, bool)> {
     let (letter, size) = rest.split_at_checked(1)?;
     // Dates have a unit behind their size.
     let size: u64 = size.split('[').next()?.parse().ok()?;
-    let kind = match (letter, size) {
-        ("f", 2) => ElementKind::Number(DType::F16),
-        ("f", 4) => ElementKind::Number(DType::F32),
-        ("f", 8) => ElementKind::Number(DType::F64),
-        ("i", 1) => ElementKind::Number(DType::I8),
-        ("i", 2) => ElementKind::Number(DType::I16),
-        ("i", 4) => ElementKind::Number(DType::I32),
-        ("i", 8) => ElementKind::Number(DType::I64),
-        ("u", 1) => ElementKind::Number(DType::U8),
-        ("u", 2) => ElementKind::Number(DType::U16),
-        ("u", 4) => ElementKind::Number(DType::U32),
-        ("u", 8) => ElementKind::Number(DType::U64),
-        ("c", 8) => ElementKind::Complex(DType::F32),
-        ("c", 16) => ElementKind::Complex(DType::F64),
-        ("b" | "M" | "m" | "V", size) => ElementKind::Other(size),
+    let number = DType::ALL.into_iter().find(|dtype| letter_of(*dtype) == letter && dtype.size() as u64 == size);
+    let kind = match (letter, size, number) {
+        (_, _, Some(dtype)) => ElementKind::Number(dtype),
+        ("c", 8, _) => ElementKind::Complex(DType::F32),
+        ("c", 16, _) => ElementKind::Complex(DType::F64),
+        ("b" | "M" | "m" | "V", size, _) => ElementKind::Other(size),
         _ => return None,
     };
     let is_single_bytes = matches!(kind, ElementKind::Number(dtype) if dtype.size() == 1);
     Some((kind, big_endian && !is_single_bytes))
 }
 
-/// The name of an element type. NumPy has none for bf16, and writes the arrays of the package ml_dtypes as two bytes
-/// that are anything.
+/// NumPy's letter of an element type; none of bf16, which it has not.
+fn letter_of(dtype: DType) -> &'static str {
+    match dtype {
+        DType::BF16 => "",
+        DType::F16 | DType::F32 | DType::F64 => "f",
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => "i",
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => "u",
+    }
+}
+
+/// The name of an element type. Arrays of bf16, of the package ml_dtypes, NumPy writes as two bytes that are anything.
 pub fn name(dtype: DType, big_endian: bool) -> String {
     let order = match (dtype.size(), big_endian) {
         (1, _) => '|',
         (_, true) => '>',
         (_, false) => '<',
     };
-    match dtype {
-        DType::BF16 => format!("{order}V2"),
-        DType::F16 | DType::F32 | DType::F64 => format!("{order}f{}", dtype.size()),
-        DType::I8 | DType::I16 | DType::I32 | DType::I64 => format!("{order}i{}", dtype.size()),
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => format!("{order}u{}", dtype.size()),
-    }
+    let letter = if dtype == DType::BF16 { "V" } else { letter_of(dtype) };
+    format!("{order}{letter}{}", dtype.size())
 }
 
 /// What elements are that cannot be taken, in a person's words.

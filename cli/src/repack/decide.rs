@@ -74,7 +74,7 @@ pub fn decide(
     all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
     let declared = field.declared(&besides)?;
     params.missing = declared.missing;
-    params.find_fill = Some(!all.no_fill);
+    params.find_fill = Some(!all.args.sentinels.no_fill);
     if params.limits.is_none() && params.bound.mode().has_bound() {
         params.limits = declared.limits;
     }
@@ -85,7 +85,13 @@ pub fn decide(
             Some("the filter's parameters have no room for its missing values".into()),
         ));
     }
-    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill, is_rough: all.is_rough };
+    let survey = Survey {
+        field,
+        params: &params,
+        valid: declared.valid,
+        no_fill: all.args.sentinels.no_fill,
+        is_rough: all.args.dry_run,
+    };
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
         let remarks: Vec<String> = lossy_before(field)?.into_iter().chain([remark]).collect();
@@ -100,10 +106,10 @@ pub fn decide(
             params = params.with_bound(Bound::Lossless);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
-        if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
+        if all.args.dry_run && rough_step(true, field.bytes(), usize::MAX) > 1 {
             remarks.push("the range is that of a sample".into());
         }
-    } else if !all.no_fill && params.bound.number() > 0.0 {
+    } else if !all.args.sentinels.no_fill && params.bound.number() > 0.0 {
         let (extremes, found) = survey.look_for_sentinels()?;
         if let Some(warning) = flattens(&params, extremes) {
             tell(&format!("sleek: warning: {}: {warning}", field.name));

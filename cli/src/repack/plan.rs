@@ -56,13 +56,13 @@ impl<'a> FirstDecision<'a> {
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
         let (mut is_restored, mut is_spared) = (false, false);
         let (field, decision, remark) = match opened {
-            Err(_) if requests.filter.restores() && is_ours(file, object)? => {
+            Err(_) if requests.args.filter.restores() && is_ours(file, object)? => {
                 is_restored = true;
                 let params = Params::new(DType::U8);
                 let is_wanted = matches!(request, Some(Request::Compress(_)));
                 (None, if is_wanted { Decision::Compress(params) } else { not_wanted() }, None)
             }
-            Ok(field) if requests.filter.restores() => {
+            Ok(field) if requests.args.filter.restores() => {
                 is_restored = true;
                 let decision = restored(&field, matches!(request, Some(Request::Compress(_))))?;
                 (Some(field), decision, None)
@@ -106,7 +106,7 @@ impl<'a> Item<'a> {
             // SAFETY: the id is alive.
             None => unsafe { (file.hdf5.call.H5Dget_storage_size)(open_object(file, &object.path)?.id) },
         };
-        let only_if_smaller = is_spared || !requests.even_if_larger;
+        let only_if_smaller = is_spared || !requests.args.even_if_larger;
         let new_bytes = stored_bytes;
         let mut item = Item { name, field, decision, is_restored, raw_bytes, stored_bytes, new_bytes, remark };
         if is_restored {
@@ -134,7 +134,7 @@ impl<'a> Item<'a> {
     /// The bytes that it would take, if it is to be compressed.
     fn estimated_bytes(&self, requests: &Requests, asked: bool) -> Result<Option<u64>, String> {
         let (Some(field), Decision::Compress(params)) = (&self.field, &self.decision) else { return Ok(None) };
-        let data = Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, self.stored_bytes)?;
+        let data = Chunks::of(field)?.rough(requests.args.dry_run).estimated_bytes(params, self.stored_bytes)?;
         Ok(Some(if field.is_chunked || asked { data } else { data + INDEX_BYTES }))
     }
 

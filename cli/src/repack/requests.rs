@@ -6,7 +6,7 @@ use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::args::Args;
 use super::request::{Filter, Others, Request, Wish};
-use super::rules::{Pattern, Rules};
+use super::rules::Rules;
 use crate::hdf5::coordinates::{coordinates, is_scale};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
@@ -24,52 +24,30 @@ pub enum Unfit {
     Bound(String),
 }
 
-pub struct Requests {
-    pub general: Option<Wish>,
+pub struct Requests<'a> {
+    pub args: &'a Args,
+    general: Option<Wish>,
     /// Missing values of which the datasets know nothing.
     pub missing: MissingValues,
-    /// Whether values that look like missing ones are data.
-    pub no_fill: bool,
-    /// Whether datasets are converted that do not get smaller.
-    pub even_if_larger: bool,
-    /// Whether a part of each dataset tells enough of it: nothing is written.
-    pub is_rough: bool,
     /// The places of coordinates, each with who says so.
-    pub coordinates: BTreeMap<usize, String>,
+    coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
-    pub rules: Rules,
-    /// Datasets that stay as they are, unless they are named.
-    pub excluded: Vec<Pattern>,
-    /// What becomes of those that a bound is not for.
-    pub others: Option<Others>,
-    /// The filter that they get.
-    pub filter: Filter,
+    rules: &'a Rules,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
 
-impl Requests {
+impl<'a> Requests<'a> {
     /// Finds the datasets that are named, by whatever name they have; refuses names that are not in the file.
     pub fn new(
-        args: &Args,
+        args: &'a Args,
         general: Option<Wish>,
-        rules: &Rules,
+        rules: &'a Rules,
         file: &Id,
         contents: &Contents,
-    ) -> Result<Requests, String> {
-        let mut requests = Requests {
-            general,
-            missing: args.quality.missing()?,
-            no_fill: args.sentinels.no_fill,
-            even_if_larger: args.even_if_larger,
-            is_rough: args.dry_run,
-            coordinates: coordinates(file, contents)?,
-            rules: rules.clone(),
-            excluded: args.exclude.clone(),
-            others: args.others,
-            filter: args.filter,
-            named: BTreeMap::new(),
-        };
+    ) -> Result<Requests<'a>, String> {
+        let (missing, coordinates) = (args.quality.missing()?, coordinates(file, contents)?);
+        let mut requests = Requests { args, general, missing, coordinates, rules, named: BTreeMap::new() };
         for (path, request) in &args.dataset {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -83,17 +61,13 @@ impl Requests {
         Ok(requests)
     }
 
-    fn is_excluded(&self, name: &str) -> bool {
-        self.excluded.iter().any(|pattern| pattern.holds(name))
-    }
-
     /// How a dataset is compressed that a bound is not for, if it is.
     pub fn exactly(&self, params: Option<&Params>, field: &Field) -> Option<Params> {
-        let wanted = match self.others {
+        let wanted = match self.args.others {
             Some(others) => others == Others::Lossless,
             None => params.is_some(),
         };
-        if !wanted || self.filter != Filter::Sleek {
+        if !wanted || self.args.filter != Filter::Sleek {
             return None;
         }
         // Its codec may have no such elements.
@@ -179,7 +153,7 @@ impl Requests {
         if let Some(request) = self.named.get(&place) {
             return (Some(request.clone()), By::Name);
         }
-        if self.is_excluded(name) {
+        if self.args.exclude.iter().any(|pattern| pattern.holds(name)) {
             return (Some(Request::Keep), By::All);
         }
         let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));

@@ -264,16 +264,14 @@ pub fn compare_bytes(sides: [(&Id, &Object); 2]) -> Result<FieldVerdict, String>
         (Elsewhere::Unreadable(why), _) | (_, Elsewhere::Unreadable(why)) => return Ok(FieldVerdict::NotCompared(why)),
         _ => return Ok(FieldVerdict::Broken("is a view of other datasets in one of the files".into())),
     }
-    let [old, new] =
-        sides.map(|(file, object)| Ok::<_, String>((read_texts(file, object)?, read_whole(file, object)?)));
+    let [old, new] = sides.map(|(file, object)| read(file, object));
     if is_beside && (old.is_err() || new.is_err()) {
         sides[0].0.hdf5.forgive(old.and(new));
         return Ok(FieldVerdict::NotCompared("stored in another file, which cannot be read".into()));
     }
     let in_first = |e: String| format!("first file: {e}");
     match (old.map_err(in_first)?, new.map_err(|e| format!("second file: {e}"))?) {
-        ((Some(a), _), (Some(b), _)) => Ok(FieldVerdict::exact(a == b)),
-        ((_, Some(a)), (_, Some(b))) => Ok(FieldVerdict::exact(a == b)),
+        (Some(a), Some(b)) => Ok(FieldVerdict::exact(a == b)),
         _ => Ok(FieldVerdict::NotCompared("neither numbers nor plain texts".into())),
     }
 }
@@ -304,51 +302,48 @@ impl Elsewhere {
     }
 }
 
-/// The bytes of all elements; `None` if these do not hold all there is.
-fn read_whole(file: &Id, object: &Object) -> Result<Option<Vec<u8>>, String> {
+/// What a dataset holds that is no array of numbers.
+#[derive(PartialEq)]
+enum Values {
+    Bytes(Vec<u8>),
+    /// Strings of variable length, as far as there are any.
+    Texts(Vec<Option<Vec<u8>>>),
+}
+
+/// Reads all of a dataset; `None` if neither the bytes of its elements nor texts are all there is.
+fn read(file: &Id, object: &Object) -> Result<Option<Values>, String> {
     let hdf5 = file.hdf5;
     let dataset = open_object(file, &object.path)?;
     let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
-    for class in [abi::REFERENCE, abi::VARIABLE] {
+    let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
+    let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
+    let is_text = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING;
+    if is_text && h5!(hdf5, H5Tis_variable_str(kind.id))? > 0 {
+        return texts(&dataset, &kind, &space, count).map(|texts| Some(Values::Texts(texts)));
+    }
+    // A compound may have strings of variable length in it, which HDF5 tells as strings.
+    let elsewhere = [abi::REFERENCE, abi::VARIABLE, abi::STRING];
+    for class in elsewhere.into_iter().filter(|class| !is_text || *class != abi::STRING) {
         if h5!(hdf5, H5Tdetect_class(kind.id, class))? != 0 {
             return Ok(None);
         }
     }
-    // A compound may have strings of variable length in it, which HDF5 tells as strings.
-    let is_text = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING;
-    let may_be_elsewhere = match is_text {
-        true => h5!(hdf5, H5Tis_variable_str(kind.id))? > 0,
-        false => h5!(hdf5, H5Tdetect_class(kind.id, abi::STRING))? != 0,
-    };
-    if may_be_elsewhere {
-        return Ok(None);
-    }
-    let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
-    let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
     let mut bytes = zeroed(count.saturating_mul(size_of_type(&kind)?))?;
     if !bytes.is_empty() {
         let out = bytes.as_mut_ptr().cast();
         h5!(hdf5, H5Dread(dataset.id, kind.id, abi::ALL, abi::ALL, abi::DEFAULT, out))?;
     }
-    Ok(Some(bytes))
+    Ok(Some(Values::Bytes(bytes)))
 }
 
 /// All strings of a dataset of strings of variable length.
-fn read_texts(file: &Id, object: &Object) -> Result<Option<Vec<Option<Vec<u8>>>>, String> {
-    let hdf5 = file.hdf5;
-    let dataset = open_object(file, &object.path)?;
-    let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
-    let is_text = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING;
-    if !is_text || h5!(hdf5, H5Tis_variable_str(kind.id))? == 0 {
-        return Ok(None);
-    }
-    let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
-    let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
-    let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
-    let mut starts: Vec<*mut c_char> = vec![std::ptr::null_mut(); count];
+fn texts(dataset: &Id, kind: &Id, space: &Id, count: usize) -> Result<Vec<Option<Vec<u8>>>, String> {
     if count == 0 {
-        return Ok(Some(Vec::new()));
+        return Ok(Vec::new());
     }
+    let hdf5 = dataset.hdf5;
+    let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
+    let mut starts: Vec<*mut c_char> = vec![std::ptr::null_mut(); count];
     let out = starts.as_mut_ptr().cast();
     h5!(hdf5, H5Dread(dataset.id, memory.id, abi::ALL, abi::ALL, abi::DEFAULT, out))?;
     // SAFETY: HDF5 has written null or the address of a string that it allocated.
@@ -356,5 +351,5 @@ fn read_texts(file: &Id, object: &Object) -> Result<Option<Vec<Option<Vec<u8>>>>
     let texts = starts.iter().map(text).collect();
     // SAFETY: the starts are as H5Dread filled them.
     unsafe { (hdf5.call.H5Dvlen_reclaim)(memory.id, space.id, abi::DEFAULT, starts.as_mut_ptr().cast()) };
-    Ok(Some(texts))
+    Ok(texts)
 }
