@@ -14,8 +14,8 @@ const PSNR_SLACK: f64 = 0.1;
 const SSIM_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
-/// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
-/// coarse for these.
+/// The smallest bound at all, that of the filter too, for a field of which one value is so far from all others that a
+/// bound of its range is coarse for these.
 const TINIEST: f64 = f64::MIN_POSITIVE;
 impl Target {
     /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
@@ -76,11 +76,11 @@ impl Quest<'_> {
         mut whole: impl FnMut(&Params) -> Result<Measured, E>,
     ) -> Result<Answer, Failed<E>> {
         let exact = self.params.clone().with_bound(Bound::Lossless);
-        if self.range <= 0.0 {
+        if self.range < TINIEST {
             let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
             return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
         }
-        let (smallest, window) = (SMALLEST * self.range, self.target.window());
+        let (smallest, window) = ((SMALLEST * self.range).max(TINIEST), self.target.window());
         let mut found = self.search((smallest, self.range), &mut sample, &mut whole)?;
         let is_at_the_end = found.bound <= 2.0 * smallest;
         if found.score > window.high && (is_at_the_end || window.side == Side::NotAbove) {
