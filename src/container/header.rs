@@ -114,7 +114,7 @@ impl Header {
         HEADER_BYTES + extension.min(MAX_EXTENSION_BYTES)
     }
 
-    /// [`Header::peek`] of a stream that lies where only `copy` reaches: it gives as many of its first bytes as asked for.
+    /// [`Header::peek`] of a stream that lies where only `copy` reaches, which gives so many of its first bytes.
     pub fn fetch(have: usize, copy: impl Fn(usize) -> Result<Vec<u8>>) -> Result<Header> {
         let mut head = copy(have.min(HEADER_BYTES + EXTENSION_BYTES))?;
         if Header::bytes_of(&head) > head.len() {

@@ -45,8 +45,8 @@ pub fn expect(values: &CdValues, held: &Held) -> Result<()> {
     )
 }
 
-/// What is to be done to chunks of `bytes`, and the codec that does it. Where nobody can tell the element type, or the bytes are no whole
-/// elements, that is to keep every bit: then every bound is kept too.
+/// What is to be done to chunks of `bytes`, and the codec that does it. Where nobody can tell the element type, or the
+/// bytes are no whole elements, that is to keep every bit: then every bound is kept too.
 pub fn params(values: &CdValues, bytes: usize) -> Result<(Params, &'static dyn Codec)> {
     let right = values.chunk_bytes();
     if !right.contains(&(bytes as u64)) {

@@ -23,7 +23,8 @@ impl std::ops::Deref for Hdf5 {
 }
 
 impl Hdf5 {
-    /// The HDF5 whose code is at `caller`; `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
+    /// The HDF5 whose code is at `caller`; `None` if it hides its functions, as a stripped program that holds HDF5 by
+    /// static linking does.
     pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
         let object = Object::of_caller(caller, c"H5Pmodify_filter");
         // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is

@@ -82,7 +82,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
 }
 
 /// Loads and initialises the driver: the newest CUDA that it supports, in thousands and tens of its version, and how
-/// many devices there are; why not, if it cannot be used. Asked once per process, or by each thread that comes at first.
+/// many devices there are; why not, if it cannot be used. Asked once per process, or by each thread that comes first.
 pub fn usable() -> Result<(c_int, c_int)> {
     static USABLE: OnceLock<std::result::Result<(c_int, c_int), String>> = OnceLock::new();
     let state = fork::found(&USABLE, || {
