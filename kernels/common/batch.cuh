@@ -45,3 +45,18 @@ DEV Item item_of(const Batch& batch, u32 i) { return batch.items ? batch.items[i
 DEV u32 array_of(const Batch& batch, u64 work_slot, u32 lane) {
     return batch.items ? array_of(batch.items, batch.count, work_slot, lane) : 0;
 }
+
+// A block's share of an array, in launches whose blocks are divided evenly among the arrays.
+struct Share {
+    u32 item, rank, of;    // block `rank` of `of`
+    DEV Share(const Batch& batch) {
+        of = gridDim.x / batch.count;
+        item = blockIdx.x / of;
+        rank = blockIdx.x % of;
+    }
+    // Clears the bytes from one multiple of 16 to another one.
+    DEV void clear(u8* dst, u64 from, u64 to) const {
+        for (u64 i = from / 16 + (u64)rank * blockDim.x + threadIdx.x; i < to / 16; i += (u64)of * blockDim.x)
+            ((uint4*)dst)[i] = make_uint4(0, 0, 0, 0);
+    }
+};

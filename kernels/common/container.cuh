@@ -13,6 +13,26 @@ DEV void report(Outcome* outcome, u64 bytes, u32 status) {
     outcome->zero = 0;
 }
 
+// What an encoder begins with.
+DEV void begin(Control& control, u64 end, u32 status) {
+    control.ticket = control.slots = 0;
+    control.end = end;
+    control.index_sum = control.disagreement = 0;
+    control.closed = 0;
+    control.status = status;
+}
+// Length and checksum of a stream with a header of so many bytes, whose index has the keyed sum `sum`, and the outcome;
+// by one thread.
+DEV void close_stream(u8* dst, u64 head_bytes, u64 bodies_at, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
+    report(outcome, bytes, status);
+    if (status) return;
+    u64* w = (u64*)dst;
+    w[3] = bytes;
+    for (u32 i = 0; i < head_bytes / 8; i++)
+        if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
+    w[7] = mix(sum + KEY64 * bodies_at);
+}
+
 DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
 
 // Of an element.
@@ -40,42 +60,79 @@ DEV bool step_is_valid(u32 w, i32 j, u32 dtype) {
     return j >= low && j <= high;
 }
 
-struct Header {
-    u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
+// What headers of all codecs have; in the shared memory of a block.
+struct StreamHead {
+    u64 groups, entries_at, bodies_at, stream_bytes;
     u64 missing[MAX_MISSING];
     u32 bytes, values;    // of the header with its extension, before the group records; missing values
     u32 next;             // whether a packed element that is restored as one is the next larger number
-    u32 dtype, element_bytes, big_endian, is_float, step_w;
+    u32 dtype, element_bytes, big_endian, is_float;
+
+    // Where the index lies, with so many chunks and bytes of an entry.
+    DEV void lay_out_index(u64 chunks, u32 entry_bytes) {
+        element_bytes = bytes_of(dtype);
+        is_float = DTYPE_IS_FLOAT(dtype);
+        groups = (chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
+        entries_at = bytes + groups * GROUP_BYTES;
+        bodies_at = (entries_at + chunks * entry_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    // Reads and checks what the 64 bytes of a stream of `codec` begin with; a status code.
+    DEV u32 read_first(const u8* src, u64 src_bytes, u32 codec, u32& flags) {
+        if (src_bytes < HEADER_BYTES) return STATUS_TRUNCATED;
+        const u64* w = (const u64*)src;
+        if ((w[0] & 0xffffffffffffull) != MAGIC48) return STATUS_NOT_SLEEK;
+        if (w[0] >> 48 != VERSION || (w[1] & 0xff) != codec) return STATUS_UNSUPPORTED_FORMAT;
+        dtype = (u32)(w[1] >> 8) & 0xff;
+        flags = (u32)(w[1] >> 24) & 0xff;
+        big_endian = flags & FLAG_BIG_ENDIAN;
+        stream_bytes = w[3];
+        return 0;
+    }
+    // Whether type and mode, of those up to `last_mode`, are such.
+    DEV bool type_is_valid(const u8* src, u32 last_mode) const {
+        return dtype >= DTYPE_F32 && dtype <= DTYPE_U64 && (((const u64*)src)[1] >> 16 & 0xff) <= last_mode;
+    }
+    // What an extension begins with, of which `have` bytes are there at most.
+    DEV u32 read_form(const u8* src, u64 have) {
+        const u32* w = (const u32*)src;
+        if (have < EXTENSION_BYTES) return STATUS_TRUNCATED;
+        const u32 length = w[0], form = w[1], rank = form >> 24;
+        if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
+        if (have < length) return STATUS_TRUNCATED;
+        values = w[2] & 0xff;
+        next = w[2] >> 16;
+        bytes = HEADER_BYTES + length;
+        if (next > 1 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        return rank == 0 || rank > MAX_RANK || values > MAX_MISSING || (w[2] >> 8 & 0xff) > values || next > values
+                   ? STATUS_CORRUPT
+                   : 0;
+    }
+};
+
+// The header of a stream in runs.
+struct Header : StreamHead {
+    enum : u32 { GROUP_WORDS = GROUP_CHUNKS / 2, BODY_UNIT = ALIGN };    // of a group's entries; bytes of a unit
+    u64 count, chunks, raw_bytes;
+    u32 step_w;
     i32 step_j;
 
     DEV u32 chunk_bytes(u64 c) const { return (u32)min_of(raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES); }
 
     DEV void layout() {
-        element_bytes = bytes_of(dtype);
-        is_float = DTYPE_IS_FLOAT(dtype);
-        raw_bytes = count * element_bytes;
+        raw_bytes = count * bytes_of(dtype);
         chunks = (raw_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-        groups = (chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
-        entries_at = bytes + groups * GROUP_BYTES;
-        bodies_at = (entries_at + chunks * ENTRY_BYTES + ALIGN - 1) / ALIGN * ALIGN;
+        lay_out_index(chunks, ENTRY_BYTES);
     }
 
     // Reads and checks the 64 bytes and the extension; a status code.
     DEV u32 read(const u8* src, u64 src_bytes) {
-        if (src_bytes < HEADER_BYTES) return STATUS_TRUNCATED;
+        u32 flags;
+        if (const u32 status = read_first(src, src_bytes, CODEC_SLEEK, flags)) return status;
         const u64* w = (const u64*)src;
-        const u64 w0 = w[0], w1 = w[1];
-        if ((w0 & 0xffffffffffffull) != MAGIC48) return STATUS_NOT_SLEEK;
-        if (w0 >> 48 != VERSION || (w1 & 0xff) != CODEC_SLEEK) return STATUS_UNSUPPORTED_FORMAT;
-        dtype = (u32)(w1 >> 8) & 0xff;
-        const u32 flags = (u32)(w1 >> 24) & 0xff;
-        big_endian = flags & FLAG_BIG_ENDIAN;
-        step_j = (i32)(short)(w1 >> 32);
-        step_w = (u32)(w1 >> 48) & 0xff;
+        step_j = (i32)(short)(w[1] >> 32);
+        step_w = (u32)(w[1] >> 48) & 0xff;
         count = w[2];
-        stream_bytes = w[3];
-        if (dtype < DTYPE_F32 || dtype > DTYPE_U64 || ((u32)(w1 >> 16) & 0xff) > MODE_REL) return STATUS_CORRUPT;
-        if (count > (1ull << 58)) return STATUS_CORRUPT;
+        if (!type_is_valid(src, MODE_REL) || count > (1ull << 58)) return STATUS_CORRUPT;
         bytes = HEADER_BYTES;
         values = next = 0;
         if (flags & FLAG_EXTENDED)
@@ -83,32 +140,22 @@ struct Header {
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
         if (stream_bytes < bodies_at) return STATUS_CORRUPT;
-        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED) || w1 >> 56)
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED) || w[1] >> 56)
             return STATUS_UNSUPPORTED_FORMAT;
         return step_is_valid(step_w, step_j, dtype) ? 0 : STATUS_CORRUPT;
     }
 
-    // The extension, of which `have` bytes are there at most. Kernels know dimensions and missing values, else runs of
-    // CHUNK_BYTES and narrow entries alone.
+    // The extension. Kernels know dimensions and missing values, else runs of CHUNK_BYTES and narrow entries alone.
     DEV u32 read_extension(const u8* src, u64 have) {
-        const u32* w = (const u32*)src;
-        if (have < EXTENSION_BYTES) return STATUS_TRUNCATED;
-        const u32 length = w[0], form = w[1], rank = form >> 24, section = w[3];
-        if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
-        if (have < length) return STATUS_TRUNCATED;
-        values = w[2] & 0xff;
-        next = w[2] >> 16;
-        if (next > 1 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || (w[2] >> 8 & 0xff) > values || next > values)
-            return STATUS_CORRUPT;
-        if (form & 0xffff || section || 1u << (form >> 16 & 31) != CHUNK_BYTES || form >> 21 & 7)
+        if (const u32 status = read_form(src, have)) return status;
+        const u32 form = ((const u32*)src)[1], rank = form >> 24;
+        if (form & 0xffff || ((const u32*)src)[3] || 1u << (form >> 16 & 31) != CHUNK_BYTES || form >> 21 & 7)
             return STATUS_UNSUPPORTED_FORMAT;
         const u32 lens = rank > 1 ? rank : 0, numbers = lens + values;
         const u64* number = (const u64*)(src + EXTENSION_BYTES);
-        const u32 end = EXTENSION_BYTES + 8 * numbers;
-        if (numbers == 0 || (end + ALIGN - 1) / ALIGN * ALIGN != length) return STATUS_CORRUPT;
-        if (end < length && number[numbers]) return STATUS_CORRUPT;
-        bytes = HEADER_BYTES + length;
+        const u32 end = HEADER_BYTES + EXTENSION_BYTES + 8 * numbers;
+        if (numbers == 0 || (end + ALIGN - 1) / ALIGN * ALIGN != bytes) return STATUS_CORRUPT;
+        if (end < bytes && number[numbers]) return STATUS_CORRUPT;
         return dims_are_valid(number, lens) && missing_are_valid(number + lens, values, dtype, missing)
                    ? 0
                    : STATUS_CORRUPT;
@@ -137,9 +184,24 @@ struct Header {
     }
 };
 
+// Units of the entries in a word of the index, of which the first is that of chunk `first`; clears `good` where one is
+// not valid.
+DEV u32 units_of(const Header& head, u64 first, u32 pair, bool& good) {
+    u32 units = 0;
+#pragma unroll
+    for (u32 i = 0; i < 2; i++) {
+        const u32 entry = pair >> (16 * i) & 0xffff, n = entry & ENTRY_SIZE_MASK;
+        good &= first + i >= head.chunks ? entry == 0
+                                         : !(entry & ENTRY_ZERO_MASK) &&
+                                               head.fits(first + i, entry >> ENTRY_KIND_SHIFT, n);
+        units += n;
+    }
+    return units;
+}
+
 // One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed
 // sum over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
-DEV bool check_index(const u8* src, const Header& head, Control* control, u64 block, u64 blocks) {
+template <class Head> DEV bool check_index(const u8* src, const Head& head, Control* control, u64 block, u64 blocks) {
     const u32 lane = threadIdx.x & 31;
     const u64 warps = blocks * (blockDim.x / 32), warp = block * (blockDim.x / 32) + threadIdx.x / 32;
     const u32* words = (const u32*)src;
@@ -149,33 +211,23 @@ DEV bool check_index(const u8* src, const Header& head, Control* control, u64 bl
         for (u32 i = lane; i < head.bytes / 4; i += 32)
             if (i != 14 && i != 15) sum += (u64)words[i] * key_of(i);
     if (warp == 0 && head.groups == 0) good = head.stream_bytes == head.bytes;
-    for (u64 g = warp; g < head.groups; g += warps) {
+    for (u64 g = warp; uniform(g < head.groups); g += warps) {
         const u32 record = (u32)((head.bytes + g * GROUP_BYTES) / 4);
         if (lane < GROUP_BYTES / 4) sum += (u64)words[record + lane] * key_of(record + lane);
-        const u64 first = g * GROUP_CHUNKS + 2 * lane;
-        const u64 at = head.entries_at + first * ENTRY_BYTES;
-        u32 units = 0;
-        if (at < head.bodies_at) {
-            const u32 pair = words[at / 4];
-            sum += (u64)pair * key_of((u32)(at / 4));
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                const u32 entry = pair >> (16 * i) & 0xffff;
-                if (first + i >= head.chunks) {
-                    good &= entry == 0;
-                    continue;
-                }
-                const u32 n = entry & ENTRY_SIZE_MASK;
-                good &= !(entry & ENTRY_ZERO_MASK) && head.fits(first + i, entry >> ENTRY_KIND_SHIFT, n);
-                units += n;
-            }
+        const u64 at = head.entries_at / 4 + g * Head::GROUP_WORDS, end = head.bodies_at / 4;
+        u64 units = 0;
+#pragma unroll 1
+        for (u64 i = lane; i < Head::GROUP_WORDS && at + i < end; i += 32) {
+            const u32 word = words[at + i];
+            sum += (u64)word * key_of((u32)(at + i));
+            units += units_of(head, g * GROUP_CHUNKS + i * (GROUP_CHUNKS / Head::GROUP_WORDS), word, good);
         }
-        // The padding behind the last entries belongs to the last group's warp.
-        const u64 rest = head.entries_at + (g + 1) * GROUP_CHUNKS * ENTRY_BYTES + 4 * lane;
-        if (g + 1 == head.groups && rest < head.bodies_at) good &= words[rest / 4] == 0;
-        const u64* records = (const u64*)(src + head.bytes);
-        const u64 start = records[2 * g], next = g + 1 < head.groups ? records[2 * g + 2] : head.stream_bytes;
-        good &= (g > 0 || start == head.bodies_at) && start + (u64)ALIGN * __reduce_add_sync(FULL, units) == next;
+        // The padding behind the last entries, where they fill their group.
+        const u64 rest = at + Head::GROUP_WORDS + lane;
+        if (g + 1 == head.groups && rest < end) good &= words[rest] == 0;
+        const u64* const records = (const u64*)(src + head.bytes);
+        const u64 next = g + 1 < head.groups ? records[2 * g + 2] : head.stream_bytes;
+        good &= (g > 0 || records[0] == head.bodies_at) && records[2 * g] + Head::BODY_UNIT * warp_sum(units) == next;
     }
     sum = warp_sum(sum);
     if (lane == 0 && sum) add_relaxed(&control->index_sum, sum);

@@ -231,6 +231,8 @@ DEV u64 warp_min(u64 x) {
     const u32 high = __reduce_min_sync(FULL, (u32)(x >> 32));
     return (u64)high << 32 | __reduce_min_sync(FULL, (u32)(x >> 32) == high ? (u32)x : ~0u);
 }
+DEV u32 warp_max(u32 x) { return __reduce_max_sync(FULL, x); }
+DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
 // Order of signed numbers as an order of unsigned ones.
 template <class T> DEV typename T::Word biased(typename T::Word x) { return x ^ (typename T::Word)1 << (T::BITS - 1); }

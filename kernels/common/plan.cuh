@@ -5,16 +5,6 @@
 #include "container.cuh"
 #include "element.cuh"
 
-// A block's share of an array, in launches whose blocks are divided evenly among the arrays.
-struct Share {
-    u32 item, rank, of;    // block `rank` of `of`
-    DEV Share(const Batch& batch) {
-        of = gridDim.x / batch.count;
-        item = blockIdx.x / of;
-        rank = blockIdx.x % of;
-    }
-};
-
 DEV double next_down(double x) { return float_of(bits_of(x) - 1); }
 DEV double next_up(double x) {
     const u64 bits = bits_of(x);
@@ -115,17 +105,6 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const u64* range) {
     return plan;
 }
 
-// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
-DEV void seal(u8* dst, const Plan& plan, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
-    report(outcome, bytes, status);
-    if (status) return;
-    u64* w = (u64*)dst;
-    w[3] = bytes;
-    for (u32 i = 0; i < plan.records_at / 8; i++)
-        if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
-    w[7] = mix(sum + KEY64 * plan.bodies_at);
-}
-
 // Nothing is shared and there is no barrier: thread 0 of an array's first block writes plan and header, all the index.
 // Before the chunks: the plan, an empty index, the header but for its length and checksum. Leaves nothing to do in an
 // array that has no chunks, or no room for its index. Meanwhile what the next kernel loads first of an array alone
@@ -138,19 +117,11 @@ DEV void begin_compress(const CompressArgs& a) {
     Slot& slot = a.batch.slots[share.item];
     Plan plan = resolve(a, item.count, slot.control.range);
     const bool room = item.bytes >= plan.bodies_at;
-    if (room) {
-        uint4* head = (uint4*)item.dst;
-        for (u64 i = plan.records_at / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16;
-             i += (u64)share.of * blockDim.x)
-            head[i] = make_uint4(0, 0, 0, 0);
-    }
+    if (room) share.clear(item.dst, plan.records_at, plan.bodies_at);
     if (share.rank || threadIdx.x) return;
     if (!room) plan.chunks = 0;
     slot.plan = plan;
-    slot.control.ticket = slot.control.slots = 0;
-    slot.control.end = plan.bodies_at;
-    slot.control.index_sum = slot.control.disagreement = 0;
-    slot.control.closed = slot.control.status = 0;
+    begin(slot.control, plan.bodies_at, 0);
     if (room) {
         u64* w = (u64*)item.dst;
         const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) |
@@ -167,5 +138,6 @@ DEV void begin_compress(const CompressArgs& a) {
         for (u32 i = 0; i < a.extension_bytes / 8; i++) w[8 + i] = a.extension[i];
     }
     if (plan.chunks == 0)
-        seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);
+        close_stream(item.dst, plan.records_at, plan.bodies_at, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL,
+                     a.batch.outcomes + share.item);
 }

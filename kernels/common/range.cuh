@@ -83,8 +83,6 @@ DEV void look_at(Seen& seen, const u8* src, u64 count, u32 rank, u32 blocks, boo
     }
 }
 
-DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
-
 // The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one.
 // −0 counts as 0.
 template <class Float> DEV void keep_range(Float low, Float high, u64* range) {

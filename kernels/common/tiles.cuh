@@ -19,41 +19,88 @@ template <class T> DEV typename T::Word swapped(typename T::Word v) {
     if (T::BITS == 32) return __byte_perm((u32)v, 0, 0x0123);
     return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
 }
+// An element that may lie across two words.
+template <class T> SELDOM typename T::Word joined(const u8* p) {
+    typename T::Word word = 0;
+#pragma unroll 1
+    for (u32 i = 0; i < T::BITS / 8; i++) word |= (typename T::Word)p[i] << (8 * i);
+    return word;
+}
 
-// Header of a stream of tiles, as far as codecs have it in common; in the shared memory of a block. A codec's own
-// begins with it.
-template <class Grid> struct TileHeader {
+// How an array is cut, as far as codecs have it in common; in the shared memory of a block.
+struct TileGrid {
+    u64 len[MAX_RANK], stride[MAX_RANK];    // along a dimension; from one element to the next
+    u64 count, chunks;
+    u8 side[MAX_RANK];    // of tiles, as powers of two
+    u32 rank, total;      // Σ of the sides
+
+    // From rank, lengths and sides; false where these add up to more than `most`. By one thread.
+    DEV bool measure(u32 most) {
+        u64 step = 1;
+        chunks = count = 1;
+        total = 0;
+#pragma unroll 1
+        for (u32 k = rank; k-- > 0;) {
+            if (side[k] > most) return false;
+            stride[k] = step;
+            step *= len[k];
+            count *= len[k];
+            const u64 along = tiles(k);
+            if (along && chunks > (1ull << 58) / along) return false;
+            chunks *= along;
+            total += side[k];
+        }
+        return total <= most;
+    }
+    // Tiles along a dimension.
+    DEV u64 tiles(u32 k) const { return (len[k] + ((1ull << side[k]) - 1)) >> side[k]; }
+    DEV u32 capacity() const { return 1u << total; }
+};
+
+// Header of a stream of tiles, as far as codecs have it in common. A codec's own begins with it.
+template <class Grid> struct TileHeader : StreamHead {
+    enum : u32 { GROUP_WORDS = GROUP_CHUNKS, BODY_UNIT = UNIT };
     Grid grid;
-    u64 groups, entries_at, bodies_at, stream_bytes;
-    u64 missing[MAX_MISSING];
-    u32 bytes, values;    // of the header with its extension; missing values
-    u32 next;             // what packed bodies restore as a missing value is the next larger number
-    u32 dtype, element_bytes, big_endian, is_float;
 
-    DEV void layout() {
-        element_bytes = bytes_of(dtype);
-        is_float = DTYPE_IS_FLOAT(dtype);
-        groups = (grid.chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
-        entries_at = bytes + groups * GROUP_BYTES;
-        bodies_at = (entries_at + grid.chunks * WIDE_ENTRY_BYTES + ALIGN - 1) / ALIGN * ALIGN;
+    DEV void layout() { lay_out_index(grid.chunks, WIDE_ENTRY_BYTES); }
+    // How an array of `count` elements is cut by what a launch says; a line has tiles of 2^side. By one thread.
+    template <class Args> DEV void lay_out(const Args& a, u64 count, u32 side) {
+        const u32 rank = grid.rank = a.rank;
+        for (u32 k = 0; k < rank; k++) {
+            grid.len[k] = rank == 1 ? count : a.lens[k];
+            grid.side[k] = rank == 1 ? (u8)side : a.sides_log2[k];
+        }
+        grid.make();
+        const u32 extension = EXTENSION_BYTES + 8 * ((rank > 1 ? rank : 0) + values) + rank;
+        bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
+        layout();
+    }
+    // Writes it, but for length, checksum and what is not known here: `first` is its second word, `found` how many of
+    // the missing values were. By one thread.
+    DEV void write(u8* dst, u64 first, u64 count, u32 found) const {
+        u64* w = (u64*)dst;
+        for (u32 i = 0; i < bytes / 8; i++) w[i] = 0;
+        w[0] = MAGIC48 | (u64)VERSION << 48;
+        w[1] = first | (u64)dtype << 8 | (u64)((big_endian ? FLAG_BIG_ENDIAN : 0) | FLAG_EXTENDED) << 24;
+        w[2] = count;
+        w += HEADER_BYTES / 8;
+        w[0] = (bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | grid.rank << 24) << 32;
+        w[1] = values | found << 8;
+        w += 2;
+        for (u32 k = 0; grid.rank > 1 && k < grid.rank; k++) *w++ = grid.len[k];
+        for (u32 k = 0; k < values; k++) *w++ = missing[k];
+        for (u32 k = 0; k < grid.rank; k++) ((u8*)w)[k] = grid.side[k];
     }
 
     // Reads and checks the 64 bytes and the extension of a stream of `codec`, whose modes are those up to `last_mode`,
     // but for the codec's eight bytes; a status code. By one thread.
     DEV u32 read_tiles(const u8* src, u64 src_bytes, u32 codec, u32 last_mode) {
-        if (src_bytes < HEADER_BYTES) return STATUS_TRUNCATED;
-        const u64* w = (const u64*)src;
-        const u64 w0 = w[0], w1 = w[1];
-        if ((w0 & 0xffffffffffffull) != MAGIC48) return STATUS_NOT_SLEEK;
-        if (w0 >> 48 != VERSION || (w1 & 0xff) != codec) return STATUS_UNSUPPORTED_FORMAT;
-        dtype = (u32)(w1 >> 8) & 0xff;
-        const u32 flags = (u32)(w1 >> 24) & 0xff;
+        u32 flags;
+        if (const u32 status = read_first(src, src_bytes, codec, flags)) return status;
         if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED)) return STATUS_UNSUPPORTED_FORMAT;
-        big_endian = flags & FLAG_BIG_ENDIAN;
-        stream_bytes = w[3];
-        if (dtype < DTYPE_F32 || dtype > DTYPE_U64 || ((u32)(w1 >> 16) & 0xff) > last_mode) return STATUS_CORRUPT;
-        if (!(flags & FLAG_EXTENDED)) return STATUS_CORRUPT;    // a line in runs
-        if (const u32 status = read_extension(src + HEADER_BYTES, src_bytes - HEADER_BYTES, w[2])) return status;
+        if (!type_is_valid(src, last_mode) || !(flags & FLAG_EXTENDED)) return STATUS_CORRUPT;    // a line in runs
+        const u64 count = ((const u64*)src)[2];
+        if (const u32 status = read_extension(src + HEADER_BYTES, src_bytes - HEADER_BYTES, count)) return status;
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
         return stream_bytes < bodies_at ? STATUS_CORRUPT : 0;
@@ -61,24 +108,15 @@ template <class Grid> struct TileHeader {
 
     // The extension, of which `have` bytes are there at most.
     DEV u32 read_extension(const u8* src, u64 have, u64 count) {
-        const u32* w = (const u32*)src;
-        if (have < EXTENSION_BYTES) return STATUS_TRUNCATED;
-        const u32 length = w[0], form = w[1], rank = form >> 24, section = w[3];
-        if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
-        if (have < length) return STATUS_TRUNCATED;
-        values = w[2] & 0xff;
-        next = w[2] >> 16;
-        if (next > 1 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
-        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING || (w[2] >> 8 & 0xff) > values || next > values)
-            return STATUS_CORRUPT;
+        if (const u32 status = read_form(src, have)) return status;
+        const u32 length = bytes - HEADER_BYTES, form = ((const u32*)src)[1], rank = form >> 24;
         // Tiles with wide entries and no section are all that these codecs have.
-        if (form != (1u | 1u << 8 | rank << 24) || section) return STATUS_CORRUPT;
+        if (form != (1u | 1u << 8 | rank << 24) || ((const u32*)src)[3]) return STATUS_CORRUPT;
         const u32 lens = rank > 1 ? rank : 0, sides_at = EXTENSION_BYTES + 8 * (lens + values), end = sides_at + rank;
         if ((end + ALIGN - 1) / ALIGN * ALIGN != length) return STATUS_CORRUPT;
 #pragma unroll 1
         for (u32 i = end; i < length; i++)
             if (src[i]) return STATUS_CORRUPT;
-        bytes = HEADER_BYTES + length;
         const u64* number = (const u64*)(src + EXTENSION_BYTES);
         grid.rank = rank;
         u64 product = 1;    // of the lengths that are not 0
@@ -116,46 +154,10 @@ template <class Grid> struct TileHeader {
     DEV const u64* record(const u8* src, u64 group) const { return (const u64*)(src + bytes + group * GROUP_BYTES); }
 };
 
-// One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed
-// sum over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
-template <class Head> DEV bool check_index(const u8* src, const Head& head, Control* control, u64 block, u64 blocks) {
-    const u32 lane = threadIdx.x & 31;
-    const u64 warps = blocks * (blockDim.x / 32), warp = block * (blockDim.x / 32) + threadIdx.x / 32;
-    const u32* words = (const u32*)src;
-    u64 sum = 0;
-    bool good = true;
-    if (warp == 0)
-        for (u32 i = lane; i < head.bytes / 4; i += 32)
-            if (i != 14 && i != 15) sum += (u64)words[i] * key_of(i);
-    if (warp == 0 && head.groups == 0) good = head.stream_bytes == head.bytes;
-    for (u64 g = warp; uniform(g < head.groups); g += warps) {
-        const u32 record = (u32)((head.bytes + g * GROUP_BYTES) / 4);
-        if (lane < GROUP_BYTES / 4) sum += (u64)words[record + lane] * key_of(record + lane);
-        const u64 at = head.entries_at / 4 + g * GROUP_CHUNKS;
-        u64 units = 0;
-#pragma unroll 1
-        for (u32 i = lane; i < GROUP_CHUNKS; i += 32) {
-            if (at + i >= head.bodies_at / 4) break;
-            const u32 entry = words[at + i];
-            sum += (u64)entry * key_of((u32)(at + i));
-            const u64 chunk = g * GROUP_CHUNKS + i;
-            if (chunk >= head.grid.chunks) {
-                good &= entry == 0;
-                continue;
-            }
-            good &= head.fits(chunk, entry);
-            units += entry & WIDE_SIZE_MASK;
-        }
-        // The padding behind the last entries, where they fill their group.
-        const u64 rest = at + GROUP_CHUNKS + lane;
-        if (g + 1 == head.groups && rest < head.bodies_at / 4) good &= words[rest] == 0;
-        const u64 start = head.record(src, g)[0],
-                  next = g + 1 < head.groups ? head.record(src, g + 1)[0] : head.stream_bytes;
-        good &= (g > 0 || start == head.bodies_at) && start + UNIT * warp_sum(units) == next;
-    }
-    sum = warp_sum(sum);
-    if (lane == 0 && sum) add_relaxed(&control->index_sum, sum);
-    return __all_sync(FULL, good);
+// The same as of runs.
+template <class Head> DEV u32 units_of(const Head& head, u64 chunk, u32 entry, bool& good) {
+    good &= chunk >= head.grid.chunks ? entry == 0 : head.fits(chunk, entry);
+    return entry & WIDE_SIZE_MASK;
 }
 
 // A body in a stream.

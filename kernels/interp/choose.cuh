@@ -215,21 +215,29 @@ template <class T> DEV bool shorten(Desk<T>& d) {
     return block_or(beyond, d.part) == 0;
 }
 
+// The least and the greatest of the numbers. For a whole block; a barrier before.
+template <class T> DEV void find_ends(Desk<T>& d, i64& least, i64& most) {
+    least = (i64)(~0ull >> 1);
+    most = -least - 1;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x) {
+        const typename T::Word word = d.numbers()[i];
+        const i64 number = sizeof(word) == 8 ? (i64)word : (i64)(i32)word;
+        least = number < least ? number : least;
+        most = number > most ? number : most;
+    }
+    least = block_min(least, d.part);
+    most = block_max(most, d.part);
+}
+
 // From where numbers without axes are told, so that they cost least: the first one, the middle of all, or `zero`. For a
 // whole block; a barrier before.
 template <bool BITS, class T> SELDOM typename T::Word origin_of(Desk<T>& d, Origin<typename T::Word> zero) {
     typedef typename T::Word Word;
     const u32 n = d.n, lane = threadIdx.x & 31, groups = (n + GROUP - 1) / GROUP;
     const Word* const numbers = d.numbers();
-    i64 least = (i64)(~0ull >> 1), most = -least - 1;
-#pragma unroll 4
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const i64 number = sizeof(Word) == 8 ? (i64)numbers[i] : (i64)(i32)numbers[i];
-        least = number < least ? number : least;
-        most = number > most ? number : most;
-    }
-    least = block_min(least, d.part);
-    most = block_max(most, d.part);
+    i64 least, most;
+    find_ends(d, least, most);
     const Word from[3] = {0, (Word)((u64)least + ((u64)most - (u64)least) / 2), zero.at};
     u64 best_cost = ~0ull;
     Word best = 0;

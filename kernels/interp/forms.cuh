@@ -251,14 +251,8 @@ template <class T> SELDOM bool symbols_are_better(Desk<T>& d, Bench& b) {
     typedef typename T::Word Word;
     const u32 n = d.n;
     const Word* const numbers = d.numbers();
-    i64 least = (i64)(~0ull >> 1), most = -least - 1;
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
-        const i64 number = sizeof(Word) == 8 ? (i64)numbers[i] : (i64)(i32)numbers[i];
-        least = number < least ? number : least;
-        most = number > most ? number : most;
-    }
-    least = block_min(least, d.part);
-    most = block_max(most, d.part);
+    i64 least, most;
+    find_ends(d, least, most);
     const u64 range = (u64)most - (u64)least;
     const u32 width = range ? top_bit(range) + 1 : 0, low = width > 8 ? width - 8 : 0;
     if (low > 8 * sizeof(Word) - LEAST_ABOVE_LOW) return false;

@@ -2,6 +2,7 @@
 // Tiles of an array, their places and groups (docs/reference/codecs/interp.md §1, §2): src/codec/interp/format.rs in
 // CUDA.
 #pragma once
+#include "../common/tiles.cuh"
 #include "launch.h"
 #include "machine.cuh"
 #include "tables.h"
@@ -11,33 +12,20 @@ namespace interp {
 // A dimension that is none, and several that are one axis together.
 enum { NO_DIMENSION = MAX_RANK, MANY = MAX_RANK + 1 };
 
-// How an array is cut; in the shared memory of a block.
-struct Grid {
-    u64 len[MAX_RANK], stride[MAX_RANK];    // along a dimension; from one element to the next
-    u64 count, chunks;
-    u8 side[MAX_RANK];    // as powers of two
-    u32 rank, x, y, z;    // which dimensions are the axes
-    u32 a, b, c;          // sides of a tile along the axes, as powers of two
+// How an array is cut.
+struct Grid : TileGrid {
+    u32 x, y, z;    // which dimensions are the axes
+    u32 a, b, c;    // sides of a tile along the axes, as powers of two
 
-    // From rank, lengths and sides; false where the codec has no such tiles. By one thread.
+    // False where the codec has no such tiles. By one thread.
     DEV bool make() {
-        u32 total = 0;
-        u64 step = 1;
         x = rank - 1;
         y = z = NO_DIMENSION;
         bool has_x = false;
-        chunks = count = 1;
         a = b = 0;
+        if (!measure(TILE_LOG2)) return false;
 #pragma unroll 1
         for (u32 k = rank; k-- > 0;) {
-            if (side[k] > TILE_LOG2) return false;
-            stride[k] = step;
-            step *= len[k];
-            count *= len[k];
-            const u64 along = tiles(k);
-            if (along && chunks > (1ull << 58) / along) return false;
-            chunks *= along;
-            total += side[k];
             if (side[k] == 0) continue;
             if (!has_x) {
                 x = k;
@@ -51,12 +39,9 @@ struct Grid {
             }
         }
         c = total - a - b;
-        return total <= TILE_LOG2;
+        return true;
     }
 
-    // Tiles along a dimension.
-    DEV u64 tiles(u32 k) const { return (len[k] + ((1ull << side[k]) - 1)) >> side[k]; }
-    DEV u32 capacity() const { return 1u << (a + b + c); }
     // The axes along which tiles have more than one element.
     DEV u32 set() const { return (a > 0) | (b > 0) << 1 | (c > 0) << 2; }
     DEV bool is_z(u32 k) const { return k < x && k != y && side[k] > 0; }

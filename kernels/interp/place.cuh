@@ -26,11 +26,11 @@ DEV void close_array(const InterpCompressArgs& a, const Placed& p, u32 lane) {
         all += keyed(load_relaxed((const uint4*)(p.dst + p.header_bytes + g * GROUP_BYTES)),
                      key_of((u32)((p.header_bytes + g * GROUP_BYTES) / 4)));
     all = warp_sum(all);
-    const bool next = load_relaxed(&control.disagreement) != 0;
-    if (lane == 0)
-        close_stream(p.dst, (u32)p.header_bytes, p.bodies_at, load_relaxed(&control.end),
-                     all + load_relaxed(&control.index_sum), load_relaxed(&control.status), next,
-                     a.common.batch.outcomes + p.array);
+    if (lane) return;
+    if (load_relaxed(&control.disagreement)) ((u64*)p.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
+    close_stream(p.dst, p.header_bytes, p.bodies_at, load_relaxed(&control.end),
+                 all + load_relaxed(&control.index_sum), load_relaxed(&control.status),
+                 a.common.batch.outcomes + p.array);
 }
 
 // Brings the body of a tile to its place in the stream. For a whole warp.

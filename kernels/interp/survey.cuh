@@ -5,14 +5,6 @@
 
 namespace interp::encoder {
 
-// An element of the array, wherever it lies.
-template <class T> SELDOM typename T::Word joined(const u8* p) {
-    typename T::Word word = 0;
-#pragma unroll 1
-    for (u32 i = 0; i < T::BITS / 8; i++) word |= (typename T::Word)p[i] << (8 * i);
-    return word;
-}
-
 // Copies the elements of a tile. For a whole block; a barrier before and behind.
 template <class T> DEV void gather(Desk<T>& d) {
     typedef typename T::Word Word;

@@ -218,8 +218,6 @@ template <class Code> struct GroupSums {
     u32 sum, nonzeros;
     Code most;
 };
-DEV u32 greatest_of_lanes(u32 v) { return __reduce_max_sync(FULL, v); }
-DEV u64 greatest_of_lanes(u64 v) { return ~warp_min(~v); }
 
 // Codes of a tile, each in a word. What is loaded is looked at later. ANY: of numbers of all sorts, symbols too.
 template <class Word> struct InWords {
@@ -257,7 +255,7 @@ template <class Word> struct InWords {
         });
         g.sum = __reduce_add_sync(FULL, g.sum);
         g.nonzeros = __reduce_add_sync(FULL, g.nonzeros);
-        g.most = greatest_of_lanes(g.most);
+        g.most = warp_max(g.most);
         return g;
     }
 };
@@ -377,17 +375,6 @@ template <class Source> struct Coding {
         q.each([&](Code c) { cost += costs[token_of_code((Code)(c >> shift))]; });
         return __reduce_add_sync(FULL, cost);
     }
-    // What codes of a group cost in one class less than in another, in a part of a bit. For a whole warp.
-    DEV i32 difference_of(const Quad<Code>& q, u32 cls, u32 other) const {
-        const u16 *const costs = t.costs + t.firsts[table_of_class(cls)], *const others =
-                                                                              t.costs + t.firsts[table_of_class(other)];
-        const u32 shift = apart_of(cls, low), other_shift = apart_of(other, low);
-        u32 cost = 0;
-        q.each([&](Code c) {
-            cost += costs[token_of_code((Code)(c >> shift))] - others[token_of_code((Code)(c >> other_shift))];
-        });
-        return (i32)__reduce_add_sync(FULL, cost);
-    }
     // The class of a group. For a whole warp.
     DEV u32 class_of(const Quad<Code>& q, u32 g) {
         const GroupSums<Code> sums = codes.sums(q, low);
@@ -405,7 +392,7 @@ template <class Source> struct Coding {
         const bool one = fits(first), other = fits(second);
         if (uniform(one && other && first != second)) {
             const i32 apart = (i32)(256 * len(g)) * (i32)(apart_of(second, low) - apart_of(first, low));
-            return difference_of(q, second, first) + apart < 0 ? second : first;
+            return (i32)(cost_in(q, second, low) - cost_in(q, first, low)) + apart < 0 ? second : first;
         }
         return one ? first : other ? second : cell >> 10;
     }

@@ -178,16 +178,6 @@ DEV bool by_countdown(u32 mode, const Tile<T>& tile, u32 self, typename T::Word 
     return sum + UNSEEN > (mode == SUBMODE_OFFSET ? (i32)WARP_TILE : 0);
 }
 
-// Least and largest of the lanes' words, as signed numbers: the upper halves tell, and among equal ones the lower.
-DEV u64 warp_least(u64 x) {
-    const i32 high = (i32)(x >> 32), least = __reduce_min_sync(FULL, high);
-    return (u64)(u32)least << 32 | __reduce_min_sync(FULL, high == least ? (u32)x : ~0u);
-}
-DEV u64 warp_most(u64 x) {
-    const i32 high = (i32)(x >> 32), most = __reduce_max_sync(FULL, high);
-    return (u64)(u32)most << 32 | __reduce_max_sync(FULL, high == most ? (u32)x : 0u);
-}
-
 // Least and largest of a subchunk's words, as signed numbers.
 template <class T>
 DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& least, typename T::Word& most) {
@@ -203,12 +193,6 @@ DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& leas
         most = (Word)(u32)__reduce_max_sync(FULL, high);
         return;
     }
-    if constexpr (T::BITS == 64) {
-        const bool rising = (i64)x[0] < (i64)x[1];
-        least = warp_least(rising ? x[0] : x[1]);
-        most = warp_most(rising ? x[1] : x[0]);
-        return;
-    }
     Word low = biased<T>(x[0]), high = low;
 #pragma unroll
     for (int i = 1; i < T::VALUES; i++) {
@@ -216,9 +200,8 @@ DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& leas
         low = b < low ? b : low;
         high = b > high ? b : high;
     }
-    const Word all = ones<T>(T::BITS);
     least = biased<T>(warp_min(low));
-    most = biased<T>(warp_min((Word)(all - high)) ^ all);
+    most = biased<T>(warp_max(high));
 }
 
 // Of some numbers how many have more than w bits, for all w at once: bit w of these words, the first of which counts 1,

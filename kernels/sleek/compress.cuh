@@ -206,7 +206,7 @@ struct Compressor {
         if (threadIdx.x) return;
         for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += state.sums[w];
         if (load_relaxed(&control.disagreement)) ((u64*)job.item.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
-        seal(job.item.dst, job.plan, end, sum + others, status, job.outcome);
+        close_stream(job.item.dst, job.plan.records_at, job.plan.bodies_at, end, sum + others, status, job.outcome);
     }
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.

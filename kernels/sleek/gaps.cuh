@@ -352,45 +352,39 @@ template <class T, u32 MOST> struct Finder {
         for (u32 k = 0; k < values(); k++) there &= next != value(k) && (value(k) & ones<T>(T::BITS - 1)) != 0;
         return there ? least_relative((double)Quantizer<T>::number_of_element(next), a.bound) : nowhere();
     }
-    // Whether all of a chunk's elements that are rounded to missing values are within the relative bound of the next
-    // larger numbers, too; `words` as below. For a whole block.
-    template <class R, class F> DEV bool all_round_beside(const R& rounding, const F& words) const {
-        bool too_far = false;
+    // Whether all of a chunk's elements that would come back as missing value j are at least `least`, so that the next
+    // larger number may take their place; `integer` tells what an element becomes, `same` what that value is, and
+    // `words` a lane's of the warp's subchunk k, without missing ones.
+    template <class I, class F> DEV bool are_beside(Word same, double least, const I& integer, const F& words) const {
+        bool good = true;
 #pragma unroll 1
-        for (u32 j = 0; uniform(j) < values(); j++) {
-            const double least = least_beside_relative(j);
-#pragma unroll 1
-            for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(words(k), v);
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+            Word v[T::VALUES];
+            split(words(k), v);
 #pragma unroll
-                for (int i = 0; i < T::VALUES; i++)
-                    too_far |=
-                        rounding.apply(v[i]) == value(j) && (double)Quantizer<T>::number_of_element(v[i]) < least;
-            }
+            for (int i = 0; i < T::VALUES; i++)
+                good &= !(integer(v[i]) == same && (double)Quantizer<T>::number_of_element(v[i]) < least);
         }
-        return !__syncthreads_or(too_far);
+        return good;
     }
-    // Whether all of a chunk's elements with bins that come back as missing values are within the bound of the next
-    // larger numbers, too (all_come_beside in src/codec/sleek/collide.rs); `words` has a lane's of the warp's subchunk
-    // k, without missing ones. For a whole block.
+    // Whether all elements that are rounded to missing values are so within the relative bound. For a whole block.
+    template <class R, class F> DEV bool all_round_beside(const R& rounding, const F& words) const {
+        bool good = true;
+#pragma unroll 1
+        for (u32 j = 0; uniform(j) < values(); j++)
+            good &= are_beside(value(j), least_beside_relative(j), [&](Word v) { return rounding.apply(v); }, words);
+        return !__syncthreads_or(!good);
+    }
+    // The same of elements with bins (all_come_beside in src/codec/sleek/collide.rs).
     template <class F> DEV bool all_come_beside(const Quantizer<T>& quantizer, double abs_bound, const F& words) const {
-        bool too_far = false;
+        bool good = true;
 #pragma unroll 1
         for (u32 j = 0; uniform(j) < values(); j++) {
             Word bin;
-            if (!has_bin(quantizer, value(j), bin)) continue;
-            const double least = least_beside(j, abs_bound);
-#pragma unroll 1
-            for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(words(k), v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++)
-                    too_far |= quantizer.bin_of(v[i]) == bin && (double)Quantizer<T>::number_of_element(v[i]) < least;
-            }
+            if (has_bin(quantizer, value(j), bin))
+                good &= are_beside(bin, least_beside(j, abs_bound), [&](Word v) { return quantizer.bin_of(v); }, words);
         }
-        return !__syncthreads_or(too_far);
+        return !__syncthreads_or(!good);
     }
     // What a constant chunk has that would come back as a missing value.
     DEV Word beside_missing(Word bits) const {

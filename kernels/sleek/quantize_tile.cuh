@@ -24,11 +24,10 @@ template <class T> struct TileIntegers {
     DEV Tile<T> tile() const { return Tile<T>(words); }
 
     // The warp's integers to the tile, the least and the largest of each subchunk to its lanes. The words are integers
-    // as they are, or bins found with no check or with one; false if not all of them can be found so.
+    // as they are, or bins found with no check; false if not all of them can be found so.
     template <class W, u32 TAKEN>
     DEV bool to_tile(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
         u32 beyond = 0;
         least = most = 0;
 #pragma unroll
@@ -45,21 +44,14 @@ template <class T> struct TileIntegers {
                 Word v[T::VALUES];
                 split(q[k], v);
 #pragma unroll
-                for (int i = 0; i < T::VALUES; i++) {
-                    if constexpr (TAKEN == SURE)
-                        x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
-                    else
-                        x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
-                }
+                for (int i = 0; i < T::VALUES; i++)
+                    x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
             }
             Tile<W>(words).at(k, lane) = join(x);
             if (T::BITS < 64) keep_extremes<W>(k, x, least, most);
         }
         if (T::BITS == 64) find_extremes<W>(least, most);
-        if constexpr (TAKEN == NONE) return true;
-        if constexpr (TAKEN == SURE)
-            return __all_sync(FULL, beyond == 0 && quantizer.certain_range((u32)least, (u32)most));
-        return __all_sync(FULL, plain && quantizer.plain_range((Word)least, (Word)most));
+        return TAKEN == NONE || __all_sync(FULL, beyond == 0 && quantizer.certain_range((u32)least, (u32)most));
     }
     template <class W>
     DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least,

@@ -1,6 +1,7 @@
 // Twin: src/codec/sleek/decode.rs
 // Where decoded bytes go, and which of them are missing values.
 #pragma once
+#include "../common/beside.cuh"
 #include "parse.cuh"
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
@@ -40,16 +41,15 @@ template <class T> struct Beside {
     u32 count;
 
     DEV void set(const Header& head) {
-        const Word infinity = ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA, sign = (Word)1 << (T::BITS - 1);
         count = 0;
         if (!head.next) return;
 #pragma unroll 1
         for (u32 k = 0; k < head.values; k++) {
-            const Word m = (Word)head.missing[k], magnitude = m & ones<T>(T::BITS - 1);
-            const Word next = magnitude == 0 ? 1 : m & sign ? m - 1 : m + 1;
-            if (magnitude >= infinity || (next & ones<T>(T::BITS - 1)) >= infinity) continue;
+            const Word m = (Word)head.missing[k];
+            Word next;
+            if (!next_above<T>(m, next)) continue;
             add(m, next);
-            if (magnitude == 0) add(m ^ sign, next);
+            if ((m & ones<T>(T::BITS - 1)) == 0) add(m ^ (Word)1 << (T::BITS - 1), next);
         }
     }
     DEV void add(Word a, Word b) {

@@ -21,74 +21,31 @@ namespace zfp {
 DEV void lay_out(Header& head, const ZfpCompressArgs& a, u64 count) {
     head.dtype = a.dtype;
     head.big_endian = a.big_endian;
+    head.values = 0;
     head.coding.read(a.coding, a.dtype);
-    Grid& g = head.grid;
-    g.rank = a.rank;
-    for (u32 k = 0; k < g.rank; k++) {
-        g.len[k] = a.lens[k];
-        g.side[k] = a.sides_log2[k];
-    }
-    if (g.rank == 1) {
-        g.len[0] = count;
-        const u32 side = count < 2 ? 0 : top_bit(min_of(count, 1ull << 20) - 1) + 1;
-        g.side[0] = (u8)(side < ZFP_BLOCK_LOG2 ? ZFP_BLOCK_LOG2 : min_of(side, ZFP_TILE_LOG2));
-    }
-    g.make();
-    const u32 extension = EXTENSION_BYTES + (g.rank > 1 ? 8 * g.rank : 0) + g.rank;
-    head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
-    head.layout();
-}
-
-// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
-DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
-    report(outcome, bytes, status);
-    if (status) return;
-    u64* w = (u64*)dst;
-    w[3] = bytes;
-    for (u32 i = 0; i < head.bytes / 8; i++)
-        if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
-    w[7] = mix(sum + KEY64 * head.bodies_at);
-}
-
-DEV void write_head(const ZfpCompressArgs& a, const Header& head, u64 count, u8* dst) {
-    const Grid& g = head.grid;
-    u64* w = (u64*)dst;
-    for (u32 i = 0; i < head.bytes / 8; i++) w[i] = 0;
-    const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | FLAG_EXTENDED;
-    w[0] = MAGIC48 | (u64)VERSION << 48;
-    w[1] = CODEC_ZFP | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)a.coding << 32;
-    w[2] = count;
-    w[4] = bits_of(a.stated);
-    w[6] = head.coding.kind == ACCURACY ? bits_of(a.stated) : 0;
-    w += HEADER_BYTES / 8;
-    w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
-    for (u32 k = 0; g.rank > 1 && k < g.rank; k++) w[2 + k] = g.len[k];
-    u8* sides = (u8*)(w + 2 + (g.rank > 1 ? g.rank : 0));
-    for (u32 k = 0; k < g.rank; k++) sides[k] = g.side[k];
+    const u32 side = count < 2 ? 0 : top_bit(min_of(count, 1ull << 20) - 1) + 1;
+    head.lay_out(a, count, side < ZFP_BLOCK_LOG2 ? (u32)ZFP_BLOCK_LOG2 : min_of(side, ZFP_TILE_LOG2));
 }
 
 // Before the tiles: an empty index, the header but for its length and checksum.
 DEV void begin_compress(const ZfpCompressArgs& a) {
     SHARED Header head;
-    const u32 of = gridDim.x / a.batch.count, i = blockIdx.x / of, rank = blockIdx.x % of;
-    const Item item = item_of(a.batch, i);
+    const ::Share share(a.batch);
+    const Item item = item_of(a.batch, share.item);
     if (threadIdx.x == 0) lay_out(head, a, item.count);
     __syncthreads();
     const bool room = item.bytes >= head.bodies_at;
-    if (room)
-        for (u64 at = head.bytes / 16 + (u64)rank * blockDim.x + threadIdx.x; at < head.bodies_at / 16;
-             at += (u64)of * blockDim.x)
-            ((uint4*)item.dst)[at] = make_uint4(0, 0, 0, 0);
-    if (rank || threadIdx.x) return;
-    Control& control = a.batch.slots[i].control;
-    control.ticket = control.slots = 0;
-    control.end = head.bodies_at;
-    control.index_sum = 0;
-    control.closed = 0;
-    control.status = room ? 0 : STATUS_BUFFER_TOO_SMALL;
-    if (room) write_head(a, head, item.count, item.dst);
+    if (room) share.clear(item.dst, head.bytes, head.bodies_at);
+    if (share.rank || threadIdx.x) return;
+    const u32 status = room ? 0 : STATUS_BUFFER_TOO_SMALL;
+    begin(a.batch.slots[share.item].control, head.bodies_at, status);
+    if (room) {
+        head.write(item.dst, CODEC_ZFP | a.mode << 16 | (u64)a.coding << 32, item.count, 0);
+        ((u64*)item.dst)[4] = bits_of(a.stated);
+        if (head.coding.kind == ACCURACY) ((u64*)item.dst)[6] = bits_of(a.stated);
+    }
     if (!room || head.grid.chunks == 0)
-        close_stream(item.dst, head, head.bodies_at, 0, control.status, a.batch.outcomes + i);
+        close_stream(item.dst, head.bytes, head.bodies_at, head.bodies_at, 0, status, a.batch.outcomes + share.item);
 }
 
 // The array that a block works on.
@@ -101,14 +58,6 @@ struct Job {
     DEV u32* entries() const { return (u32*)(item.dst + head.entries_at); }
     DEV u64* record(u64 group) const { return (u64*)(item.dst + head.bytes + group * GROUP_BYTES); }
 };
-
-// An element that lies across two words.
-template <class T> SELDOM typename T::Word joined(const u8* p) {
-    typename T::Word word = 0;
-#pragma unroll 1
-    for (u32 i = 0; i < T::BITS / 8; i++) word |= (typename T::Word)p[i] << (8 * i);
-    return word;
-}
 
 // The element of a block that stands for its element i along an axis where it has n.
 DEV u32 inside(u32 i, u32 n) { return i < n ? i : i == 3 ? 0 : n - 1; }
@@ -427,8 +376,8 @@ DEV void enter(const Job& job, const Source<T>& s, u64 chunk, const Made& made, 
         all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((job.head.bytes + g * GROUP_BYTES) / 4)));
     all = warp_sum(all);
     if (lane == 0)
-        close_stream(job.item.dst, job.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
-                     load_relaxed(&control.status), job.outcome);
+        close_stream(job.item.dst, job.head.bytes, job.head.bodies_at, load_relaxed(&control.end),
+                     all + load_relaxed(&control.index_sum), load_relaxed(&control.status), job.outcome);
 }
 
 template <class T> DEV void compress(const ZfpCompressArgs& a) {

@@ -10,38 +10,21 @@ namespace zfp {
 // The most axes of tiles.
 enum : u32 { AXES = ZFP_MAX_AXES };
 
-// How an array is cut; in the shared memory of a block.
-struct Grid {
-    u64 len[MAX_RANK], stride[MAX_RANK];    // along a dimension; from one element to the next
-    u64 count, chunks;
-    u8 side[MAX_RANK];    // as powers of two
-    u32 rank, axes;       // dimensions; those of them along which tiles have blocks
-    u32 total;            // Σ of the sides
+// How an array is cut.
+struct Grid : TileGrid {
+    u32 axes;    // dimensions along which tiles have blocks
 
-    // From rank, lengths and sides; false where the codec has no such tiles. By one thread.
+    // False where the codec has no such tiles. By one thread.
     DEV bool make() {
-        u64 step = 1;
-        bool whole = true;
-        chunks = count = 1;
-        axes = total = 0;
+        bool whole = measure(ZFP_TILE_LOG2);
+        axes = 0;
 #pragma unroll 1
-        for (u32 k = rank; k-- > 0;) {
-            if (side[k] > ZFP_TILE_LOG2) return false;
-            stride[k] = step;
-            step *= len[k];
-            count *= len[k];
-            const u64 along = tiles(k);
-            if (along && chunks > (1ull << 58) / along) return false;
-            chunks *= along;
-            total += side[k];
+        for (u32 k = 0; k < rank; k++) {
             axes += side[k] > 0;
             whole &= side[k] == 0 || side[k] >= ZFP_BLOCK_LOG2;
         }
-        return whole && total <= ZFP_TILE_LOG2 && axes > 0 && axes <= ZFP_MAX_AXES;
+        return whole && axes > 0 && axes <= ZFP_MAX_AXES;
     }
-    // Tiles along a dimension.
-    DEV u64 tiles(u32 k) const { return (len[k] + ((1ull << side[k]) - 1)) >> side[k]; }
-    DEV u32 capacity() const { return 1u << total; }
 };
 
 // A tile of an array, and where its elements are there.

@@ -9,14 +9,6 @@ namespace zfp {
 
 enum : u32 { WIDE_SIZE = 256, WIDE_WORDS = 8 };    // elements of such a block; words of a plane
 
-DEV u32 warp_largest(u32 v) { return __reduce_max_sync(FULL, v); }
-DEV u64 warp_largest(u64 v) {
-    const u32 high = warp_largest((u32)(v >> 32));
-    return (u64)high << 32 | warp_largest((u32)(v >> 32) == high ? (u32)v : 0u);
-}
-DEV u32 warp_any(u32 v) { return __reduce_or_sync(FULL, v); }
-DEV u64 warp_any(u64 v) { return (u64)warp_any((u32)(v >> 32)) << 32 | warp_any((u32)v); }
-
 // Steps along an axis.
 template <class T, class Step> DEV void lift_lines(typename T::Word* q, u32 axis, u32 lane) {
     const u32 s = 1u << (2 * axis);
@@ -145,8 +137,8 @@ DEV u32 put_block(const Tile& s, u32 block, bool is_float, const Coding& c, doub
         largest = magnitude > largest ? magnitude : largest;
         any |= v;
     }
-    largest = warp_largest(largest);
-    any = warp_any(any);
+    largest = warp_max(largest);
+    any = warp_or(any);
     const bool lossy = c.kind != REVERSIBLE;
     const i32 t = Number::exponent(largest);
     const Scale<T> scale(t);
@@ -178,7 +170,7 @@ DEV u32 put_block(const Tile& s, u32 block, bool is_float, const Coding& c, doub
             for (u32 part = 0; part < PARTS; part++)
                 planes[32 * (WIDE_WORDS * part + w) + 31 - lane] = transpose((u32)(u >> (32 * part)), lane);
         }
-        if (!lossy) count_planes<T>(start, warp_any(used));
+        if (!lossy) count_planes<T>(start, warp_or(used));
     }
     // Bits of the body from the word on where the block begins.
     const u32 shift = at & 31, room = c.kind == RATE ? (u32)c.parameter : WIDE_SIZE * (T::BITS + 1) + T::BITS + 32;
