@@ -1,13 +1,8 @@
 // Twin: src/codec/interp/predict/interpolation/march.rs
 // Interpolation of a whole tile of 32 x 32 x 16 elements by PREDICT_THREADS threads of an encoder, from elements in the
-// array to codes in shared memory (docs/reference/codecs/interp.md §6). Numbers are less the tile's first one. Coarse
-// levels are made in shared memory. For the finest one a thread has four neighbours of two rows, x from 4k on and y
-// from 2j on, and marches along z: of the last four even planes it has what is needed in registers. Along x shuffles
-// tell it of its neighbours, along y two planes' values and errors in shared memory, by turns.
-//
-// The last node of an axis is coarse, in the place of a new one: x = 31 and y = 31. Its weights are 0 but for itself,
-// and its "error" is its value, so that one formula makes every class. x = 29 needs what belongs to x = 31, which is
-// made first; y = 29 needs y = 31, so that this face is made before all else (`make_face`).
+// array to codes in shared memory. Numbers are less the tile's first one. Coarse levels are made in shared memory. For
+// the finest one, predicted by finest.cuh, a thread has x from 4k on and y from 2j on. The last node of an axis is
+// coarse: x = 31 and y = 31.
 //
 //   a      nodes of level 1                           all threads write numbers, a barrier, then what is restored
 //   odd    numbers between them on their rows         each thread writes and reads its own
@@ -170,12 +165,6 @@ template <bool ROUGH, bool BY16> struct CoarseCodes {
 
 // The finest level.
 template <class T, bool ROUGH, bool BY16> struct FinestCodes {
-    enum : i32 {
-        SHIFT = WEIGHT_BITS - 4,
-        HALF = 1 << (SHIFT - 1),
-        FULL_SHIFT = SHIFT + 4,
-        FULL_HALF = HALF + (8 << SHIFT)
-    };
     const i32* a;
     const u32* odd;
     TileCodes<BY16>& codes;
@@ -194,44 +183,33 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
         const u32 k = threadIdx.x & 7, z = threadIdx.x >> 3, n = z == 15 ? 8 : z >> 1, m = min_of(z >> 1, 6u),
                   q = 2 * k;
         const bool last = k == 7, even = !(z & 1) || z == 15;
-        const FourWeights wx0 = weights[q], wx1 = weights[q + 1];
+        const AlongRow along = {weights[q], weights[q + 1], last};
         const auto v = from.four(from.row(31, z) + 4 * k * from.SIZE);
         // Their codes are written when all planes are.
         const auto restored = [&](u32 i, i32 p) { return p + 15 * nearest_multiple<15>(from.number(v.v[i]) - p); };
-        const auto second = [&](Pair f, i32 end) {
-            const i32 r0 = lane_above(f.v[0]), r1 = lane_above(f.v[1]);
-            return HALF + wx1.b * f.v[1] + wx1.c * (last ? end : r0) + wx1.a * f.v[0] + wx1.d * r1;
-        };
-        const auto first = [&](Pair f, i32 end) {
-            const i32 r0 = lane_above(f.v[0]), l1 = lane_below(f.v[1]);
-            return HALF + wx0.b * f.v[0] + wx0.c * f.v[1] + wx0.a * l1 + wx0.d * (last ? end : r0);
-        };
         {
             const i32* const row = a + n * PLANE + 16 * ROW;
             const Pair e = load_pair(row + q);
-            const i32 end = row[16], p1 = (second(e, end) + (8 << SHIFT)) >> FULL_SHIFT,
-                      p0 = (first(e, end) + (8 << SHIFT)) >> FULL_SHIFT;
-            if (even) store_pair(&face->x[n][q], {{restored(1, p0), last ? end : restored(3, p1)}});
+            const i32 end = row[16];
+            const Pair p = along.smooth_x(e, lane_above(e.v[0]), end);
+            if (even) store_pair(&face->x[n][q], {{restored(1, p.v[0]), last ? end : restored(3, p.v[1])}});
         }
         __syncthreads();
         const FourWeights w = weights[WholeWeights::OF_SHORT + m];
-        const u32 ma = w.a ? m - 1 : m, md = w.d ? m + 2 : m;
+        const u32 at[4] = {w.a ? m - 1 : m, m, m + 1, w.d ? m + 2 : m};
         const i32* const row = a + 16 * ROW + q;
-        const Pair b = load_pair(row + m * PLANE), c = load_pair(row + (m + 1) * PLANE),
-                   e = load_pair(row + ma * PLANE), d = load_pair(row + md * PLANE), xb = load_pair(&face->x[m][q]),
-                   xc = load_pair(&face->x[m + 1][q]), xa = load_pair(&face->x[ma][q]), xd = load_pair(&face->x[md][q]);
-        Pair ze, t;
+        Pair c[4], x[4], ze, zxe;
 #pragma unroll
-        for (u32 i = 0; i < 2; i++) {
-            const i32 p = (FULL_HALF + w.b * b.v[i] + w.c * c.v[i] + w.a * e.v[i] + w.d * d.v[i]) >> FULL_SHIFT;
-            ze.v[i] = restored(2 * i, p) - p;
-            t.v[i] = (HALF + w.b * xb.v[i] + w.c * xc.v[i] + w.a * xa.v[i] + w.d * xd.v[i]) >> SHIFT;
+        for (u32 i = 0; i < 4; i++) {
+            c[i] = load_pair(row + at[i] * PLANE);
+            x[i] = load_pair(&face->x[at[i]][q]);
         }
-        const i32 p1 = (t.v[1] + (second(ze, 0) >> SHIFT) + 8) >> 4, r1 = restored(3, p1),
-                  p0 = (t.v[0] + (first(ze, r1 - p1) >> SHIFT) + 8) >> 4, r0 = restored(1, p0);
+        along.face(
+            w, c, x, ze, zxe, [&](u32 i, i32 p) { return restored(2 * i, p); },
+            [&](u32 i, i32 p) { return restored(2 * i + 1, p); });
         if (!even) {
             store_pair(&face->z[m][q], ze);
-            store_pair(&face->w[m][q], {{r0 - ((t.v[0] + 8) >> 4), r1 - ((t.v[1] + 8) >> 4)}});
+            store_pair(&face->w[m][q], zxe);
         }
         __syncthreads();
     }
@@ -239,14 +217,18 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
     // All planes. For a whole block; barriers before and behind.
     DEV void go() {
         const u32 own_thread = optimisation_barrier(threadIdx.x), k = own_thread & 7, j = own_thread >> 3, q = 2 * k;
-        const bool last_x = k == 7, last_y = j == 15, before_last_y = j == 14;
-        const i32 own_y = last_y ? 0 : 1;
-        const FourWeights wx0 = weights[q], wx1 = weights[q + 1], wy = weights[j];
-        const i32 wy_c = last_y ? 0 : wy.c;
-        const i32* const row = a + j * ROW;
-        // Places of rows; what is not there has no weight, but is read.
-        const u32 own = j * 16 + q, on = last_y ? own : own + 16, back = j > 0 ? own - 16 : own,
-                  beyond = j < 14 ? own + 32 : own;
+        const bool last_x = k == 7, last_y = j == 15;
+        const i32* const row = a + j * ROW + q;
+        March<ROUGH> it;
+        it.x = {weights[q], weights[q + 1], last_x};
+        it.wy = weights[j];
+        it.last_y = last_y;
+        it.before_last_y = j == 14;
+        const u32 own = j * 16 + q;
+        it.on = last_y ? own : own + 16;
+        it.back = j > 0 ? own - 16 : own;
+        it.beyond = j < 14 ? own + 32 : own;
+        it.begin();
         const i32 row_back = j > 0 ? -(i32)ROW : 0, row_beyond = j < 15 ? 2 * (i32)ROW : 0;
         // Running places: of codes of rows of 15 and 17 in planes of 255, 289 and 225; of coarse planes.
         const u32 r15 = 15 * j + q, r17 = 17 * j + q;
@@ -258,11 +240,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
         const u64 even_row = from.row(2 * j, 0) + 4 * k * from.SIZE, y_step = from.y_step, z_step = from.z_step;
         u64 to_even = even_row + y_step, to_odd = even_row + z_step;
         Four<T> a1, b0, b1;
-        // Of the last four even planes: coarse nodes, classes X, Y and XY; the errors of Y.
-        Pair e[4], xo[4], yo[4], w[4], ye = {{0, 0}}, zx = ye, ze = ye, zxe = ye, vw = ye, vzy = ye, vzyx = ye, zo = ye;
-#pragma unroll
-        for (u32 i = 0; i < 4; i++) e[i] = xo[i] = yo[i] = w[i] = ye;
-        i32 corner = 0;
+        Pair vw, vzy, vzyx;
         u32 n = 0;    // the even plane
         bool on_even = false, on_odd0 = false, on_odd1 = false;
 
@@ -289,39 +267,9 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
                                                                    : i == 2 ? even.v[1]
                                                                             : odd.v[1]);
         };
-        // Sums along an axis, before they are divided. The second one of a pair comes first.
-        const auto second = [&](Pair f, i32 r0, i32 end) {
-            return HALF + wx1.b * f.v[1] + wx1.c * (last_x ? end : r0) + wx1.a * f.v[0] + wx1.d * lane_above(f.v[1]);
-        };
-        const auto first = [&](Pair f, i32 r0, i32 end) {
-            return HALF + wx0.b * f.v[0] + wx0.c * f.v[1] + wx0.a * lane_below(f.v[1]) + wx0.d * (last_x ? end : r0);
-        };
-        const auto along_y = [&](const i32* rows, const i32* of_face, Pair f) {
-            const Pair c = load_pair(rows + on), b = load_pair(rows + back),
-                       d = load_pair(before_last_y ? of_face + q : rows + beyond);
-            Pair p;
-#pragma unroll
-            for (u32 i = 0; i < 2; i++)
-                p.v[i] = (HALF + wy.b * f.v[i] + wy_c * c.v[i] + wy.a * b.v[i] + wy.d * d.v[i]) >> SHIFT;
-            return p;
-        };
-        const auto along_z = [&](const FourWeights& z, const Pair(&f)[4]) {
-            Pair p;
-#pragma unroll
-            for (u32 i = 0; i < 2; i++)
-                p.v[i] = (HALF + z.b * f[1].v[i] + z.c * f[2].v[i] + z.a * f[0].v[i] + z.d * f[3].v[i]) >> SHIFT;
-            return p;
-        };
-        // Rough: weights of sums along y, x and z.
-        const i32 ra = last_y ? 0 : 3, rb = last_y ? 4 : 1, ra1 = last_x ? 4 : ra, rb1 = last_x ? 0 : rb,
-                  rz = last_y ? 4 : 3, rzb = last_y ? 0 : 1;
-
         // An even plane: classes X and Y.
         const auto even_sides = [&] {
-            const Pair c = load_pair(plane + q);
-            const i32 end = plane[16];
-            corner = last_y ? plane[ROW + 16] : 0;
-            e[3] = c;
+            const Pair c = load_pair(plane);
             Pair vo;
             if (BY16) {
                 vo = load_pair((const i32*)of_odd);
@@ -333,162 +281,53 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             on_even = false;
             const Pair vy = pair_of(a1, 0, on_even);
             vw = pair_of(a1, 1, on_even);
-            const u32 of_x = OF_X + e15, of_y = last_y ? (u32)NO_CODE : OF_Y + e17;
-            const Pair on_y = load_pair(plane + ROW + q);
-            Pair x, y, p;
-            const i32 e0 = lane_above(c.v[0]);
-            if (ROUGH) {
-                p.v[0] = (c.v[0] + c.v[1] + 1) >> 1;
-                p.v[1] = last_x ? end : (c.v[1] + e0 + 1) >> 1;
-            } else {
-                p.v[1] = (second(c, e0, end) + (8 << SHIFT)) >> FULL_SHIFT;
-                p.v[0] = (first(c, e0, end) + (8 << SHIFT)) >> FULL_SHIFT;
-            }
-            x.v[1] = put(vo.v[1], p.v[1], last_x ? (u32)NO_CODE : of_x + 1);
-            x.v[0] = put(vo.v[0], p.v[0], of_x);
-            xo[3] = x;
-            store_pair(&turns->x[0][0][0] + turn + own, x);
-            if (ROUGH) {
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) p.v[i] = last_y ? on_y.v[i] : (c.v[i] + on_y.v[i] + 1) >> 1;
-            } else {
-                const Pair b = load_pair(plane + row_back + q), d = load_pair(plane + row_beyond + q);
-#pragma unroll
-                for (u32 i = 0; i < 2; i++)
-                    p.v[i] =
-                        (FULL_HALF + wy.b * c.v[i] + wy.c * on_y.v[i] + wy.a * b.v[i] + wy.d * d.v[i]) >> FULL_SHIFT;
-            }
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                y.v[i] = put(vy.v[i], p.v[i], last_y ? (u32)NO_CODE : of_y + i);
-                ye.v[i] = !ROUGH ? y.v[i] - own_y * p.v[i] : last_y ? y.v[i] : 3 * y.v[i] - 2 * p.v[i];
-            }
-            yo[3] = y;
+            const u32 of_x = OF_X + e15, of_y = OF_Y + e17;
+            it.even_x(plane, [&](u32 i, i32 p) { return put(vo.v[i], p, i && last_x ? (u32)NO_CODE : of_x + i); });
+            store_pair(&turns->x[0][0][0] + turn + own, it.xo[3]);
+            it.even_y(plane, row_back, ROW, row_beyond,
+                      [&](u32 i, i32 p) { return put(vy.v[i], p, last_y ? (u32)NO_CODE : of_y + i); });
             plane += PLANE;
-            if (odd_on & 3) note(2 * j, n == 8 ? 15 : 2 * n, c, x, ~(odd_on << 1 & 2 | odd_on << 2 & 8));
+            if (odd_on & 3) note(2 * j, n == 8 ? 15 : 2 * n, c, it.xo[3], ~(odd_on << 1 & 2 | odd_on << 2 & 8));
             odd_on >>= 2;
         };
-        // The same: class XY, once all rows have told of theirs.
+        // The same: class XY.
         const auto even_middle = [&](u32 turn) {
             const u32 a0 = last_y ? OF_X + 15 + e15 : OF_XY + e225,
                       a1 = last_x ? (last_y ? (u32)NO_CODE : OF_Y + 2 + e17) : a0 + 1;
-            const i32* const rows = &turns->x[0][0][0] + turn;
-            const i32 f0 = lane_above(ye.v[0]);
-            Pair r;
-            if (ROUGH) {
-                const Pair d = load_pair(rows + on);
-                const i32 p0 = (ra * (xo[3].v[0] + d.v[0]) + rb * (ye.v[0] + ye.v[1]) + 4) >> 3,
-                          p1 = (ra1 * (xo[3].v[1] + d.v[1]) + rb1 * (ye.v[1] + f0) + 4) >> 3;
-                r.v[1] = put(vw.v[1], last_x && last_y ? corner : p1, a1);
-                r.v[0] = put(vw.v[0], p0, a0);
-            } else {
-                const Pair t = along_y(rows, face->x[n], xo[3]);
-                const i32 p1 = (t.v[1] + (second(ye, f0, corner) >> SHIFT) + 8) >> 4;
-                r.v[1] = put(vw.v[1], p1, a1);
-                const i32 p0 = (t.v[0] + (first(ye, f0, r.v[1] - own_y * p1) >> SHIFT) + 8) >> 4;
-                r.v[0] = put(vw.v[0], p0, a0);
-            }
-            w[3] = r;
-            if (on_even) note(2 * j + 1, n == 8 ? 15 : 2 * n, yo[3], r, last_y ? (last_x ? 13u : 5u) : 0u);
+            it.even_xy(&turns->x[0][0][0] + turn, face->x[n] + q,
+                       [&](u32 i, i32 p) { return put(vw.v[i], p, i ? a1 : a0); });
+            if (on_even) note(2 * j + 1, n == 8 ? 15 : 2 * n, it.yo[3], it.w[3], last_y ? (last_x ? 13u : 5u) : 0u);
             e15 += 255;
             e17 += 255;
             e225 += 225;
             n++;
         };
-        // The odd plane between the middle ones of the four: classes Z and XZ. Running places are three planes ahead.
+        // An odd plane: classes Z and XZ. Running places are three planes ahead.
         const auto odd_sides = [&](const FourWeights& z, u32 m) {
             const u32 of_z = OF_Z + m289, a0 = OF_XZ + e15 - 2 * 255, a1 = last_x ? of_z + 2 : a0 + 1;
             on_odd0 = on_odd1 = false;
             const Pair v0 = pair_of(b0, 0, on_odd0), v1 = pair_of(b0, 1, on_odd0);
             vzy = pair_of(b1, 0, on_odd1);
             vzyx = pair_of(b1, 1, on_odd1);
-            if (ROUGH) {
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) {
-                    const i32 p = (e[1].v[i] + e[2].v[i] + 1) >> 1;
-                    zo.v[i] = put(v0.v[i], p, of_z + i);
-                    ze.v[i] = 3 * zo.v[i] - 2 * p;
-                }
-                const i32 f0 = lane_above(ze.v[0]), d0 = xo[1].v[0] + xo[2].v[0], d1 = xo[1].v[1] + xo[2].v[1];
-                zx.v[1] = put(v1.v[1], ((last_x ? 4 : 3) * d1 + (last_x ? 0 : ze.v[1] + f0) + 4) >> 3, a1);
-                zx.v[0] = put(v1.v[0], (3 * d0 + ze.v[0] + ze.v[1] + 4) >> 3, a0);
-                zxe.v[0] = 5 * zx.v[0] - 4 * ((d0 + 1) >> 1);
-                zxe.v[1] = last_x ? 3 * zx.v[1] - 2 * ((d1 + 1) >> 1) : 5 * zx.v[1] - 4 * ((d1 + 1) >> 1);
-            } else {
-                const Pair t = along_z(z, e), tx = along_z(z, xo);
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) {
-                    const i32 p = (t.v[i] + 8) >> 4;
-                    zo.v[i] = put(v0.v[i], p, of_z + i);
-                    ze.v[i] = zo.v[i] - p;
-                }
-                const i32 f0 = lane_above(ze.v[0]), p1 = (tx.v[1] + (second(ze, f0, 0) >> SHIFT) + 8) >> 4;
-                zx.v[1] = put(v1.v[1], p1, a1);
-                const i32 p0 = (tx.v[0] + (first(ze, f0, zx.v[1] - p1) >> SHIFT) + 8) >> 4;
-                zx.v[0] = put(v1.v[0], p0, a0);
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) zxe.v[i] = zx.v[i] - ((tx.v[i] + 8) >> 4);
-            }
-            store_pair(&turns->z[0][0][0] + turn + own, ze);
-            store_pair(&turns->w[0][0][0] + turn + own, zxe);
-            if (on_odd0) note(2 * j, 2 * m + 1, zo, zx, 0);
+            const Pair zo = it.odd_z(
+                z, [&](u32 i, i32 p) { return put(v0.v[i], p, of_z + i); },
+                [&](u32 i, i32 p) { return put(v1.v[i], p, i ? a1 : a0); });
+            store_pair(&turns->z[0][0][0] + turn + own, it.ze);
+            store_pair(&turns->w[0][0][0] + turn + own, it.zxe);
+            if (on_odd0) note(2 * j, 2 * m + 1, zo, it.zx, 0);
         };
         // The same: classes YZ and XYZ.
         const auto odd_middle = [&](const FourWeights& z, u32 turn, u32 m) {
             const u32 of_z = OF_Z + m289, of_y = OF_YZ + e17 - 3 * 255, a0 = last_y ? of_z + 17 : of_y,
                       b0 = last_y ? OF_XZ + 15 + e15 - 3 * 255 : OF_XYZ + e225 - 3 * 225,
                       b1 = last_x ? (last_y ? of_z + 19 : of_y + 2) : b0 + 1;
-            const i32 *const of_ze = &turns->z[0][0][0] + turn, *const of_zxe = &turns->w[0][0][0] + turn;
-            Pair zy, r, f;
-            if (ROUGH) {
-                const Pair d = load_pair(of_ze + on), dw = load_pair(of_zxe + on);
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) {
-                    const i32 p = (rz * (yo[1].v[i] + yo[2].v[i]) + rzb * (ze.v[i] + d.v[i]) + 4) >> 3;
-                    zy.v[i] = put(vzy.v[i], p, a0 + i);
-                    f.v[i] = zy.v[i] + (last_y ? 2 : 4) * (zy.v[i] - p);
-                }
-                const i32 f0 = lane_above(f.v[0]), z0 = w[1].v[0] + w[2].v[0], z1 = w[1].v[1] + w[2].v[1],
-                          y0 = zxe.v[0] + dw.v[0], y1 = zxe.v[1] + dw.v[1];
-                const i32 p0 = (6 * z0 + (last_y ? 0 : y0) + (last_y ? 2 : 1) * (f.v[0] + f.v[1]) + 8) >> 4,
-                          p1 = ((last_x && last_y ? 8 : 6) * z1 +
-                                (last_y   ? 0
-                                 : last_x ? 2
-                                          : 1) *
-                                    y1 +
-                                (last_x   ? 0
-                                 : last_y ? 2
-                                          : 1) *
-                                    (f.v[1] + f0) +
-                                8) >>
-                               4;
-                r.v[1] = put(vzyx.v[1], p1, b1);
-                r.v[0] = put(vzyx.v[0], p0, b0);
-            } else {
-                const Pair t = along_z(z, yo), u = along_y(of_ze, face->z[m], ze);
-#pragma unroll
-                for (u32 i = 0; i < 2; i++) {
-                    const i32 p = (t.v[i] + u.v[i] + 8) >> 4;
-                    zy.v[i] = put(vzy.v[i], p, a0 + i);
-                    f.v[i] = zy.v[i] - p;
-                }
-                const Pair tw = along_z(z, w), y = along_y(of_zxe, face->w[m], zxe);
-                const i32 f0 = lane_above(f.v[0]), p1 = (tw.v[1] + y.v[1] + (second(f, f0, 0) >> SHIFT) + 8) >> 4;
-                r.v[1] = put(vzyx.v[1], p1, b1);
-                const i32 p0 = (tw.v[0] + y.v[0] + (first(f, f0, r.v[1] - p1) >> SHIFT) + 8) >> 4;
-                r.v[0] = put(vzyx.v[0], p0, b0);
-            }
+            Pair zy, r;
+            it.odd_yz(
+                z, &turns->z[0][0][0] + turn, &turns->w[0][0][0] + turn, face->z[m] + q, face->w[m] + q, zy, r,
+                [&](u32 i, i32 p) { return put(vzy.v[i], p, a0 + i); },
+                [&](u32 i, i32 p) { return put(vzyx.v[i], p, i ? b1 : b0); });
             if (on_odd1) note(2 * j + 1, 2 * m + 1, zy, r, 0);
             m289 += 289;
-        };
-        const auto shift = [&] {
-#pragma unroll
-            for (u32 i = 0; i < 3; i++) {
-                e[i] = e[i + 1];
-                xo[i] = xo[i + 1];
-                yo[i] = yo[i + 1];
-                w[i] = w[i + 1];
-            }
         };
         load_even(false);
 #pragma unroll 1
@@ -498,7 +337,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             if (i) load_odd();
             __syncthreads();
             even_middle(turn);
-            shift();
+            it.next();
             turn ^= 256;
         }
 #pragma unroll 1
@@ -513,7 +352,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             __syncthreads();
             even_middle(turn);
             odd_middle(z, turn, m);
-            shift();
+            it.next();
             turn ^= 256;
         }
         __syncthreads();

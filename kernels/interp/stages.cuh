@@ -5,6 +5,7 @@
 //   slot    codes, then the front of a body; from its end on downwards low bits, and words before them
 //   list    tiles that whole tiles' kernels leave to others
 #pragma once
+#include "finest.cuh"
 #include "words.cuh"
 
 namespace interp::encoder {
@@ -15,10 +16,6 @@ enum : u32 {
     BODY_AT = FRONT_AT + FRONT_BYTES,    // before which there are no words
 };
 
-// Weights of coarse nodes 0, 1, −1 and 2 from a new one; or those of a coarse node in the place of a new one.
-struct alignas(16) FourWeights {
-    i32 b, c, a, d;
-};
 // Those of a whole tile, smooth and rough: of axes of 32, levels 0 to 4, then of one of 16, levels 0 to 3.
 struct WholeWeights {
     enum : u32 { OF_SHORT = 32, COUNT = OF_SHORT + 16 };
