@@ -4,6 +4,12 @@
 #pragma once
 #include "element.cuh"
 
+// Added to a number, rounds it to a whole one, ties to even, and leaves that in the low bits.
+DEV float magic_of(float) { return 12582912.0f; }
+DEV double magic_of(double) { return 6755399441055744.0; }
+DEV float magnitude_of_number(float v) { return fabsf(v); }
+DEV double magnitude_of_number(double v) { return fabs(v); }
+
 template <class T> struct Quantizer {
     typedef typename T::Word Word;
     typedef typename T::Float Float;
@@ -55,17 +61,16 @@ template <class T> struct Quantizer {
     static DEV float power_of(i32 e, float) { return float_of((u32)(e + 127) << 23); }
     static DEV double power_of(i32 e, double) { return float_of((u64)(e + 1023) << 52); }
 
-    // A small integer as a float without a conversion instruction: 1.5·2^m + x is exact.
-    static DEV float number(u32 x, float) { return float_of(x + 0x4B400000u) - 12582912.0f; }
-    static DEV double number(u64 x, double) { return float_of(x + 0x4338000000000000ull) - 6755399441055744.0; }
+    static DEV Float magic() { return magic_of((Float)0); }
+    // A small integer as a float without a conversion instruction: magic + x is exact.
+    static DEV Float number(Word x) { return float_of(x + bits_of(magic())) - magic(); }
 
     // The bits of MIDDLE = 2^m + 2^(m−3), m the mantissa bits of Float: plus an integer x they are the bits of MIDDLE +
     // x, if |x| ≤ 2^(m−3), and so far numbers are below T. One multiplication and addition makes of that x · step,
     // exactly, since the product is one of Float's numbers.
     static DEV u32 middle(float) { return 0x4B100000u; }
     static DEV u64 middle(double) { return 0x4332000000000000ull; }
-    DEV float from_middle_of(u32 bits, float) const { return fused(float_of(bits), step, shift_back); }
-    DEV double from_middle_of(u64 bits, double) const { return fused(float_of(bits), step, shift_back); }
+    DEV Float from_middle_of(Word bits) const { return fused(float_of(bits), step, shift_back); }
 
     static DEV Word extended(Word x) { return T::BITS == 16 ? (Word)(i32)(short)x : x; }
 
@@ -76,18 +81,12 @@ template <class T> struct Quantizer {
             const Word far = magnitude - top + k;
             return wrap<T>(negative<T>(bits) ? 0 - far : far);
         }
-        return wrap<T>(bin(number_of_element(bits), (Float)0));
+        return wrap<T>(bin(number_of_element(bits)));
     }
-    // Adding 1.5·2^m rounds to a whole number, ties to even, and leaves it in the low bits; then one exact check.
-    DEV u32 bin(float v, float) const {
-        const float biased = v * inverse + 12582912.0f;
-        const float error = v - (biased - 12582912.0f) * step;
-        return bits_of(biased) - 0x4B400000u + (error > bound) - (error < -bound);
-    }
-    DEV u64 bin(double v, double) const {
-        const double biased = v * inverse + 6755399441055744.0;
-        const double error = v - (biased - 6755399441055744.0) * step;
-        return bits_of(biased) - 0x4338000000000000ull + (error > bound) - (error < -bound);
+    // The rounded quotient, then one exact check.
+    DEV Word bin(Float v) const {
+        const Float biased = v * inverse + magic(), error = v - (biased - magic()) * step;
+        return bits_of(biased) - bits_of(magic()) + (error > bound) - (error < -bound);
     }
 
     // Bins of a lane's words.
@@ -103,17 +102,10 @@ template <class T> struct Quantizer {
     DEV Word plain_bin(Word bits, bool& plain) const {
         const Float v = number_of_element(bits);
         if (T::BITS == 64) plain &= magnitude_of(v) < limit;
-        return rounded(v, plain);
-    }
-    DEV u32 rounded(float v, bool& near) const {
-        const float biased = v * inverse + 12582912.0f;
-        near &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
-        return bits_of(biased) - (0x4B400000u - RAISED);
-    }
-    DEV u64 rounded(double v, bool& near) const {
-        const double biased = v * inverse + 6755399441055744.0;
-        near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
-        return bits_of(biased) - (0x4338000000000000ull - RAISED);
+        Float error;
+        const Word bin = quotient(v, error);
+        plain &= error <= bound;
+        return bin + RAISED;
     }
     // The same without a check, for bins below `certain`; of words of 64 bits the lower half, which is all if nothing
     // is set in `beyond`.
@@ -147,15 +139,10 @@ template <class T> struct Quantizer {
         worst = most_of(worst, close ? error : (Float)0);
         return wrap<T>(close ? bin : negative<T>(bits) ? 0 - beyond : beyond);
     }
-    DEV u32 quotient(float v, float& error) const {
-        const float biased = v * inverse + 12582912.0f;
-        error = fabsf(error_of(v, biased - 12582912.0f));
-        return bits_of(biased) - 0x4B400000u;
-    }
-    DEV u64 quotient(double v, double& error) const {
-        const double biased = v * inverse + 6755399441055744.0;
-        error = fabs(error_of(v, biased - 6755399441055744.0));
-        return bits_of(biased) - 0x4338000000000000ull;
+    DEV Word quotient(Float v, Float& error) const {
+        const Float biased = v * inverse + magic();
+        error = magnitude_of(error_of(v, biased - magic()));
+        return bits_of(biased) - bits_of(magic());
     }
     static DEV float most_of(float a, float b) { return fmaxf(a, b); }
     static DEV double most_of(double a, double b) { return a < b ? b : a; }
@@ -176,17 +163,11 @@ template <class T> struct Quantizer {
     // The code of a number below T; of others one of more than PLAIN_WIDTH bits, or that of a number below T where the
     // top bit comes to be set in `signs`, as the quotient is so far below zero.
     DEV Word nearest_code(Word bits, Word& signs) const { return nearest_code_of(number_of_element(bits), signs); }
-    DEV u32 nearest_code_of(float v, u32& signs) const {
-        const u32 biased = bits_of(fused(v, inverse, 12582912.0f));
+    DEV Word nearest_code_of(Float v, Word& signs) const {
+        const Word biased = bits_of(fused(v, inverse, magic()));
         signs |= biased;
-        const u32 twice = 2 * biased - 2 * 0x4B400000u;
-        return twice ^ (u32)((i32)twice >> 31);
-    }
-    DEV u64 nearest_code_of(double v, u64& signs) const {
-        const u64 biased = bits_of(fused(v, inverse, 6755399441055744.0));
-        signs |= biased;
-        const u64 twice = 2 * biased - 2 * 0x4338000000000000ull;
-        return twice ^ (u64)((i64)twice >> 63);
+        const Word twice = 2 * biased - 2 * bits_of(magic());
+        return twice ^ (Word)((typename T::Signed)twice >> (8 * sizeof(Word) - 1));
     }
     // The code of any element.
     DEV Word any_code(Word bits) const {
@@ -195,12 +176,11 @@ template <class T> struct Quantizer {
         const Word code = nearest_code_of(v, signs), kept = 2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1));
         return magnitude_of(v) < far ? code : kept;
     }
-    static DEV float magnitude_of(float v) { return fabsf(v); }
-    static DEV double magnitude_of(double v) { return fabs(v); }
+    static DEV Float magnitude_of(Float v) { return magnitude_of_number(v); }
 
     static DEV Float number_of_element(Word bits);
 
-    DEV Float small_value(Word x) const { return number(extended(x), (Float)0) * step; }
+    DEV Float small_value(Word x) const { return number(extended(x)) * step; }
 
     // Element bits of word x.
     DEV Word restore_any(Word x) const {
@@ -211,14 +191,9 @@ template <class T> struct Quantizer {
     }
 
     // Element bits of a zigzag code of at most PLAIN_WIDTH bits.
-    DEV Word restore_code(Word code) const { return restore_code_of(code, (Float)0); }
-    DEV u32 restore_code_of(u32 code, float) const {
-        const float magnitude = from_middle_of((code + 1 + 2 * middle(0.0f)) >> 1, 0.0f);
-        return (u32)element_bits(float_of(bits_of(magnitude) ^ code << 31));
-    }
-    DEV u64 restore_code_of(u64 code, double) const {
-        const double magnitude = from_middle_of((code + 1 + 2 * middle(0.0)) >> 1, 0.0);
-        return (u64)element_bits(float_of(bits_of(magnitude) ^ code << 63));
+    DEV Word restore_code(Word code) const {
+        const Float magnitude = from_middle_of((code + 1 + 2 * offset()) >> 1);
+        return element_bits(float_of(bits_of(magnitude) ^ code << (8 * sizeof(Word) - 1)));
     }
 
     // What is added to the words of a lane before `restore` gets them.
@@ -232,7 +207,7 @@ template <class T> struct Quantizer {
         for (int i = 0; i < T::VALUES; i++) beyond |= v[i] ^ (offset() - half);
         if (__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0)) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(from_middle_of(v[i], (Float)0));
+            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(from_middle_of(v[i]));
         } else {
 #pragma unroll
             for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i] - offset());

@@ -97,10 +97,6 @@ DEV u32 log2_of(u32 x) {
     return log;
 }
 
-// Rounding to whole numbers by a sum, of both float types.
-DEV float magic_of(float) { return 12582912.0f; }
-DEV double magic_of(double) { return 6755399441055744.0; }
-
 // Where the elements of a box are.
 struct Places {
     u32 lx, ly, lz;

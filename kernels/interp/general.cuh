@@ -32,7 +32,7 @@ template <class T> DEV bool bin_equal_to(const Desk<T>& d, typename T::Word bits
     }
     // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
     if (magnitude > q.top + 3) return false;
-    bin = q.bin(Quantizer<T>::number_of_element(bits), (typename T::Float)0);
+    bin = q.bin(Quantizer<T>::number_of_element(bits));
     const Word value = Quantizer<T>::element_bits(q.small_value(bin));
     if (!(magnitude_of(bin) < q.k) || !(value == bits || (magnitude == 0 && value == 0))) return false;
     bin = wrap<T>(beyond_lattice(d, bin));

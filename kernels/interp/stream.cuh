@@ -85,8 +85,7 @@ template <class T> struct RealLattice {
         number = rounded(quotient);
         return Quantizer<T>::magnitude_of(quotient) < limit;
     }
-    static DEV i32 rounded(float x) { return (i32)(bits_of(x + 12582912.0f) - 0x4B400000u); }
-    static DEV i32 rounded(double x) { return (i32)(u32)bits_of(x + 6755399441055744.0); }
+    static DEV i32 rounded(Float x) { return (i32)((u32)bits_of(x + magic_of(x)) - (u32)bits_of(magic_of(x))); }
     // Whether a bin is one of the lattice.
     DEV bool has_bin(Word x) const { return (negative<T>(x) ? 0 - x : x) < first; }
     // The element of a bin of the lattice; else false, and x becomes the quantizer's bin.

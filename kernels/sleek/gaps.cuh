@@ -71,7 +71,7 @@ template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::W
     const Word magnitude = bits & ones<T>(T::BITS - 1);
     // What is beyond the quantizer's range keeps its bits; the last bin may lie there, or a little beyond.
     if (magnitude > quantizer.top + 3) return false;
-    bin = wrap<T>(quantizer.bin(Quantizer<T>::number_of_element(bits), (typename T::Float)0));
+    bin = wrap<T>(quantizer.bin(Quantizer<T>::number_of_element(bits)));
     const Word value = quantizer.restore_any(bin), distance = wrap<T>(negative<T>(bin) ? 0 - bin : bin);
     return distance < quantizer.k && (value == bits || (magnitude == 0 && value == 0));
 }
