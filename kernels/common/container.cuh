@@ -191,9 +191,9 @@ DEV u32 units_of(const Header& head, u64 first, u32 pair, bool& good) {
 #pragma unroll
     for (u32 i = 0; i < 2; i++) {
         const u32 entry = pair >> (16 * i) & 0xffff, n = entry & ENTRY_SIZE_MASK;
-        good &= first + i >= head.chunks ? entry == 0
-                                         : !(entry & ENTRY_ZERO_MASK) &&
-                                               head.fits(first + i, entry >> ENTRY_KIND_SHIFT, n);
+        good &= first + i >= head.chunks
+                    ? entry == 0
+                    : !(entry & ENTRY_ZERO_MASK) && head.fits(first + i, entry >> ENTRY_KIND_SHIFT, n);
         units += n;
     }
     return units;

@@ -77,8 +77,8 @@ template <bool ROUGH> struct March {
     FourWeights wy;
     bool last_y, before_last_y;
     u32 own, on, back, beyond;    // places of rows that tell; what is not there has no weight, but is read
-    // Of the last four even planes: coarse nodes, classes X, Y and XY. The errors of Y; class XZ, and the errors of Z and
-    // XZ.
+    // Of the last four even planes: coarse nodes, classes X, Y and XY. The errors of Y; class XZ, and the errors of Z
+    // and XZ.
     Pair e[4], xo[4], yo[4], w[4], ye, zx, ze, zxe;
     i32 corner;
 

@@ -28,9 +28,8 @@ DEV void close_array(const InterpCompressArgs& a, const Placed& p, u32 lane) {
     all = warp_sum(all);
     if (lane) return;
     if (load_relaxed(&control.disagreement)) ((u64*)p.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
-    close_stream(p.dst, p.header_bytes, p.bodies_at, load_relaxed(&control.end),
-                 all + load_relaxed(&control.index_sum), load_relaxed(&control.status),
-                 a.common.batch.outcomes + p.array);
+    close_stream(p.dst, p.header_bytes, p.bodies_at, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
+                 load_relaxed(&control.status), a.common.batch.outcomes + p.array);
 }
 
 // Brings the body of a tile to its place in the stream. For a whole warp.
