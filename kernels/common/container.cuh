@@ -234,6 +234,13 @@ template <class Head> DEV bool check_index(const u8* src, const Head& head, Cont
     return __all_sync(FULL, good);
 }
 
+// What a body adds to the sum of all disagreements with the groups' checksums.
+DEV u64 disagreement_of(const u8* records, u64 chunk, u64 keyed_sum) {
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    const u64 group = chunk / GROUP_CHUNKS, weight = mix(group + 1) | 1, sum = body_checksum(keyed_sum, k);
+    return weight * (k == 0 ? sum - ((const u64*)(records + group * GROUP_BYTES))[1] : sum);
+}
+
 // A block's last act in an array, of which `bytes` were restored. The last of its blocks compares the checksums and
 // leaves the result. By one thread.
 template <class Head>

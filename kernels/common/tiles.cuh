@@ -211,14 +211,6 @@ DEV u64 keyed_sum(const u8* body, u32 bytes, u32 lane) {
     return sum;
 }
 
-// What a body adds to the sum of all disagreements with the groups' checksums.
-template <class Head> DEV u64 disagreement_of(const u8* src, const Head& head, u64 chunk, u64 keyed_sum) {
-    const u32 k = (u32)(chunk % GROUP_CHUNKS);
-    const u64 group = chunk / GROUP_CHUNKS, weight = mix(group + 1) | 1;
-    const u64 sum = body_checksum(keyed_sum, k);
-    return weight * (k == 0 ? sum - head.record(src, group)[1] : sum);
-}
-
 // Moves the mark `known` on to `chunk`, as units of all bodies before: counted from the nearest group whose record says
 // where it begins, if one behind `known` does. WAIT: waits for sizes that are not published yet; else false is returned
 // where there are such. For a whole warp.

@@ -38,14 +38,8 @@ template <class V, class Op> DEV V block_fold(V v, u64* part, Op op) {
 DEV u32 warp_total(u32 v) { return __reduce_add_sync(FULL, v); }
 DEV u64 warp_total(u64 v) { return warp_sum(v); }
 DEV u32 warp_least(u32 v) { return __reduce_min_sync(FULL, v); }
-DEV i32 warp_least(i32 v) { return __reduce_min_sync(FULL, v); }
-DEV u32 warp_greatest(u32 v) { return __reduce_max_sync(FULL, v); }
-DEV i32 warp_greatest(i32 v) { return __reduce_max_sync(FULL, v); }
 template <class V> DEV V warp_least(V v) {
     return warp_fold(v, [](V a, V b) { return a < b ? a : b; });
-}
-template <class V> DEV V warp_greatest(V v) {
-    return warp_fold(v, [](V a, V b) { return a > b ? a : b; });
 }
 template <class V> DEV V block_sum(V v, u64* part) {
     return block_fold(warp_total(v), part, [](V a, V b) { return a + b; });
@@ -57,7 +51,8 @@ template <class V> DEV V block_min(V v, u64* part) {
     return block_fold(warp_least(v), part, [](V a, V b) { return a < b ? a : b; });
 }
 template <class V> DEV V block_max(V v, u64* part) {
-    return block_fold(warp_greatest(v), part, [](V a, V b) { return a > b ? a : b; });
+    const auto greater = [](V a, V b) { return a > b ? a : b; };
+    return block_fold(warp_fold(v, greater), part, greater);
 }
 
 // Copies words, whose places are multiples of 16 bytes. By a whole block.

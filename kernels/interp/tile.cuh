@@ -487,7 +487,7 @@ template <class T> DEV bool find_tile(const Stream<T>& s, Own<T>& own, u64 chunk
     const WideBody body = locate(s.src, s.head, chunk, lane);
     if (!uniform(body.bytes)) return false;
     const u8* const at = s.src + body.at;
-    disagreement = disagreement_of(s.src, s.head, chunk, warp_sum(keyed_sum(at, body.bytes, lane)));
+    disagreement = disagreement_of(s.src + s.head.bytes, chunk, warp_sum(keyed_sum(at, body.bytes, lane)));
     u32 plane = 0, kind = body.kind;
     if (T::EXPONENT && uniform(kind == KIND_MASKED)) {
         const u32 head = *(const u32*)at, which = head & 15, element = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT;

@@ -97,10 +97,7 @@ DEV u64 compare(const u8* src, const Header& head, u64 c, const u64* part) {
     u64 keyed_sum = 0;
 #pragma unroll
     for (u32 w = 0; w < DECODE_WARPS; w++) keyed_sum += part[w];
-    const u32 k = (u32)(c % GROUP_CHUNKS);
-    const u64 group = c / GROUP_CHUNKS, weight = mix(group + 1) | 1;
-    const u64 sum = body_checksum(keyed_sum, k);
-    return weight * (k == 0 ? sum - *(const u64*)(src + head.bytes + group * GROUP_BYTES + 8) : sum);
+    return disagreement_of(src + head.bytes, c, keyed_sum);
 }
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
