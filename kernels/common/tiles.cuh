@@ -211,6 +211,27 @@ DEV u64 keyed_sum(const u8* body, u32 bytes, u32 lane) {
     return sum;
 }
 
+// Enters a body that ends at `end` into its group's record and the sums of the array; whether it was the last of all.
+// By one thread.
+DEV bool enter_body(Control& control, u64* record, u64 entries_at, u32 entry, u64 chunk, u64 chunks, u64 sum, u64 end) {
+    add_relaxed(&record[1], body_checksum(sum, (u32)(chunk % GROUP_CHUNKS)));
+    add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(entries_at / 4 + chunk)));
+    if (chunk + 1 == chunks) control.end = end;
+    return count_in(&control.closed, 1) + 1 == (u32)chunks;
+}
+// Closes a stream of so many tiles all of whose bodies are there. For a whole warp.
+DEV void close_index(u8* dst, u64 head_bytes, u64 chunks, u64 bodies_at, const Control& control, Outcome* outcome,
+                     u32 lane) {
+    u64 sum = 0;
+    for (u64 g = lane; g < (chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS; g += 32)
+        sum += keyed(load_relaxed((const uint4*)(dst + head_bytes + g * GROUP_BYTES)),
+                     key_of((u32)((head_bytes + g * GROUP_BYTES) / 4)));
+    sum = warp_sum(sum);
+    if (lane == 0)
+        close_stream(dst, head_bytes, bodies_at, load_relaxed(&control.end), sum + load_relaxed(&control.index_sum),
+                     load_relaxed(&control.status), outcome);
+}
+
 // Moves the mark `known` on to `chunk`, as units of all bodies before: counted from the nearest group whose record says
 // where it begins, if one behind `known` does. WAIT: waits for sizes that are not published yet; else false is returned
 // where there are such. For a whole warp.

@@ -278,13 +278,11 @@ template <bool BITS, class T> SELDOM void differ(Desk<T>& d, u32 set, Origin<typ
         d.middle = middle;
         d.own().wide = sizeof(Word) == 8;
     }
-    Walk w(d.box, threadIdx.x, blockDim.x);
     Word* const codes = d.all_codes();
     const auto number = [=](u32 k) { return numbers[k]; };
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x, w.next())
-        codes[i] =
-            code_of(set == 0 ? (Word)(numbers[i] - middle) : lorenzo<Word>(d.box, set, i, w.x, w.y, w.z, number));
+    for (u32 i = threadIdx.x; i < d.n; i += blockDim.x)
+        codes[i] = code_of(set == 0 ? (Word)(numbers[i] - middle) : lorenzo<Word>(d.box, set, i, number));
     __syncthreads();
 }
 

@@ -106,25 +106,6 @@ struct Places {
     DEV u32 len(u32 axis) const { return axis == 0 ? lx : axis == 1 ? ly : lz; }
 };
 
-// Goes through the elements of a box, always as many on.
-struct Walk {
-    u32 x, y, z, dx, dy, dz, lx, ly;
-
-    DEV Walk(const Places& box, u32 first, u32 step) : lx(box.lx), ly(box.ly) {
-        box.of(first, x, y, z);
-        box.of(step, dx, dy, dz);
-    }
-    DEV void next() {
-        x += dx;
-        const bool row = x >= lx;
-        x -= row ? lx : 0;
-        y += dy + row;
-        const bool plane = y >= ly;
-        y -= plane ? ly : 0;
-        z += dz + plane;
-    }
-};
-
 template <class Word> DEV Word magnitude_of(Word d) {
     const Word sign = 0 - (d >> (8 * sizeof(Word) - 1));
     return (d ^ sign) - sign;
@@ -149,14 +130,10 @@ template <class Word, class At> DEV Word difference_along(u32 i, u32 a, u32 b, A
     return d;
 }
 // The difference along a set of axes.
-template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, u32 x, u32 y, u32 z, At value);
 template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, At value) {
     if (set == 0) return value(i);
     u32 x, y, z;
     box.of(i, x, y, z);
-    return lorenzo<Word>(box, set, i, x, y, z, value);
-}
-template <class Word, class At> DEV Word lorenzo(const Places& box, u32 set, u32 i, u32 x, u32 y, u32 z, At value) {
     const u32 along = on_face(set, x, y, z) ? 7 : set;
     const u32 a = along & 1 && x, b = along & 2 && y ? box.lx : 0, c = along & 4 && z ? box.lx * box.ly : 0;
     const Word d = difference_along<Word>(i, a, b, value);

@@ -17,21 +17,6 @@ struct Placed {
     u64 room;    // bytes
 };
 
-// Closes the stream of an array all of whose bodies are placed. For a whole warp.
-DEV void close_array(const InterpCompressArgs& a, const Placed& p, u32 lane) {
-    Control& control = a.common.batch.slots[p.array].control;
-    const u64 groups = (p.chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
-    u64 all = 0;
-    for (u64 g = lane; g < groups; g += 32)
-        all += keyed(load_relaxed((const uint4*)(p.dst + p.header_bytes + g * GROUP_BYTES)),
-                     key_of((u32)((p.header_bytes + g * GROUP_BYTES) / 4)));
-    all = warp_sum(all);
-    if (lane) return;
-    if (load_relaxed(&control.disagreement)) ((u64*)p.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
-    close_stream(p.dst, p.header_bytes, p.bodies_at, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
-                 load_relaxed(&control.status), a.common.batch.outcomes + p.array);
-}
-
 // Brings the body of a tile to its place in the stream. For a whole warp.
 DEV void place_body(const InterpCompressArgs& a, const Wave& wave, u32 tile, const Placed& p, u64 at, bool is_last,
                     u32 lane) {
@@ -56,17 +41,16 @@ DEV void place_body(const InterpCompressArgs& a, const Wave& wave, u32 tile, con
     }
     if (lane == 0) {
         ((u32*)(p.dst + p.entries_at))[p.chunk] = entry;
-        add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(p.entries_at / 4 + p.chunk)));
         if (k == 0) store_relaxed(&record[0], at);
-        add_relaxed(&record[1], body_checksum(sum, k));
         if (!fits) fail(&control, STATUS_BUFFER_TOO_SMALL);
         if (is_last) (a.wave % 2 ? control.ticket : control.slots) = end;
-        if (p.chunk + 1 == p.chunks) control.end = end;
     }
     __syncwarp();
     bool closes = false;
-    if (lane == 0) closes = count_in(&control.closed, 1) + 1 == (u32)p.chunks;
-    if (__any_sync(FULL, closes)) close_array(a, p, lane);
+    if (lane == 0) closes = enter_body(control, record, p.entries_at, entry, p.chunk, p.chunks, sum, end);
+    if (!__any_sync(FULL, closes)) return;
+    if (lane == 0 && load_relaxed(&control.disagreement)) ((u64*)p.dst)[HEADER_BYTES / 8 + 1] |= 1 << 16;
+    close_index(p.dst, p.header_bytes, p.chunks, p.bodies_at, control, a.common.batch.outcomes + p.array, lane);
 }
 
 template <class T> DEV void place_bodies(const InterpCompressArgs& a) {

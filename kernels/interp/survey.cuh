@@ -22,11 +22,12 @@ template <class T> DEV void gather(Desk<T>& d) {
     const bool together = !many && !turn && x_step == 1 && (box.lx | y_step | z_step) % SEVERAL == 0;
     if (together && (u64)first % 16 == 0) {
         const Places vectors = {box.lx / SEVERAL, box.ly, box.lz};
-        Walk w(vectors, threadIdx.x, blockDim.x);
 #pragma unroll 2
-        for (u32 i = threadIdx.x; i < n / SEVERAL; i += blockDim.x, w.next()) {
+        for (u32 i = threadIdx.x; i < n / SEVERAL; i += blockDim.x) {
+            u32 x, y, z;
+            vectors.of(i, x, y, z);
             const uint4 all =
-                load_streaming((const uint4*)(first + (w.x * SEVERAL + w.y * y_step + w.z * z_step) * (T::BITS / 8)));
+                load_streaming((const uint4*)(first + (x * SEVERAL + y * y_step + z * z_step) * (T::BITS / 8)));
             if constexpr (T::BITS >= 32) {
                 ((uint4*)to)[i] = all;
             } else {
@@ -39,12 +40,12 @@ template <class T> DEV void gather(Desk<T>& d) {
         }
         return;
     }
-    Walk w(box, threadIdx.x, blockDim.x);
 #pragma unroll 1
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x, w.next()) {
-        const u64 z = many ? z_offset_of_many(g, g.stride, t.chunk, w.z) : w.z * z_step,
-                  at = w.x * x_step + w.y * y_step + z;
-        const u8* const p = first + at * (T::BITS / 8);
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x) {
+        u32 x, y, z;
+        box.of(i, x, y, z);
+        const u64 plane = many ? z_offset_of_many(g, g.stride, t.chunk, z) : z * z_step;
+        const u8* const p = first + (x * x_step + y * y_step + plane) * (T::BITS / 8);
         const Word word = aligned && T::BITS >= 32 ? *(const Word*)p : joined<T>(p);
         to[i] = turn ? swapped<T>(word) : word;
     }

@@ -295,27 +295,21 @@ template <class T, u32 MISSING> struct FastEncoder {
         one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
     }
 
-    // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most
-    // PLAIN_WIDTH.
-    template <bool QUANTIZED> DEV u32 to_codes(Word (&v)[T::VALUES]) const {
-        Word any = 0, signs = 0;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            v[i] = QUANTIZED ? shared.quantizer.nearest_code(v[i], signs) : to_exponent_code<T>(v[i]);
-            any |= v[i];
-        }
-        if (QUANTIZED) any |= signs & (Word)1 << (T::BITS - 1);
-        return width_of(warp_or(any));
-    }
-
-    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
+    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look: quantized, they
+    // are the codes only if the width is at most PLAIN_WIDTH.
     template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         bool again = false;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES];
+            Word v[T::VALUES], any = 0, signs = 0;
             split(q[k], v);
-            n[k] = to_codes<QUANTIZED>(v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) {
+                v[i] = QUANTIZED ? shared.quantizer.nearest_code(v[i], signs) : to_exponent_code<T>(v[i]);
+                any |= v[i];
+            }
+            if (QUANTIZED) any |= signs & (Word)1 << (T::BITS - 1);
+            n[k] = width_of(warp_or(any));
             again |= QUANTIZED && n[k] > SMALL_WIDTH;
             q[k] = join(v);
         }
@@ -379,16 +373,13 @@ template <class T, u32 MISSING> struct FastEncoder {
             tail = CHUNK_HEADER_BYTES + (payload + ALIGN - 1) / ALIGN * ALIGN;
             used = tail + (T::BITS == 64 ? 4 : 0) + __popc(active);
             const uint4 one = shared.one;
-            constant = one.x & one.y & one.z & one.w && one_code(shared);
+            constant = one.x & one.y & one.z & one.w;
+            if (constant)
+#pragma unroll
+                for (int w = 1; w < COMPRESS_WARPS; w++) constant &= shared.code[w] == shared.code[0];
             return CHUNK_HEADER_BYTES + __reduce_add_sync(FULL, lane < warp * PER_WARP ? width : 0) * BYTES_A_BIT;
         }
         DEV u32 bytes() const { return (used + ALIGN - 1) / ALIGN * ALIGN; }
-        static DEV bool one_code(const FastShared<T, MISSING>& shared) {
-            bool one = true;
-#pragma unroll
-            for (int w = 1; w < COMPRESS_WARPS; w++) one &= shared.code[w] == shared.code[0];
-            return one;
-        }
     };
 
     // The body of a chunk.

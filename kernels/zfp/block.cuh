@@ -53,6 +53,7 @@ DEV u64 half(u64 x) { return (u64)((i64)x >> 1); }
 template <class T> DEV typename T::Word mask() { return (typename T::Word)0xaaaaaaaaaaaaaaaaull; }
 
 struct Forward {
+    enum : bool { BACK = false };
     template <class Word> static DEV void lift(Word& x, Word& y, Word& z, Word& w) {
         x = half(x + w);
         w -= x;
@@ -67,6 +68,7 @@ struct Forward {
     }
 };
 struct Inverse {
+    enum : bool { BACK = true };
     template <class Word> static DEV void lift(Word& x, Word& y, Word& z, Word& w) {
         y += half(w);
         w -= half(y);
@@ -81,6 +83,7 @@ struct Inverse {
     }
 };
 struct ReversibleForward {
+    enum : bool { BACK = false };
     template <class Word> static DEV void lift(Word& x, Word& y, Word& z, Word& w) {
         w -= z;
         z -= y;
@@ -91,6 +94,7 @@ struct ReversibleForward {
     }
 };
 struct ReversibleInverse {
+    enum : bool { BACK = true };
     template <class Word> static DEV void lift(Word& x, Word& y, Word& z, Word& w) {
         w += z;
         z += y;
@@ -106,13 +110,10 @@ template <class T, class Step, u32 D> DEV void lift_along(Values<T, D>& p, u32 a
     for (u32 i = 0; i < Block<D>::SIZE; i++)
         if ((i >> (2 * axis) & 3) == 0) Step::lift(p[i], p[i + s], p[i + 2 * s], p[i + 3 * s]);
 }
+// Back the last axis comes first.
 template <class T, class Step, u32 D> DEV void transform(Values<T, D>& p) {
 #pragma unroll
-    for (u32 a = 0; a < D; a++) lift_along<T, Step, D>(p, a);
-}
-template <class T, class Step, u32 D> DEV void transform_back(Values<T, D>& p) {
-#pragma unroll
-    for (u32 a = 0; a < D; a++) lift_along<T, Step, D>(p, D - 1 - a);
+    for (u32 a = 0; a < D; a++) lift_along<T, Step, D>(p, Step::BACK ? D - 1 - a : a);
 }
 
 // Numbers to base −2, the coefficients, and back.

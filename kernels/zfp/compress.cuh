@@ -186,7 +186,7 @@ DEV Start draft(const Source<T>& s, const Corner& corner, u32 way, bool is_float
     const Word upper = upper_bits<T>(start.planes);
 #pragma unroll
     for (u32 i = 0; i < SIZE; i++) v[place_of<D>(i)] = from_coefficient<T>(u[i] & upper);
-    transform_back<T, Inverse, D>(v);
+    transform<T, Inverse, D>(v);
     // What a difference is rounded to is below a number of the type if the difference is not above it.
     const typename T::Float below = rounded_down(bound, typename T::Float());
     bool good = true;
@@ -364,20 +364,10 @@ DEV void enter(const Job& job, const Source<T>& s, u64 chunk, const Made& made, 
         fail(&control, STATUS_BUFFER_TOO_SMALL);
     }
     bool last = false;
-    if (lane == 0) {
-        add_relaxed(&record[1], body_checksum(sum, k));
-        add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(job.head.entries_at / 4 + chunk)));
-        if (chunk + 1 == job.head.grid.chunks) control.end = end;
-        last = count_in(&control.closed, 1) + 1 == (u32)job.head.grid.chunks;
-    }
-    if (!uniform(__any_sync(FULL, last))) return;
-    u64 all = 0;
-    for (u64 g = lane; g < job.head.groups; g += 32)
-        all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((job.head.bytes + g * GROUP_BYTES) / 4)));
-    all = warp_sum(all);
     if (lane == 0)
-        close_stream(job.item.dst, job.head.bytes, job.head.bodies_at, load_relaxed(&control.end),
-                     all + load_relaxed(&control.index_sum), load_relaxed(&control.status), job.outcome);
+        last = enter_body(control, record, job.head.entries_at, entry, chunk, job.head.grid.chunks, sum, end);
+    if (uniform(__any_sync(FULL, last)))
+        close_index(job.item.dst, job.head.bytes, job.head.grid.chunks, job.head.bodies_at, control, job.outcome, lane);
 }
 
 template <class T> DEV void compress(const ZfpCompressArgs& a) {

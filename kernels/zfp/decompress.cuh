@@ -168,9 +168,9 @@ DEV void finish(const Target& to, const Corner& corner, u32 way, const Start& st
 #pragma unroll
     for (u32 i = 0; i < SIZE; i++) v[place_of<D>(i)] = from_coefficient<T>(u[i]);
     if (lossy)
-        transform_back<T, Inverse, D>(v);
+        transform<T, Inverse, D>(v);
     else
-        transform_back<T, ReversibleInverse, D>(v);
+        transform<T, ReversibleInverse, D>(v);
     const typename T::Float factor = Number::power(start.t - Number::UNIT_EXPONENT);
     if (start.scaled)
 #pragma unroll

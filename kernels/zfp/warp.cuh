@@ -9,23 +9,18 @@ namespace zfp {
 
 enum : u32 { WIDE_SIZE = 256, WIDE_WORDS = 8 };    // elements of such a block; words of a plane
 
-// Steps along an axis.
-template <class T, class Step> DEV void lift_lines(typename T::Word* q, u32 axis, u32 lane) {
-    const u32 s = 1u << (2 * axis);
-#pragma unroll 1
-    for (u32 line = lane; line < WIDE_SIZE / 4; line += 32) {
-        typename T::Word* p = q + ((line & (s - 1)) | (line >> (2 * axis)) << (2 * axis + 2));
-        Step::lift(p[0], p[s], p[2 * s], p[3 * s]);
-    }
-    __syncwarp();
-}
+// Steps along all axes.
 template <class T, class Step> DEV void transform_lines(typename T::Word* q, u32 lane) {
 #pragma unroll 1
-    for (u32 a = 0; a < 4; a++) lift_lines<T, Step>(q, a, lane);
-}
-template <class T, class Step> DEV void transform_lines_back(typename T::Word* q, u32 lane) {
+    for (u32 a = 0; a < 4; a++) {
+        const u32 axis = Step::BACK ? 3 - a : a, s = 1u << (2 * axis);
 #pragma unroll 1
-    for (u32 a = 4; a-- > 0;) lift_lines<T, Step>(q, a, lane);
+        for (u32 line = lane; line < WIDE_SIZE / 4; line += 32) {
+            typename T::Word* p = q + ((line & (s - 1)) | (line >> (2 * axis)) << (2 * axis + 2));
+            Step::lift(p[0], p[s], p[2 * s], p[3 * s]);
+        }
+        __syncwarp();
+    }
 }
 
 // A lane's bits among those of other lanes, in words that are 0 where nobody has written; those from bit `end` on are
@@ -199,7 +194,7 @@ DEV u32 put_block(const Tile& s, u32 block, bool is_float, const Coding& c, doub
     if (uniform(__all_sync(FULL, good)))
         for (u32 i = lane; i < (shift + all + 31) / 32; i += 32) body[at / 32 + i] = bits[i];
     if (uniform(c.kind == ACCURACY)) {
-        if (uniform(start.planes)) transform_lines_back<T, Inverse>(q, lane);
+        if (uniform(start.planes)) transform_lines<T, Inverse>(q, lane);
 #pragma unroll 1
         for (u32 i = lane; i < WIDE_SIZE; i += 32) {
             const Word r = start.planes ? Number::number(q[i], factor) : 0;
@@ -229,9 +224,9 @@ DEV void restore_wide(const u32* planes, u32 step, typename T::Word* q, bool is_
     }
     __syncwarp();
     if (uniform(lossy))
-        transform_lines_back<T, Inverse>(q, lane);
+        transform_lines<T, Inverse>(q, lane);
     else
-        transform_lines_back<T, ReversibleInverse>(q, lane);
+        transform_lines<T, ReversibleInverse>(q, lane);
     if (!is_float) return;
     const typename T::Float factor = Number::power(t - Number::UNIT_EXPONENT);
 #pragma unroll 1
