@@ -73,26 +73,30 @@ struct Stream {
     }
 };
 
-// A tile, and where its elements go: origin and steps are those in what is restored.
-struct Target : Tile {
+// Where the elements of a tile go.
+struct Target {
     u8* dst;
-    u64 limit;                    // places at and beyond it are none
-    u32 low[AXES], high[AXES];    // what is wanted along the axes
-    bool some;                    // whether anything is
+    u64 origin, step[AXES], limit;    // as of a tile, in what is restored; places at and beyond the limit are none
+    u32 low[AXES], high[AXES];        // what is wanted along the axes
+    u32 len[AXES];                    // of the tile
+    bool some;                        // whether anything is
 
     DEV Target() {}
-    DEV Target(const Stream& s, u64 chunk) : Tile(tile_of(s.head.grid, chunk)), dst(s.dst) {
+    DEV Target(const Stream& s, u64 chunk) {
         const Grid& g = s.head.grid;
+        const Tile t = tile_of(g, chunk);
+        dst = s.dst;
 #pragma unroll
         for (u32 a = 0; a < AXES; a++) {
+            step[a] = t.step[a];
             low[a] = 0;
-            high[a] = len[a];
+            high[a] = len[a] = t.len[a];
         }
         if (!s.boxed) {
-            const u64 last = place(len[0] - 1, len[1] - 1, len[2] - 1, len[3] - 1);
-            some = origin < s.first + s.count && last >= s.first;
-            origin -= s.first;
+            const u64 last = t.place(t.len[0] - 1, t.len[1] - 1, t.len[2] - 1, t.len[3] - 1);
+            origin = t.origin - s.first;
             limit = s.count;
+            some = t.origin < s.first + s.count && last >= s.first;
             return;
         }
         origin = 0;
@@ -117,7 +121,12 @@ struct Target : Tile {
             a++;
         }
     }
+    DEV u32 blocks(u32 a) const { return (len[a] + 3) / 4; }
+    DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2) * blocks(3); }
     DEV bool wants(u32 a, u32 i) const { return i >= low[a] && i < high[a]; }
+    DEV u64 place(u32 x, u32 y, u32 z, u32 w) const {
+        return origin + x * step[0] + y * step[1] + z * step[2] + w * step[3];
+    }
 };
 
 // Stores an element that may lie across two words.
