@@ -141,6 +141,22 @@ DEV uint4 join(const u32 (&v)[16]) {
     return make_uint4(w[0], w[1], w[2], w[3]);
 }
 
+// Changes each of a lane's words; the same in their vector.
+template <class T, class F> DEV void change(typename T::Word (&v)[T::VALUES], const F& f) {
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = f(v[i]);
+}
+template <class T, class F> DEV uint4 changed(uint4 q, const F& f) {
+    typename T::Word v[T::VALUES];
+    split(q, v);
+    change<T>(v, f);
+    return join(v);
+}
+// A vector of one word.
+template <class T> DEV uint4 all_of(typename T::Word x) {
+    return changed<T>(make_uint4(0, 0, 0, 0), [=](typename T::Word) { return x; });
+}
+
 // Other byte order.
 template <class T> DEV uint4 swap_bytes(uint4 q) {
     if (T::BITS == 16)

@@ -89,11 +89,6 @@ template <class T> struct Quantizer {
         return bits_of(biased) - bits_of(magic()) + (error > bound) - (error < -bound);
     }
 
-    // Bins of a lane's words.
-    DEV void bins_of(Word (&v)[T::VALUES]) const {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = bin_of(v[i]);
-    }
     // How far a number is from a multiple of the step; the product is exact where this counts, that is below T.
     DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
     // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in
@@ -206,11 +201,9 @@ template <class T> struct Quantizer {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) beyond |= v[i] ^ (offset() - half);
         if (__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0)) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(from_middle_of(v[i]));
+            change<T>(v, [&](Word x) { return element_bits(from_middle_of(x)); });
         } else {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i] - offset());
+            change<T>(v, [&](Word x) { return restore_any(x - offset()); });
         }
     }
 

@@ -340,11 +340,7 @@ template <class T, u32 MISSING> struct FastEncoder {
     // The same with numbers beyond T.
     DEV void measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         one_by_one(q, [&](uint4 words, int) {
-            Word v[T::VALUES];
-            split(words, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = shared.quantizer.any_code(v[i]);
-            return join(v);
+            return changed<T>(words, [&](Word v) { return shared.quantizer.any_code(v); });
         });
         widths(q, n);
     }
@@ -458,9 +454,7 @@ template <class T, u32 MISSING> struct FastEncoder {
         Word v[T::VALUES];
         split(q[0], v);
         const Word first = __shfl_sync(FULL, v[0], 0);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = first;
-        const uint4 one = join(v);
+        const uint4 one = all_of<T>(first);
         u32 same = 0;
         // Almost always the first subchunk says no.
         if (__all_sync(FULL, differ(q[0], one) == 0)) {

@@ -247,7 +247,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             if (uniform(valid)) return finder().filled(q, missing, valid);
             Word all;
             const auto vector = [&](u32 at) { return vector_at(source, at); };
-            return finder().find_other(source.bytes, k, vector, all) ? Finder::join_all(all) : q;
+            return finder().find_other(source.bytes, k, vector, all) ? all_of<T>(all) : q;
         }
         return q;
     }
@@ -441,12 +441,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (threadIdx.x == 0) shared.shift = least;
         shift = least;
 #pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            split(q[k], v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = shift_right(v[i], least);
-            q[k] = join(v);
-        }
+        for (int k = 0; k < PER_WARP; k++) q[k] = changed<T>(q[k], [&](Word v) { return shift_right(v, least); });
         return true;
     }
 
@@ -727,10 +722,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         Word v[T::VALUES];
         split(codes, v);
         restore_words<T>(mode, special, base, v);
-        if (down) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
-        }
+        if (down) change<T>(v, [&](Word x) { return wrap<T>(x - least); });
         codes = join(v);
     }
 
@@ -856,8 +848,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         }
         Word v[T::VALUES];
         split(codes, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
+        change<T>(v, [&](Word x) { return x & low_bits<T>(width); });
         pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
     }
     template <class W> DEV void pack_strip(u32 payload, u32 widest) const {

@@ -288,12 +288,6 @@ template <class T, u32 MOST> struct Finder {
     }
     // Whether the warp's subchunk k is one of those behind the end of the data.
     DEV bool is_behind(u32 bytes, u32 k) const { return (warp * PER_WARP + k) * SUBCHUNK_BYTES >= bytes; }
-    static DEV uint4 join_all(Word x) {
-        Word v[T::VALUES];
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = x;
-        return join(v);
-    }
     // Puts others into the places of `missing` words of a warp that has such, by way of its tile, where they stay. The
     // chunk has so many `bytes`; `vector` as above. For a whole warp.
     template <class Words, class F>
@@ -322,7 +316,7 @@ template <class T, u32 MOST> struct Finder {
                 continue;
             }
             if (uniform(!known || is_behind(bytes, k))) known = 1 + find_other(bytes, k, vector, all);
-            if (uniform(known == 2)) words = join_all(all);
+            if (uniform(known == 2)) words = all_of<T>(all);
         }
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) q[k] = tile.at(k, lane);

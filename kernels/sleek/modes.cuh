@@ -26,23 +26,19 @@ template <class T> struct Before {
 // The codes of a mode; of a countdown `base` is the top.
 template <class T>
 DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& before, typename T::Word (&x)[T::VALUES]) {
+    typedef typename T::Word Word;
     if (mode == SUBMODE_OFFSET) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - base);
+        change<T>(x, [&](Word v) { return wrap<T>(v - base); });
     } else if (mode == SUBMODE_ZIGZAG) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(wrap<T>(x[i] - base));
+        change<T>(x, [&](Word v) { return to_zigzag<T>(wrap<T>(v - base)); });
     } else if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
+        change<T>(x, [](Word v) { return to_exponent_code<T>(v); });
     } else if (T::EXPONENT > 0 && mode == SUBMODE_SPECIAL && special == SPECIAL_COUNTDOWN) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = Countdown<T>::code(x[i], base);
+        change<T>(x, [&](Word v) { return Countdown<T>::code(v, base); });
     } else {
         differences<T>(x, before.word);
         if (mode == SUBMODE_SPECIAL) differences<T>(x, before.difference);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(x[i]);
+        change<T>(x, [](Word v) { return to_zigzag<T>(v); });
     }
 }
 
@@ -59,31 +55,18 @@ template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typenam
 // Codes → words x, docs/reference/codecs/sleek.md §3.
 template <class T>
 DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T::Word (&v)[T::VALUES]) {
+    typedef typename T::Word Word;
     mode = uniform(mode);
     special = uniform(special);
-    if (mode == SUBMODE_OFFSET) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
-        return;
-    }
+    const auto add_base = [&](Word x) { return wrap<T>(x + base); };
+    if (mode == SUBMODE_OFFSET) return change<T>(v, add_base);
     if (T::EXPONENT > 0 && mode == SUBMODE_SPECIAL && special != SPECIAL_DELTA2) {
-        if (special == SPECIAL_EXPONENT) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
-            return;
-        }
-        const typename T::Word top = Countdown<T>::top(base);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = Countdown<T>::word(v[i], top);
-        return;
+        if (special == SPECIAL_EXPONENT) return change<T>(v, [](Word c) { return from_exponent_code<T>(c); });
+        const Word top = Countdown<T>::top(base);
+        return change<T>(v, [&](Word c) { return Countdown<T>::word(c, top); });
     }
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = from_zigzag<T>(v[i]);
-    if (mode == SUBMODE_ZIGZAG) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
-        return;
-    }
+    change<T>(v, [](Word c) { return from_zigzag<T>(c); });
+    if (mode == SUBMODE_ZIGZAG) return change<T>(v, add_base);
     if (mode == SUBMODE_SPECIAL) prefix_sum<T>(v, 0);
     prefix_sum<T>(v, base);
 }

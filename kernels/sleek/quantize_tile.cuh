@@ -227,13 +227,8 @@ template <class T> struct TileIntegers {
     DEV bool checked_bins(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
         const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
-        through_tile(q, least, most, [&](uint4 v) {
-            u32 x[T::VALUES];
-            split(v, x);
-#pragma unroll
-            for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
-            return join(x);
-        });
+        through_tile(q, least, most,
+                     [&](uint4 v) { return changed<T>(v, [&](Word x) { return quantizer.plain_bin(x, plain); }); });
         return __all_sync(FULL, plain && quantizer.plain_range(least, most));
     }
     // The same for any bins of elements that are in the tile.
@@ -250,15 +245,12 @@ template <class T> struct TileIntegers {
             for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], worst);
             if (!__all_sync(FULL, worst <= quantizer.bound)) {
                 __syncwarp();    // else numbers of the loop would be kept for what is rare
-                split(mine, v);
-                quantizer.bins_of(v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
+                split(mine, x);
+                change<T>(x, [&](Word word) { return quantizer.bin_of(word); });
                 plain = false;
             }
             extremes<T>(x, low, high);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
+            change<T>(x, [](Word bin) { return wrap<T>(bin + Quantizer<T>::RAISED); });
             mine = join(x);
             keep(k, (Word)(low + Quantizer<T>::RAISED), (Word)(high + Quantizer<T>::RAISED), least, most);
         }

@@ -60,8 +60,7 @@ template <class T> struct Beside {
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < count; k++) {
             const Word a = from[k], b = to[k];
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = v[i] == a ? b : v[i];
+            change<T>(v, [=](Word x) { return x == a ? b : x; });
         }
     }
 };

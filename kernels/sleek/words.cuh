@@ -61,8 +61,7 @@ DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T
             if (QUANTIZED) {
                 quantizer.restore(v);
             } else if (shift) {
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+                change<T>(v, [&](Word x) { return wrap<T>(x << shift); });
             }
             q = join(v);
         }
@@ -131,16 +130,13 @@ template <class T, bool QUANTIZED> struct Plain {
             } else {
                 typename T::Word v[T::VALUES];
                 unpack<T>(words, n, lane, v);
-                if (!QUANTIZED) {
-#pragma unroll
-                    for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
-                } else if (n <= Quantizer<T>::PLAIN_WIDTH) {
-#pragma unroll
-                    for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_code(v[i]);
-                } else {
-#pragma unroll
-                    for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(from_zigzag<T>(v[i]));
-                }
+                typedef typename T::Word Word;
+                if (!QUANTIZED)
+                    change<T>(v, [](Word c) { return from_exponent_code<T>(c); });
+                else if (n <= Quantizer<T>::PLAIN_WIDTH)
+                    change<T>(v, [&](Word c) { return quantizer.restore_code(c); });
+                else
+                    change<T>(v, [&](Word c) { return quantizer.restore_any(from_zigzag<T>(c)); });
                 q = join(v);
             }
             store_streaming(to, MASKED ? masks->put(q, s % SUBCHUNKS_A_DECODER, lane) : q);
@@ -181,9 +177,7 @@ DEV bool decode_stored(const u32* body, u32 kind, const Header& head, const Targ
     }
     typename T::Word v[T::VALUES];
     split(*(const uint4*)body, v);
-#pragma unroll
-    for (int i = 1; i < T::VALUES; i++) v[i] = v[0];
-    const uint4 same = join(v);
+    const uint4 same = all_of<T>(v[0]);
     // With masks a warp has subchunks that follow each other.
     const u32 lane = threadIdx.x & 31, begin = masks ? threadIdx.x / 32 * SUBCHUNKS_A_DECODER * 32 + lane : threadIdx.x,
               end = masks ? begin + SUBCHUNKS_A_DECODER * 32 : CHUNK_BYTES / 16, step = masks ? 32 : DECODE_THREADS;
