@@ -152,6 +152,15 @@ template <class T, class F> DEV uint4 changed(uint4 q, const F& f) {
     change<T>(v, f);
     return join(v);
 }
+// All bits of what is said of each word.
+template <class T, class F> DEV auto any_of(typename VectorOf<T>::Type q, const F& f) {
+    typename T::Word v[T::VALUES];
+    split(q, v);
+    auto any = f(v[0]);
+#pragma unroll
+    for (int i = 1; i < T::VALUES; i++) any |= f(v[i]);
+    return any;
+}
 // A vector of one word.
 template <class T> DEV uint4 all_of(typename T::Word x) {
     return changed<T>(make_uint4(0, 0, 0, 0), [=](typename T::Word) { return x; });

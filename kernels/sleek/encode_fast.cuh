@@ -223,10 +223,7 @@ template <class T, u32 MISSING> struct FastEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) {
                 if (n[k] < width) continue;
-                Word v[T::VALUES];
-                split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) same |= v[i] == code;
+                same |= any_of<T>(q[k], [&](Word v) -> u32 { return v == code; });
             }
             if (same) collides(parity) = 1;
         }
@@ -342,17 +339,8 @@ template <class T, u32 MISSING> struct FastEncoder {
         one_by_one(q, [&](uint4 words, int) {
             return changed<T>(words, [&](Word v) { return shared.quantizer.any_code(v); });
         });
-        widths(q, n);
-    }
-    DEV void widths(const uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
 #pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES], any = 0;
-            split(q[k], v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) any |= v[i];
-            n[k] = width_of(warp_or(any));
-        }
+        for (int k = 0; k < PER_WARP; k++) n[k] = width_of(warp_or(any_of<T>(q[k], [](Word v) { return v; })));
     }
 
     // The layout of a packed chunk.

@@ -331,12 +331,8 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             if (T::BITS > 16 && !__any_sync(FULL, x - s.least <= s.spread)) continue;
             u32 same = 0;
 #pragma unroll 1
-            for (u32 k = 0; k < PER_WARP; k++) {
-                typename W::Word v[W::VALUES];
-                split(integers<W>().at(k, lane), v);
-#pragma unroll
-                for (int i = 0; i < W::VALUES; i++) same |= v[i] == y;
-            }
+            for (u32 k = 0; k < PER_WARP; k++)
+                same |= any_of<W>(integers<W>().at(k, lane), [&](typename W::Word v) -> u32 { return v == y; });
             if (same) gaps(CHOOSE).collides = 1;
         }
     }
@@ -426,11 +422,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
 #pragma unroll
         for (int k = 1; k < PER_WARP; k++)
             any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
-        Word v[T::VALUES], word = 0;
-        split(any, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) word |= v[i];
-        word = warp_or(word);
+        const Word word = warp_or(any_of<T>(any, [](Word v) { return v; }));
         const u32 ends_in = word ? top_bit(word & ((Word)0 - word)) : T::BITS;
         shared.zeros.say(ends_in, warp, lane);
         // Whoever has an odd word knows the answer, and does not wait for the others.

@@ -189,12 +189,7 @@ template <class T, u32 MOST> struct Finder {
         for (u32 j = 0; j < values(); j++) {
             const Word value = this->value(j);
 #pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) any |= v[i] == value;
-            }
+            for (int k = 0; k < PER_WARP; k++) any |= any_of<T>(q[k], [&](Word v) { return v == value; });
         }
         return __any_sync(FULL, any);
     }
@@ -350,16 +345,13 @@ template <class T, u32 MOST> struct Finder {
     // larger number may take their place; `integer` tells what an element becomes, `same` what that value is, and
     // `words` a lane's of the warp's subchunk k, without missing ones.
     template <class I, class F> DEV bool are_beside(Word same, double least, const I& integer, const F& words) const {
-        bool good = true;
+        bool far = false;
 #pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            Word v[T::VALUES];
-            split(words(k), v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++)
-                good &= !(integer(v[i]) == same && (double)Quantizer<T>::number_of_element(v[i]) < least);
-        }
-        return good;
+        for (u32 k = 0; uniform(k) < PER_WARP; k++)
+            far |= any_of<T>(words(k), [&](Word v) {
+                return integer(v) == same && (double)Quantizer<T>::number_of_element(v) < least;
+            });
+        return !far;
     }
     // Whether all elements that are rounded to missing values are so within the relative bound. For a whole block.
     template <class R, class F> DEV bool all_round_beside(const R& rounding, const F& words) const {
