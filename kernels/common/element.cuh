@@ -4,57 +4,38 @@
 #include "platform.cuh"
 #include "constants.h"
 
-// BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
-struct F32 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 32, VALUES = 4, EXPONENT = BITS - 1 - F32_MANTISSA, MANTISSA = F32_MANTISSA, BIAS = F32_BIAS };
+// An element type. BITS: W of the format. VALUES: words in a lane's vector, of 16 bytes. A word of up to 32 bits lives
+// zero-extended in a u32.
+template <class W, class S, class F, u32 W_BITS, u32 COUNT, u32 OF_MANTISSA = 0, u32 OF_BIAS = 0> struct TypeOf {
+    typedef W Word;
+    typedef S Signed;
+    typedef F Float;
+    enum {
+        BITS = W_BITS,
+        VALUES = COUNT,
+        EXPONENT = OF_MANTISSA ? W_BITS - 1 - OF_MANTISSA : 0,
+        MANTISSA = OF_MANTISSA,
+        BIAS = OF_BIAS
+    };
 };
-struct F64 {
-    typedef u64 Word;
-    typedef i64 Signed;
-    typedef double Float;
-    enum { BITS = 64, VALUES = 2, EXPONENT = BITS - 1 - F64_MANTISSA, MANTISSA = F64_MANTISSA, BIAS = F64_BIAS };
-};
+struct F32 : TypeOf<u32, i32, float, 32, 4, F32_MANTISSA, F32_BIAS> {};
+struct F64 : TypeOf<u64, i64, double, 64, 2, F64_MANTISSA, F64_BIAS> {};
+struct F16 : TypeOf<u32, i32, float, 16, 8, F16_MANTISSA, F16_BIAS> {};
+struct BF16 : TypeOf<u32, i32, float, 16, 8, BF16_MANTISSA, BF16_BIAS> {};
+struct B8 : TypeOf<u32, i32, float, 8, 16> {};
 // Words of F64 that are known to be small enough: a lane's two in 8 bytes.
-struct Small64 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
-};
+struct Small64 : TypeOf<u32, i32, float, 32, 2> {};
 // Words that take so few bits that differences of their differences, as codes, have no more than 15; a lane's in 8
 // bytes and in 4.
-struct Narrow32 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 16, VALUES = 4, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+struct Narrow32 : TypeOf<u32, i32, float, 16, 4> {};
+struct Narrow64 : TypeOf<u32, i32, float, 16, 2> {};
+
+// One of two types.
+template <bool FIRST, class A, class B> struct If {
+    typedef A Type;
 };
-struct Narrow64 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 16, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
-};
-struct F16 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 16, VALUES = 8, EXPONENT = BITS - 1 - F16_MANTISSA, MANTISSA = F16_MANTISSA, BIAS = F16_BIAS };
-};
-struct BF16 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 16, VALUES = 8, EXPONENT = BITS - 1 - BF16_MANTISSA, MANTISSA = BF16_MANTISSA, BIAS = BF16_BIAS };
-};
-struct B8 {
-    typedef u32 Word;
-    typedef i32 Signed;
-    typedef float Float;
-    enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+template <class A, class B> struct If<false, A, B> {
+    typedef B Type;
 };
 
 // Of a subchunk: how many times it has eight words, and the bytes that have a bit for each of these.

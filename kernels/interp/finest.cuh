@@ -15,11 +15,6 @@
 
 namespace interp {
 
-// Weights of coarse nodes 0, 1, −1 and 2 from a new one; or those of a coarse node in the place of a new one.
-struct alignas(16) FourWeights {
-    i32 b, c, a, d;
-};
-
 enum : i32 {
     SUM_SHIFT = WEIGHT_BITS - 4,    // sums are sixteen times what they are of
     SUM_HALF = 1 << (SUM_SHIFT - 1),

@@ -13,9 +13,9 @@ DEV u32 nodes_of(u32 n, u32 k) { return n == 1 ? 1 : ((n - 2 + (1u << k)) >> k) 
 // Where node i of level k is.
 DEV u32 place_of_node(u32 n, u32 k, u32 i) { return min_of(i << k, n - 1); }
 
-// How a new node is made: weights of coarse nodes 0, −1, 1 and 2 from it.
-struct Recipe {
-    i32 b, a, c, d;
+// How a new node is made: weights of coarse nodes 0, 1, −1 and 2 from it. Of a coarse node in its place that alone.
+struct alignas(16) FourWeights {
+    i32 b, c, a, d;
 };
 
 DEV i64 floor_division(i64 a, i64 b) {
@@ -24,7 +24,7 @@ DEV i64 floor_division(i64 a, i64 b) {
 }
 
 // Lagrange's weights of new node j of level k on an axis of n elements.
-SELDOM Recipe make_recipe(u32 n, u32 k, u32 j, bool rough) {
+SELDOM FourWeights make_recipe(u32 n, u32 k, u32 j, bool rough) {
     const u32 coarse = nodes_of(n, k + 1);
     const u32 first = rough || j == 0 ? j : j - 1, last = rough || j + 2 >= coarse ? j + 1 : j + 2;
     const i64 x = (i64)(2 * j + 1) << k;
@@ -53,7 +53,7 @@ SELDOM Recipe make_recipe(u32 n, u32 k, u32 j, bool rough) {
         if ((w < 0 ? -w : w) > (most < 0 ? -most : most)) heaviest = i;
     }
     all[heaviest + 1 - j] += (1 << WEIGHT_BITS) - sum;
-    return {all[1], all[0], all[2], all[3]};
+    return {all[1], all[2], all[0], all[3]};
 }
 
 DEV u32 arithmetic_shift(u32 x, u32 by) { return (u32)((i32)x >> by); }
@@ -100,32 +100,28 @@ struct Around {
 
 // Recipes of an axis on a level that are not as in the middle: of the first new node, the last but one and the last,
 // and of the last one if rough.
-struct alignas(16) EndRecipes {
-    Recipe of[4];
+struct EndRecipes {
+    FourWeights of[4];
 
-    // Weights of coarse nodes −1, 0, 1 and 2 from new node i of so many.
-    template <bool ROUGH> DEV void weights(u32 i, u32 fresh, i32& a, i32& b, i32& c, i32& d) const {
-        a = ROUGH ? 0 : -64;
-        c = ROUGH ? 512 : 576;
-        d = a;
+    // Weights for new node i of so many.
+    template <bool ROUGH> DEV FourWeights weights(u32 i, u32 fresh) const {
+        FourWeights w = {0, ROUGH ? 512 : 576, ROUGH ? 0 : -64, ROUGH ? 0 : -64};
         const bool last = i + 1 == fresh;
         if (last || (!ROUGH && (i == 0 || i + 2 == fresh))) {
             const uint4 q = *(const uint4*)(of + (ROUGH ? 3 : i == 0 ? 0 : last ? 2 : 1));
-            a = (i32)q.y;
-            c = (i32)q.z;
-            d = (i32)q.w;
+            w.c = (i32)q.y;
+            w.a = (i32)q.z;
+            w.d = (i32)q.w;
         }
-        b = (1 << WEIGHT_BITS) - a - c - d;
+        w.b = (1 << WEIGHT_BITS) - w.a - w.c - w.d;
+        return w;
     }
 };
 // How values about a new node make it: small numbers, whose products with weights have 32 bits.
-template <bool ROUGH> struct SmallNumbers {
-    i32 a, b, c, d;
-
+template <bool ROUGH> struct SmallNumbers : FourWeights {
     DEV SmallNumbers() {}
-    DEV SmallNumbers(const Line& line, const EndRecipes* recipes, u32 i) {
-        recipes->weights<ROUGH>(i, line.fresh, a, b, c, d);
-    }
+    DEV SmallNumbers(const Line& line, const EndRecipes* recipes, u32 i)
+        : FourWeights(recipes->weights<ROUGH>(i, line.fresh)) {}
     DEV u32 make(u32 va, u32 vb, u32 vc, u32 vd) const {
         u32 sum = 32 + (u32)b * vb + (u32)c * vc;
         if (!ROUGH) sum += (u32)a * va + (u32)d * vd;

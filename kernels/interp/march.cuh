@@ -16,12 +16,9 @@ namespace interp {
 
 // Weights of new node i of so many; `ends`: the last node follows them.
 DEV FourWeights weights_of(const EndRecipes* recipes, u32 i, u32 fresh, bool ends) {
-    FourWeights w = {1 << WEIGHT_BITS, 0, 0, 0};
-    if (i < fresh)
-        recipes->weights<false>(i, fresh, w.a, w.b, w.c, w.d);
-    else if (ends && i == fresh)
-        w = {0, 1 << WEIGHT_BITS, 0, 0};
-    return w;
+    if (i < fresh) return recipes->weights<false>(i, fresh);
+    const i32 end = ends && i == fresh ? 1 << WEIGHT_BITS : 0;
+    return {(1 << WEIGHT_BITS) - end, end, 0, 0};
 }
 
 // What a block knows of a tile whose finest level it restores.

@@ -37,8 +37,7 @@ struct WholeWeights {
             if (rest == 1) continue;
             const u32 level = top_bit(n) - 1 - top_bit(rest - 1), j = (n >> level) - rest;
             if (j >= nodes_of(n, level) - nodes_of(n, level + 1)) continue;
-            const Recipe r = make_recipe(n, level, j, rough);
-            w = {r.b, r.c, r.a, r.d};
+            w = make_recipe(n, level, j, rough);
         }
     }
     // Copies others. By a whole block.

@@ -293,12 +293,7 @@ struct Widths {
         return wider;
     }
 };
-template <class T> struct Samples {
-    typedef Wider<T> Type;
-};
-template <> struct Samples<F64> {
-    typedef Widths Type;
-};
+template <class T> using Samples = typename If<T::BITS == 64, Widths, Wider<T>>::Type;
 
 // The largest of a subchunk's words, rotated left by one bit, on each of its lanes: that of `signed_most`, the
 // largest as signed numbers, or of the largest as unsigned ones.
@@ -339,8 +334,7 @@ template <class T> DEV typename T::Word largest_rotated(const Strip<T>& strip, t
 // The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes.
 // `start`: what was before the strip's words, or what these are counted from.
 template <class T, u32 MODE, u32 SPECIAL>
-DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples,
-                                  Before<T>& start) {
+DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, Samples<T>& samples, Before<T>& start) {
     typedef typename T::Word Word;
     Before<T> before = {base, 0};
     if (MODE == SUBMODE_DELTA || (MODE == SUBMODE_SPECIAL && SPECIAL == SPECIAL_DELTA2)) {
@@ -385,8 +379,8 @@ DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, 
 }
 // Each mode has a loop of its own, so that none asks for it. MAPPED: whether the exponent map is among them.
 template <class T, bool MAPPED>
-DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base,
-                               typename Samples<T>::Type& samples, Before<T>& start) {
+DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base, Samples<T>& samples,
+                               Before<T>& start) {
     if (mode == SUBMODE_OFFSET) return encode_strip<T, SUBMODE_OFFSET, SPECIAL_DELTA2>(strip, base, samples, start);
     if (mode == SUBMODE_ZIGZAG) return encode_strip<T, SUBMODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, samples, start);
     if (mode == SUBMODE_DELTA) return encode_strip<T, SUBMODE_DELTA, SPECIAL_DELTA2>(strip, base, samples, start);
@@ -450,15 +444,7 @@ template <class T, u32 BITS> DEV u32 fitting_width(const Widths& widths, u32 ful
 }
 
 // Which codes of a strip have more bits than a width: a bit for each, the lowest for the first.
-template <class T> struct Wide {
-    typedef u32 Places;
-};
-template <> struct Wide<F16> {
-    typedef u64 Places;
-};
-template <> struct Wide<BF16> {
-    typedef u64 Places;
-};
+template <class T> using Wide = typename If<T::VALUES == 8, u64, u32>::Type;
 // How many there are, and from bit 9 on how many mask bytes have some; of a subchunk they can be added up.
 DEV u32 counts_of(u32 places) { return __popc(places) | __popc(used_bytes(places)) << 9; }
 DEV u32 counts_of(u64 places) { return counts_of((u32)places) + counts_of((u32)(places >> 32)); }

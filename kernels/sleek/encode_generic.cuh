@@ -50,7 +50,7 @@ template <class T, u32 MISSING> struct Shared {
     uint4 tile[COMPRESS_WARPS][TILE_VECTORS];    // the codes of the chunk, at their slots
     // Of each lane's strip: where there are exceptions, if its subchunk has any; and what the subchunk's strips before
     // it have of these, see counts_of.
-    typename Wide<T>::Places places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];
+    Wide<T> places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];
     u32 before[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];
     Vote zeros;      // zeros that all words of a warp end in
     u32 shift;       // so many zeros were dropped; of the first warp, which is the leader warp
@@ -90,7 +90,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
     typedef ::TileIntegers<T> TileIntegers;
-    typedef typename Half<T>::Type H;
+    typedef Half<T> H;
     enum { LEADER_WARP = 0 };    // the warp that lays out and never places
     // So many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone.
     enum { FINDERS = 2 };
@@ -510,7 +510,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             }
         }
         if (way != WIDEST && before != TileIntegers::ANY) {
-            typedef typename Half<T>::Type W;
+            typedef Half<T> W;
             typename W::Word low, high;
             bool done;
             if (before == TileIntegers::SURE)
@@ -573,7 +573,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     DEV typename W::Word encode(u32 mode, typename W::Word base, typename W::Word most, u32& fitting,
                                 KeptOf<W>& kept) const {
         __syncwarp();    // everyone has seen the integers that others overwrite
-        typename Samples<W>::Type samples;
+        Samples<W> samples;
         typename W::Word any;
         if constexpr (is_narrow16<W>())
             any = encode_narrow16_as<W>(mode, Strip<W>(integers<W>(), lane), codes<W>(), base, samples, kept);
@@ -689,7 +689,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     // Finds the codes of more than `width` bits, each lane those of its strip; returns how many there are in the
     // strip's subchunk.
     template <class W> DEV u32 find_wide(u32 width, const KeptOf<W>& kept) {
-        typename Wide<W>::Places places;
+        Wide<W> places;
         if constexpr (is_narrow16<W>())
             places = wide_narrow16<W>(kept, width);
         else if constexpr (W::BITS == 16)

@@ -10,15 +10,7 @@
 #include "layout.cuh"
 
 // A bit for each of a lane's words: word i of the warp's subchunk k is bit k · VALUES + i.
-template <class T> struct HitsOf {
-    typedef u32 Type;
-};
-template <> struct HitsOf<F16> {
-    typedef u64 Type;
-};
-template <> struct HitsOf<BF16> {
-    typedef u64 Type;
-};
+template <class T> using HitsOf = typename If<T::VALUES == 8, u64, u32>::Type;
 
 // What a chunk's subchunks say, of up to MOST values.
 template <class T, u32 MOST> struct Gaps {
@@ -79,7 +71,7 @@ template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::W
 // The missing values of a stream, what a chunk says of them, and where lanes keep which of their words are which.
 template <class T, u32 MOST> struct Finder {
     typedef typename T::Word Word;
-    typedef typename HitsOf<T>::Type Hits;
+    typedef HitsOf<T> Hits;
     enum {
         PER_WARP = SUBCHUNKS_A_WARP,
         ALL = (1u << T::VALUES) - 1,

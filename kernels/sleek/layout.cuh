@@ -204,8 +204,7 @@ DEV void write_highs(u32* words, const Strip<F64>& strip, u32 places, const Exce
 }
 // The exceptions of each lane's strip; `before`: what the subchunk's strips before it have, see counts_of.
 template <class T>
-DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, u32 before,
-                          const Strip<T>& strip) {
+DEV void write_exceptions(u8* body, const Exceptions& e, Wide<T> places, u32 before, const Strip<T>& strip) {
     enum { LANES = Strip<T>::OF_SUBCHUNK, FLAGS = Strip<T>::CODES / 8 };
     if (e.high() == 0 || !places) return;
     u32* words = (u32*)body;

@@ -5,12 +5,7 @@
 #include "encode_narrow16.cuh"
 
 // What words become whose bins take no more than half of them.
-template <class T> struct Half {
-    typedef T Type;
-};
-template <> struct Half<F64> {
-    typedef Small64 Type;
-};
+template <class T> using Half = typename If<T::BITS == 64, Small64, T>::Type;
 
 template <class T> struct TileIntegers {
     typedef typename T::Word Word;
