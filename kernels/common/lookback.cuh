@@ -41,14 +41,13 @@ DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
     return (pairs & 0xffff) + (pairs >> 16);
 }
 
-// Units of the chunks begin … end − 1, or of those of every `warps`-th piece of 256 from the one numbered `warp` on, so
-// that several warps have them all; waits for those that are not published yet. For a whole warp.
-DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane, u32 warp = 0, u32 warps = 1) {
+// Units of the chunks begin … end − 1; waits for those that are not published yet. For a whole warp.
+DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
     const u64 aligned = begin & ~7ull;
     const uint4* base = (const uint4*)(entries + aligned) + lane;
     const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned);
     u64 total = 0;
-    for (u32 at = 256 * warp + 8 * lane; uniform(at - 8 * lane < last); at += 256 * warps) {
+    for (u32 at = 8 * lane; uniform(at - 8 * lane < last); at += 256) {
         bool there;
         u32 sum;
         for (;;) {

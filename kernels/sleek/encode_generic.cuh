@@ -16,11 +16,11 @@
 //   laid                the layout of the chunk        warp 0 writes, all read
 //   body                the chunk before as packed,    all warps build their parts; warps 1 to 3 place it, and
 //                       then this one                  leave zeros
-//   packed[4]           number, size and place         warp 0 publishes; finders fill in the place
+//   packed[4]           number, size and place         warp 0 publishes; the first fills in the place
 //   zeros, inexact      votes                          all warps, with atomics and no barrier
 //   state, quantizer    of the array                   thread 0 at the start of an array
 //
-//   a round:    each warp chooses for its tile; the finders look up where the chunk before goes
+//   a round:    each warp chooses for its tile; the first one looks up where the chunk before goes
 //   barrier 1   choices and the place are there; then: warp 0 lays out this chunk, publishes its size and takes the
 //               next ticket, the others move the chunk before from the body to the stream
 //   barrier 2   the layout is there and the body is zero; then: one thread records the chunk before, all pack this one
@@ -91,9 +91,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     enum { CHOOSE, PLACE, PACK };    // parts of a round
     typedef ::TileIntegers<T> TileIntegers;
     typedef Half<T> H;
-    enum { LEADER_WARP = 0 };    // the warp that lays out and never places
-    // So many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone.
-    enum { FINDERS = 2 };
+    enum { LEADER_WARP = 0 };                  // the warp that lays out and never places
     enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
     Compressor& block;
@@ -174,7 +172,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             special = SPECIAL_DELTA2;
             if (is_float()) special = special_of_floats();
         }
-        if (ADAPTIVE || MISSING == 0 || uniform(shared.attempt == BY_PLAN)) find_place();
+        find_place();
         __syncthreads();
         if (MISSING > 0 && T::EXPONENT > 0 && uniform(collides(PLACE))) return false;
         Chosen choice = {0};
@@ -346,24 +344,16 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     }
 
     // The chunk of the round before, if there was one: finds out where it goes; all but the leader warp place it; the
-    // second warp enters it. The adaptive choice takes so long that the warp that is here first is done before the
-    // others come; profile `fast` would wait for it, so there the last warps have a part each.
+    // second warp enters it. To choose takes so long that the warp that is here first is done before the others come.
     DEV void find_place() const {
         const u32 round = shared.round[CHOOSE];
         Packed& last = packed(round, 1);
         if (threadIdx.x == 0) shared.round[PLACE] = round;
-        if constexpr (ADAPTIVE) {
-            const bool first =
-                __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, optimisation_barrier(1)), 0) % WARPS == 0;
-            if (uniform(first && last.there)) {
-                const u64 before = state.job.find_place(last.c, packed(round, 2).end(), lane);
-                if (lane == 0) last.before = before;
-            }
-        } else if (warp >= WARPS - FINDERS && uniform(last.there)) {
-            const u32 part = warp - (WARPS - FINDERS);
-            const Mark known = packed(round, 2).end();
-            const u64 units = units_between(state.job.entries(), known.chunk, last.c, lane, part, FINDERS);
-            if (lane == 0) atomicAdd(&last.before, part ? units : known.units + units);
+        const bool first =
+            __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, optimisation_barrier(1)), 0) % WARPS == 0;
+        if (uniform(first && last.there)) {
+            const u64 before = state.job.find_place(last.c, packed(round, 2).end(), lane);
+            if (lane == 0) last.before = before;
         }
     }
     DEV void place() {
