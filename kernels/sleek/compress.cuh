@@ -180,26 +180,15 @@ struct Compressor {
         if (uniform(state.last)) close();
     }
 
-    // All that is asked of other blocks' work is asked at once.
     DEV void close() {
-        enum { TOGETHER = 4 };
         const Job& job = state.job;
         Control& control = job.slot->control;
         const u64 others = load_relaxed(&control.index_sum), end = load_relaxed(&control.end);
         const u32 status = load_relaxed(&control.status);
-        const uint4* records = job.records();
-        const u32 first = (u32)job.plan.records_at;
         u64 sum = 0;
-        for (u64 g = threadIdx.x; g < job.plan.groups; g += TOGETHER * COMPRESS_THREADS) {
-            uint4 q[TOGETHER];
-#pragma unroll
-            for (u32 j = 0; j < TOGETHER; j++)
-                q[j] = load_relaxed(records + min_of(g + j * COMPRESS_THREADS, job.plan.groups - 1));
-#pragma unroll
-            for (u32 j = 0; j < TOGETHER; j++)
-                if (g + j * COMPRESS_THREADS < job.plan.groups)
-                    sum += keyed(q[j], key_of((first + (u32)(g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
-        }
+#pragma unroll 4
+        for (u64 g = threadIdx.x; g < job.plan.groups; g += COMPRESS_THREADS)
+            sum += keyed(load_relaxed(job.records() + g), key_of((u32)(job.plan.records_at + g * GROUP_BYTES) / 4));
         sum = warp_sum(sum);
         if (lane == 0) state.sums[warp] = sum;
         __syncthreads();
