@@ -36,6 +36,7 @@
 #define EXTENSION_BYTES 0x10u
 #define MAX_EXTENSION_BYTES 0x100000u
 #define MAX_RANK 0x20u
+#define GRID_AXES 0x3u
 #define MAX_MISSING 0x4u
 #define KEY32 0x9e3779b1u
 #define MAX_EXCEPTIONS 0x20u

@@ -113,6 +113,8 @@ struct StreamHead {
 struct Header : StreamHead {
     enum : u32 { GROUP_WORDS = GROUP_CHUNKS / 2, BODY_UNIT = ALIGN };    // of a group's entries; bytes of a unit
     u64 count, chunks, raw_bytes;
+    const u64* len;       // of each dimension
+    u32 rank;             // dimensions
     u32 step_w;
     i32 step_j;
 
@@ -134,6 +136,8 @@ struct Header : StreamHead {
         count = w[2];
         if (!type_is_valid(src, MODE_REL) || count > (1ull << 58)) return STATUS_CORRUPT;
         bytes = HEADER_BYTES;
+        len = w + 2;
+        rank = 1;
         values = next = 0;
         if (flags & FLAG_EXTENDED)
             if (const u32 status = read_extension(src + HEADER_BYTES, src_bytes - HEADER_BYTES)) return status;
@@ -148,7 +152,8 @@ struct Header : StreamHead {
     // The extension. Kernels know dimensions and missing values, else runs of CHUNK_BYTES and narrow entries alone.
     DEV u32 read_extension(const u8* src, u64 have) {
         if (const u32 status = read_form(src, have)) return status;
-        const u32 form = ((const u32*)src)[1], rank = form >> 24;
+        const u32 form = ((const u32*)src)[1];
+        rank = form >> 24;
         if (form & 0xffff || ((const u32*)src)[3] || 1u << (form >> 16 & 31) != CHUNK_BYTES || form >> 21 & 7)
             return STATUS_UNSUPPORTED_FORMAT;
         const u32 lens = rank > 1 ? rank : 0, numbers = lens + values;
@@ -156,6 +161,7 @@ struct Header : StreamHead {
         const u32 end = HEADER_BYTES + EXTENSION_BYTES + 8 * numbers;
         if (numbers == 0 || (end + ALIGN - 1) / ALIGN * ALIGN != bytes) return STATUS_CORRUPT;
         if (end < bytes && number[numbers]) return STATUS_CORRUPT;
+        if (lens) len = number;
         return dims_are_valid(number, lens) && missing_are_valid(number + lens, values, dtype, missing)
                    ? 0
                    : STATUS_CORRUPT;

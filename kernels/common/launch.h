@@ -247,19 +247,34 @@ static_assert(OFFSET_OF(CompressArgs, found) == 468, "CompressArgs.found");
 static_assert(OFFSET_OF(CompressArgs, exact) == 472, "CompressArgs.exact");
 static_assert(OFFSET_OF(CompressArgs, zero) == 476, "CompressArgs.zero");
 
-// Of the kernel that decompresses.
+// Of the kernels that decompress.
 struct DecompressArgs {
     // The streams.
     Batch batch;
     // The first element wanted; a batch wants whole arrays.
     u64 first;
+    // Where a box begins.
+    u64 start[MAX_RANK];
+    // Its lengths.
+    u64 lens[MAX_RANK];
+    // Memory that the blocks share among them.
+    u8* scratch;
     // The element type's code.
     u32 dtype;
+    // Whether a box is wanted, not a run of elements.
+    u32 boxed;
+    // Of the grid of which level.
+    u32 level;
     // 0.
     u32 zero;
 };
-static_assert(sizeof(DecompressArgs) == 96, "DecompressArgs");
+static_assert(sizeof(DecompressArgs) == 624, "DecompressArgs");
 static_assert(OFFSET_OF(DecompressArgs, batch) == 0, "DecompressArgs.batch");
 static_assert(OFFSET_OF(DecompressArgs, first) == 80, "DecompressArgs.first");
-static_assert(OFFSET_OF(DecompressArgs, dtype) == 88, "DecompressArgs.dtype");
-static_assert(OFFSET_OF(DecompressArgs, zero) == 92, "DecompressArgs.zero");
+static_assert(OFFSET_OF(DecompressArgs, start) == 88, "DecompressArgs.start");
+static_assert(OFFSET_OF(DecompressArgs, lens) == 344, "DecompressArgs.lens");
+static_assert(OFFSET_OF(DecompressArgs, scratch) == 600, "DecompressArgs.scratch");
+static_assert(OFFSET_OF(DecompressArgs, dtype) == 608, "DecompressArgs.dtype");
+static_assert(OFFSET_OF(DecompressArgs, boxed) == 612, "DecompressArgs.boxed");
+static_assert(OFFSET_OF(DecompressArgs, level) == 616, "DecompressArgs.level");
+static_assert(OFFSET_OF(DecompressArgs, zero) == 620, "DecompressArgs.zero");

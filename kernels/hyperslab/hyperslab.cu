@@ -1,9 +1,8 @@
 // Twin: src/api/hdf5_direct/boxes.rs
-// Hyperslabs of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, elements of a box, and
-// finished streams side by side.
+// Hyperslabs of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side
+// by side.
 //
-// Nothing is shared and there is no barrier: a warp takes a piece of a row of a chunk, a thread an element of a box, or
-// a block part of a stream.
+// Nothing is shared and there is no barrier: a warp takes a piece of a row of a chunk, or a block part of a stream.
 #include "../common/platform.cuh"
 #include "launch.h"
 
@@ -62,19 +61,6 @@ template <class W, bool GATHER> DEV void move_slab(const SlabArgs& a) {
     }
 }
 
-template <class W> DEV void pick(const PickArgs& a) {
-    const u64 threads = (u64)gridDim.x * blockDim.x;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += threads) {
-        u64 rest = a.first + i, at = a.before;
-#pragma unroll 1
-        for (u32 k = a.rank; k-- > 0;) {
-            at += rest % a.lens[k] * a.steps[k];
-            rest /= a.lens[k];
-        }
-        ((W*)a.to)[a.first + i] = ((const W*)a.from)[at];
-    }
-}
-
 DEV u64 aligned(u64 bytes) { return (bytes + 15) / 16 * 16; }
 
 DEV void pack_streams(const PackArgs& a) {
@@ -90,10 +76,9 @@ DEV void pack_streams(const PackArgs& a) {
     }
 }
 
-#define SLABS(bytes, W)                                                               \
-    KERNEL(sleek_gather_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, true>(a); }   \
-    KERNEL(sleek_scatter_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, false>(a); } \
-    KERNEL(sleek_pick_##bytes, PickArgs, SLAB_THREADS) { pick<W>(a); }
+#define SLABS(bytes, W)                                                             \
+    KERNEL(sleek_gather_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, true>(a); } \
+    KERNEL(sleek_scatter_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, false>(a); }
 SLABS(1, u8)
 SLABS(2, u16)
 SLABS(4, u32)

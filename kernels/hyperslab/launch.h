@@ -71,35 +71,3 @@ static_assert(OFFSET_OF(PackArgs, outcomes) == 16, "PackArgs.outcomes");
 static_assert(OFFSET_OF(PackArgs, packed) == 24, "PackArgs.packed");
 static_assert(OFFSET_OF(PackArgs, count) == 32, "PackArgs.count");
 static_assert(OFFSET_OF(PackArgs, parts) == 36, "PackArgs.parts");
-
-// Elements of a box on the grid of a level, which are picked from those of the array.
-struct PickArgs {
-    // Some of the array's.
-    const u8* from;
-    // Where what is picked goes.
-    u8* to;
-    // The first of the box's elements to be picked.
-    u64 first;
-    // How many.
-    u64 count;
-    // From the first element that is there to that of the box, modulo 2^64.
-    u64 before;
-    // Of the box.
-    u64 lens[MAX_RANK];
-    // From one element of the box to the next in the array.
-    u64 steps[MAX_RANK];
-    // Dimensions.
-    u32 rank;
-    // 0.
-    u32 zero;
-};
-static_assert(sizeof(PickArgs) == 560, "PickArgs");
-static_assert(OFFSET_OF(PickArgs, from) == 0, "PickArgs.from");
-static_assert(OFFSET_OF(PickArgs, to) == 8, "PickArgs.to");
-static_assert(OFFSET_OF(PickArgs, first) == 16, "PickArgs.first");
-static_assert(OFFSET_OF(PickArgs, count) == 24, "PickArgs.count");
-static_assert(OFFSET_OF(PickArgs, before) == 32, "PickArgs.before");
-static_assert(OFFSET_OF(PickArgs, lens) == 40, "PickArgs.lens");
-static_assert(OFFSET_OF(PickArgs, steps) == 296, "PickArgs.steps");
-static_assert(OFFSET_OF(PickArgs, rank) == 552, "PickArgs.rank");
-static_assert(OFFSET_OF(PickArgs, zero) == 556, "PickArgs.zero");

@@ -11,8 +11,11 @@
 //
 //   barrier 1   stream and tables are there
 //
-// A block of `restore` shares codes and what is made of them, where struct Shape says, and RestoreShared. Of a level's
-// nodes the codes stand in words for each tile of a wave, and a block shares these, numbers and errors.
+// A block of `restore` shares codes and what is made of them, where struct Shape says, and RestoreShared.
+//
+// Where a level of a box is wanted this goes wave by wave, and codes stand apart, in the tile's slot. Of nodes alone
+// they are words there, and a block of `restore_nodes` shares these, numbers and errors. Any other tile is restored as
+// a whole, in the memory of a block of `restore`, which picks from there what is wanted.
 #pragma once
 #include "along.cuh"
 #include "decompress.cuh"
@@ -22,6 +25,38 @@
 namespace interp {
 
 enum : u32 { FARTHEST = (1u << 31) - 1024 };    // bytes from a tile's first element to its last
+
+// Where a level is wanted, the slot of tile i of a wave.
+DEV u32* slot_of(const InterpDecompressArgs& a, u64 i) { return (u32*)a.common.scratch + i * a.words; }
+
+// The bytes that a block of `restore` shares for a tile. For a whole warp, whose lane 0 knows whether one can take it.
+template <class T> DEV u32 shared_bytes_of(const Stream<T>& s, const Own<T>& own, bool takes) {
+    u32 bytes = ~0u;
+    if ((threadIdx.x & 31) == 0 && takes) {
+        Shape shape;
+        shape.of[0] = 0;
+        shape.make(own.t, own.head.set(), own.head.is_interpolated());
+        bytes = shape.bytes;
+    }
+    return uniform(__shfl_sync(FULL, bytes, 0));
+}
+
+// Decodes all codes of a packed body, from byte `at` on, to units: of how many bits, or NOTHING where these are not
+// enough. False where the body is not valid. For a whole warp.
+template <class T>
+DEV bool read_units(const Stream<T>& s, const Own<T>& own, const Places& places, u32 at, const Units<T>& units,
+                    u32& state) {
+    InUnits<T> keep = {units, uniform(own.t.count()), 0, 0, 0};
+    // Once more with 16 bits where 8 turn out not to be enough.
+    for (;;) {
+        if (!read_rest(s, own, places, at, ALL_CODES, keep)) return false;
+        if (uniform(keep.by16 || keep.has_kept() || !keep.may_keep())) break;
+        keep.by16 = 1;
+        keep.any_long = keep.any = 0;
+    }
+    state = !uniform(keep.has_kept()) ? NOTHING : keep.by16 ? HALVES : BYTES;
+    return true;
+}
 
 // Decodes a tile, if its codes may stand in the place of its elements: says so in `own.state`. False where the body is
 // not valid. For a whole warp.
@@ -35,25 +70,12 @@ DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& p
     if (uniform(own.kind == KIND_PACKED)) {
         u32 at;
         if (!read_front(s, own, places, at)) return false;
-        u32 bytes = ~0u;
-        if (lane == 0 && own.to.step[0] == 1 && own.to.last < FARTHEST / (T::BITS / 8)) {
-            Shape shape;
-            shape.of[0] = 0;
-            shape.make(own.t, own.head.set(), own.head.is_interpolated());
-            bytes = shape.bytes;
-            wide = bytes > RESTORE_BYTES;
-        }
-        if (uniform(__shfl_sync(FULL, bytes, 0) > RESTORE_WIDE_BYTES)) return true;
-        InUnits<T> keep = {Units<T>(own.t, own.to), uniform(own.t.count()), 0, 0, 0};
-        // Once more with 16 bits where 8 turn out not to be enough.
-        for (;;) {
-            if (!read_rest(s, own, places, at, ALL_CODES, keep)) return false;
-            if (uniform(keep.by16 || keep.has_kept() || !keep.may_keep())) break;
-            keep.by16 = 1;
-            keep.any_long = keep.any = 0;
-        }
-        if (!uniform(keep.has_kept())) return true;
-        state = keep.by16 ? HALVES : BYTES;
+        const bool is_near = own.to.step[0] == 1 && own.to.last < FARTHEST / (T::BITS / 8);
+        const u32 bytes = shared_bytes_of(s, own, is_near);
+        if (bytes > RESTORE_WIDE_BYTES) return true;
+        wide = bytes > RESTORE_BYTES;
+        if (!read_units(s, own, places, at, Units<T>(own.t, own.to), state)) return false;
+        if (state == NOTHING) return true;
     }
     disagreement += more;
     if (lane == 0) {
@@ -205,16 +227,20 @@ DEV Fate interpolate_tile(const Stream<T>& s, const Own<T>& own, const Units<T>&
     return DONE;
 }
 
-// Restores a tile whose codes stand in its place. For a whole block; a barrier before and behind.
-template <class T> DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>& shared, u8* room) {
+// Restores a tile whose codes stand in its place; or from those of a slot at `dense`, where what is wanted is picked.
+// For a whole block; a barrier before and behind.
+template <class T>
+DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>& shared, u8* room, u8* slot,
+                         u8* dense) {
     typedef typename T::Word Word;
     const Shape& p = shared.shape;
     if (threadIdx.x == 0) shared.shape.make(own.t, own.head.set(), own.head.is_interpolated());
     __syncthreads();
-    const Units<T> units(own.t, own.to);
+    Units<T> units = slot ? Units<T>(own.t, slot) : Units<T>(own.t, own.to);
     const ShortCodes codes = {room + p.codes_at};
     load_codes(own, units, codes);
     __syncthreads();
+    if (slot) units.first = dense;
     Fate fate = DONE;
     if (own.head.predictor() == SMOOTH) {
         fate = interpolate_tile<T, false>(s, own, units, shared, room, codes);
@@ -237,7 +263,13 @@ template <class T> DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& ow
         if (p.set) along.make_corner(shared.partial);
         along.go();
     }
-    if (fate != DONE || !own.head.has_patches()) return fate;
+    if (fate != DONE) return fate;
+    if (slot) {
+        __syncthreads();
+        put_all(s, own, [dense](u32 i) { return ((const Word*)dense)[i]; });
+        __syncthreads();
+    }
+    if (!own.head.has_patches()) return fate;
     bool good = true;
     if (threadIdx.x < 32) {
         const bool of_bins = own.head.numbers() == OF_BINS;
@@ -254,12 +286,13 @@ template <class T> DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& ow
     return __syncthreads_or(!good) ? LEFT : DONE;
 }
 
-// Of the tiles that take more room than RESTORE_BYTES, or of all others.
+// Of the tiles that take more room than RESTORE_BYTES, or of all others; or those of a wave.
 template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     SHARED_BYTES(room);
     SHARED RestoreShared<T> own;
     const Tiles<T> tiles(a);
-    if (a.wide && tiles.list->wide == 0) return;
+    const bool picks = a.common.boxed;
+    if ((a.wide || picks) && tiles.list->wide == 0) return;
     if (threadIdx.x == 0) {
         own.stream.open(a, 0);
         own.recipes.measure(own.stream.head.grid);
@@ -270,57 +303,68 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     // An array without elements has axes without nodes.
     if (!tiles.are_for(s) || s.head.grid.chunks == 0) return;
     own.recipes.make();
-    const auto fetch = [&](u64 chunk, u32 turn) {
-        if (chunk < s.head.grid.chunks && threadIdx.x < sizeof(Own<T>) / 16)
-            copy_async((uint4*)&own.own[turn] + threadIdx.x, (const uint4*)(tiles.own + chunk) + threadIdx.x);
+    const u64 count = picks ? min_of(a.end_tile, s.head.grid.chunks) - a.first_tile : s.head.grid.chunks;
+    const auto fetch = [&](u64 i, u32 turn) {
+        if (i < count && threadIdx.x < sizeof(Own<T>) / 16)
+            copy_async((uint4*)&own.own[turn] + threadIdx.x, (const uint4*)(tiles.own + i) + threadIdx.x);
     };
     bool good = true;
     u32 turn = 0;
     fetch(blockIdx.x, turn);
 #pragma unroll 1
-    for (u64 chunk = blockIdx.x; chunk < s.head.grid.chunks; chunk += gridDim.x, turn ^= 1) {
+    for (u64 i = blockIdx.x; i < count; i += gridDim.x, turn ^= 1) {
         wait_for_copies();
         __syncthreads();    // what is known of the tile is there, and everyone is done with the one before
-        fetch(chunk + gridDim.x, turn ^ 1);
+        fetch(i + gridDim.x, turn ^ 1);
         const Own<T>& told = own.own[turn];
-        if (told.state == NOTHING || told.wide != a.wide) continue;
+        if (told.state == NOTHING || told.wide != a.wide || (picks && told.state < BYTES)) continue;
         Fate fate = DONE;
         if (told.state == STORED)
             good &= put_stored(s, told);
         else
-            fate = restore_decoded(s, told, own, (u8*)room);
+            fate = restore_decoded(s, told, own, (u8*)room, picks ? (u8*)slot_of(a, i) : nullptr,
+                                   a.dense + ((u64)blockIdx.x << TILE_LOG2) * (T::BITS / 8));
         if (fate == DONE && told.plane) {
             __syncthreads();
             if (threadIdx.x < 32) good &= put_missing(s, told, told.body - told.plane, told.plane);
         }
-        if (threadIdx.x == 0 && fate == LEFT) tiles.list->add(chunk, ADDED);
+        if (threadIdx.x == 0 && fate == LEFT) tiles.list->add(told.t.chunk, ADDED);
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }
 
-// Decodes the codes of a level's nodes, if a tile has such, to words; says in `own.state` what is done about it. False
-// where the body is not valid. For a whole warp.
+// Decodes the codes of a level's nodes to words, or all of a tile that has none; says in `own.state` what is done about
+// it. False where the body is not valid. For a whole warp.
 template <class T>
-DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u32 room, u32* codes,
+DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u32 room, u32* slot,
                          u64& disagreement) {
     u64 more;
     u32 at;
     if (!find_tile(s, own, chunk, more)) return false;
     disagreement += more;
-    const bool some = uniform(own.to.some), packed = uniform(own.kind == KIND_PACKED);
-    if (some && packed) {
+    const bool packed = uniform(own.kind == KIND_PACKED);
+    u32 state = packed ? PACKED : STORED;
+    if (uniform(own.to.some) && packed) {
         if (!read_front(s, own, places, at)) return false;
         const u32 wanted = uniform(own.codes());
-        if (!uniform(own.level) || wanted > room) return true;
-        InWords<u32> keep = {codes};
-        if (!read_rest(s, own, places, at, wanted, keep)) return false;
+        if (uniform(own.level)) {
+            if (wanted > room) return true;
+            InWords<u32> keep = {slot};
+            if (!read_rest(s, own, places, at, wanted, keep)) return false;
+        } else {
+            if (shared_bytes_of(s, own, true) > RESTORE_BYTES) return true;
+            if (!read_units(s, own, places, at, Units<T>(own.t, (u8*)slot), state)) return false;
+        }
     }
-    if ((threadIdx.x & 31) == 0) own.state = packed ? PACKED : STORED;
+    if ((threadIdx.x & 31) == 0) {
+        own.state = state;
+        own.wide = 0;
+    }
     __syncwarp();
     return true;
 }
 
-// The two stages where nodes of a level are all that is wanted, of a wave of tiles.
+// The stages where a level of a box is wanted, of a wave of tiles.
 template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED DecodeShared<T> own;
@@ -342,13 +386,13 @@ template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
         const u64 i = chunk - a.first_tile;
         if (lane == 0) of_tile.state = NOTHING;
         __syncwarp();
-        if (group_is_wanted(s, chunk / GROUP_CHUNKS, lane)) {
-            const bool valid =
-                decode_nodes_of(s, of_tile, chunk, places, a.words, (u32*)a.scratch + i * a.words, disagreement);
+        if (s.wanted.all || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)) {
+            const bool valid = decode_nodes_of(s, of_tile, chunk, places, a.words, slot_of(a, i), disagreement);
             good &= valid;
             wait_for_copies();
             __syncwarp();
             if (lane == 0 && valid && of_tile.state == NOTHING) tiles.list->add(chunk, ADDED);
+            if (lane == 0 && of_tile.state >= BYTES) add_relaxed(&tiles.list->wide, (u64)1);
         }
         for (u32 k = lane; k < sizeof(Own<T>) / 4; k += 32) ((u32*)(tiles.own + i))[k] = ((const u32*)&of_tile)[k];
         __syncwarp();    // all have copied it
@@ -374,7 +418,7 @@ template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
     __syncthreads();
     const Stream<T>& s = own.stream;
     if (!tiles.are_for(s)) return;
-    u32 *const codes = (u32*)shared, *const v = codes + a.words;
+    u32* const codes = (u32*)shared;
     const u64 count = min_of(a.end_tile, s.head.grid.chunks) - a.first_tile;
     bool good = true;
 #pragma unroll 1
@@ -383,11 +427,11 @@ template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
         for (u32 k = threadIdx.x; k < sizeof(Own<T>) / 4; k += blockDim.x)
             ((u32*)&own.own)[k] = ((const u32*)(tiles.own + i))[k];
         __syncthreads();
-        if (own.own.state == NOTHING || !own.own.to.some) continue;
+        if (own.own.state == NOTHING || own.own.state >= BYTES || !own.own.to.some) continue;
         const u32 n = own.own.state == PACKED ? own.own.codes() : 0;
-        for (u32 k = threadIdx.x; k < n; k += blockDim.x) codes[k] = ((const u32*)a.scratch)[i * a.words + k];
+        for (u32 k = threadIdx.x; k < n; k += blockDim.x) codes[k] = slot_of(a, i)[k];
         __syncthreads();
-        good &= restore_tile(s, own.own, (typename T::Word*)codes, v, v + n, own.bench);
+        good &= restore_tile(s, own.own, (typename T::Word*)codes, codes + n, codes + 2 * n, own.bench);
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }

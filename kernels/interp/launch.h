@@ -3,7 +3,6 @@
 #include "../common/constants.h"
 #include "../common/launch.h"
 
-#define GRID_AXES 3u
 #define INTERP_LIST_BYTES 32u
 #define DECODE_WARPS 32u
 #define DECODE_TABLE_BYTES 53248u
@@ -81,45 +80,33 @@ static_assert(OFFSET_OF(InterpCompressArgs, zero) == 828, "InterpCompressArgs.ze
 
 // Of the kernels that decompress.
 struct InterpDecompressArgs {
-    // What is said of every codec's streams.
+    // What is said of every codec's streams. In its memory each block keeps the codes of its tiles: for each of
+    // them as many words as it has elements. Of a level each tile of a wave has its codes there,
     DecompressArgs common;
-    // Where a box begins.
-    u64 start[MAX_RANK];
-    // Its lengths.
-    u64 lens[MAX_RANK];
-    // Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Of nodes
-    // where each tile of a wave has them.
-    u8* scratch;
+    // and here each block restores tiles from whose elements some are picked.
+    u8* dense;
     // The tiles that are left to any blocks, zeroed as far as it counts.
     u8* list;
     // What is known of each tile.
     u8* tiles;
     // How many tiles both have room for; 0 where nothing is done but by any blocks.
     u64 room;
-    // Of nodes the first tile of a wave,
+    // Of a level the first tile of a wave,
     u64 first_tile;
     // and the one behind its last.
     u64 end_tile;
-    // Whether a box is wanted, not a run of elements.
-    u32 boxed;
-    // Of the grid of which level.
-    u32 level;
     // Whether to restore the tiles that take much room, not the others.
     u32 wide;
-    // Of nodes words for the codes of a tile.
+    // Of a level words for the codes of a tile.
     u32 words;
 };
-static_assert(sizeof(InterpDecompressArgs) == 672, "InterpDecompressArgs");
+static_assert(sizeof(InterpDecompressArgs) == 680, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
-static_assert(OFFSET_OF(InterpDecompressArgs, start) == 96, "InterpDecompressArgs.start");
-static_assert(OFFSET_OF(InterpDecompressArgs, lens) == 352, "InterpDecompressArgs.lens");
-static_assert(OFFSET_OF(InterpDecompressArgs, scratch) == 608, "InterpDecompressArgs.scratch");
-static_assert(OFFSET_OF(InterpDecompressArgs, list) == 616, "InterpDecompressArgs.list");
-static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 624, "InterpDecompressArgs.tiles");
-static_assert(OFFSET_OF(InterpDecompressArgs, room) == 632, "InterpDecompressArgs.room");
-static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 640, "InterpDecompressArgs.first_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 648, "InterpDecompressArgs.end_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, boxed) == 656, "InterpDecompressArgs.boxed");
-static_assert(OFFSET_OF(InterpDecompressArgs, level) == 660, "InterpDecompressArgs.level");
-static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 664, "InterpDecompressArgs.wide");
-static_assert(OFFSET_OF(InterpDecompressArgs, words) == 668, "InterpDecompressArgs.words");
+static_assert(OFFSET_OF(InterpDecompressArgs, dense) == 624, "InterpDecompressArgs.dense");
+static_assert(OFFSET_OF(InterpDecompressArgs, list) == 632, "InterpDecompressArgs.list");
+static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 640, "InterpDecompressArgs.tiles");
+static_assert(OFFSET_OF(InterpDecompressArgs, room) == 648, "InterpDecompressArgs.room");
+static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 656, "InterpDecompressArgs.first_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 664, "InterpDecompressArgs.end_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 672, "InterpDecompressArgs.wide");
+static_assert(OFFSET_OF(InterpDecompressArgs, words) == 676, "InterpDecompressArgs.words");

@@ -3,10 +3,6 @@
 #pragma once
 #include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// Arguments stay where the launch puts them, also where something points to them.
-#undef KERNEL
-#define KERNEL(name, Args, ...) \
-    extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const __grid_constant__ Args a)
 // From global to shared memory, the first `bytes` of 16, as far as they are whole words, behind which zeros come to
 // stand; `to` as an address in shared memory. Nothing behind them is read.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {

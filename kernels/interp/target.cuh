@@ -15,6 +15,7 @@ struct Wanted {
     const u64 *start, *length;    // of a box, for each dimension; null for a run
     u64 stride[MAX_RANK];         // from one element of the box to the next in what is restored
     u32 boxed, level;
+    u32 all;         // whether each tile has something of the box, which is the whole grid
     u32 shift[3];    // every 2^shift-th element of a tile along its axes is of the grid; 0 if dimensions are one axis
     u32 nodes;       // the level of a tile whose nodes are of the grid, but for last ones; 0 where there is none
 
@@ -62,19 +63,21 @@ template <class T> struct Stream {
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (status) return;
         wanted.dst = item.dst;
-        wanted.boxed = args.boxed;
-        wanted.set_level(head.grid, args.level);
-        wanted.start = args.start;
-        wanted.length = args.lens;
+        wanted.boxed = a.boxed;
+        wanted.set_level(head.grid, a.level);
+        wanted.start = a.start;
+        wanted.length = a.lens;
         wanted.first = a.first;
         wanted.count = item.count;
-        if (args.boxed) {
+        wanted.all = a.boxed;
+        if (a.boxed) {
             u64 step = 1;
             for (u32 k = head.grid.rank; k-- > 0;) {
                 wanted.stride[k] = step;
-                step *= args.lens[k];
+                step *= a.lens[k];
                 const u64 len = wanted.on_grid(k, head.grid.rank, head.grid.len[k]);
-                if (args.start[k] > len || args.lens[k] > len - args.start[k]) status = STATUS_OUT_OF_RANGE;
+                if (a.start[k] > len || a.lens[k] > len - a.start[k]) status = STATUS_OUT_OF_RANGE;
+                wanted.all &= a.lens[k] == len && head.grid.side[k] >= wanted.shift_of(k, head.grid.rank);
             }
         } else {
             if (a.first > head.grid.count || item.count > head.grid.count - a.first) status = STATUS_OUT_OF_RANGE;

@@ -132,8 +132,8 @@ DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); 
 // already.
 struct List {
     u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
-    u64 count;     // of the list; the host may read it
-    u64 wide;      // tiles that take the block with more room
+    u64 count;     // of the list
+    u64 wide;      // tiles that take the block with more room, or of a level as a whole
     u64 zero;
 
     DEV u32* tiles() { return (u32*)(this + 1); }
@@ -174,6 +174,9 @@ template <class T> struct Units {
           z_step(to.step[2] * SIZE),
           row(t.lx),
           plane(t.ly) {}
+    // Those of elements side by side.
+    DEV Units(const Tile& t, u8* at)
+        : first(at), y_step(t.lx * SIZE), z_step(t.lx * t.ly * SIZE), row(t.lx), plane(t.ly) {}
     DEV u8* of_element(u32 i) const {
         const u32 line = row.divide(i), x = i - line * row.by, z = plane.divide(line), y = line - z * plane.by;
         return first + x * SIZE + y * y_step + z * z_step;

@@ -11,10 +11,12 @@
 //   stream      what is known of the array  lane 0 of warp 0 at the start of an array; all read it
 //   parts       where its subchunks lie     warp 0 parses, all read
 //   place[2]    this chunk and the next     warp 3 looks up the next while this one is decoded
+//   picked[2]   what a box has of them      the same
 //
 //   barrier 1   place[turn] is known and nobody reads the last body any longer; then: stream → body
 //   barrier 2   the body and its sums are there; then: warp 3 looks up place[turn ^ 1], thread 64 compares
 //   barrier 3   parts are there, where warp 0 has parsed for all; then: body → registers → array
+//   barrier 4   of a box: the chunk is in the block's memory; then: what is wanted → array
 #pragma once
 #include "words.cuh"
 
@@ -66,8 +68,18 @@ template <class T> struct Stream {
     Quantizer<T> quantizer;
     Beside<T> beside;
     Target target;
+    u8* dst;
+    Box box;
     u64 begin, end;    // chunks whose groups are wanted
-    u32 status;
+    u32 boxed, status;
+
+    enum : u32 { CHUNK_ELEMENTS = CHUNK_BYTES / (T::BITS / 8) };
+    // From that of the first byte on to that of the last one.
+    DEV void set_chunks(u64 first, u64 last) {
+        const u64 group = (u64)CHUNK_BYTES * GROUP_CHUNKS;
+        begin = first / group * GROUP_CHUNKS;
+        end = min_of((last / group + 1) * GROUP_CHUNKS, head.chunks);
+    }
 
     DEV void open(const DecompressArgs& a, u32 i) {
         const Item item = item_of(a.batch, i);
@@ -80,16 +92,25 @@ template <class T> struct Stream {
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
         if (!status && a.batch.items && item.count != head.count) status = STATUS_OUT_OF_RANGE;
+        if (!status && a.boxed && !box.make(head, a)) status = STATUS_OUT_OF_RANGE;
         if (status) return;
         quantizer.set(head.step_w, head.step_j);
         if (T::EXPONENT > 0) beside.set(head);
+        dst = item.dst;
+        boxed = a.boxed;
+        begin = end = 0;
+        if (boxed) {
+            target = {a.scratch + (u64)blockIdx.x * CHUNK_BYTES, 0, CHUNK_BYTES};
+            if (box.count) set_chunks(box.place(0) * (T::BITS / 8), box.place(box.count - 1) * (T::BITS / 8));
+            return;
+        }
         target.begin = a.first * (T::BITS / 8);
         target.end = target.begin + item.count * (T::BITS / 8);
         target.origin = item.dst - target.begin;
-        const u64 group = (u64)CHUNK_BYTES * GROUP_CHUNKS;
-        begin = target.begin / group * GROUP_CHUNKS;
-        end = item.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
+        if (item.count) set_chunks(target.begin, target.end - 1);
     }
+    // Where a chunk goes: of a box to the block's memory.
+    DEV u64 place(u64 chunk) const { return boxed ? 0 : chunk * CHUNK_BYTES; }
 };
 
 // What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
@@ -105,7 +126,7 @@ template <class T>
 DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c,
                 const Masks<T>* masks, u32 warp, u32 lane) {
     if (place.extent == NOTHING) return true;    // only its checksum was needed
-    const u64 at = c * CHUNK_BYTES;
+    const u64 at = stream.place(c);
     const Target& target = stream.target;
     const bool whole = place.extent == WHOLE, big_endian = stream.head.big_endian;
     const bool quantized = T::EXPONENT > 0 && stream.quantizer.on;
@@ -131,14 +152,49 @@ DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Par
     return true;
 }
 
+// Of a box: the chunk from which on its group has something of it, and what the chunk has itself. For a whole warp.
+template <class T> DEV u64 pick_chunk(const Stream<T>& stream, u64 chunk, Picked& picked, u32 lane) {
+    enum : u32 { ELEMENTS = Stream<T>::CHUNK_ELEMENTS };
+    while (chunk < stream.end) {
+        // Elements of the box before the chunk, and behind it; the same of its group.
+        const u64 group = chunk / GROUP_CHUNKS, begin = lane < 2 ? chunk + lane : (group + (lane & 1)) * GROUP_CHUNKS;
+        const u64 before = stream.box.before(min_of(begin * ELEMENTS, stream.head.count));
+        const u64 first = __shfl_sync(FULL, before, 0), behind = __shfl_sync(FULL, before, 1);
+        if (uniform(__shfl_sync(FULL, before, 2) != __shfl_sync(FULL, before, 3))) {
+            if (lane == 0) picked.set(stream.box, chunk * ELEMENTS, first, (u32)(behind - first));
+            __syncwarp();
+            break;
+        }
+        const u64 ticket = count_if(lane == 0, &stream.control->ticket);
+        chunk = stream.begin + stream.work_slots + __shfl_sync(FULL, ticket, 0);
+    }
+    return chunk;
+}
+
+// Picks what is wanted of a chunk that is in the block's memory. For a whole block.
+template <class T> DEV void pick(const Stream<T>& stream, const Picked& picked, u64 chunk) {
+    const u8* const from = stream.target.origin;
+#pragma unroll 2
+    for (u32 i = threadIdx.x; i < picked.count; i += DECODE_THREADS) {
+        const u32 at = picked.place(i, stream.box, chunk * Stream<T>::CHUNK_ELEMENTS);
+        if (T::BITS == 64) ((u64*)stream.dst)[picked.first + i] = ((const u64*)from)[at];
+        if (T::BITS == 32) ((u32*)stream.dst)[picked.first + i] = ((const u32*)from)[at];
+        if (T::BITS == 16) ((u16*)stream.dst)[picked.first + i] = ((const u16*)from)[at];
+        if (T::BITS == 8) stream.dst[picked.first + i] = from[at];
+    }
+}
+
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
-template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
+template <class T>
+DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, Picked& picked, u32 lane) {
+    if (uniform(stream.boxed)) chunk = pick_chunk(stream, chunk, picked, lane);
     if (chunk >= stream.end) {
         if (lane == 0) place.chunk = chunk;
         return;
     }
     Body body = locate(src, stream.head, chunk, lane);
-    body.extent = (u16)stream.target.extent(chunk * CHUNK_BYTES, stream.head.chunk_bytes(chunk));
+    body.extent = (u16)stream.target.extent(stream.place(chunk), stream.head.chunk_bytes(chunk));
+    if (stream.boxed && picked.count == 0) body.extent = NOTHING;
     for (u32 i = LINE_BYTES * lane; i < body.units * ALIGN; i += LINE_BYTES * 32) prefetch(src + body.at + i);
     if (lane == 0) place = body;
 }
@@ -150,6 +206,7 @@ template <class T> struct DecodeShared {
     Stream<T> stream;
     Parts<T> parts;
     Body place[2];    // of this chunk and the next
+    Picked picked[2];
     Masks<T> masks[T::EXPONENT > 0 ? DECODE_WARPS : 1];
 };
 
@@ -172,7 +229,7 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
     u32 turn = 0;
     if (warp == DECODE_WARPS - 1)
-        look_up(src, stream, stream.begin + work_slot, shared.place[0],
+        look_up(src, stream, stream.begin + work_slot, shared.place[0], shared.picked[0],
                 lane);    // while the body is on its way, the index
     bool good = check_index(src, stream.head, stream.control, work_slot, stream.work_slots) || lane;
     for (;; turn ^= 1) {
@@ -186,7 +243,7 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
         __syncthreads();
         if (warp == DECODE_WARPS - 1)
             look_up(src, stream, stream.begin + stream.work_slots + __shfl_sync(FULL, ticket, 0),
-                    shared.place[turn ^ 1], lane);
+                    shared.place[turn ^ 1], shared.picked[turn ^ 1], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
@@ -214,6 +271,10 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
             __syncwarp();
         }
         good &= decode<T>(body, within, stream, shared.parts, here.chunk, masks, warp, lane);
+        if (uniform(stream.boxed)) {
+            __syncthreads();
+            pick(stream, shared.picked[turn], shared.place[turn].chunk);
+        }
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();

@@ -2,6 +2,7 @@
 // Where decoded bytes go, and which of them are missing values.
 #pragma once
 #include "../common/beside.cuh"
+#include "../common/machine.cuh"
 #include "parse.cuh"
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
@@ -31,6 +32,100 @@ struct Target {
             store_streaming((uint4*)(origin + at), q);
         else
             store_part(at, q);
+    }
+};
+
+// A box on the grid of a level, whose elements are picked from what chunks are restored to.
+struct Box {
+    const u64 *len, *start, *lens;    // of the array's dimensions; where it begins, and how long it is
+    u64 count;                        // elements
+    u32 rank, level;
+
+    DEV u32 shift_of(u32 k) const { return k + GRID_AXES >= rank ? level : 0; }
+    // False where it is not inside.
+    DEV bool make(const Header& head, const DecompressArgs& a) {
+        len = head.len;
+        start = a.start;
+        lens = a.lens;
+        rank = head.rank;
+        level = a.level;
+        count = 1;
+        bool inside = true;
+#pragma unroll 1
+        for (u32 k = 0; k < rank; k++) {
+            const u64 all = on_grid(k, len[k]);
+            inside &= start[k] <= all && lens[k] <= all - start[k];
+            count *= lens[k];
+        }
+        return inside;
+    }
+    // Elements of the grid along dimension k before this place.
+    DEV u64 on_grid(u32 k, u64 place) const { return (place + ((1ull << shift_of(k)) - 1)) >> shift_of(k); }
+    // How many of its elements lie before this one of the array.
+    DEV u64 before(u64 element) const {
+        u64 n = 0, step = 1;    // of the dimensions behind this one
+#pragma unroll 1
+        for (u32 k = rank; k-- > 0; step *= lens[k]) {
+            const u64 next = k ? quotient(element, len[k]) : 0, at = element - next * len[k], place = on_grid(k, at);
+            const bool has = place >= start[k] && place - start[k] < lens[k] && place << shift_of(k) == at;
+            n = (place > start[k] ? min_of(place - start[k], lens[k]) : 0) * step + (has ? n : 0);
+            element = next;
+        }
+        return n;
+    }
+    // The number in the array of its element n.
+    DEV u64 place(u64 n) const {
+        u64 at = 0, step = 1;
+#pragma unroll 1
+        for (u32 k = rank; k-- > 0; step *= len[k]) {
+            const u64 next = quotient(n, lens[k]);
+            at += (start[k] + n - next * lens[k] << shift_of(k)) * step;
+            n = next;
+        }
+        return at;
+    }
+    static DEV u64 quotient(u64 a, u64 b) { return (a | b) >> 32 ? a / b : (u64)((u32)a / (u32)b); }
+};
+
+// Those of a chunk: which of the box they are, and how the first ones lie in the chunk. Places are modulo 2^32.
+struct Picked {
+    enum : u32 { AXES = 3, FAR = 1u << 20 };
+    u64 first;
+    u32 count, at, step;          // the first one lies there; to the next one
+    u32 left[AXES], len[AXES];    // along the last dimensions from the first one to the end, and in all
+    u32 jump[AXES];               // where such an end is passed
+
+    // Of the box's elements from n on, of a chunk that begins with this element.
+    DEV void set(const Box& box, u64 chunk, u64 n, u32 all) {
+        first = n;
+        count = all;
+        if (!all) return;
+        at = (u32)(box.place(n) - chunk);
+        u32 before = 0;
+        u64 of_step = 1;
+#pragma unroll 1
+        for (u32 a = 0; a < AXES; a++) {
+            const bool there = a < box.rank;
+            const u32 k = there ? box.rank - 1 - a : 0, own = there ? (u32)(of_step << box.shift_of(k)) : 0;
+            const u64 all = there ? box.lens[k] : ~0ull, next = there ? Box::quotient(n, all) : 0;
+            left[a] = (u32)min_of(all - (n - next * all), (u64)FAR);
+            len[a] = (u32)min_of(all, (u64)FAR);
+            jump[a] = own - before;
+            before = own * (u32)all;
+            n = next;
+            if (there) of_step *= box.len[k];
+        }
+        step = jump[0];
+    }
+    // Where element i of them lies in the chunk.
+    DEV u32 place(u32 i, const Box& box, u64 chunk) const {
+        u32 to = at + i * step, passed = i;
+#pragma unroll
+        for (u32 a = 0; a + 1 < AXES; a++) {
+            passed = passed < left[a] ? 0 : 1 + times_within(passed - left[a], len[a]);
+            to += passed * jump[a + 1];
+        }
+        return passed < left[AXES - 1] ? to : (u32)(box.place(first + i) - chunk);
     }
 };
 

@@ -35,10 +35,13 @@ struct Stream {
     u64 stride[MAX_RANK];          // of a box, from one element to the next in what is restored
     const u64 *start, *length;     // where it is
     Header head;
-    u32 boxed, together, status;    // tiles that a warp takes at once
+    u32 boxed, level, together, status;    // tiles that a warp takes at once
 
     DEV u32 most_readers() const { return head.grid.axes == AXES ? (u32)WIDE_READERS : 32; }
-    DEV void open(const ZfpDecompressArgs& a, u32 i) {
+    DEV u32 shift_of(u32 k) const { return k + GRID_AXES >= head.grid.rank ? level : 0; }
+    // Elements of the grid along dimension k before this place.
+    DEV u64 on_grid(u32 k, u64 place) const { return (place + ((1ull << shift_of(k)) - 1)) >> shift_of(k); }
+    DEV void open(const DecompressArgs& a, u32 i) {
         const Item item = item_of(a.batch, i);
         src = item.src;
         dst = item.dst;
@@ -51,6 +54,7 @@ struct Stream {
         start = a.start;
         length = a.lens;
         boxed = a.boxed;
+        level = a.level;
         status = head.read(src, item.bytes);
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (status) return;
@@ -63,7 +67,7 @@ struct Stream {
                 stride[k] = step;
                 step *= length[k];
                 count *= length[k];
-                const u64 len = head.grid.len[k];
+                const u64 len = on_grid(k, head.grid.len[k]);
                 if (start[k] > len || length[k] > len - start[k]) status = STATUS_OUT_OF_RANGE;
             }
         } else {
@@ -77,8 +81,8 @@ struct Stream {
 struct Target {
     u8* dst;
     u64 origin, step[AXES], limit;    // as of a tile, in what is restored; places at and beyond the limit are none
-    u32 low[AXES], high[AXES];        // what is wanted along the axes
-    u32 len[AXES];                    // of the tile
+    u32 low[AXES], high[AXES];        // what is wanted along the axes, of every 2^shift-th element
+    u32 len[AXES], shift[AXES];       // of the tile
     bool some;                        // whether anything is
 
     DEV Target() {}
@@ -89,7 +93,7 @@ struct Target {
 #pragma unroll
         for (u32 a = 0; a < AXES; a++) {
             step[a] = t.step[a];
-            low[a] = 0;
+            low[a] = shift[a] = 0;
             high[a] = len[a] = t.len[a];
         }
         if (!s.boxed) {
@@ -105,11 +109,12 @@ struct Target {
         u32 a = 0;
 #pragma unroll 1
         for (u32 k = g.rank; k-- > 0;) {
-            const u64 along = g.tiles(k), at = chunk % along << g.side[k],
-                      end = min_of(at + (1ull << g.side[k]), g.len[k]), from = s.start[k], to = from + s.length[k];
+            const u64 along = g.tiles(k), begin = chunk % along << g.side[k],
+                      behind = min_of(begin + (1ull << g.side[k]), g.len[k]), at = s.on_grid(k, begin),
+                      end = s.on_grid(k, behind), from = s.start[k], to = from + s.length[k];
             chunk /= along;
             origin += (at - from) * s.stride[k];
-            some &= at < to && end > from;
+            some &= at < end && at < to && end > from;
             if (g.side[k] == 0) continue;
 #pragma unroll
             for (u32 i = 0; i < AXES; i++)
@@ -117,13 +122,17 @@ struct Target {
                     step[i] = s.stride[k];
                     low[i] = from > at ? (u32)min_of(from - at, end - at) : 0;
                     high[i] = to > at ? (u32)(min_of(end, to) - at) : 0;
+                    // Of an axis that is shorter the first element is one at most.
+                    shift[i] = min_of(s.shift_of(k), (u32)ZFP_TILE_LOG2);
                 }
             a++;
         }
     }
     DEV u32 blocks(u32 a) const { return (len[a] + 3) / 4; }
     DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2) * blocks(3); }
-    DEV bool wants(u32 a, u32 i) const { return i >= low[a] && i < high[a]; }
+    DEV bool wants(u32 a, u32 i) const {
+        return i >> shift[a] >= low[a] && i >> shift[a] < high[a] && !(i & low_ones(shift[a]));
+    }
     DEV u64 place(u32 x, u32 y, u32 z, u32 w) const {
         return origin + x * step[0] + y * step[1] + z * step[2] + w * step[3];
     }
@@ -144,7 +153,7 @@ template <class T> DEV void put(u8* at, typename T::Word v) {
 // Stores an element of a tile, in the byte order of the array, if it is wanted.
 template <class T>
 DEV void put_element(const Stream& s, const Target& to, u32 x, u32 y, u32 z, u32 w, typename T::Word v) {
-    const u64 at = to.place(x, y, z, w);
+    const u64 at = to.place(x >> to.shift[0], y >> to.shift[1], z >> to.shift[2], w >> to.shift[3]);
     if (to.wants(0, x) && to.wants(1, y) && to.wants(2, z) && to.wants(3, w) && at < to.limit)
         put<T>(to.dst + at * (T::BITS / 8), s.head.big_endian ? swapped<T>(v) : v);
 }
@@ -160,7 +169,7 @@ template <class T> DEV u32 way_to(const Stream& s, const Target& to, const Corne
     const bool whole = to.wants(0, c.x) && to.wants(0, x) && to.wants(1, c.y) && to.wants(1, y) && to.wants(2, c.z) &&
                        to.wants(2, z) && to.wants(3, 0) && first < to.limit && to.place(x, y, z, 0) < to.limit;
     const u64 address = (u64)to.dst + first * (T::BITS / 8);
-    if (!whole || s.head.big_endian || address % (T::BITS / 8)) return STAGED;
+    if (!whole || s.level || s.head.big_endian || address % (T::BITS / 8)) return STAGED;
     const bool aligned = address % 16 == 0 && (to.step[1] | to.step[2]) % (128 / T::BITS) == 0;
     return to.step[0] == 1 && aligned ? VECTORS : ELEMENTS;
 }
@@ -416,7 +425,7 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
     close(s.control, s.src, s.head, bytes, disagreement, s.outcome, s.work_slots);
 }
 
-template <class T> DEV void decompress(const ZfpDecompressArgs& a) {
+template <class T> DEV void decompress(const DecompressArgs& a) {
     SHARED Stream stream;
     SHARED u64 disagreements[32], columns[ZFP_THREADS(T) / 32 * Column<T>::OF_WARP / 2];
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);

@@ -58,26 +58,3 @@ static_assert(OFFSET_OF(ZfpCompressArgs, mode) == 416, "ZfpCompressArgs.mode");
 static_assert(OFFSET_OF(ZfpCompressArgs, coding) == 420, "ZfpCompressArgs.coding");
 static_assert(OFFSET_OF(ZfpCompressArgs, big_endian) == 424, "ZfpCompressArgs.big_endian");
 static_assert(OFFSET_OF(ZfpCompressArgs, zero) == 428, "ZfpCompressArgs.zero");
-
-// Of the kernel that decompresses.
-struct ZfpDecompressArgs {
-    // The streams.
-    Batch batch;
-    // The first element wanted; a batch wants whole arrays.
-    u64 first;
-    // Where a box begins.
-    u64 start[MAX_RANK];
-    // Its lengths.
-    u64 lens[MAX_RANK];
-    // The element type's code.
-    u32 dtype;
-    // Whether a box is wanted, not a run of elements.
-    u32 boxed;
-};
-static_assert(sizeof(ZfpDecompressArgs) == 608, "ZfpDecompressArgs");
-static_assert(OFFSET_OF(ZfpDecompressArgs, batch) == 0, "ZfpDecompressArgs.batch");
-static_assert(OFFSET_OF(ZfpDecompressArgs, first) == 80, "ZfpDecompressArgs.first");
-static_assert(OFFSET_OF(ZfpDecompressArgs, start) == 88, "ZfpDecompressArgs.start");
-static_assert(OFFSET_OF(ZfpDecompressArgs, lens) == 344, "ZfpDecompressArgs.lens");
-static_assert(OFFSET_OF(ZfpDecompressArgs, dtype) == 600, "ZfpDecompressArgs.dtype");
-static_assert(OFFSET_OF(ZfpDecompressArgs, boxed) == 604, "ZfpDecompressArgs.boxed");

@@ -11,7 +11,7 @@
 // PART: 0 for the decoder and what goes before encoding, 1 for the encoder; the tests have all.
 #if !defined(PART) || PART == 0
 #define DECODER_KERNEL(name, type) \
-    KERNEL(zfp_decompress_##name, ZfpDecompressArgs, ZFP_THREADS(type), 4) { zfp::decompress<type>(a); }
+    KERNEL(zfp_decompress_##name, DecompressArgs, ZFP_THREADS(type), 4) { zfp::decompress<type>(a); }
 GRID_KERNEL(zfp_begin_compress, ZfpCompressArgs, BEGIN_BLOCKS_THREADS) { zfp::begin_compress(a); }
 GRID_KERNEL(zfp_list, ListArgs, LIST_BLOCKS_THREADS) { list_items(a); }
 #else

@@ -10,7 +10,7 @@ use super::cpu;
 use crate::codec::shared::gpu_codec::GpuCodec;
 use crate::codec::{self, Codec};
 use crate::container::constants::ALIGN;
-use crate::container::{Header, Layout, Region, Wanted};
+use crate::container::{Header, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::{ExecOptions, MemorySpace, WORKSPACE_BYTES};
 use crate::host::memory::{Heap, filled};
@@ -18,7 +18,6 @@ use crate::missing::sentinel;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::{DeviceScratch, Session, place};
-use crate::runtime::cuda::hyperslab::{Hyperslabs, PickArgs};
 use crate::runtime::cuda::launch::{Item, Outcome};
 use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
 
@@ -107,7 +106,9 @@ pub fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
 
 /// Loads the kernels that calls with `params` need, so that later calls find them; needed before a stream capture.
 pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
-    named_side(params)?.prepare(&Session::enter(ordinal, stream)?, params)
+    let session = Session::enter(ordinal, stream)?;
+    session.pool()?;
+    named_side(params)?.prepare(&session, params)
 }
 
 /// The request with the undeclared fill values of an array, if the call is to search: where the array lies.
@@ -218,95 +219,33 @@ pub unsafe fn decompress(
     if capacity < bytes {
         return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
     }
-    let (gpu, picked, align) = match decompressor(header, wanted) {
-        Ok(Worker::Kernels(gpu)) => (gpu, None, 1),
+    let gpu = match decompressor(header, wanted) {
+        Ok(Worker::Kernels(gpu)) => gpu,
         other => {
-            let whole = Wanted::Range { first: 0, count: header.layout.count };
-            match (wanted.on_level(), decompressor(header, &whole)) {
-                (Some(part), Ok(Worker::Kernels(gpu))) => (gpu, Some(part), size),
-                _ => {
-                    // Of a header that was not verified the CPU says whether it was written so or is damaged.
-                    other.map_or(Ok(()), |worker| may_go_by_cpu(asked, &worker.reason().unwrap_or_default()))?;
-                    // SAFETY: as above.
-                    return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), *wanted) };
-                }
-            }
+            // Of a header that was not verified the CPU says whether it was written so or is damaged.
+            other.map_or(Ok(()), |worker| may_go_by_cpu(asked, &worker.reason().unwrap_or_default()))?;
+            // SAFETY: as above.
+            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), *wanted) };
         }
     };
-    // SAFETY: as above; copies live until the waits for outcomes are over.
+    // Elements of a box are stored one by one.
+    let (count, align) = if wanted.on_level().is_some() { (header.layout.count, size) } else { (count, 1) };
+    // SAFETY: as above; copies and workspace live until the wait for the outcome is over.
     unsafe {
+        let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
         let from = Operand::input(session, src, src_bytes, ALIGN)?;
         let to = Operand::output(session, dst, bytes, align)?;
-        let stream = (from.pointer.cast_const(), src_bytes as u64);
-        match picked {
-            None => run(session, gpu, header, stream, to.pointer, wanted)?,
-            Some(part) => pick(session, gpu, header, stream, to.pointer, part)?,
-        }
+        let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
+        let arrays = Arrays::alone(session, &item, workspace.start(), None);
+        gpu.decompress(&arrays, header.layout.dtype, wanted, Some(header))?;
+        Outcome::wait(session, &mut workspace)?.check()?;
         to.put_back(session, dst, bytes)?;
         Ok(bytes)
     }
 }
 
-/// Has kernels restore what is wanted, and waits for the outcome.
-///
-/// # Safety
-/// `src` is the stream in memory of the GPU, aligned to 16, and `dst` has room there.
-unsafe fn run(
-    session: &Session,
-    gpu: &dyn GpuCodec,
-    header: &Header,
-    (src, bytes): (*const u8, u64),
-    dst: *mut u8,
-    wanted: &Wanted,
-) -> Result<()> {
-    let layout = &header.layout;
-    let count = if wanted.on_level().is_some() { layout.count } else { wanted.count() };
-    let item = Item::new(src, dst, count, bytes);
-    let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
-    let arrays = Arrays::alone(session, &item, workspace.start(), None);
-    // SAFETY: the contract of this function; the workspace lives until the wait is over.
-    unsafe { gpu.decompress(&arrays, layout.dtype, wanted, Some(header)) }?;
-    Outcome::wait(session, &mut workspace)?.check()
-}
-
-/// Bytes of the runs that a box is picked from.
-const RUN_BYTES: u64 = 64 << 20;
-
-/// Restores a box of the grid of a level, for which there are no kernels, from runs.
-///
-/// # Safety
-/// That of [`run`]; `dst` is aligned to an element.
-unsafe fn pick(
-    session: &Session,
-    gpu: &dyn GpuCodec,
-    header: &Header,
-    stream: (*const u8, u64),
-    dst: *mut u8,
-    (region, level): (&Region, u32),
-) -> Result<()> {
-    let size = header.layout.dtype.size();
-    let picker = Hyperslabs::load(session, size)?;
-    let all = PickArgs::new(&header.layout.shape.dims, region, level, dst);
-    let run_len = (RUN_BYTES / size as u64).min(header.layout.count);
-    // Freed behind the kernels.
-    let elements = session.allocate(run_len as usize * size)?;
-    let (from, mut first) = (elements.start(), 0);
-    loop {
-        let begin = if all.count > 0 { all.place(first) } else { 0 };
-        let end = all.count_before(begin + run_len);
-        let len = if end > 0 { all.place(end - 1) + 1 - begin } else { 0 };
-        let before = all.before.wrapping_sub(begin);
-        // SAFETY: the contract of this function.
-        unsafe {
-            run(session, gpu, header, stream, from, &Wanted::Range { first: begin, count: len })?;
-            picker.pick(session, &PickArgs { from, first, count: end - first, before, ..all })?;
-        }
-        first = end;
-        if first == all.count {
-            return Ok(());
-        }
-    }
-}
+/// Most headers are shorter, so that they come by one copy.
+const HEAD_BYTES: usize = 256;
 
 /// Reads what is needed to launch, and refuses what the header alone shows; the kernel checks it all.
 ///

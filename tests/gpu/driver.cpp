@@ -158,7 +158,15 @@ Status cuPointerGetAttribute(void* out, int attribute, u64 p) {
 }
 Status cuMemAlloc_v2(u64* p, size_t n) { return allocate(p, n, false); }
 Status cuMemAllocManaged(u64* p, size_t n, unsigned) { return allocate(p, n, true); }
-Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); }
+// A pool is the device that it is of.
+Status cuMemPoolCreate(void** pool, const void*) {
+    *pool = current;
+    return fault(false);
+}
+Status cuMemPoolSetAttribute(void*, int, void*) { return fault(false); }
+Status cuMemAllocFromPoolAsync(u64* p, size_t n, void* pool, void*) {
+    return pool == current ? allocate(p, n, false) : INVALID_VALUE;
+}
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
 Status cuMemHostAlloc(void** p, size_t n, unsigned) {

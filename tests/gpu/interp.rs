@@ -75,23 +75,46 @@ pub fn looks(p: &Params, stream: &[u8], src: &Memory, bytes: usize, what: &str) 
     }
 }
 
-/// What previews of every second, fourth and eighth element take, beside the whole: synchronous calls.
+/// A field of waves and a little noise, of which codec interp interpolates nearly all tiles.
+fn waves() -> Field {
+    let (r, lens) = (&mut Random(5), [64u64, 128, 256]);
+    let value = |n: u64| {
+        let [x, y, z] = [n % lens[2], n / lens[2] % lens[1], n / lens[2] / lens[1]].map(|at| at as f32);
+        (x * 0.11).sin() * (y * 0.07).cos() + (z * 0.05 + x * 0.02).sin() + (y * 0.31).sin() * 0.1
+    };
+    let noise = |r: &mut Random| (r.next() % 1000) as f32 * 4e-6;
+    let bytes = (0..lens.iter().product()).flat_map(|n| (value(n) + noise(r)).to_le_bytes()).collect();
+    Field { name: "waves".into(), dtype: DType::F32, bytes, dims: Dims::new(&lens).unwrap(), fill: None }
+}
+
+/// What previews of every second, fourth and eighth element take, beside the whole: synchronous calls. Each is what the
+/// whole has there.
 pub fn previews(mib: usize, reps: usize) {
-    println!("\n| {mib} MiB | profile | ratio | whole µs | stride 2 | 4 | 8 |\n|---|---|---|---|---|---|---|");
-    for field in fields::load().iter().filter(|f| f.dims.rank() == 3 && f.dtype == DType::F32) {
-        let (lens, bytes) = repeated(field, mib << 20);
+    println!("\n| {mib} MiB | profile | ratio | whole µs | stride 2 | 4 | 8 | µs |\n|---|---|---|---|---|---|---|---|");
+    let fields = fields::load().into_iter().chain([waves()]);
+    for field in fields.filter(|f| f.dims.rank() == 3 && f.dtype == DType::F32) {
+        let (lens, bytes) = repeated(&field, mib << 20);
         for name in [Profile::Small, Profile::Adaptive] {
-            let p = Params { profile: name, ..profile(bounded(field, 1e-3), &lens) };
+            let p = Params { profile: name, ..profile(bounded(&field, 1e-3), &lens) };
             let stream = sleek::compress(&p, &bytes).unwrap();
             let (src, back) = (Memory::of(&stream), Memory::new(bytes.len()));
+            let mut all = Vec::new();
             let [whole, of2, of4, of8] = [0, 1, 2, 3].map(|level| {
                 let (from, to) = ((src.at(0).cast_const(), stream.len()), (back.at(0), bytes.len()));
+                let call = || unsafe { route::decompress_coarse(from, level, None, to, null_mut()) }.unwrap();
+                let n = call();
+                let got = back.read(0, n);
+                if level == 0 {
+                    all = got;
+                } else {
+                    assert!(got == thinned(&all, &lens, level), "{} {name:?}: level {level}", field.name);
+                }
                 clock(reps, || {
-                    unsafe { route::decompress_coarse(from, level, None, to, null_mut()) }.unwrap();
+                    call();
                 })
             });
             println!(
-                "| {} | {} | {:.2} | {whole:.0} | {:.3} | {:.3} | {:.3} |",
+                "| {} | {} | {:.2} | {whole:.0} | {:.3} | {:.3} | {:.3} | {of2:.0} {of4:.0} {of8:.0} |",
                 field.name,
                 name.name(),
                 bytes.len() as f64 / stream.len() as f64,
@@ -101,6 +124,16 @@ pub fn previews(mib: usize, reps: usize) {
             );
         }
     }
+}
+
+/// The elements of four bytes at multiples of 2^level along three axes.
+fn thinned(all: &[u8], lens: &[u64], level: u32) -> Vec<u8> {
+    let [z, y, x] = [0, 1, 2].map(|k| lens[k] as usize);
+    let (rows, mut some) = (all.as_chunks::<4>().0, Vec::new());
+    for row in (0..z).step_by(1 << level).flat_map(|i| (0..y).step_by(1 << level).map(move |j| (i * y + j) * x)) {
+        rows[row..row + x].iter().step_by(1 << level).for_each(|element| some.extend_from_slice(element));
+    }
+    some
 }
 
 /// Every field at every bound, with its fill values named too, and what came back once more with a part that is new;

@@ -4,7 +4,7 @@ use super::Interp;
 use super::format::{CODEC_INTERP, GROUP, TILE_LOG2};
 use super::plan::Plan;
 use super::rules::MOST_TRIALS;
-use crate::codec::shared::gpu_codec::{GpuCodec, Numbers, padded};
+use crate::codec::shared::gpu_codec::{GpuCodec, arguments, padded};
 use crate::codec::shared::promise;
 use crate::container::{GRID_AXES, Geometry, Header, Layout, Wanted};
 use crate::dtype::DType;
@@ -242,44 +242,39 @@ impl GpuCodec for Interp {
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, seen: Option<&Header>) -> Result<()> {
         let session = streams.session;
         let Base { decompress, list, stages } = Base::load(session, dtype)?;
-        let Numbers { first, start, lens, boxed, level } = wanted.into();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
         unsafe {
             let batch = streams.tell(list, decompress, |item| tiles(item.count))?;
-            let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
+            let null = std::ptr::null_mut();
             let mut args = InterpDecompressArgs {
-                common,
-                start,
-                lens,
-                scratch: std::ptr::null_mut(),
-                list: std::ptr::null_mut(),
-                tiles: std::ptr::null_mut(),
+                common: arguments(batch, dtype, wanted),
+                dense: null,
+                list: null,
+                tiles: null,
                 room: 0,
                 first_tile: 0,
                 end_tile: 0,
-                boxed,
-                level,
                 wide: 0,
                 words: 0,
             };
-            let is_aligned = (batch.only.dst as usize).is_multiple_of(dtype.size());
-            let of_nodes = seen.filter(|header| level > 0 && is_aligned && has_nodes(header)).zip(stages);
-            let stages =
-                stages.filter(|_| !streams.is_batch() && boxed == 0 && tiles(common.batch.only.count) >= STAGED_TILES);
-            let left = stages.map(|stages| restore_in_stages(session, &stages, &mut args)).transpose()?;
-            let nodes = of_nodes.map(|(header, stages)| restore_nodes(session, &stages, &mut args, &header.layout));
-            let nodes = nodes.transpose()?.flatten();
-            // Behind these kernels a block for each tile that is left: memory for more takes longer than few tiles do.
-            let left_slots = nodes.as_ref().map_or(u64::MAX, |(_, left)| *left);
-            let blocks = decompress.blocks(batch.work_slots.min(left_slots));
+            let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
-            let word = dtype.size().max(4);
-            let scratch = session.allocate((blocks as usize * INTERP_TOGETHER * word) << TILE_LOG2)?;
-            args.scratch = scratch.start();
+            let bytes = (blocks as usize * INTERP_TOGETHER * dtype.size().max(4)) << TILE_LOG2;
+            let alone = stages.filter(|_| !streams.is_batch());
+            let level = seen.and_then(|header| Level::of(header, wanted)).zip(alone);
+            let scratch = session.allocate(level.as_ref().map_or(0, |(level, _)| level.bytes()).max(bytes))?;
+            args.common.scratch = scratch.start();
+            let left = match (level, alone) {
+                (Some((level, stages)), _) => Some(level.restore(session, &stages, &mut args)?),
+                (None, Some(stages)) if args.common.boxed == 0 && tiles(batch.only.count) >= STAGED_TILES => {
+                    Some(restore_in_stages(session, &stages, &mut args)?)
+                }
+                _ => None,
+            };
             let done = decompress.launch(session, blocks, &args);
-            drop((left, nodes));
+            drop((left, scratch));
             done
         }
     }
@@ -292,14 +287,9 @@ impl GpuCodec for Interp {
 /// The arguments are those of the kernels of an array alone, whose slot is zero.
 unsafe fn restore_in_stages(session: &Session, stages: &Stages, args: &mut InterpDecompressArgs) -> Result<Buffer> {
     let tiles = tiles(args.common.batch.only.count);
-    args.room = room(tiles);
-    let list = INTERP_LIST_BYTES + (args.room as usize * size_of::<u32>()).next_multiple_of(16);
-    // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
+    // SAFETY: the contract of this function.
     unsafe {
-        let memory = session.allocate(list + args.room as usize * TILE_BYTES)?;
-        args.list = memory.start();
-        args.tiles = memory.start().wrapping_add(list);
-        session.clear(memory.start(), INTERP_LIST_BYTES)?;
+        let memory = list(session, room(tiles), room(tiles), args)?;
         let decode = stages.decode.kernel(tiles)?;
         decode.launch(session, decode.blocks(tiles.div_ceil(decode.warps().into())), args)?;
         for (wide, restore) in stages.restore.iter().enumerate() {
@@ -310,60 +300,88 @@ unsafe fn restore_in_stages(session: &Session, stages: &Stages, args: &mut Inter
     }
 }
 
-/// Whether tiles of a stream can have nodes that are restored alone, by the kernels for these: floats with bins.
-fn has_nodes(header: &Header) -> bool {
-    let (shape, has_bins) = (&header.layout.shape, Plan::for_decoding(header).is_ok_and(|plan| plan.bins.is_some()));
-    has_bins && !header.big_endian && !shape.missing.has_next()
-}
-
-/// Bytes of codes of a wave of tiles whose nodes are restored: as many as the second-level cache of a large device.
-const WAVE_BYTES: u64 = 48 << 20;
-
-/// Enqueues the stages of a level's nodes of an array alone, wave by wave, and waits for how many tiles they leave. As
-/// `restore_in_stages`; nothing is done where tiles have other axes than the grid.
+/// Memory for a list of so many tiles, and for what is known of so many, of which the arguments are told.
 ///
 /// # Safety
-/// As for `restore_in_stages`.
-unsafe fn restore_nodes(
-    session: &Session,
-    stages: &Stages,
-    args: &mut InterpDecompressArgs,
-    layout: &Layout,
-) -> Result<Option<(Buffer, u64)>> {
-    let Geometry::Tile { sides_log2 } = layout.shape.geometry else { return Ok(None) };
-    let (outer, of_grid) =
-        sides_log2[..layout.shape.dims.rank()].split_at(layout.shape.dims.rank().saturating_sub(GRID_AXES));
-    if outer.iter().any(|side| *side > 0) || layout.chunks == 0 {
-        return Ok(None);
-    }
-    // Along a side of 2^s elements there are 2^(s - level) and the last one, or both ends.
-    let nodes = |log2: &u8| if *log2 == 0 { 1 } else { (((1usize << log2) - 2) >> args.level.min(31)) + 2 };
-    let words = of_grid.iter().map(nodes).product::<usize>().next_multiple_of(GROUP);
-    let (tiles, slot) = (layout.chunks as u64, words * size_of::<u32>());
-    let wave = (WAVE_BYTES / slot as u64).min(tiles);
-    let list = INTERP_LIST_BYTES + (layout.chunks * size_of::<u32>()).next_multiple_of(16);
-    let own = wave as usize * TILE_BYTES;
-    // Warps have few nodes each, but on the finest level.
-    let restore = stages.restore_nodes.of(if args.level == 1 { 4 } else { 1 }, 9 * words)?;
-    // SAFETY: memory of that length, freed behind the kernels; the rest is the contract of this function.
-    unsafe {
-        let memory = session.allocate(list + own + wave as usize * slot)?;
-        (args.room, args.words) = (tiles, words as u32);
-        args.list = memory.start();
-        args.tiles = args.list.wrapping_add(list);
-        args.scratch = args.tiles.wrapping_add(own);
-        session.clear(args.list, INTERP_LIST_BYTES)?;
-        for first in (0..tiles).step_by(wave as usize) {
-            (args.first_tile, args.end_tile) = (first, tiles.min(first + wave));
-            let of_wave = args.end_tile - first;
-            let decode = stages.decode_nodes.kernel(of_wave)?;
-            decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
-            restore.launch(session, restore.blocks(of_wave), args)?;
+/// That of [`restore_in_stages`].
+unsafe fn list(session: &Session, room: u64, known: u64, args: &mut InterpDecompressArgs) -> Result<Buffer> {
+    let bytes = INTERP_LIST_BYTES + (room as usize * size_of::<u32>()).next_multiple_of(16);
+    let memory = session.allocate(bytes + known as usize * TILE_BYTES)?;
+    (args.room, args.list, args.tiles) = (room, memory.start(), memory.start().wrapping_add(bytes));
+    // SAFETY: memory of that length, freed behind the kernels.
+    unsafe { session.clear(memory.start(), INTERP_LIST_BYTES) }?;
+    Ok(memory)
+}
+
+/// How a level of an array alone is restored, wave by wave of its tiles.
+struct Level {
+    tiles: u64,
+    wave: u64,
+    /// Words of a tile's slot, for the codes of its nodes, or all in 16 bits,
+    slot: usize,
+    /// and those of its nodes.
+    nodes: usize,
+    level: u32,
+    /// Bytes of an element.
+    size: usize,
+}
+
+/// Blocks that restore whole tiles at once, at most: what they restore stays in the second-level cache.
+const DENSE_BLOCKS: u64 = 528;
+
+impl Level {
+    /// If the kernels for this can restore what is wanted: floats with bins, whose tiles have no other axes than the
+    /// grid.
+    fn of(header: &Header, wanted: &Wanted) -> Option<Level> {
+        let (shape, level) = (&header.layout.shape, wanted.on_level()?.1);
+        let Geometry::Tile { sides_log2 } = shape.geometry else { return None };
+        let rank = shape.dims.rank();
+        let (outer, of_grid) = sides_log2[..rank].split_at(rank.saturating_sub(GRID_AXES));
+        let has_bins = Plan::for_decoding(header).is_ok_and(|plan| plan.bins.is_some());
+        let is_plain = has_bins && !header.big_endian && !shape.missing.has_next();
+        let tiles = header.layout.chunks as u64;
+        if level == 0 || !is_plain || tiles == 0 || outer.iter().any(|side| *side > 0) {
+            return None;
         }
-        let mut left = 0u64;
-        session.copy((&raw mut left).cast(), args.list.wrapping_add(size_of::<u64>()), size_of::<u64>())?;
-        session.wait()?;
-        Ok(Some((memory, left)))
+        // Along a side of 2^s elements there are 2^(s - level) and the last one, or both ends.
+        let along = |log2: &u8| if *log2 == 0 { 1 } else { (((1usize << log2) - 2) >> level.min(31)) + 2 };
+        let nodes = of_grid.iter().map(along).product::<usize>().next_multiple_of(GROUP);
+        let (slot, size) = (nodes.max(1 << (TILE_LOG2 - 1)), header.layout.dtype.size());
+        Some(Level { tiles, wave: WAVE_TILES.min(tiles), slot, nodes, level, size })
+    }
+
+    /// Bytes of the slots of a wave.
+    fn slots(&self) -> usize {
+        self.wave as usize * self.slot * size_of::<u32>()
+    }
+
+    /// Bytes of these, and of whole tiles.
+    fn bytes(&self) -> usize {
+        self.slots() + ((DENSE_BLOCKS.min(self.wave) as usize * self.size) << TILE_LOG2)
+    }
+
+    /// Enqueues the stages. As [`restore_in_stages`]; scratch memory of these bytes is there.
+    ///
+    /// # Safety
+    /// As for `restore_in_stages`.
+    unsafe fn restore(&self, session: &Session, stages: &Stages, args: &mut InterpDecompressArgs) -> Result<Buffer> {
+        // Warps have few nodes each, but on the finest level.
+        let of_nodes = stages.restore_nodes.of(if self.level == 1 { 4 } else { 1 }, 9 * self.nodes)?;
+        let whole = stages.restore[0];
+        (args.dense, args.words) = (args.common.scratch.wrapping_add(self.slots()), self.slot as u32);
+        // SAFETY: the contract of this function.
+        unsafe {
+            let memory = list(session, self.tiles, self.wave, args)?;
+            for first in (0..self.tiles).step_by(self.wave as usize) {
+                (args.first_tile, args.end_tile) = (first, self.tiles.min(first + self.wave));
+                let of_wave = args.end_tile - first;
+                let decode = stages.decode_nodes.kernel(of_wave)?;
+                decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
+                of_nodes.launch(session, of_nodes.blocks(of_wave), args)?;
+                whole.launch(session, whole.blocks(of_wave.min(DENSE_BLOCKS)), args)?;
+            }
+            Ok(memory)
+        }
     }
 }
 

@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::params::Params;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::launch::{Batch, DecompressArgs};
 
-/// A codec's side for GPUs. It enqueues work and never waits, unless the host has seen the header of what it restores.
-/// What kernels share goes into the slots that the arrays come with, or into memory of [`Session::allocate`]. That is
+/// A codec's side for GPUs. It enqueues work and never waits. What kernels share goes into the slots that the arrays come with, or into memory of [`Session::allocate`]. That is
 /// freed in stream order when the buffer is dropped.
 pub trait GpuCodec: Sync {
     /// Loads what asynchronous calls with `params` need on the session's GPU, so that they find it, in a stream capture
@@ -20,7 +20,7 @@ pub trait GpuCodec: Sync {
     fn refuses(&self, params: &Params, layout: &Layout) -> Option<String>;
 
     /// Why there are no kernels to restore what is wanted of a stream with this header, of which nothing was verified,
-    /// if there are none: the CPU then does it. Of a box on the grid it is picked from what those for runs restore.
+    /// if there are none: the CPU then does it.
     fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String>;
 
     /// Enqueues the compression of `arrays`, of which the largest has `layout` and none is refused.
@@ -44,28 +44,12 @@ pub fn padded(numbers: &[u64]) -> [u64; MAX_RANK] {
     std::array::from_fn(|k| numbers.get(k).copied().unwrap_or(0))
 }
 
-/// What is wanted, as kernels take it: 0 of what it is not.
-pub struct Numbers {
-    /// The first element of a run.
-    pub first: u64,
-    /// Where a box begins,
-    pub start: [u64; MAX_RANK],
-    /// and how long it is.
-    pub lens: [u64; MAX_RANK],
-    /// Whether it is one,
-    pub boxed: u32,
-    /// and of the grid of which level.
-    pub level: u32,
-}
-
-impl From<&Wanted> for Numbers {
-    fn from(wanted: &Wanted) -> Numbers {
-        let first = if let Wanted::Range { first, .. } = wanted { *first } else { 0 };
-        match wanted.on_level() {
-            None => Numbers { first, start: [0; MAX_RANK], lens: [0; MAX_RANK], boxed: 0, level: 0 },
-            Some((region, level)) => {
-                Numbers { first, start: padded(region.start()), lens: padded(region.lens()), boxed: 1, level }
-            }
-        }
-    }
+/// What kernels are told of `batch`, whose elements of `dtype` are wanted so: 0 of what is not.
+pub fn arguments(batch: Batch, dtype: DType, wanted: &Wanted) -> DecompressArgs {
+    let first = if let Wanted::Range { first, .. } = wanted { *first } else { 0 };
+    let (start, lens, level) =
+        wanted.on_level().map_or((&[][..], &[][..], 0), |(region, level)| (region.start(), region.lens(), level));
+    let boxed = wanted.on_level().is_some().into();
+    let (start, lens, dtype) = (padded(start), padded(lens), dtype as u32);
+    DecompressArgs { batch, first, start, lens, scratch: std::ptr::null_mut(), dtype, boxed, level, zero: 0 }
 }

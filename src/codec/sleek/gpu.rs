@@ -2,16 +2,16 @@
 
 use super::Sleek;
 use super::constants::{CODEC_SLEEK, FEW_MISSING};
-use crate::codec::shared::gpu_codec::GpuCodec;
+use crate::codec::shared::gpu_codec::{GpuCodec, arguments};
 use crate::codec::shared::promise::{self, mantissa_bits_to_drop};
 use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape, Wanted};
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::params::{Params, Profile};
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::Session;
-use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
+use crate::runtime::cuda::driver::{Buffer, Session};
+use crate::runtime::cuda::launch::{CompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
 use crate::runtime::cuda::memory::is_aligned;
 use crate::runtime::cuda::module::{Kernel, KernelRow, Loaded, find, need};
 
@@ -128,14 +128,10 @@ impl GpuCodec for Sleek {
     }
 
     /// Dimensions and missing values are no matter.
-    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String> {
+    fn refuses_to_restore(&self, header: &Header, _: &Wanted) -> Option<String> {
         let shape = &header.layout.shape;
         let known = Shape { dims: shape.dims, missing: shape.missing, ..Shape::line(header.layout.count) };
-        match wanted {
-            _ if *shape != known => Some(format!("codec sleek has no kernels for {:?}", shape.geometry)),
-            Wanted::Range { .. } => None,
-            _ => Some("codec sleek has no kernels for boxes".into()),
-        }
+        (*shape != known).then(|| format!("codec sleek has no kernels for {:?}", shape.geometry))
     }
 
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
@@ -164,7 +160,6 @@ impl GpuCodec for Sleek {
     }
 
     unsafe fn decompress(&self, streams: &Arrays, dtype: DType, wanted: &Wanted, _: Option<&Header>) -> Result<()> {
-        let Wanted::Range { first, .. } = *wanted else { return fail!(Internal, "a box was asked of SLEEK's kernels") };
         let session = streams.session;
         let base = Base::load(session, dtype)?;
         // Of an array alone their chunks, and the rest of the groups at both ends. An empty one has a header to be
@@ -173,12 +168,19 @@ impl GpuCodec for Sleek {
             true => chunks(dtype, item.count).max(1),
             false => chunks(dtype, item.count) + 2 * GROUP_CHUNKS as u64,
         };
-        // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
+        // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
+        // is freed behind it.
         unsafe {
             let batch = streams.tell(base.list, base.decompress, chunks)?;
-            let args = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
-            base.decompress.launch(session, base.decompress.blocks(batch.work_slots), &args)
+            let blocks = base.decompress.blocks(batch.work_slots);
+            let mut args = arguments(batch, dtype, wanted);
+            // Of a box each block picks elements from its chunks, which the second-level cache keeps.
+            let chunks = if args.boxed > 0 { Some(session.allocate(blocks as usize * CHUNK_BYTES)?) } else { None };
+            args.scratch = chunks.as_ref().map_or(args.scratch, Buffer::start);
+            let done = base.decompress.launch(session, blocks, &args);
+            drop(chunks);
+            done
         }
     }
 }

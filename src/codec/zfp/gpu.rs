@@ -3,7 +3,7 @@
 use super::Zfp;
 use super::format::{Axes, BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use super::plan::Plan;
-use crate::codec::shared::gpu_codec::{GpuCodec, Numbers, padded};
+use crate::codec::shared::gpu_codec::{GpuCodec, arguments, padded};
 use crate::container::{Geometry, Header, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -72,10 +72,7 @@ impl GpuCodec for Zfp {
         refused(layout)
     }
 
-    fn refuses_to_restore(&self, header: &Header, wanted: &Wanted) -> Option<String> {
-        if matches!(wanted, Wanted::Grid { .. }) {
-            return Some("codec zfp has no kernels for grids".into());
-        }
+    fn refuses_to_restore(&self, header: &Header, _: &Wanted) -> Option<String> {
         refused(&header.layout).or_else(|| Plan::for_decoding(header).err().map(|e| e.message))
     }
 
@@ -130,14 +127,12 @@ impl GpuCodec for Zfp {
         let base = Base::load(session, dtype)?;
         let tiles_of = |item: &Item| tiles(item.count).max(1);
         let decompress = base.decompress.kernel(streams.items().iter().map(tiles_of).sum())?;
-        let Numbers { first, start, lens, boxed, .. } = wanted.into();
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(decompress.warps().into());
             let batch = streams.tell(base.list, decompress, blocks_of)?;
             batch.clear_slots(session)?;
-            let args = ZfpDecompressArgs { batch, first, start, lens, dtype: dtype as u32, boxed };
-            decompress.launch(session, decompress.blocks(batch.work_slots), &args)
+            decompress.launch(session, decompress.blocks(batch.work_slots), &arguments(batch, dtype, wanted))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
+use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUmemoryPool, CUresult, CUstream};
 
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::MemorySpace;
@@ -216,13 +216,41 @@ impl Session {
 
     /// Device memory that is freed in stream order when dropped.
     pub fn allocate(&self, bytes: usize) -> Result<Buffer> {
-        let mut pointer = 0;
-        // SAFETY: a live local; the stream is the caller's.
-        let done = unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) };
+        let (pool, mut pointer) = (self.pool()?, 0);
+        // SAFETY: a live local and pool; the stream is the caller's.
+        let done = unsafe { sys::cuMemAllocFromPoolAsync(&mut pointer, bytes.max(16), pool, self.stream) };
         check(done, &format!("allocating {bytes} bytes on the GPU"))?;
         Ok(Buffer { pointer, stream: self.stream })
     }
+
+    /// The pool that the context's memory comes from, which keeps what was freed up to [`KEPT_BYTES`].
+    pub fn pool(&self) -> Result<CUmemoryPool> {
+        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, pool)) = pools.iter().find(|(id, _)| *id == self.context_id) {
+            return Ok(*pool as CUmemoryPool);
+        }
+        let (mut pool, mut kept) = (ptr::null_mut(), KEPT_BYTES);
+        // SAFETY: live locals; all zeros are valid properties, of which these are set.
+        unsafe {
+            let mut properties: sys::CUmemPoolProps = std::mem::zeroed();
+            properties.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+            properties.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+            properties.location.id = self.ordinal;
+            check(sys::cuMemPoolCreate(&mut pool, &properties), "making a pool of device memory")?;
+            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            check(sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut kept).cast()), "setting up a pool")?;
+        }
+        pools.push((self.context_id, pool as usize));
+        Ok(pool)
+    }
 }
+
+/// Memory that was freed is kept for later calls, up to so many bytes: to map it anew takes the driver longer than many
+/// kernels run.
+const KEPT_BYTES: u64 = 512 << 20;
+
+/// Pools of device memory, by context.
+static POOLS: Mutex<Vec<(u64, usize)>> = Mutex::new(Vec::new());
 
 /// Device memory of the length of a call.
 pub struct Buffer {

@@ -3,10 +3,9 @@
 use super::driver::{Pinned, Session};
 use super::launch::{Outcome, PIECE_ELEMENTS, PackArgs};
 use super::module::{Kernel, Loaded, shared};
-use crate::container::{Dims, MAX_RANK, Region};
 use crate::error::Result;
 
-pub use super::launch::{PickArgs, SlabArgs};
+pub use super::launch::SlabArgs;
 
 /// Warps of a block.
 const WARPS: u64 = 8;
@@ -41,44 +40,6 @@ impl SlabArgs {
     }
 }
 
-impl PickArgs {
-    /// For all of a box of the grid of a level of an array that has `dims`, to this place.
-    pub fn new(dims: &Dims, region: &Region, level: u32, to: *mut u8) -> PickArgs {
-        let [mut lens, mut steps, mut start] = [[1; MAX_RANK], [0; MAX_RANK], [0; MAX_RANK]];
-        lens[..dims.rank()].copy_from_slice(region.lens());
-        start[..dims.rank()].copy_from_slice(region.start());
-        let mut step = 1;
-        for (len, of_axis) in dims.lens().iter().zip(&mut steps).rev() {
-            (*of_axis, step) = (step, step * len);
-        }
-        // An empty box may begin beyond all arrays.
-        let places = region.off_grid(level, start).into_iter().zip(steps);
-        let before = places.fold(0u64, |at, (place, step)| at.wrapping_add(place.wrapping_mul(step)));
-        let (from, count, steps) = (std::ptr::null(), region.count(), region.off_grid(level, steps));
-        PickArgs { from, to, first: 0, count, before, lens, steps, rank: dims.rank() as u32, zero: 0 }
-    }
-
-    /// How many elements of the box lie before this one of the array. Later ones lie behind earlier ones.
-    pub fn count_before(&self, place: u64) -> u64 {
-        let (mut some, mut all) = (0, self.count);
-        while some < all {
-            let middle = some + (all - some) / 2;
-            if self.place(middle) < place { some = middle + 1 } else { all = middle }
-        }
-        some
-    }
-
-    /// The number in the array of element `n` of the box.
-    pub fn place(&self, mut n: u64) -> u64 {
-        let mut at = self.before;
-        for (len, step) in self.lens.iter().zip(&self.steps).rev() {
-            at += n % len * step;
-            n /= len;
-        }
-        at
-    }
-}
-
 impl Pinned {
     /// The first `n` outcomes in it.
     pub fn outcomes(&self, n: usize) -> &[Outcome] {
@@ -97,7 +58,6 @@ pub struct Hyperslabs {
     gather: Kernel,
     scatter: Kernel,
     pack: Kernel,
-    pick: Kernel,
 }
 
 impl Hyperslabs {
@@ -107,9 +67,8 @@ impl Hyperslabs {
         let all = LOADED.get(session, shared("hyperslab")?, |module| {
             let pack = module.kernel("pack")?;
             let [a, b, c, d] = [1, 2, 4, 8].map(|bytes| {
-                let [gather, scatter, pick] =
-                    ["gather", "scatter", "pick"].map(|role| module.kernel(&format!("{role}_{bytes}")));
-                Ok(Hyperslabs { gather: gather?, scatter: scatter?, pack, pick: pick? })
+                let [gather, scatter] = ["gather", "scatter"].map(|role| module.kernel(&format!("{role}_{bytes}")));
+                Ok(Hyperslabs { gather: gather?, scatter: scatter?, pack })
             });
             Ok([a?, b?, c?, d?])
         })?;
@@ -134,17 +93,6 @@ impl Hyperslabs {
     pub unsafe fn scatter(&self, session: &Session, args: &SlabArgs) -> Result<()> {
         // SAFETY: the contract.
         unsafe { self.scatter.launch(session, self.scatter.blocks(args.turns()), args) }
-    }
-
-    /// Enqueues picking elements of a box.
-    ///
-    /// # Safety
-    /// `args.from` has the elements from the first that is picked to the last, `args.to` room for the box, aligned to
-    /// an element, until the stream has passed.
-    pub unsafe fn pick(&self, session: &Session, args: &PickArgs) -> Result<()> {
-        let blocks = self.pick.blocks(args.count.div_ceil(32 * WARPS));
-        // SAFETY: the contract.
-        unsafe { self.pick.launch(session, blocks, args) }
     }
 
     /// Enqueues copying `count` streams, as long as `outcomes` say, from `streams` at every `stride` to `packed`, one

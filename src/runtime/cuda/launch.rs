@@ -241,14 +241,24 @@ launch_structs! {
         zero: u32,
     }
 
-    /// Of the kernel that decompresses.
+    /// Of the kernels that decompress.
     struct DecompressArgs {
         /// The streams.
         batch: Batch,
         /// The first element wanted; a batch wants whole arrays.
         first: u64,
+        /// Where a box begins.
+        start: [u64; MAX_RANK],
+        /// Its lengths.
+        lens: [u64; MAX_RANK],
+        /// Memory that the blocks share among them.
+        scratch: *mut u8,
         /// The element type's code.
         dtype: u32,
+        /// Whether a box is wanted, not a run of elements.
+        boxed: u32,
+        /// Of the grid of which level.
+        level: u32,
         /// 0.
         zero: u32,
     }
@@ -302,28 +312,6 @@ launch_structs! {
         count: u32,
         /// Blocks for each.
         parts: u32,
-    }
-
-    /// Elements of a box on the grid of a level, which are picked from those of the array.
-    struct PickArgs {
-        /// Some of the array's.
-        from: *const u8,
-        /// Where what is picked goes.
-        to: *mut u8,
-        /// The first of the box's elements to be picked.
-        first: u64,
-        /// How many.
-        count: u64,
-        /// From the first element that is there to that of the box, modulo 2^64.
-        before: u64,
-        /// Of the box.
-        lens: [u64; MAX_RANK],
-        /// From one element of the box to the next in the array.
-        steps: [u64; MAX_RANK],
-        /// Dimensions.
-        rank: u32,
-        /// 0.
-        zero: u32,
     }
 }
 
@@ -400,32 +388,24 @@ launch_structs! {
 
     /// Of the kernels that decompress.
     struct InterpDecompressArgs {
-        /// What is said of every codec's streams.
+        /// What is said of every codec's streams. In its memory each block keeps the codes of its tiles: for each of
+        /// them as many words as it has elements. Of a level each tile of a wave has its codes there,
         common: DecompressArgs,
-        /// Where a box begins.
-        start: [u64; MAX_RANK],
-        /// Its lengths.
-        lens: [u64; MAX_RANK],
-        /// Where each block keeps the codes of its tiles: for each of them as many words as it has elements. Of nodes
-        /// where each tile of a wave has them.
-        scratch: *mut u8,
+        /// and here each block restores tiles from whose elements some are picked.
+        dense: *mut u8,
         /// The tiles that are left to any blocks, zeroed as far as it counts.
         list: *mut u8,
         /// What is known of each tile.
         tiles: *mut u8,
         /// How many tiles both have room for; 0 where nothing is done but by any blocks.
         room: u64,
-        /// Of nodes the first tile of a wave,
+        /// Of a level the first tile of a wave,
         first_tile: u64,
         /// and the one behind its last.
         end_tile: u64,
-        /// Whether a box is wanted, not a run of elements.
-        boxed: u32,
-        /// Of the grid of which level.
-        level: u32,
         /// Whether to restore the tiles that take much room, not the others.
         wide: u32,
-        /// Of nodes words for the codes of a tile.
+        /// Of a level words for the codes of a tile.
         words: u32,
     }
 }
@@ -521,22 +501,6 @@ launch_structs! {
         big_endian: u32,
         /// 0.
         zero: u32,
-    }
-
-    /// Of the kernel that decompresses.
-    struct ZfpDecompressArgs {
-        /// The streams.
-        batch: Batch,
-        /// The first element wanted; a batch wants whole arrays.
-        first: u64,
-        /// Where a box begins.
-        start: [u64; MAX_RANK],
-        /// Its lengths.
-        lens: [u64; MAX_RANK],
-        /// The element type's code.
-        dtype: u32,
-        /// Whether a box is wanted, not a run of elements.
-        boxed: u32,
     }
 }
 
