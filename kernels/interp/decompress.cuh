@@ -131,7 +131,8 @@ template <class T> DEV void decompress(const InterpDecompressArgs& a) {
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), slots = shared_address(shared);
     const Places places = {slots, slots + INTERP_NUMBER_BYTES + warp * INTERP_WARP_BYTES,
                            slots + (TABLES - 1) * TABLE_BYTES + warp * RING_BYTES};
-    typename T::Word* const codes = (typename T::Word*)a.common.scratch + ((u64)blockIdx.x * INTERP_TOGETHER << TILE_LOG2);
+    typename T::Word* const codes =
+        (typename T::Word*)a.common.scratch + ((u64)blockIdx.x * INTERP_TOGETHER << TILE_LOG2);
     const Batch& batch = a.common.batch;
     if (threadIdx.x == 0) own.bench.recipes.len[0][0] = 0;
     for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {

@@ -326,6 +326,10 @@ struct Level {
     size: usize,
 }
 
+/// Tiles of a wave, at most: with fewer, warps wait more often for the one that has most to decode. Tests' builds have
+/// several waves.
+const LEVEL_TILES: u64 = if cfg!(feature = "test-codecs") { 24 } else { 2 * WAVE_TILES };
+
 /// Blocks that restore whole tiles at once, at most: what they restore stays in the second-level cache.
 const DENSE_BLOCKS: u64 = 528;
 
@@ -340,14 +344,14 @@ impl Level {
         let has_bins = Plan::for_decoding(header).is_ok_and(|plan| plan.bins.is_some());
         let is_plain = has_bins && !header.big_endian && !shape.missing.has_next();
         let tiles = header.layout.chunks as u64;
-        if level == 0 || !is_plain || tiles == 0 || outer.iter().any(|side| *side > 0) {
+        if level == 0 || !is_plain || tiles < STAGED_TILES || outer.iter().any(|side| *side > 0) {
             return None;
         }
         // Along a side of 2^s elements there are 2^(s - level) and the last one, or both ends.
         let along = |log2: &u8| if *log2 == 0 { 1 } else { (((1usize << log2) - 2) >> level.min(31)) + 2 };
         let nodes = of_grid.iter().map(along).product::<usize>().next_multiple_of(GROUP);
         let (slot, size) = (nodes.max(1 << (TILE_LOG2 - 1)), header.layout.dtype.size());
-        Some(Level { tiles, wave: WAVE_TILES.min(tiles), slot, nodes, level, size })
+        Some(Level { tiles, wave: LEVEL_TILES.min(tiles), slot, nodes, level, size })
     }
 
     /// Bytes of the slots of a wave.

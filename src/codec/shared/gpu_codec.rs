@@ -8,8 +8,8 @@ use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::{Batch, DecompressArgs};
 
-/// A codec's side for GPUs. It enqueues work and never waits. What kernels share goes into the slots that the arrays come with, or into memory of [`Session::allocate`]. That is
-/// freed in stream order when the buffer is dropped.
+/// A codec's side for GPUs. It enqueues work and never waits: what kernels share goes into the slots that the arrays
+/// come with, or into memory of [`Session::allocate`], which is freed in stream order when the buffer is dropped.
 pub trait GpuCodec: Sync {
     /// Loads what asynchronous calls with `params` need on the session's GPU, so that they find it, in a stream capture
     /// too.
