@@ -244,9 +244,6 @@ pub unsafe fn decompress(
     }
 }
 
-/// Most headers are shorter, so that they come by one copy.
-const HEAD_BYTES: usize = 256;
-
 /// Reads what is needed to launch, and refuses what the header alone shows; the kernel checks it all.
 ///
 /// # Safety
