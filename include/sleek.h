@@ -562,6 +562,25 @@ int32_t sleek_chunk_ranges(const void *src,
                            size_t capacity,
                            size_t *count);
 
+// Restores whole chunks of a stream, one behind the other: those that may answer a question, by what
+// sleek_chunk_ranges() told of them.
+//
+// - src, src_bytes: as for sleek_chunk_ranges().
+// - chunks, count: the numbers of that many chunks, each greater than the one before, in host memory. chunks may be
+//   NULL if count is 0.
+// - dst: receives the elements, those of a chunk in the order of its box, at most dst_capacity bytes of host memory.
+//   It may be NULL if there are none. After an error its contents are undefined.
+//
+// What is verified is as for sleek_decompress_range().
+//
+// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if there is no such chunk, or an error as of sleek_decompress().
+int32_t sleek_decompress_chunks(const void *src,
+                                size_t src_bytes,
+                                const uint64_t *chunks,
+                                size_t count,
+                                void *dst,
+                                size_t dst_capacity);
+
 // The text of the last error of a SLEEK function on the calling thread, in English and UTF-8. It names the wrong value
 // and the right ones. It is empty if there was no error. A call that succeeds leaves the text as it is.
 //

@@ -167,6 +167,13 @@ pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u6
     route::cpu::decompress_coarse_into(src, level, part, dst)
 }
 
+/// Restores whole chunks, whose numbers rise, one behind the other; returns the bytes written. Only groups of 64 chunks
+/// that have one of them are looked at. `container::Layout` tells which elements a chunk has, [`chunk_ranges`] what
+/// they are.
+pub fn decompress_chunks_into(src: &[u8], numbers: &[u64], dst: &mut [u8]) -> Result<usize> {
+    route::cpu::decompress_chunks_into(src, numbers, dst)
+}
+
 /// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,
 /// and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in
 /// their order; `container::Layout` tells which elements one has.

@@ -109,7 +109,7 @@ impl Shape {
 
 /// What of an array is to be restored.
 #[allow(clippy::large_enum_variant)] // one for a whole call
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Elements that follow each other.
     Range {
@@ -127,6 +127,13 @@ pub enum Wanted {
         /// The level, 1 or more.
         level: u32,
     },
+    /// Whole chunks, one behind the other, in the order of their numbers.
+    Chunks {
+        /// The number of each, and that of its first element among what is wanted.
+        starts: Vec<(usize, u64)>,
+        /// Elements of all.
+        count: u64,
+    },
 }
 
 impl Wanted {
@@ -142,7 +149,7 @@ impl Wanted {
     /// The box, and the level of its grid, if it is one.
     pub fn on_level(&self) -> Option<(&Region, u32)> {
         match self {
-            Wanted::Range { .. } => None,
+            Wanted::Range { .. } | Wanted::Chunks { .. } => None,
             Wanted::Region(region) => Some((region, 0)),
             Wanted::Grid { region, level } => Some((region, *level)),
         }
@@ -151,7 +158,7 @@ impl Wanted {
     /// Elements.
     pub fn count(&self) -> u64 {
         match self {
-            Wanted::Range { count, .. } => *count,
+            Wanted::Range { count, .. } | Wanted::Chunks { count, .. } => *count,
             Wanted::Region(region) | Wanted::Grid { region, .. } => region.count(),
         }
     }
@@ -291,7 +298,7 @@ impl Layout {
     /// Chunks among which are all that have something of what is wanted, which is not nothing.
     pub fn chunks_of(&self, wanted: &Wanted) -> std::ops::Range<usize> {
         let (region, level) = match wanted {
-            Wanted::Range { .. } => return 0..self.chunks,
+            Wanted::Range { .. } | Wanted::Chunks { .. } => return 0..self.chunks,
             Wanted::Region(region) => (region, 0),
             Wanted::Grid { region, level } => (region, *level),
         };
@@ -344,8 +351,8 @@ impl Layout {
             (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
         };
         match (&self.shape.geometry, wanted) {
-            // Has no rows, but combs.
-            (_, Wanted::Grid { .. }) => {}
+            // These have no rows, but combs or all.
+            (_, Wanted::Grid { .. } | Wanted::Chunks { .. }) => {}
             (Geometry::Linear { chunk_log2 }, wanted) => {
                 let size = self.dtype.size() as u64;
                 let run = (((c as u64) << chunk_log2) / size, self.chunk_raw_bytes(c) as u64 / size);
@@ -550,6 +557,7 @@ mod tests {
             let expected: Vec<u64> = match &wanted {
                 Wanted::Range { first, count } => (*first..first + count).collect(),
                 Wanted::Region(region) => region.rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect(),
+                Wanted::Chunks { .. } => unreachable!("no case has them"),
                 Wanted::Grid { region, level } => {
                     let number = |at: [u64; MAX_RANK]| (0..3).fold(0, |n, k| n * dims.lens()[k] + at[k]);
                     let line = |(at, len)| (0..len).map(move |i| number(region.off_grid(*level, at)) + (i << level));

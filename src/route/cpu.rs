@@ -6,7 +6,7 @@ use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
-use crate::host::memory::{Heap, filled};
+use crate::host::memory::{Heap, filled, reserve};
 use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
 use crate::params::{Bound, Params};
@@ -257,6 +257,11 @@ pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u6
     Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| coarse(header, level, part))
 }
 
+/// See [`crate::decompress_chunks_into`]; returns the bytes written.
+pub fn decompress_chunks_into(src: &[u8], numbers: &[u64], dst: &mut [u8]) -> Result<usize> {
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| whole_chunks(&header.layout, numbers))
+}
+
 /// What of a stream's array, or of a box of it, is on the grid of a level.
 pub fn coarse(header: &Header, level: u32, part: Option<(&[u64], &[u64])>) -> Result<Wanted> {
     let dims = &header.layout.shape.dims;
@@ -274,6 +279,23 @@ pub fn range(header: &Header, first: u64, count: u64) -> Result<Wanted> {
         Some(_) => Ok(Wanted::Range { first, count }),
         None => fail!(OutOfRange, "{count} elements from {first} on; the array has {all}"),
     }
+}
+
+/// Chunks of an array of `layout`.
+fn whole_chunks(layout: &Layout, numbers: &[u64]) -> Result<Wanted> {
+    let (mut starts, mut count) = (Vec::new(), 0);
+    reserve(&mut starts, numbers.len())?;
+    for number in numbers {
+        let Some(c) = usize::try_from(*number).ok().filter(|c| *c < layout.chunks) else {
+            return fail!(OutOfRange, "chunk {number}; the stream has {}", layout.chunks);
+        };
+        if let Some((before, _)) = starts.last().filter(|(before, _)| *before >= c) {
+            return fail!(InvalidArgument, "chunk {c} behind chunk {before}; numbers must rise");
+        }
+        starts.push((c, count));
+        count += (layout.chunk_raw_bytes(c) / layout.dtype.size()) as u64;
+    }
+    Ok(Wanted::Chunks { starts, count })
 }
 
 /// See [`crate::inspect`].

@@ -225,7 +225,7 @@ pub unsafe fn decompress(
             // Of a header that was not verified the CPU says whether it was written so or is damaged.
             other.map_or(Ok(()), |worker| may_go_by_cpu(asked, &worker.reason().unwrap_or_default()))?;
             // SAFETY: as above.
-            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), *wanted) };
+            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), wanted.clone()) };
         }
     };
     // Elements of a box are stored one by one.

@@ -221,6 +221,25 @@ pub unsafe fn chunk_ranges(src: *const u8, bytes: usize) -> Result<Vec<ranges::C
     }
 }
 
+/// Restores whole chunks of a stream, wherever it lies, into host memory; returns the bytes written.
+///
+/// # Safety
+/// `src` is readable for `bytes` where it lies, and `dst` writable for `capacity`.
+pub unsafe fn decompress_chunks(
+    (src, bytes): (*const u8, usize),
+    numbers: &[u64],
+    (dst, capacity): (*mut u8, usize),
+) -> Result<usize> {
+    // SAFETY: the contract.
+    let dst = unsafe { slice_mut(dst, capacity) };
+    match place(src.cast()) {
+        // SAFETY: the contract, here and below.
+        MemorySpace::Device(d) => cpu::decompress_chunks_into(&unsafe { gpu::download(src, bytes, d) }?, numbers, dst),
+        // SAFETY: as above.
+        _ => cpu::decompress_chunks_into(unsafe { slice(src, bytes) }, numbers, dst),
+    }
+}
+
 /// A sentence on where the work would run and why.
 pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String {
     match route_of(asked, src, dst, std::ptr::null_mut()) {

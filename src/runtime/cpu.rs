@@ -86,6 +86,7 @@ pub fn decompress<C: ChunkCodec>(
         Wanted::Range { first, .. } if index.header().layout.is_linear() => {
             runs::decompress(codec, index, *first, dst, options)
         }
+        Wanted::Chunks { starts, .. } => pieces::whole(codec, index, starts, dst, options),
         _ => pieces::decompress(codec, index, wanted, dst, options),
     }
 }

@@ -253,6 +253,14 @@ static void boxes(void) {
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "count", sleek_chunk_ranges(copy, bytes, ranges, 4, NULL));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_chunk_ranges(NULL, bytes, ranges, 4, &chunks));
     CHECK_FAILS(SLEEK_E_TRUNCATED, "", sleek_chunk_ranges(copy, bytes - 1, ranges, 4, &chunks));
+    CHECK(sleek_decompress_chunks(copy, bytes, ZERO, 1, restored, size) == SLEEK_OK);
+    CHECK(sleek_decompress_chunks(copy, bytes, NULL, 0, NULL, 0) == SLEEK_OK);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress_chunks(NULL, bytes, ZERO, 1, restored, size));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "chunks", sleek_decompress_chunks(copy, bytes, NULL, 1, restored, size));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_decompress_chunks(copy, bytes, ZERO, 1, NULL, size));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "chunk 50", sleek_decompress_chunks(copy, bytes, LENS, 1, restored, size));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "must rise", sleek_decompress_chunks(copy, bytes, ZERO, 2, restored, size));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "3 bytes", sleek_decompress_chunks(copy, bytes, ZERO, 1, restored, 3));
     CHECK(sleek_chunk_sides(copy, bytes, dims, 32, &rank) == SLEEK_OK && dims[0] > 0 && (rank == 0 || rank == 2));
     CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 0 sides", sleek_chunk_sides(copy, bytes, dims, 0, &rank));
     CHECK(rank == 0);

@@ -233,11 +233,16 @@ fn ranges_are_those_of_chunks() {
             let ranges = sleek::chunk_ranges(&stream).unwrap();
             let (layout, marks) = (Header::read(&stream).unwrap().layout, sleek::inspect(&stream).unwrap().missing);
             assert_eq!(ranges.len(), layout.chunks);
+            let (mut some, mut together) = (Vec::new(), Vec::new());
             for (c, range) in ranges.into_iter().enumerate() {
                 let mut bytes = match layout.is_linear() {
                     true => whole[c * layout.chunk_bytes()..][..layout.chunk_raw_bytes(c)].to_vec(),
                     false => sliced(&whole, dtype.size(), shape, layout.tile(c).start(), layout.tile(c).lens()),
                 };
+                if (c + k) % 3 != 1 {
+                    some.push(c as u64);
+                    together.extend_from_slice(&bytes);
+                }
                 if params.big_endian {
                     bytes.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
                 }
@@ -260,12 +265,43 @@ fn ranges_are_those_of_chunks() {
                     "{params:?}: {range:?}, sum {sum}"
                 );
             }
+            let mut back = vec![0; together.len() + 1];
+            let n = sleek::decompress_chunks_into(&stream, &some, &mut back).unwrap();
+            assert!(back[..n] == together, "{params:?} {generator}");
             if stream.len() > 64 {
                 let last = stream.len() - 1;
                 let broken = [&stream[..last], &[stream[last] ^ 1]].concat();
                 assert!(sleek::chunk_ranges(&broken).is_err(), "{params:?}");
+                let chunk = (layout.chunks as u64).checked_sub(1).into_iter().collect::<Vec<_>>();
+                assert!(sleek::decompress_chunks_into(&broken, &chunk, &mut vec![0; whole.len()]).is_err());
             }
         }
+    }
+}
+
+/// Whole chunks come where there is room, from whatever thread; numbers that rise, of chunks that there are.
+#[test]
+fn whole_chunks_are_those_that_are_named() {
+    for (k, profile) in sleek::Profile::ALL.into_iter().enumerate() {
+        let data = vectors::bytes("walk", DType::F32, k as u64, 2_000_000, false);
+        let params = Params { profile, ..Params::new(DType::F32).with_bound(Bound::Abs(0.01)) };
+        let stream = sleek::compress(&params, &data).unwrap();
+        let whole = sleek::decompress(&stream).unwrap();
+        let layout = Header::read(&stream).unwrap().layout;
+        let numbers: Vec<u64> = (0..layout.chunks as u64).filter(|c| c % 70 > 66).collect();
+        let bytes = |c: &u64| &whole[*c as usize * layout.chunk_bytes()..][..layout.chunk_raw_bytes(*c as usize)];
+        let expected: Vec<u8> = numbers.iter().flat_map(|c| bytes(c).to_vec()).collect();
+        let mut back = vec![0; expected.len()];
+        assert_eq!(sleek::decompress_chunks_into(&stream, &numbers, &mut back).unwrap(), expected.len());
+        assert!(back == expected && numbers.len() > 2, "{profile:?}");
+        let kind = |numbers: &[u64], room: usize| {
+            sleek::decompress_chunks_into(&stream, numbers, &mut vec![0; room]).unwrap_err().kind
+        };
+        assert_eq!(kind(&[layout.chunks as u64], whole.len()), sleek::Kind::OutOfRange);
+        assert_eq!(kind(&[1, 1], whole.len()), sleek::Kind::InvalidArgument);
+        assert_eq!(kind(&[2, 1], whole.len()), sleek::Kind::InvalidArgument);
+        assert_eq!(kind(&[0], layout.chunk_bytes() - 1), sleek::Kind::BufferTooSmall);
+        assert_eq!(sleek::decompress_chunks_into(&stream, &[], &mut []).unwrap(), 0);
     }
 }
 

@@ -136,6 +136,7 @@ def _load() -> ctypes.CDLL:
         ),
         "sleek_chunk_sides": (c_int32, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(c_int32)]),
         "sleek_chunk_ranges": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),
+        "sleek_decompress_chunks": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t]),
         "sleek_inspect": (c_int32, [c_void_p, c_size_t, POINTER(StreamInfo)]),
         "sleek_inspect_dims": (c_int32, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(c_int32)]),
         "sleek_device_info": (c_int32, [c_int32, c_void_p, c_void_p, c_char_p, c_size_t]),

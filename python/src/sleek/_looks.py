@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._array import _dims, _first, _masked, _opened, decompress, decompress_box, inspect
+from ._array import _dims, _masked, _opened, decompress, decompress_box, inspect
 from ._hdf5 import FILTER_ID
 from ._library import check, lib
 from ._params import numpy_dtype, own_shape
@@ -21,8 +22,8 @@ _RANGE = np.dtype(
     {"names": ["least", "most", "sum", "count", "missing", "nan"], "formats": ["f8", "f8", "f8", "u8", "u8", "u8"], "itemsize": 64}
 )
 
-# Chunks that are decoded at once, at most.
-_AT_ONCE = 64
+# Chunks that are decoded at once: so many, or this part of all.
+_AT_ONCE, _PART = 64, 64
 
 
 def ranges(stream: Any) -> np.ndarray[Any, Any]:
@@ -59,37 +60,33 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
     """
     if above is None and below is None:
         raise TypeError("above, below or both are needed")
-    info, source, work = _opened(stream, None)
-    dims, dtype, work = _dims(source, info), numpy_dtype(info.dtype, bool(info.big_endian)), _first(work, source.stream)
+    info, source, _ = _opened(stream, None)
+    dims, dtype = _dims(source, info), numpy_dtype(info.dtype, bool(info.big_endian))
     known = globals()["ranges"](stream) if ranges is None else ranges
     sides, rank = (ctypes.c_uint64 * max(1, len(dims)))(), ctypes.c_int32()
     check(lib.sleek_chunk_sides(source.address, source.nbytes, sides, len(sides), ctypes.byref(rank)))
     may = np.flatnonzero((known["count"] > 0) & _between(known["least"], known["most"], above, below))
     along = dims if rank.value else (info.count,)
     tiles = [-(-n // side) for n, side in zip(along, sides)]
-    if len(known) != np.prod(tiles, dtype=object):
+    if len(known) != math.prod(tiles):
         raise ValueError(f"ranges has {len(known)} chunks, which are not those of this stream")
-    found = []
-    for chunks in np.split(may, range(_AT_ONCE, len(may), _AT_ONCE)) if len(may) else []:
-        starts = np.stack(np.unravel_index(chunks, tiles), -1) * np.array(sides[: len(along)], "i8")
+    found, at_once = [], max(_AT_ONCE, len(known) // _PART)
+    for first in range(0, len(may), at_once):
+        chunks = may[first : first + at_once]
+        starts = np.array(np.unravel_index(chunks, tiles)).T * np.array(sides[: len(along)], "i8")
         lengths = np.minimum(sides[: len(along)], along - starts)
-        ends = lengths.prod(1).cumsum()
-        part, begin = np.empty(ends[-1], dtype), 0
-        for start, length, end in zip(starts.tolist(), lengths.tolist(), ends.tolist()):
-            to = part.ctypes.data + begin * part.itemsize, (end - begin) * part.itemsize, work
-            if rank.value:
-                box = [(ctypes.c_uint64 * len(dims))(*numbers) for numbers in (start, length)]
-                check(lib.sleek_decompress_box(source.address, source.nbytes, len(dims), *box, *to))
-            else:
-                check(lib.sleek_decompress_range(source.address, source.nbytes, start[0], length[0], *to))
-            begin = end
+        sizes = lengths.prod(1)
+        ends = sizes.cumsum()
+        numbers, part = chunks.astype("u8"), np.empty(ends[-1], dtype)
+        to = part.ctypes.data, part.nbytes
+        check(lib.sleek_decompress_chunks(source.address, source.nbytes, numbers.ctypes.data, len(numbers), *to))
         yes = _between(part, part, above, below)
         if info.missing_count:
             yes &= ~np.ma.getmaskarray(_masked(part, info))
         # Numbers among those of the chunks become numbers in the array.
         inside = np.flatnonzero(yes)
         chunk = np.searchsorted(ends, inside, "right")
-        inside -= (ends - lengths.prod(1))[chunk]
+        inside -= (ends - sizes)[chunk]
         numbers, stride = np.zeros(len(inside), "i8"), 1
         for k in reversed(range(len(along))):
             numbers += (starts[chunk, k] + inside % lengths[chunk, k]) * stride
@@ -153,12 +150,9 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
 
 def _between(least: np.ndarray[Any, Any], most: np.ndarray[Any, Any], above: float | None, below: float | None) -> np.ndarray[Any, Any]:
     """Whether anything from `least` to `most` may be above one number and below another; None is no question."""
-    yes = np.ones(least.shape, bool)
-    if above is not None:
-        yes &= most > above
-    if below is not None:
-        yes &= least < below
-    return yes
+    if above is None:
+        return least < below
+    return most > above if below is None else (most > above) & (least < below)
 
 
 def _numbers(at: list[np.ndarray[Any, Any]], dims: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -479,6 +479,36 @@ pub unsafe extern "C" fn sleek_chunk_ranges(
     })
 }
 
+/// Restores whole chunks of a stream, one behind the other: those that may answer a question, by what
+/// sleek_chunk_ranges() told of them.
+///
+/// - src, src_bytes: as for sleek_chunk_ranges().
+/// - chunks, count: the numbers of that many chunks, each greater than the one before, in host memory. chunks may be
+///   NULL if count is 0.
+/// - dst: receives the elements, those of a chunk in the order of its box, at most dst_capacity bytes of host memory.
+///   It may be NULL if there are none. After an error its contents are undefined.
+///
+/// What is verified is as for sleek_decompress_range().
+///
+/// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if there is no such chunk, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_chunks(
+    src: *const c_void,
+    src_bytes: usize,
+    chunks: *const u64,
+    count: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+) -> i32 {
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let numbers = memory::list("chunks", chunks, count)?;
+        route::decompress_chunks((src.cast(), src_bytes), numbers, (dst.cast(), dst_capacity)).map(|_| ())
+    })
+}
+
 /// What `tell` makes of the verified header of a stream, wherever it is, and of header and index.
 ///
 /// # Safety

@@ -8,7 +8,7 @@ use super::chunk::{ChunkDecoder, PieceSink};
 use super::codec::ChunkCodec;
 use super::threads::{self, DECOMPRESSED_PER_THREAD, Shared, tasks};
 use crate::container::constants::GROUP_CHUNKS;
-use crate::container::{Index, Layout, Wanted};
+use crate::container::{CodedChunk, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::simd::stream;
@@ -33,6 +33,38 @@ pub fn decompress<C: ChunkCodec>(
     let groups = chunks.start / GROUP_CHUNKS..chunks.end.div_ceil(GROUP_CHUNKS);
     by_group(codec, index, groups, (tasks, past_caches), |decoder, g| {
         group(decoder, index, wanted, g, (&dst, past_caches))
+    })
+}
+
+/// Decodes whole chunks: of each the number, and that of its first element in `dst`. Other groups are not looked at.
+#[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
+pub fn whole<C: ChunkCodec>(
+    codec: &C,
+    index: &Index,
+    starts: &[(usize, u64)],
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    let layout = &index.header().layout;
+    let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    let group = |chunk: Option<&(usize, u64)>| chunk.map_or(0, |(c, _)| c / GROUP_CHUNKS);
+    let (groups, dst) = (group(starts.first())..group(starts.last()) + 1, Shared::new(dst));
+    by_group(codec, index, groups, (tasks, false), |decoder, g| {
+        let from = |g: usize| starts.partition_point(|(c, _)| *c < g * GROUP_CHUNKS);
+        let mut starts = starts[from(g)..from(g + 1)].iter().peekable();
+        if starts.peek().is_none() {
+            return Ok(());
+        }
+        index.verify(g)?;
+        let mut found = |chunk: &CodedChunk| starts.next_if(|(c, _)| *c == chunk.number);
+        let mut chunks = index.chunks(g).filter_map(|chunk| Some((chunk, found(&chunk)?.1))).peekable();
+        while let Some((chunk, start)) = chunks.next() {
+            let (at, next) = (start as usize * layout.dtype.size(), chunks.peek().map(|(next, _)| *next));
+            let bytes = at..at + layout.chunk_raw_bytes(chunk.number);
+            // SAFETY: chunks have parts of their own, and each group is one thread's; `dst` outlives the pool's scope.
+            decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;
+        }
+        Ok(())
     })
 }
 

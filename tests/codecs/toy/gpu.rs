@@ -133,6 +133,7 @@ impl GpuCodec for Toy {
         let session = streams.session;
         let kernels = Kernels::load(session, dtype)?;
         let (first, start, lens): (u64, &[u64], &[u64]) = match wanted {
+            Wanted::Chunks { .. } => return fail!(Internal, "chunks were asked of kernels"),
             Wanted::Range { first, .. } => (*first, &[], &[]),
             Wanted::Region(region) | Wanted::Grid { region, .. } => (0, region.start(), region.lens()),
         };
