@@ -21,9 +21,15 @@ pub struct Limits {
     /// Pearson's correlation of both sides, at least
     #[arg(long, value_name = "R")]
     pearson: Option<f64>,
+    /// The distance of both distributions by Kolmogorov and Smirnov, at most
+    #[arg(long, value_name = "D")]
+    ks: Option<f64>,
     /// Structural similarity in windows of 8 x 8 values, at least
     #[arg(long, value_name = "S")]
     ssim: Option<f64>,
+    /// Structural similarity of floating-point data (Baker and others), of the worst plane, at least
+    #[arg(long, value_name = "S")]
+    dssim: Option<f64>,
 }
 
 impl Limits {
@@ -34,7 +40,9 @@ impl Limits {
             Figure::Rms => self.rms,
             Figure::Psnr => self.psnr,
             Figure::Pearson => self.pearson,
+            Figure::Ks => self.ks,
             Figure::Ssim => self.ssim,
+            Figure::Dssim => self.dssim,
         }
     }
 

@@ -1,5 +1,7 @@
 //! How well a restored field stands for the original, in the figures that people look at.
 
+mod distribution;
+mod dssim;
 pub mod limits;
 mod moments;
 pub mod squares;
@@ -7,6 +9,8 @@ pub mod squares;
 use serde_json::{Map, Value, json};
 
 use crate::progress::{figure, similarity};
+use distribution::Distribution;
+use dssim::Dssim;
 use moments::Moments;
 use sleek::advise::ssim::Ssim;
 
@@ -17,11 +21,22 @@ pub enum Figure {
     Rms,
     Psnr,
     Pearson,
+    Ks,
     Ssim,
+    Dssim,
 }
 
 impl Figure {
-    pub const ALL: [Figure; 6] = [Figure::Max, Figure::Mean, Figure::Rms, Figure::Psnr, Figure::Pearson, Figure::Ssim];
+    pub const ALL: [Figure; 8] = [
+        Figure::Max,
+        Figure::Mean,
+        Figure::Rms,
+        Figure::Psnr,
+        Figure::Pearson,
+        Figure::Ks,
+        Figure::Ssim,
+        Figure::Dssim,
+    ];
 
     /// The argument that limits it, the name that JSON has, and the title in a table.
     fn names(self) -> [&'static str; 3] {
@@ -31,7 +46,9 @@ impl Figure {
             Figure::Rms => ["--rms", "rms_error", "RMS error"],
             Figure::Psnr => ["--psnr", "psnr", "PSNR"],
             Figure::Pearson => ["--pearson", "pearson", "Pearson"],
+            Figure::Ks => ["--ks", "ks_distance", "KS"],
             Figure::Ssim => ["--ssim", "ssim", "SSIM"],
+            Figure::Dssim => ["--dssim", "dssim", "DSSIM"],
         }
     }
 
@@ -52,7 +69,7 @@ impl Figure {
 
     /// Whether more of it is better.
     fn is_likeness(self) -> bool {
-        matches!(self, Figure::Psnr | Figure::Pearson | Figure::Ssim)
+        matches!(self, Figure::Psnr | Figure::Pearson | Figure::Ssim | Figure::Dssim)
     }
 
     /// Whether a value is within a limit; one that cannot be told is not.
@@ -64,9 +81,9 @@ impl Figure {
     pub fn words(self, value: f64) -> String {
         match self {
             Figure::Psnr if value == f64::INFINITY => "infinite".into(),
-            Figure::Pearson | Figure::Ssim if value == 1.0 => "1".into(),
+            Figure::Pearson | Figure::Ssim | Figure::Dssim if value == 1.0 => "1".into(),
             Figure::Psnr => format!("{value:.2} dB"),
-            Figure::Pearson | Figure::Ssim => similarity(value),
+            Figure::Pearson | Figure::Ssim | Figure::Dssim => similarity(value),
             _ => figure(value),
         }
     }
@@ -112,9 +129,9 @@ impl Wanted {
         self.0.contains(&true)
     }
 
-    /// Whether there is one that no comparison finds by the way.
-    pub fn any_besides(&self) -> bool {
-        [Figure::Mean, Figure::Pearson, Figure::Ssim].iter().any(|figure| self.has(*figure))
+    /// Whether one of them is taken of parts of any shape, and no comparison finds it by the way.
+    pub fn any_of_parts(&self) -> bool {
+        [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim].iter().any(|figure| self.has(*figure))
     }
 }
 
@@ -122,13 +139,16 @@ impl Wanted {
 pub struct Quality {
     wanted: Wanted,
     moments: Moments,
+    distribution: Distribution,
     ssim: Ssim,
+    dssim: Dssim,
 }
 
 impl Quality {
     /// Nothing yet, of a field of this value range.
     pub fn new(wanted: Wanted, range: f64) -> Quality {
-        Quality { wanted, moments: Moments::new(range), ssim: Ssim::new(range) }
+        let (distribution, dssim) = (Distribution::default(), Dssim::default());
+        Quality { wanted, moments: Moments::new(range), distribution, ssim: Ssim::new(range), dssim }
     }
 
     /// Takes in a part of these dimensions.
@@ -136,14 +156,26 @@ impl Quality {
         if self.wanted.has(Figure::Mean) || self.wanted.has(Figure::Pearson) {
             self.moments.add(original, restored);
         }
+        if self.wanted.has(Figure::Ks) {
+            self.distribution.add(original, restored);
+        }
         if self.wanted.has(Figure::Ssim) {
             self.ssim.add(count, original, restored);
         }
     }
 
+    /// Takes in whole planes, which the last two of these dimensions are those of.
+    pub fn add_planes(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
+        if self.wanted.has(Figure::Dssim) {
+            self.dssim.add(count, original, restored);
+        }
+    }
+
     pub fn join(&mut self, part: &Quality) {
         self.moments.join(&part.moments);
+        self.distribution.join(&part.distribution);
         self.ssim.join(&part.ssim);
+        self.dssim.join(&part.dssim);
     }
 
     /// The figures, now that all of it was taken in; `known` are the largest error, RMS and PSNR of the comparison.
@@ -155,7 +187,9 @@ impl Quality {
             Figure::Psnr => known.map(|known| known[2]),
             Figure::Mean => any.then(|| self.moments.mean_error()),
             Figure::Pearson => any.then(|| self.moments.pearson()),
+            Figure::Ks => self.distribution.any().then(|| self.distribution.distance()),
             Figure::Ssim => self.ssim.any().then(|| self.ssim.value()),
+            Figure::Dssim => self.dssim.value(),
         };
         Figures(Figure::ALL.map(|figure| self.wanted.has(figure).then(|| value(figure)).flatten()))
     }

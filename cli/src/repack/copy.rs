@@ -250,7 +250,8 @@ impl<'a> Copy<'a> {
             made => return made,
         };
         tell(&format!(
-            "sleek: warning: {}: comes back without the filters that it had: {complaint}; --filter deflate=6 puts others there",
+            "sleek: warning: {}: comes back without the filters that it had: {complaint}; --filter deflate=6 puts \
+             others there",
             place.link.name.to_string_lossy()
         ));
         self.hdf5.forgive::<()>(Err(complaint));

@@ -11,6 +11,9 @@ const TILE: usize = 1024;
 /// Sums that run beside each other, for the compiler to make vectors of.
 const LANES: usize = 8;
 
+/// Planes of more elements than this have no figures: both sides, as numbers, are in memory at once.
+pub const PLANE_ELEMENTS: u64 = 13 << 19;
+
 pub struct Rule<'a> {
     dtype: DType,
     big_endian: bool,

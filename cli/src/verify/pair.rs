@@ -4,22 +4,24 @@ use sleek::DType;
 use sleek::advise::elements;
 use sleek::hdf5::Stored;
 
-use super::difference::{Difference, Rule, Valid};
+use super::difference::{Difference, PLANE_ELEMENTS, Rule, Valid};
 use super::promise::Promise;
-use crate::hdf5::dataset::{Block, Field};
+use crate::hdf5::dataset::{Block, Cut, Field, cut};
 use crate::hdf5::parallel::Reader;
 use crate::pipeline::in_order;
 use crate::progress::Progress;
-use crate::quality::{Figures, Quality, Wanted};
+use crate::quality::{Figure, Figures, Quality, Wanted};
 
 /// Chunks smaller than this are read several at once.
 const FEW_BYTES: u64 = 16 << 10;
+/// Elements of planes that are taken together.
+const PART_ELEMENTS: u64 = 1 << 19;
 /// A dataset and its restored form.
 pub struct Pair<'f> {
     pub dtype: DType,
     big_endian: bool,
-    /// Numbers of an element, if it has several: one dimension more.
-    inner: Option<u64>,
+    /// An array of numbers in each element is one dimension more.
+    dims: Vec<u64>,
     /// The bits of missing values: those of the restored form, and those that one of both declares.
     marks: Vec<u64>,
     valid: Option<Valid>,
@@ -38,6 +40,17 @@ struct PairPart<'a> {
     restored: &'a [u8],
     /// What an error is held against; 0 where nothing may change or nothing is promised.
     limit: f64,
+}
+
+/// How a field is cut into parts.
+#[derive(Clone, Copy, PartialEq)]
+enum Parts {
+    /// As its chunks are, or runs of elements, but for chunks that neither side has in its file.
+    Stored,
+    /// The same with these.
+    All,
+    /// Into whole planes of the two fastest dimensions.
+    Planes,
 }
 
 /// Two types, with their byte orders where these alone differ.
@@ -65,9 +78,13 @@ impl<'f> Pair<'f> {
         }
         let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
         let marks = promise.marks(old, new)?;
-        let inner = Some(old.size / dtype.size() as u64).filter(|numbers| *numbers > 1);
+        let mut dims = old.dims.clone();
+        let inner = old.size / dtype.size() as u64;
+        if inner > 1 {
+            dims.push(inner); // an array of numbers in each element
+        }
         let valid = promise.valid(old)?;
-        Ok(Pair { dtype, big_endian, inner, marks, valid, old, new, promise })
+        Ok(Pair { dtype, big_endian, dims, marks, valid, old, new, promise })
     }
 
     pub fn difference(&self, progress: &mut Progress) -> Result<Difference, String> {
@@ -77,7 +94,7 @@ impl<'f> Pair<'f> {
             let of = Difference::of(&rule, part.limit, part.original, part.restored, &|n| part.index(n));
             (of, part.original.len())
         };
-        let skipped = self.each(true, work, |(difference, bytes)| {
+        let skipped = self.each(Parts::Stored, work, |(difference, bytes)| {
             progress.add(bytes as u64);
             all.join(&difference);
             Ok(())
@@ -96,33 +113,38 @@ impl<'f> Pair<'f> {
     pub fn figures(&self, wanted: Wanted, difference: &Difference) -> Result<Figures, String> {
         let (rule, empty) = (&self.rule(), || Quality::new(wanted, difference.range()));
         let mut all = empty();
-        let work = |part: &PairPart| {
+        let mut take = |part: Quality| {
+            all.join(&part);
+            Ok(())
+        };
+        let of = |part: &PairPart, add: fn(&mut Quality, &[u64], &[f64], &[f64])| {
             let (original, restored) = rule.values(part.original, part.restored);
             let mut quality = empty();
-            quality.add(part.count, &original, &restored);
+            add(&mut quality, part.count, &original, &restored);
             quality
         };
-        if wanted.any_besides() {
-            self.each(self.fills_do_not_count(), work, |part| {
-                all.join(&part);
-                Ok(())
-            })?;
+        if wanted.any_of_parts() {
+            let parts = if self.fills_do_not_count() { Parts::Stored } else { Parts::All };
+            self.each(parts, |part| of(part, Quality::add), &mut take)?;
+        }
+        if wanted.has(Figure::Dssim) && self.has_planes() {
+            self.each(Parts::Planes, |part| of(part, Quality::add_planes), &mut take)?;
         }
         Ok(all.figures(difference.figures()))
     }
 
-    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order: the chunks, or runs
-    /// of elements. With `is_sparse` chunks that neither side has in its file are left out and told.
+    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order. What neither side
+    /// has in its file is left out and told.
     fn each<T: Send>(
         &self,
-        is_sparse: bool,
+        parts: Parts,
         work: impl Fn(&PairPart) -> T + Sync,
         mut take: impl FnMut(T) -> Result<(), String>,
     ) -> Result<Option<Skipped>, String> {
         let Pair { old, new, promise, .. } = self;
-        let (readers, inner) = ([Reader::of(old)?, Reader::of(new)?], self.inner);
+        let (readers, inner) = ([Reader::of(old)?, Reader::of(new)?], self.inner());
         let undo = [readers[0].undo(), readers[1].undo()];
-        let (boxes, skipped) = self.boxes(is_sparse)?;
+        let (boxes, skipped) = self.boxes(parts)?;
         let names = [format!("{}: ", old.name), format!("{}: ", new.name)];
         let first = |e: String| format!("first file: {}", e.strip_prefix(&names[0]).unwrap_or(&e));
         let second = |e: String| format!("second file: {}", e.strip_prefix(&names[1]).unwrap_or(&e));
@@ -130,7 +152,8 @@ impl<'f> Pair<'f> {
             boxes,
             |part| {
                 let both = [readers[0].read(part).map_err(first)?, readers[1].read(part).map_err(second)?];
-                Ok((both, promise.limit(new, part)?))
+                let limit = if parts == Parts::Planes { 0.0 } else { promise.limit(new, part)? };
+                Ok((both, limit))
             },
             |part, ([a, b], limit)| {
                 let original = undo[0].bytes(part, a).map_err(first)?;
@@ -148,17 +171,45 @@ impl<'f> Pair<'f> {
         Ok(skipped)
     }
 
+    /// Numbers of an element, if it has several.
+    fn inner(&self) -> Option<u64> {
+        (self.dims.len() > self.old.dims.len()).then(|| self.dims[self.dims.len() - 1])
+    }
+
     /// The boxes of two datasets, and what is left out of them.
-    fn boxes(&self, is_sparse: bool) -> Result<(Boxes, Option<Skipped>), String> {
+    fn boxes(&self, parts: Parts) -> Result<(Boxes, Option<Skipped>), String> {
         let Pair { old, new, promise, .. } = self;
+        if parts == Parts::Planes {
+            return Ok((Box::new(self.boxes_of_planes(new)), None));
+        }
         let (grid, other) = if new.is_chunked { (new, old) } else { (old, new) };
-        if is_sparse && let Some(stored) = grid.chunks_with(other)? {
+        if parts == Parts::Stored
+            && let Some(stored) = grid.chunks_with(other)?
+        {
             let skipped = Skipped::of(grid, &stored);
             return Ok((Box::new(stored.into_iter()), skipped));
         }
         let chunk = new.chunk.iter().product::<u64>().saturating_mul(new.size);
         let by_chunk = promise.is_by_chunk() || (new.is_chunked && chunk >= FEW_BYTES);
         Ok((Box::new(if by_chunk { new.blocks_of_all_chunks() } else { old.all_blocks() }), None))
+    }
+
+    /// Boxes of as many planes as chunks reach over, as far as these are not too many.
+    fn boxes_of_planes(&self, field: &Field) -> Cut {
+        let rank = field.dims.len();
+        // An array in each element is a dimension of the pair, and none of the field.
+        let outer = self.dims.len() - 2;
+        let mut shape: Vec<u64> = (0..rank).map(|i| if i < outer { 1 } else { field.dims[i].max(1) }).collect();
+        if outer > 0 {
+            let elements: u64 = self.dims[outer..].iter().product();
+            shape[outer - 1] = field.chunk[outer - 1].min(PART_ELEMENTS / elements.max(1)).max(1);
+        }
+        cut(&field.dims, &shape)
+    }
+
+    /// Whether it has planes that are small enough.
+    fn has_planes(&self) -> bool {
+        self.dims.len() > 1 && self.dims.iter().rev().take(2).product::<u64>() <= PLANE_ELEMENTS
     }
 
     /// Whether what nobody wrote counts for no figure: it is missing, or no number.

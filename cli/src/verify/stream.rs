@@ -5,7 +5,7 @@ use sleek::Bound;
 use sleek::container::Header;
 
 use super::Args;
-use super::difference::{Difference, Rule};
+use super::difference::{Difference, PLANE_ELEMENTS, Rule};
 use super::promise;
 use super::report::{FieldVerdict, Judged};
 use crate::frames::{self, FRAME_BYTES, FramePiece, FrameReader};
@@ -30,7 +30,7 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
         }
         false => {
             report.print();
-            for figure in [Figure::Mean, Figure::Pearson, Figure::Ssim] {
+            for figure in [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim, Figure::Dssim] {
                 if let Some(value) = figures.as_ref().and_then(|figures| figures.get(figure)) {
                     say!("{:<17}{}", figure.title(), figure.words(value));
                 }
@@ -52,10 +52,14 @@ fn figures(args: &Args, report: &Report) -> Result<Option<Figures>, String> {
     let work = |part: &StreamPart| {
         let (mut quality, (original, restored)) = (new(), part.rule().values(&part.original, &part.restored));
         quality.add(&part.shape, &original, &restored);
+        if part.shape.len() == PLANES {
+            quality.add_planes(&part.shape, &original, &restored);
+        }
         quality
     };
     let mut all = new();
     let mut sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
+    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
     sides.each(work, |part| all.join(&part))?;
     let figures = all.figures(difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
@@ -87,6 +91,8 @@ fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, St
     Ok(Report { header, original_bytes, compressed_bytes, verdict })
 }
 
+/// Dimensions of a part that is of whole planes.
+const PLANES: usize = 3;
 /// Elements of a part, as far as whole planes allow.
 const PART_ELEMENTS: usize = 1 << 19;
 
@@ -108,12 +114,13 @@ impl StreamPart {
     }
 }
 
-/// The shape of the least part of a stream, of which others have several: a plane, or the rows of a window.
-fn least_part(header: &Header) -> Vec<u64> {
+/// The shape of the least part of a stream, of which others have several: a plane of so many elements at most, else the
+/// rows of a window.
+fn least_part(header: &Header, largest: u64) -> Vec<u64> {
     let rows = |width: u64| width.saturating_mul(8) <= PART_ELEMENTS as u64;
     match *header.layout.shape.dims.lens() {
         _ if header.layout.count == 0 => vec![1],
-        [.., height, width] if height * width <= PART_ELEMENTS as u64 => vec![1, height, width],
+        [.., height, width] if height * width <= largest => vec![1, height, width],
         [.., _, width] if rows(width) => vec![8, width],
         _ => vec![1],
     }
@@ -134,6 +141,8 @@ struct Sides {
     restored: Block,
     at: usize,
     elements: u64,
+    /// Elements of the largest plane that is a part.
+    largest_plane: u64,
     compressed_bytes: u64,
     progress: Progress,
 }
@@ -153,6 +162,7 @@ impl Sides {
             restored: Block::default(),
             at: 0,
             elements: 0,
+            largest_plane: PART_ELEMENTS as u64,
             compressed_bytes: 0,
         })
     }
@@ -170,7 +180,7 @@ impl Sides {
     fn next(&mut self) -> Result<Option<StreamPart>, String> {
         loop {
             if let (rest @ [_, ..], Some(header)) = (&self.restored.data()[self.at..], &self.header) {
-                let (size, mut shape) = (header.layout.dtype.size(), least_part(header));
+                let (size, mut shape) = (header.layout.dtype.size(), least_part(header, self.largest_plane));
                 let least = shape.iter().product::<u64>() as usize;
                 let restored = rest[..rest.len().min((PART_ELEMENTS / least).max(1) * least * size)].to_vec();
                 let (mut original, first, count) = (Block::default(), self.elements, (restored.len() / size) as u64);
@@ -200,7 +210,7 @@ impl Sides {
             }
             self.compressed_bytes += header.stream_bytes;
             self.progress.add(header.stream_bytes);
-            let least = least_part(&header).iter().product::<u64>() as usize;
+            let least = least_part(&header, self.largest_plane).iter().product::<u64>() as usize;
             let least = least * header.layout.dtype.size();
             self.pieces = Box::new(frames::pieces_of(&header, (FRAME_BYTES / least).max(1) * least));
             self.first.get_or_insert_with(|| header.clone());
