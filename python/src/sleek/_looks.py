@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._array import _dims, _masked, _opened, decompress, decompress_box, inspect
+from ._attributes import declared
 from ._hdf5 import FILTER_ID
 from ._library import check, lib
 from ._params import numpy_dtype, own_shape
@@ -128,15 +129,21 @@ def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
 
 
 def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.ndarray[Any, Any], ...]:
-    """The indices of the values of a dataset of h5py above, below or between two numbers."""
-    shape, found, fill = dataset.shape, [], dataset.attrs.get("_FillValue")
+    """The indices of the values of a dataset of h5py above, below or between two numbers. Its fill value is none."""
+    import h5py
+
+    shape, found, marks = dataset.shape, [], declared(dataset)
+    if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
+        marks = [*marks, dataset.fillvalue]
     whole = [((0,) * len(shape), shape)] if all(shape) else []
     for corner, ends in _chunks(dataset) if dataset.chunks else whole:
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
         stream, _ = _stored(dataset, corner) if dataset.chunks else (None, None)
         if stream is None:
             values = dataset[box]
-            absent = np.zeros(values.shape, bool) if fill is None else values == fill
+            absent = np.zeros(values.shape, bool)
+            for mark in marks:
+                absent |= values == mark
         else:
             inside = tuple(slice(0, end - at) for at, end in zip(corner, ends))
             part = decompress(stream, masked=True)
