@@ -113,8 +113,8 @@ struct StreamHead {
 struct Header : StreamHead {
     enum : u32 { GROUP_WORDS = GROUP_CHUNKS / 2, BODY_UNIT = ALIGN };    // of a group's entries; bytes of a unit
     u64 count, chunks, raw_bytes;
-    const u64* len;       // of each dimension
-    u32 rank;             // dimensions
+    const u64* len;    // of each dimension
+    u32 rank;          // dimensions
     u32 step_w;
     i32 step_j;
 
