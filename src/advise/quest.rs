@@ -14,8 +14,8 @@ const PSNR_SLACK: f64 = 0.1;
 const SSIM_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
-/// The smallest bound at all, that of the filter too, for a field of which one value is so far from all others that a
-/// bound of its range is coarse for these.
+/// The smallest bound at all, that of the filter too. It is for a field of which one value is so far from all others
+/// that a bound of its range is coarse for these.
 const TINIEST: f64 = f64::MIN_POSITIVE;
 impl Target {
     /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
