@@ -43,3 +43,19 @@ fn targets_in_the_place_of_a_bound() {
     sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size: goes with compress");
     sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
 }
+
+/// Numbers of a range that takes no bound lose nothing, and the rest of the file goes on.
+#[test]
+fn a_range_below_every_bound_loses_nothing() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let make = "import h5py, numpy as np; a = np.random.default_rng(0).random(20000)\n\
+                with h5py.File('tiny.h5', 'w') as f:\n\
+                \x20   f.create_dataset('tiny', data=a * 1e-310, chunks=(5000,))\n\
+                \x20   f.create_dataset('usual', data=a, chunks=(5000,))\n";
+    place.run(&venv_python(PYTHON), &["-c", make]);
+    sleek_ok(&place, &["repack", "--psnr", "60", "--even-if-larger", "tiny.h5", "new.h5"]);
+    let check = "import h5py; old, new = (h5py.File(name) for name in ('tiny.h5', 'new.h5'))\n\
+                 assert (old['tiny'][()] == new['tiny'][()]).all()\n\
+                 assert 0 < abs(old['usual'][()] - new['usual'][()]).max() < 1e-2\n";
+    place.run(&venv_python(PYTHON), &["-c", check]);
+}
