@@ -13,9 +13,9 @@
 //
 // A block of `restore` shares codes and what is made of them, where struct Shape says, and RestoreShared.
 //
-// Where a level of a box is wanted this goes wave by wave, and codes stand apart, in the tile's slot. Of nodes alone
-// they are words there, and a block of `restore_nodes` shares these, numbers and errors. Any other tile is restored as
-// a whole, in the memory of a block of `restore`, which picks from there what is wanted.
+// Where a level of a box is wanted this goes wave by wave, and each tile has a slot. Codes of nodes are words there,
+// and a block of `restore_nodes` shares these, numbers and errors. Any other tile has its codes and elements there as
+// in an array, for `restore`, and `restore_nodes` picks what is wanted.
 #pragma once
 #include "along.cuh"
 #include "decompress.cuh"
@@ -227,20 +227,16 @@ DEV Fate interpolate_tile(const Stream<T>& s, const Own<T>& own, const Units<T>&
     return DONE;
 }
 
-// Restores a tile whose codes stand in its place; or from those of a slot at `dense`, where what is wanted is picked.
-// For a whole block; a barrier before and behind.
-template <class T>
-DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>& shared, u8* room, u8* slot,
-                         u8* dense) {
+// Restores a tile whose codes stand in its place. For a whole block; a barrier before and behind.
+template <class T> DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>& shared, u8* room) {
     typedef typename T::Word Word;
     const Shape& p = shared.shape;
     if (threadIdx.x == 0) shared.shape.make(own.t, own.head.set(), own.head.is_interpolated());
     __syncthreads();
-    Units<T> units = slot ? Units<T>(own.t, slot) : Units<T>(own.t, own.to);
+    const Units<T> units(own.t, own.to);
     const ShortCodes codes = {room + p.codes_at};
     load_codes(own, units, codes);
     __syncthreads();
-    if (slot) units.first = dense;
     Fate fate = DONE;
     if (own.head.predictor() == SMOOTH) {
         fate = interpolate_tile<T, false>(s, own, units, shared, room, codes);
@@ -263,13 +259,7 @@ DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>
         if (p.set) along.make_corner(shared.partial);
         along.go();
     }
-    if (fate != DONE) return fate;
-    if (slot) {
-        __syncthreads();
-        put_all(s, own, [dense](u32 i) { return ((const Word*)dense)[i]; });
-        __syncthreads();
-    }
-    if (!own.head.has_patches()) return fate;
+    if (fate != DONE || !own.head.has_patches()) return fate;
     bool good = true;
     if (threadIdx.x < 32) {
         const bool of_bins = own.head.numbers() == OF_BINS;
@@ -286,13 +276,12 @@ DEV Fate restore_decoded(const Stream<T>& s, const Own<T>& own, RestoreShared<T>
     return __syncthreads_or(!good) ? LEFT : DONE;
 }
 
-// Of the tiles that take more room than RESTORE_BYTES, or of all others; or those of a wave.
+// Of the tiles that take more room than RESTORE_BYTES, or of all others; or those in slots of a wave.
 template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     SHARED_BYTES(room);
     SHARED RestoreShared<T> own;
     const Tiles<T> tiles(a);
-    const bool picks = a.common.boxed;
-    if ((a.wide || picks) && tiles.list->wide == 0) return;
+    if (a.wide && tiles.list->wide == 0) return;
     if (threadIdx.x == 0) {
         own.stream.open(a, 0);
         own.recipes.measure(own.stream.head.grid);
@@ -303,7 +292,7 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     // An array without elements has axes without nodes.
     if (!tiles.are_for(s) || s.head.grid.chunks == 0) return;
     own.recipes.make();
-    const u64 count = picks ? min_of(a.end_tile, s.head.grid.chunks) - a.first_tile : s.head.grid.chunks;
+    const u64 count = min_of(a.end_tile, s.head.grid.chunks) - a.first_tile;
     const auto fetch = [&](u64 i, u32 turn) {
         if (i < count && threadIdx.x < sizeof(Own<T>) / 16)
             copy_async((uint4*)&own.own[turn] + threadIdx.x, (const uint4*)(tiles.own + i) + threadIdx.x);
@@ -317,18 +306,19 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
         __syncthreads();    // what is known of the tile is there, and everyone is done with the one before
         fetch(i + gridDim.x, turn ^ 1);
         const Own<T>& told = own.own[turn];
-        if (told.state == NOTHING || told.wide != a.wide || (picks && told.state < BYTES)) continue;
+        if (told.state == NOTHING || told.wide != a.wide) continue;
         Fate fate = DONE;
         if (told.state == STORED)
             good &= put_stored(s, told);
         else
-            fate = restore_decoded(s, told, own, (u8*)room, picks ? (u8*)slot_of(a, i) : nullptr,
-                                   a.dense + ((u64)blockIdx.x << TILE_LOG2) * (T::BITS / 8));
+            fate = restore_decoded(s, told, own, (u8*)room);
         if (fate == DONE && told.plane) {
             __syncthreads();
             if (threadIdx.x < 32) good &= put_missing(s, told, told.body - told.plane, told.plane);
         }
-        if (threadIdx.x == 0 && fate == LEFT) tiles.list->add(told.t.chunk, ADDED);
+        if (threadIdx.x || fate != LEFT) continue;
+        tiles.list->add(told.t.chunk, ADDED);
+        tiles.own[i].state = NOTHING;
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }
@@ -343,7 +333,7 @@ DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Place
     if (!find_tile(s, own, chunk, more)) return false;
     disagreement += more;
     const bool packed = uniform(own.kind == KIND_PACKED);
-    u32 state = packed ? PACKED : STORED;
+    u32 state = packed ? PACKED : STORED, wide = 0;
     if (uniform(own.to.some) && packed) {
         if (!read_front(s, own, places, at)) return false;
         const u32 wanted = uniform(own.codes());
@@ -353,12 +343,15 @@ DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Place
             if (!read_rest(s, own, places, at, wanted, keep)) return false;
         } else {
             if (shared_bytes_of(s, own, true) > RESTORE_BYTES) return true;
-            if (!read_units(s, own, places, at, Units<T>(own.t, (u8*)slot), state)) return false;
+            if ((threadIdx.x & 31) == 0) own.to.set_dense(own.t, (u8*)slot);
+            __syncwarp();
+            if (!read_units(s, own, places, at, Units<T>(own.t, own.to), state)) return false;
+            wide = IN_SLOT;
         }
     }
     if ((threadIdx.x & 31) == 0) {
         own.state = state;
-        own.wide = 0;
+        own.wide = wide;
     }
     __syncwarp();
     return true;
@@ -392,7 +385,7 @@ template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
             wait_for_copies();
             __syncwarp();
             if (lane == 0 && valid && of_tile.state == NOTHING) tiles.list->add(chunk, ADDED);
-            if (lane == 0 && of_tile.state >= BYTES) add_relaxed(&tiles.list->wide, (u64)1);
+            if (lane == 0 && of_tile.state != NOTHING && of_tile.wide) add_relaxed(&tiles.list->wide, (u64)1);
         }
         for (u32 k = lane; k < sizeof(Own<T>) / 4; k += 32) ((u32*)(tiles.own + i))[k] = ((const u32*)&of_tile)[k];
         __syncwarp();    // all have copied it
@@ -408,6 +401,7 @@ template <class T> struct NodesShared {
     Bench<T> bench;
 };
 template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
+    typedef typename T::Word Word;
     SHARED_BYTES(shared);
     SHARED NodesShared<T> own;
     const Tiles<T> tiles(a);
@@ -427,11 +421,18 @@ template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
         for (u32 k = threadIdx.x; k < sizeof(Own<T>) / 4; k += blockDim.x)
             ((u32*)&own.own)[k] = ((const u32*)(tiles.own + i))[k];
         __syncthreads();
-        if (own.own.state == NOTHING || own.own.state >= BYTES || !own.own.to.some) continue;
+        if (own.own.state == NOTHING || !own.own.to.some) continue;
+        if (own.own.wide == IN_SLOT) {
+            if (threadIdx.x == 0) own.own.to = Target(s, own.own.t);
+            __syncthreads();
+            const Word* const from = (const Word*)slot_of(a, i);
+            put_all(s, own.own, [from](u32 k) { return from[k]; });
+            continue;
+        }
         const u32 n = own.own.state == PACKED ? own.own.codes() : 0;
         for (u32 k = threadIdx.x; k < n; k += blockDim.x) codes[k] = slot_of(a, i)[k];
         __syncthreads();
-        good &= restore_tile(s, own.own, (typename T::Word*)codes, codes + n, codes + 2 * n, own.bench);
+        good &= restore_tile(s, own.own, (Word*)codes, codes + n, codes + 2 * n, own.bench);
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
 }

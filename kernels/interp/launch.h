@@ -10,6 +10,7 @@
 #define TILE_BYTES 192u
 #define RESTORE_BYTES 53760u
 #define RESTORE_WIDE_BYTES 70656u
+#define IN_SLOT 2u
 #define NODES_BYTES 74880u
 #define INTERP_THREADS 256u
 #define INTERP_TOGETHER 8u
@@ -81,10 +82,8 @@ static_assert(OFFSET_OF(InterpCompressArgs, zero) == 828, "InterpCompressArgs.ze
 // Of the kernels that decompress.
 struct InterpDecompressArgs {
     // What is said of every codec's streams. In its memory each block keeps the codes of its tiles: for each of
-    // them as many words as it has elements. Of a level each tile of a wave has its codes there,
+    // them as many words as it has elements. Of a level each tile of a wave has a slot there.
     DecompressArgs common;
-    // and here each block restores tiles from whose elements some are picked.
-    u8* dense;
     // The tiles that are left to any blocks, zeroed as far as it counts.
     u8* list;
     // What is known of each tile.
@@ -93,20 +92,19 @@ struct InterpDecompressArgs {
     u64 room;
     // Of a level the first tile of a wave,
     u64 first_tile;
-    // and the one behind its last.
+    // and the one behind its last, at most.
     u64 end_tile;
-    // Whether to restore the tiles that take much room, not the others.
+    // Which tiles to restore: 0, or 1 where these take much room, or `IN_SLOT`.
     u32 wide;
-    // Of a level words for the codes of a tile.
+    // Of a level words of a tile's slot, for the codes of its nodes or all elements.
     u32 words;
 };
-static_assert(sizeof(InterpDecompressArgs) == 680, "InterpDecompressArgs");
+static_assert(sizeof(InterpDecompressArgs) == 672, "InterpDecompressArgs");
 static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
-static_assert(OFFSET_OF(InterpDecompressArgs, dense) == 624, "InterpDecompressArgs.dense");
-static_assert(OFFSET_OF(InterpDecompressArgs, list) == 632, "InterpDecompressArgs.list");
-static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 640, "InterpDecompressArgs.tiles");
-static_assert(OFFSET_OF(InterpDecompressArgs, room) == 648, "InterpDecompressArgs.room");
-static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 656, "InterpDecompressArgs.first_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 664, "InterpDecompressArgs.end_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 672, "InterpDecompressArgs.wide");
-static_assert(OFFSET_OF(InterpDecompressArgs, words) == 676, "InterpDecompressArgs.words");
+static_assert(OFFSET_OF(InterpDecompressArgs, list) == 624, "InterpDecompressArgs.list");
+static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 632, "InterpDecompressArgs.tiles");
+static_assert(OFFSET_OF(InterpDecompressArgs, room) == 640, "InterpDecompressArgs.room");
+static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 648, "InterpDecompressArgs.first_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 656, "InterpDecompressArgs.end_tile");
+static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 664, "InterpDecompressArgs.wide");
+static_assert(OFFSET_OF(InterpDecompressArgs, words) == 668, "InterpDecompressArgs.words");

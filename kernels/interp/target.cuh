@@ -96,6 +96,16 @@ struct Target {
     u64 last;           // from the first element to the last one, of a run
 
     DEV Target() {}
+    // All of a tile, its elements side by side.
+    DEV void set_dense(const Tile& t, u8* at) {
+        dst = at;
+        origin = 0;
+        step[0] = 1;
+        step[1] = t.lx;
+        step[2] = t.lx * t.ly;
+        whole = some = 1;
+        last = t.count() - 1;
+    }
     template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
         const Grid& g = s.head.grid;
         const Wanted& w = s.wanted;

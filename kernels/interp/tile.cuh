@@ -106,7 +106,7 @@ template <class T> struct alignas(16) Own {
     const u8* body;    // behind the plane of missing values
     u32 bytes, kind, state;
     u32 plane;    // bytes of the plane of missing values, 0 without one
-    u32 wide;     // whether it takes the block with more room
+    u32 wide;     // 1 where it takes the block with more room, or IN_SLOT
     u32 level;    // that whose nodes are all there is of it; 0 for all elements
     TileHead head;
     typename T::Word base;
@@ -133,7 +133,7 @@ DEV void put_code(u32* to, u64 code) { *to = code_of((u32)difference_of(code)); 
 struct List {
     u64 ticket;    // tiles that `decode` has handed out, beside the first of each warp
     u64 count;     // of the list
-    u64 wide;      // tiles that take the block with more room, or of a level as a whole
+    u64 wide;      // tiles that take the block with more room, or are restored in slots
     u64 zero;
 
     DEV u32* tiles() { return (u32*)(this + 1); }
@@ -174,9 +174,6 @@ template <class T> struct Units {
           z_step(to.step[2] * SIZE),
           row(t.lx),
           plane(t.ly) {}
-    // Those of elements side by side.
-    DEV Units(const Tile& t, u8* at)
-        : first(at), y_step(t.lx * SIZE), z_step(t.lx * t.ly * SIZE), row(t.lx), plane(t.ly) {}
     DEV u8* of_element(u32 i) const {
         const u32 line = row.divide(i), x = i - line * row.by, z = plane.divide(line), y = line - z * plane.by;
         return first + x * SIZE + y * y_step + z * z_step;

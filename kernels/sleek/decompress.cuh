@@ -71,7 +71,7 @@ template <class T> struct Stream {
     u8* dst;
     Box box;
     u64 begin, end;    // chunks whose groups are wanted
-    u32 boxed, status;
+    u32 status;
 
     enum : u32 { CHUNK_ELEMENTS = CHUNK_BYTES / (T::BITS / 8) };
     // From that of the first byte on to that of the last one.
@@ -81,7 +81,7 @@ template <class T> struct Stream {
         end = min_of((last / group + 1) * GROUP_CHUNKS, head.chunks);
     }
 
-    DEV void open(const DecompressArgs& a, u32 i) {
+    template <bool BOXED> DEV void open(const DecompressArgs& a, u32 i) {
         const Item item = item_of(a.batch, i);
         src = item.src;
         control = &a.batch.slots[i].control;
@@ -92,14 +92,13 @@ template <class T> struct Stream {
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
         if (!status && a.batch.items && item.count != head.count) status = STATUS_OUT_OF_RANGE;
-        if (!status && a.boxed && !box.make(head, a)) status = STATUS_OUT_OF_RANGE;
+        if (BOXED && !status && !box.make(head, a)) status = STATUS_OUT_OF_RANGE;
         if (status) return;
         quantizer.set(head.step_w, head.step_j);
         if (T::EXPONENT > 0) beside.set(head);
         dst = item.dst;
-        boxed = a.boxed;
         begin = end = 0;
-        if (boxed) {
+        if (BOXED) {
             target = {a.scratch + (u64)blockIdx.x * CHUNK_BYTES, 0, CHUNK_BYTES};
             if (box.count) set_chunks(box.place(0) * (T::BITS / 8), box.place(box.count - 1) * (T::BITS / 8));
             return;
@@ -109,9 +108,10 @@ template <class T> struct Stream {
         target.origin = item.dst - target.begin;
         if (item.count) set_chunks(target.begin, target.end - 1);
     }
-    // Where a chunk goes: of a box to the block's memory.
-    DEV u64 place(u64 chunk) const { return boxed ? 0 : chunk * CHUNK_BYTES; }
 };
+
+// Where a chunk goes: of a box to the block's memory.
+template <bool BOXED> DEV u64 place_of(u64 chunk) { return BOXED ? 0 : chunk * CHUNK_BYTES; }
 
 // What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
 DEV u64 compare(const u8* src, const Header& head, u64 c, const u64* part) {
@@ -122,16 +122,17 @@ DEV u64 compare(const u8* src, const Header& head, u64 c, const u64* part) {
 }
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
-template <class T>
+template <bool BOXED, class T>
 DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c,
                 const Masks<T>* masks, u32 warp, u32 lane) {
     if (place.extent == NOTHING) return true;    // only its checksum was needed
-    const u64 at = stream.place(c);
+    const u64 at = place_of<BOXED>(c);
     const Target& target = stream.target;
-    const bool whole = place.extent == WHOLE, big_endian = stream.head.big_endian;
+    const bool whole = BOXED || place.extent == WHOLE, big_endian = stream.head.big_endian;
     const bool quantized = T::EXPONENT > 0 && stream.quantizer.on;
     if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c, masks);
-    if (T::EXPONENT > 0 && whole && !big_endian && (quantized || stream.head.is_float)) {
+    // Of a box one way is enough: it reads as fast, and the kernel is a third shorter.
+    if (!BOXED && T::EXPONENT > 0 && whole && !big_endian && (quantized || stream.head.is_float)) {
         u8* to = target.origin + at;
         if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, masks, warp, lane)
                       : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, masks, warp, lane))
@@ -185,16 +186,16 @@ template <class T> DEV void pick(const Stream<T>& stream, const Picked& picked, 
 }
 
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
-template <class T>
+template <bool BOXED, class T>
 DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, Picked& picked, u32 lane) {
-    if (uniform(stream.boxed)) chunk = pick_chunk(stream, chunk, picked, lane);
+    if (BOXED) chunk = pick_chunk(stream, chunk, picked, lane);
     if (chunk >= stream.end) {
         if (lane == 0) place.chunk = chunk;
         return;
     }
     Body body = locate(src, stream.head, chunk, lane);
-    body.extent = (u16)stream.target.extent(stream.place(chunk), stream.head.chunk_bytes(chunk));
-    if (stream.boxed && picked.count == 0) body.extent = NOTHING;
+    body.extent = (u16)stream.target.extent(place_of<BOXED>(chunk), stream.head.chunk_bytes(chunk));
+    if (BOXED && picked.count == 0) body.extent = NOTHING;
     for (u32 i = LINE_BYTES * lane; i < body.units * ALIGN; i += LINE_BYTES * 32) prefetch(src + body.at + i);
     if (lane == 0) place = body;
 }
@@ -222,15 +223,15 @@ template <class T> DEV Body behind_plane(const u32* body, const Body& place, con
 }
 
 // Works from one of an array's work slots. For a whole block.
-template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slot) {
+template <bool BOXED, class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slot) {
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Stream<T>& stream = shared.stream;
     const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
     u32 turn = 0;
     if (warp == DECODE_WARPS - 1)
-        look_up(src, stream, stream.begin + work_slot, shared.place[0], shared.picked[0],
-                lane);    // while the body is on its way, the index
+        look_up<BOXED>(src, stream, stream.begin + work_slot, shared.place[0], shared.picked[0],
+                       lane);    // while the body is on its way, the index
     bool good = check_index(src, stream.head, stream.control, work_slot, stream.work_slots) || lane;
     for (;; turn ^= 1) {
         __syncthreads();    // the place is known, and everyone is done with the body before
@@ -242,8 +243,8 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
         if (lane == 0) shared.part[warp] = sum;
         __syncthreads();
         if (warp == DECODE_WARPS - 1)
-            look_up(src, stream, stream.begin + stream.work_slots + __shfl_sync(FULL, ticket, 0),
-                    shared.place[turn ^ 1], shared.picked[turn ^ 1], lane);
+            look_up<BOXED>(src, stream, stream.begin + stream.work_slots + __shfl_sync(FULL, ticket, 0),
+                           shared.place[turn ^ 1], shared.picked[turn ^ 1], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
@@ -270,8 +271,8 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
             if (lane == 0) shared.masks[warp].beside = replaces ? &stream.beside : nullptr;
             __syncwarp();
         }
-        good &= decode<T>(body, within, stream, shared.parts, here.chunk, masks, warp, lane);
-        if (uniform(stream.boxed)) {
+        good &= decode<BOXED>(body, within, stream, shared.parts, here.chunk, masks, warp, lane);
+        if (BOXED) {
             __syncthreads();
             pick(stream, shared.picked[turn], shared.place[turn].chunk);
         }
@@ -282,18 +283,18 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
         close(stream.control, src, stream.head, stream.head.raw_bytes, disagreement, stream.outcome, stream.work_slots);
 }
 
-template <class T> DEV void decompress(const DecompressArgs& a) {
+template <class T, bool BOXED> DEV void decompress(const DecompressArgs& a) {
     SHARED DecodeShared<T> shared;
     const u32 lane = threadIdx.x & 31;
     for (u64 work_slot = blockIdx.x; work_slot < a.batch.work_slots; work_slot += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {
             const u32 i = array_of(a.batch, work_slot, lane);
-            if (lane == 0) shared.stream.open(a, i);
+            if (lane == 0) shared.stream.template open<BOXED>(a, i);
         }
         __syncthreads();
         if (shared.stream.status == 0) {
-            decompress_one(shared, work_slot - shared.stream.first);
+            decompress_one<BOXED>(shared, work_slot - shared.stream.first);
         } else if (work_slot == shared.stream.first && threadIdx.x == 0) {
             report(shared.stream.outcome, 0, shared.stream.status);
         }

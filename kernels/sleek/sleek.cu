@@ -13,8 +13,9 @@
 // PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3 and 4 for the adaptive one and that of `fast`
 // where there are missing values, 0 for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
-#define KERNELS(name, type) \
-    KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
+#define KERNELS(name, type)                                                                            \
+    KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type, false>(a); } \
+    KERNEL(sleek_decompress_box_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type, true>(a); }
 #define FLOAT_KERNELS(name, type)                                                                     \
     KERNELS(name, type)                                                                               \
     KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \

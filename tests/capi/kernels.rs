@@ -242,6 +242,7 @@ fn headers_are_fresh() {
         ("TILE_BYTES", TILE_BYTES as u64),
         ("RESTORE_BYTES", RESTORE_BYTES as u64),
         ("RESTORE_WIDE_BYTES", RESTORE_WIDE_BYTES as u64),
+        ("IN_SLOT", IN_SLOT as u64),
         ("NODES_BYTES", NODES_BYTES as u64),
         ("INTERP_THREADS", INTERP_THREADS as u64),
         ("INTERP_TOGETHER", INTERP_TOGETHER as u64),

@@ -250,12 +250,11 @@ impl GpuCodec for Interp {
             let null = std::ptr::null_mut();
             let mut args = InterpDecompressArgs {
                 common: arguments(batch, dtype, wanted),
-                dense: null,
                 list: null,
                 tiles: null,
                 room: 0,
                 first_tile: 0,
-                end_tile: 0,
+                end_tile: u64::MAX,
                 wide: 0,
                 words: 0,
             };
@@ -317,21 +316,16 @@ unsafe fn list(session: &Session, room: u64, known: u64, args: &mut InterpDecomp
 struct Level {
     tiles: u64,
     wave: u64,
-    /// Words of a tile's slot, for the codes of its nodes, or all in 16 bits,
+    /// Words of a tile's slot, for the codes of its nodes, or all its elements,
     slot: usize,
     /// and those of its nodes.
     nodes: usize,
     level: u32,
-    /// Bytes of an element.
-    size: usize,
 }
 
 /// Tiles of a wave, at most: with fewer, warps wait more often for the one that has most to decode. Tests' builds have
 /// several waves.
-const LEVEL_TILES: u64 = if cfg!(feature = "test-codecs") { 24 } else { 2 * WAVE_TILES };
-
-/// Blocks that restore whole tiles at once, at most: what they restore stays in the second-level cache.
-const DENSE_BLOCKS: u64 = 528;
+const LEVEL_TILES: u64 = if cfg!(feature = "test-codecs") { 24 } else { WAVE_TILES };
 
 impl Level {
     /// If the kernels for this can restore what is wanted: floats with bins, whose tiles have no other axes than the
@@ -350,18 +344,13 @@ impl Level {
         // Along a side of 2^s elements there are 2^(s - level) and the last one, or both ends.
         let along = |log2: &u8| if *log2 == 0 { 1 } else { (((1usize << log2) - 2) >> level.min(31)) + 2 };
         let nodes = of_grid.iter().map(along).product::<usize>().next_multiple_of(GROUP);
-        let (slot, size) = (nodes.max(1 << (TILE_LOG2 - 1)), header.layout.dtype.size());
-        Some(Level { tiles, wave: LEVEL_TILES.min(tiles), slot, nodes, level, size })
+        let elements = (header.layout.dtype.size() << TILE_LOG2) / size_of::<u32>();
+        Some(Level { tiles, wave: LEVEL_TILES.min(tiles), slot: nodes.max(elements), nodes, level })
     }
 
     /// Bytes of the slots of a wave.
-    fn slots(&self) -> usize {
-        self.wave as usize * self.slot * size_of::<u32>()
-    }
-
-    /// Bytes of these, and of whole tiles.
     fn bytes(&self) -> usize {
-        self.slots() + ((DENSE_BLOCKS.min(self.wave) as usize * self.size) << TILE_LOG2)
+        self.wave as usize * self.slot * size_of::<u32>()
     }
 
     /// Enqueues the stages. As [`restore_in_stages`]; scratch memory of these bytes is there.
@@ -371,8 +360,8 @@ impl Level {
     unsafe fn restore(&self, session: &Session, stages: &Stages, args: &mut InterpDecompressArgs) -> Result<Buffer> {
         // Warps have few nodes each, but on the finest level.
         let of_nodes = stages.restore_nodes.of(if self.level == 1 { 4 } else { 1 }, 9 * self.nodes)?;
-        let whole = stages.restore[0];
-        (args.dense, args.words) = (args.common.scratch.wrapping_add(self.slots()), self.slot as u32);
+        let in_slots = stages.restore[0];
+        args.words = self.slot as u32;
         // SAFETY: the contract of this function.
         unsafe {
             let memory = list(session, self.tiles, self.wave, args)?;
@@ -381,8 +370,11 @@ impl Level {
                 let of_wave = args.end_tile - first;
                 let decode = stages.decode_nodes.kernel(of_wave)?;
                 decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
+                // To it a slot is a tile of the array.
+                let common = DecompressArgs { boxed: 0, level: 0, ..args.common };
+                let of_slots = InterpDecompressArgs { common, wide: IN_SLOT, ..*args };
+                in_slots.launch(session, in_slots.blocks(of_wave), &of_slots)?;
                 of_nodes.launch(session, of_nodes.blocks(of_wave), args)?;
-                whole.launch(session, whole.blocks(of_wave.min(DENSE_BLOCKS)), args)?;
             }
             Ok(memory)
         }

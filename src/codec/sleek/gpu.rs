@@ -27,6 +27,7 @@ const FAST_BLOCKS: u32 = 5;
 #[derive(Clone, Copy)]
 struct Base {
     decompress: Kernel,
+    decompress_box: Kernel,
     begin_compress: Kernel,
     list: Kernel,
     /// Where there is a float of this width: profile `fast`, and the value range.
@@ -44,6 +45,7 @@ impl Base {
             };
             Ok(Base {
                 decompress: module.kernel("decompress")?,
+                decompress_box: module.kernel("decompress_box")?,
                 begin_compress: module.kernel("begin_compress")?,
                 list: module.kernel("list")?,
                 compress_fast: optional("compress_fast", FAST_BLOCKS)?,
@@ -171,14 +173,15 @@ impl GpuCodec for Sleek {
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
         unsafe {
-            let batch = streams.tell(base.list, base.decompress, chunks)?;
+            let kernel = if wanted.on_level().is_some() { base.decompress_box } else { base.decompress };
+            let batch = streams.tell(base.list, kernel, chunks)?;
             batch.clear_slots(session)?;
-            let blocks = base.decompress.blocks(batch.work_slots);
+            let blocks = kernel.blocks(batch.work_slots);
             let mut args = arguments(batch, dtype, wanted);
             // Of a box each block picks elements from its chunks, which the second-level cache keeps.
             let chunks = if args.boxed > 0 { Some(session.allocate(blocks as usize * CHUNK_BYTES)?) } else { None };
             args.scratch = chunks.as_ref().map_or(args.scratch, Buffer::start);
-            let done = base.decompress.launch(session, blocks, &args);
+            let done = kernel.launch(session, blocks, &args);
             drop(chunks);
             done
         }

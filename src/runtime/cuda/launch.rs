@@ -389,10 +389,8 @@ launch_structs! {
     /// Of the kernels that decompress.
     struct InterpDecompressArgs {
         /// What is said of every codec's streams. In its memory each block keeps the codes of its tiles: for each of
-        /// them as many words as it has elements. Of a level each tile of a wave has its codes there,
+        /// them as many words as it has elements. Of a level each tile of a wave has a slot there.
         common: DecompressArgs,
-        /// and here each block restores tiles from whose elements some are picked.
-        dense: *mut u8,
         /// The tiles that are left to any blocks, zeroed as far as it counts.
         list: *mut u8,
         /// What is known of each tile.
@@ -401,11 +399,11 @@ launch_structs! {
         room: u64,
         /// Of a level the first tile of a wave,
         first_tile: u64,
-        /// and the one behind its last.
+        /// and the one behind its last, at most.
         end_tile: u64,
-        /// Whether to restore the tiles that take much room, not the others.
+        /// Which tiles to restore: 0, or 1 where these take much room, or `IN_SLOT`.
         wide: u32,
-        /// Of a level words for the codes of a tile.
+        /// Of a level words of a tile's slot, for the codes of its nodes or all elements.
         words: u32,
     }
 }
@@ -454,6 +452,8 @@ pub const RESTORE_BYTES: usize = 53760;
 /// and where rows are long.
 pub const RESTORE_WIDE_BYTES: usize = 70656;
 
+/// Tiles that are restored in their slots.
+pub const IN_SLOT: u32 = 2;
 /// What a block shares that restores nodes, at most: of a level of codes words, as many numbers, and errors.
 pub const NODES_BYTES: usize = 9 * 8320;
 /// Threads of a block of the kernel that decompresses any tiles.
