@@ -203,16 +203,16 @@ DEV Fate interpolate_tile(const Stream<T>& s, const Own<T>& own, const Units<T>&
                                      recipes(0, 0),
                                      recipes(1, 0),
                                      recipes(2, 0),
-                                     (const i32*)words,
+                                     words,
                                      codes,
-                                     (i32*)words + p.turns_at,
-                                     (i32*)words + p.face_at,
-                                     in_steps ? (i32)LATTICE_STEP : 1,
+                                     words + p.turns_at,
+                                     words + p.face_at,
+                                     in_steps ? (u32)LATTICE_STEP : 1,
                                      units.first,
                                      (u32)units.y_step,
                                      (u32)(own.t.lz == 1 ? units.y_step : units.z_step),
                                      units.is_aligned() && !p.odd,
-                                     of_bins ? 0 : (i32)own.base,
+                                     of_bins ? 0 : (u32)own.base,
                                      of_bins ? 1 : s.meaning.lattice.fine};
     if (!ROUGH && p.rows > 1 && p.len[1] % 2 == 0) finest.make_face();
     finest.go();

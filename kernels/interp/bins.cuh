@@ -108,11 +108,11 @@ template <class T> DEV u32 axes_of_bins(const Elements<T>& from, RowSample& r, u
 // first bin comes back. `edges`: the last rows of warps, of two planes. For a whole block; a barrier before.
 template <class T, bool BY16>
 DEV i32 code_bins(const Elements<T>& from, u32 set, TileCodes<BY16>& codes, Corrections& corrections,
-                  i32 (*edges)[2][PREDICT_THREADS / 32][32], Found& found) {
+                  u32 (*edges)[2][PREDICT_THREADS / 32][32], Found& found) {
     const u32 k = threadIdx.x & 7, j = threadIdx.x >> 3, warp = threadIdx.x / 32, lane = threadIdx.x & 31;
     const i32 base = from.bin(from.element(0));
     struct Rows {
-        i32 v[2][4];
+        u32 v[2][4];
     };
     Rows before = {};
 #pragma unroll 1
@@ -124,8 +124,8 @@ DEV i32 code_bins(const Elements<T>& from, u32 set, TileCodes<BY16>& codes, Corr
             bool on = false;
 #pragma unroll
             for (u32 i = 0; i < 4; i++) {
-                const i32 number = number_of(from, f.v[i], found, on);
-                bins.v[r][i] = nearest_multiple<LATTICE_STEP>(number + from.base) - base;
+                const u32 number = number_of(from, f.v[i], found, on);
+                bins.v[r][i] = nearest_multiple<LATTICE_STEP>((i32)(number + from.base)) - base;
                 along_z.v[r][i] = bins.v[r][i] - before.v[r][i];
             }
             if (on)
@@ -133,24 +133,24 @@ DEV i32 code_bins(const Elements<T>& from, u32 set, TileCodes<BY16>& codes, Corr
                 for (u32 i = 0; i < 4; i++)
                     if (from.is_on(f.v[i]))
                         corrections.add((z * 32 + 2 * j + r) * 32 + 4 * k + i,
-                                        (bins.v[r][i] + base) * (i32)LATTICE_STEP - from.base);
+                                        (bins.v[r][i] + base) * LATTICE_STEP - from.base);
         }
         // Along z if that is one of the axes; and the other way, which elements on the face of the set need.
         const bool in_z = set & 4;
-        i32(*const edge)[PREDICT_THREADS / 32][32] = edges[z & 1];
+        u32(*const edge)[PREDICT_THREADS / 32][32] = edges[z & 1];
         const auto along = [&](u32 which, u32 axes) {
             const auto value = [&](u32 r, u32 i) { return (which == 0) == in_z ? along_z.v[r][i] : bins.v[r][i]; };
             Rows d;
 #pragma unroll
             for (u32 i = 0; i < 4; i++) {
-                i32 above = (i32)__shfl_up_sync(FULL, (u32)value(1, i), 8);
+                u32 above = __shfl_up_sync(FULL, value(1, i), 8);
                 if (lane < 8) above = warp ? edge[which][warp - 1][4 * k + i] : 0;
                 d.v[0][i] = axes & 2 ? value(0, i) - above : value(0, i);
                 d.v[1][i] = axes & 2 ? value(1, i) - value(0, i) : value(1, i);
             }
 #pragma unroll
             for (u32 r = 0; r < 2; r++) {
-                const i32 left = (i32)__shfl_up_sync(FULL, (u32)d.v[r][3], 1);
+                const u32 left = __shfl_up_sync(FULL, d.v[r][3], 1);
                 if (axes & 1) {
 #pragma unroll
                     for (u32 i = 3; i > 0; i--) d.v[r][i] -= d.v[r][i - 1];

@@ -18,11 +18,11 @@ namespace interp::encoder {
 enum : u32 { GAP_BITS = 16 - KIND_BITS };
 
 template <bool BY16> struct alignas(16) PredictRoom {
-    i32 a[9 * PLANE + 2];    // nodes of level 1
+    u32 a[9 * PLANE + 2];    // nodes of level 1
     union {
         Turns turns;
-        i32 errors[1536];    // of level 1
-        i32 edges[2][2][PREDICT_THREADS / 32][32];
+        u32 errors[1536];    // of level 1
+        u32 edges[2][2][PREDICT_THREADS / 32][32];
         u32 sorted[MOST_ON];
     };
     Face face;
@@ -123,17 +123,17 @@ template <class T, bool BY16> struct TilePredictor {
 #pragma unroll
         for (u32 i = 0; i < 9; i++) {
             bool on[4] = {false, false, false, false};
-            i32 v[4];
+            u32 v[4];
 #pragma unroll
             for (u32 x = 0; x < 4; x++) v[x] = number_of(from, f[i].v[x], found, on[x]);
-            i32* const a = room.a + i * PLANE + j * ROW + 2 * k;
+            u32* const a = room.a + i * PLANE + j * ROW + 2 * k;
             store_pair(a, {{v[0], v[2]}});
             if (k == 7) a[2] = v[3];
             if (BY16) {
-                store_pair((i32*)room.odd + i * 256 + j * 16 + 2 * k, {{v[1], v[3]}});
+                store_pair(room.odd + i * 256 + j * 16 + 2 * k, {{v[1], v[3]}});
             } else {
-                room.odd[i * PREDICT_THREADS + t] = ((u32)v[1] & 0xffff) | (u32)v[3] << 16;
-                codes.far |= ((u32)(v[1] - v[0] + 32750) | (u32)(v[3] - v[2] + 32750)) >> 16 << 16;
+                room.odd[i * PREDICT_THREADS + t] = (v[1] & 0xffff) | v[3] << 16;
+                codes.far |= ((v[1] - v[0] + 32750) | (v[3] - v[2] + 32750)) >> 16 << 16;
             }
             if (on[0] | on[1] | on[2] | on[3]) {
                 const u32 z = i < 8 ? 2 * i : 15;
@@ -145,10 +145,10 @@ template <class T, bool BY16> struct TilePredictor {
         }
         if (has_more) {
             bool on[4] = {false, false, false, false};
-            i32 v[4];
+            u32 v[4];
 #pragma unroll
             for (u32 x = 0; x < 4; x++) v[x] = number_of(from, h.v[x], found, on[x]);
-            i32* const a = room.a + j * PLANE + 16 * ROW + 2 * k;
+            u32* const a = room.a + j * PLANE + 16 * ROW + 2 * k;
             store_pair(a, {{v[0], v[2]}});
             if (k == 7) a[2] = v[3];
             const u32 z = j < 8 ? 2 * j : 15;

@@ -66,15 +66,15 @@ DEV u32 step_of(u32 axes, u32 k) {
 
 // Numbers of two neighbours, of which a lane has the next ones to those of the lane below.
 struct Pair {
-    i32 v[2];
+    u32 v[2];
 };
-DEV Pair load_pair(const i32* p) {
+DEV Pair load_pair(const u32* p) {
     const uint2 q = *(const uint2*)p;
-    return {{(i32)q.x, (i32)q.y}};
+    return {{q.x, q.y}};
 }
-DEV void store_pair(i32* p, Pair a) { *(uint2*)p = make_uint2((u32)a.v[0], (u32)a.v[1]); }
-DEV i32 lane_below(i32 v) { return (i32)__shfl_up_sync(FULL, (u32)v, 1); }
-DEV i32 lane_above(i32 v) { return (i32)__shfl_down_sync(FULL, (u32)v, 1); }
+DEV void store_pair(u32* p, Pair a) { *(uint2*)p = make_uint2(a.v[0], a.v[1]); }
+DEV u32 lane_below(u32 v) { return __shfl_up_sync(FULL, v, 1); }
+DEV u32 lane_above(u32 v) { return __shfl_down_sync(FULL, v, 1); }
 
 // Nodes along an axis on a level, and where they are among the numbers.
 struct Line {

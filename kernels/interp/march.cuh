@@ -26,21 +26,21 @@ template <class T, bool ROUGH> struct Finest {
     enum : u32 { SIZE = T::BITS / 8 };
     const Shape& p;
     const EndRecipes *along_x, *along_y, *along_z;
-    const i32* a;    // pair k of a row begins with number 2k
+    const u32* a;    // pair k of a row begins with number 2k
     ShortCodes codes;
-    i32 *turns, *face;
-    i32 s;                 // the step
+    u32 *turns, *face;
+    u32 s;                 // the step
     u8* dst;               // of the tile's first element
     u32 y_step, z_step;    // bytes from one row to the next, and from one plane to the next
     bool is_aligned;       // all rows begin at a multiple of 16 bytes
-    i32 base;              // of F64; numbers of F32 have it
+    u32 base;              // of F64; numbers of F32 have it
     typename T::Float fine;
 
     // The element of a number.
-    DEV u32 element(i32 number, F32) const { return bits_of((float)number * fine); }
-    DEV u64 element(i32 number, F64) const {
+    DEV u32 element(u32 number, F32) const { return bits_of((float)(i32)number * fine); }
+    DEV u64 element(u32 number, F64) const {
         // As a double without a conversion, which is slow: 2^52 + 2^31 + a number of 32 bits is exact.
-        const double of = float_of((u64)0x43300000 << 32 | ((u32)(number + base) ^ 0x80000000u)) - 4503601774854144.0;
+        const double of = float_of((u64)0x43300000 << 32 | ((number + base) ^ 0x80000000u)) - 4503601774854144.0;
         return bits_of(of * fine);
     }
     // Stores those of four neighbours that are there.
@@ -64,8 +64,8 @@ template <class T, bool ROUGH> struct Finest {
         put_at(to + (2 * m + 1) * z_step, even, odd, there);
     }
     // A node's number, from its prediction and the byte where its code is.
-    DEV i32 restored(i32 p, u32 code) const { return restored(p, code, s); }
-    DEV i32 restored(i32 p, u32 code, i32 step) const { return p + *(const short*)(codes.at + code) * step; }
+    DEV u32 restored(u32 p, u32 code) const { return restored(p, code, s); }
+    DEV u32 restored(u32 p, u32 code, u32 step) const { return p + *(const short*)(codes.at + code) * step; }
 
     // The face of the last row, whose planes groups of lanes share. For a whole block; a barrier behind.
     DEV void make_face() const {
@@ -74,21 +74,21 @@ template <class T, bool ROUGH> struct Finest {
         const i32 x = 2 * (i32)k - (i32)p.odd;
         const bool ends = !(p.len[0] & 1), last = k == p.quads - 1 && ends;
         const AlongRow along = {weights_of(along_x, (u32)x, fx, ends), weights_of(along_x, (u32)x + 1, fx, ends), last};
-        i32* const own = face + 2 * (threadIdx.x & (lanes - 1));
-        const i32* const row = a + y * p.row + 2 * k;
+        u32* const own = face + 2 * (threadIdx.x & (lanes - 1));
+        const u32* const row = a + y * p.row + 2 * k;
         const u32 each = RESTORE_THREADS >> p.lanes_log2, own_plane = threadIdx.x >> p.lanes_log2;
 #pragma unroll 1
         for (u32 from = 0; from < p.coarse[2]; from += each) {
             const u32 n = min_of(from + own_plane, p.coarse[2] - 1);
-            const i32* const here = row + n * p.plane;
+            const u32* const here = row + n * p.plane;
             const Pair e = load_pair(here);
-            const i32 end = last ? here[2] : 0;
+            const u32 end = last ? here[2] : 0;
             const Pair r = along.smooth_x(e, lane_above(e.v[0]), end);
             const u32 at = 2 * (p.first[0] + (n * cy + y) * fx + (u32)x);
             store_pair(own + n * size, {{restored(r.v[0], at), last ? end : restored(r.v[1], at + 2)}});
         }
         __syncthreads();
-        i32 *const of_z = own + p.coarse[2] * size, *const of_w = of_z + p.fresh[2] * size;
+        u32 *const of_z = own + p.coarse[2] * size, *const of_w = of_z + p.fresh[2] * size;
 #pragma unroll 1
         for (u32 from = 0; from < p.fresh[2]; from += each) {
             const u32 m = min_of(from + own_plane, p.fresh[2] - 1);
@@ -103,8 +103,8 @@ template <class T, bool ROUGH> struct Finest {
             const u32 z_code = 2 * (p.first[2] + (m * cy + y) * cx + (u32)x),
                       x_code = 2 * (p.first[4] + (m * cy + y) * fx + (u32)x);
             along.face(
-                w, c, x_class, ze, zxe, [&](u32 i, i32 r) { return restored(r, z_code + 2 * i); },
-                [&](u32 i, i32 r) { return restored(r, i ? (last ? z_code + 4 : x_code + 2) : x_code); });
+                w, c, x_class, ze, zxe, [&](u32 i, u32 r) { return restored(r, z_code + 2 * i); },
+                [&](u32 i, u32 r) { return restored(r, i ? (last ? z_code + 4 : x_code + 2) : x_code); });
             store_pair(of_z + m * size, ze);
             store_pair(of_w + m * size, zxe);
         }
@@ -139,7 +139,7 @@ template <class T, bool ROUGH> struct Finest {
         const u32 there = !mine ? 0 : (x < 0 ? 12 : 3 | 12) & (k == p.quads - 1 && !ends_x ? 7 : 15);
         const bool has_second = p.len[1] > 1 && 2 * j + 1 < p.len[1];
         const u32 there_second = has_second ? there : 0;
-        const i32* const row = a + j * p.row + 2 * k;
+        const u32* const row = a + j * p.row + 2 * k;
         March<ROUGH> it;
         it.x = {weights_of(along_x, (u32)x, fx, ends_x), weights_of(along_x, (u32)x + 1, fx, ends_x), last_x};
         it.wy = weights_of(along_y, j, fy, ends_y);
@@ -153,7 +153,7 @@ template <class T, bool ROUGH> struct Finest {
         const i32 row_back = j > 0 ? -(i32)p.row : 0, row_on = (i32)p.row,
                   row_beyond = j + 1 < p.rows ? 2 * (i32)p.row : 0;
         const u32 cx = p.coarse[0], cy = p.coarse[1];
-        const i32 s_corner = last_x && last_y ? 0 : s;
+        const u32 s_corner = last_x && last_y ? 0 : s;
         const u32 to = 2 * j * y_step + (u32)(2 * x) * SIZE;
         // Planes: this segment's new ones from `begin` to `end`.
         const u32 begin = segment * p.each, end = min_of(begin + p.each, fz), first_even = begin > 1 ? begin - 1 : 0,
@@ -169,30 +169,30 @@ template <class T, bool ROUGH> struct Finest {
             code_xz = 2 * (p.first[4] + by_new) + first_even * by_x,
             code_yz = 2 * (p.first[5] + by_coarse) + first_even * by_y,
             code_xyz = 2 * (p.first[6] + by_new) + first_even * by_xy;
-        const i32* plane = row + first_even * p.plane;
+        const u32* plane = row + first_even * p.plane;
         u32 turn = 0;
         // Even plane n: classes X and Y.
         const auto even_sides = [&](u32 n, u32 there) {
-            it.even_x(plane, [&](u32 i, i32 r) { return restored(r, code_x + 2 * i, i && last_x ? 0 : s); });
+            it.even_x(plane, [&](u32 i, u32 r) { return restored(r, code_x + 2 * i, i && last_x ? 0 : s); });
             put_even(to, n, it.e[3], it.xo[3], there);
             if (p.len[1] == 1) return;
             if (exchange) store_pair(turns + turn + own, it.xo[3]);
             it.even_y(plane, row_back, row_on, row_beyond,
-                      [&](u32 i, i32 r) { return restored(r, code_y + 2 * i, last_y ? 0 : s); });
+                      [&](u32 i, u32 r) { return restored(r, code_y + 2 * i, last_y ? 0 : s); });
         };
         // The same: class XY.
         const auto even_middle = [&](u32 n, u32 there) {
             const u32 a0 = last_y ? code_x + fx2 : code_xy, a1 = last_x ? code_y + 4 : a0 + 2;
             it.even_xy(turns + turn, face + n * apart + 2 * lane,
-                       [&](u32 i, i32 r) { return restored(r, i ? a1 : a0, i ? s_corner : s); });
+                       [&](u32 i, u32 r) { return restored(r, i ? a1 : a0, i ? s_corner : s); });
             put_even(to + y_step, n, it.yo[3], it.w[3], there);
         };
         // Odd plane m: classes Z and XZ.
         const auto odd_sides = [&](const FourWeights& z, u32 m, u32 there) {
             const u32 a0 = code_xz, a1 = last_x ? code_z + 4 : a0 + 2;
             const Pair zo = it.odd_z(
-                z, [&](u32 i, i32 r) { return restored(r, code_z + 2 * i); },
-                [&](u32 i, i32 r) { return restored(r, i ? a1 : a0); });
+                z, [&](u32 i, u32 r) { return restored(r, code_z + 2 * i); },
+                [&](u32 i, u32 r) { return restored(r, i ? a1 : a0); });
             if (exchange) {
                 store_pair(turns + 2 * TURN + turn + own, it.ze);
                 store_pair(turns + 4 * TURN + turn + own, it.zxe);
@@ -203,12 +203,12 @@ template <class T, bool ROUGH> struct Finest {
         const auto odd_middle = [&](const FourWeights& z, u32 m, u32 there) {
             const u32 a0 = last_y ? code_z + cx2 : code_yz, b0 = last_y ? code_xz + fx2 : code_xyz,
                       b1 = last_x ? a0 + 4 : b0 + 2;
-            const i32* const of_face = face + (p.coarse[2] + m) * apart + 2 * lane;
+            const u32* const of_face = face + (p.coarse[2] + m) * apart + 2 * lane;
             Pair zy, r;
             it.odd_yz(
                 z, turns + 2 * TURN + turn, turns + 4 * TURN + turn, of_face, of_face + fz * apart, zy, r,
-                [&](u32 i, i32 r) { return restored(r, a0 + 2 * i); },
-                [&](u32 i, i32 r) { return restored(r, i ? b1 : b0); });
+                [&](u32 i, u32 r) { return restored(r, a0 + 2 * i); },
+                [&](u32 i, u32 r) { return restored(r, i ? b1 : b0); });
             put_odd(to + y_step, m, zy, r, there);
         };
 #pragma unroll 1

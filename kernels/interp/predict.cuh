@@ -30,16 +30,16 @@ enum : u32 {
 
 // What rows and the face tell each other.
 struct Turns {
-    i32 x[2][16][16], z[2][16][16], w[2][16][16];
+    u32 x[2][16][16], z[2][16][16], w[2][16][16];
 };
 struct Face {
-    i32 x[9][16], z[7][16], w[7][16];    // class X, errors of Z and XZ
+    u32 x[9][16], z[7][16], w[7][16];    // class X, errors of Z and XZ
 };
 
 // The levels above the finest one: nodes of level 1 from those of level 4 on, where all places and counts are known to
 // the compiler. Errors of a class stand behind each other.
 template <bool ROUGH, bool BY16> struct CoarseCodes {
-    i32 *a, *errors;
+    u32 *a, *errors;
     TileCodes<BY16>& codes;
     const FourWeights* weights;
 
@@ -64,17 +64,17 @@ template <bool ROUGH, bool BY16> struct CoarseCodes {
         return CLS == 2 ? 0 : CLS == 4 ? z : CLS == 5 ? xz : yz;
     }
     // Sixteen times what nodes `step` apart make of the one between the second and the third, which `v` is.
-    template <u32 L, u32 AXIS> DEV i32 make(const i32* v, i32 step, u32 node) const {
+    template <u32 L, u32 AXIS> DEV u32 make(const u32* v, i32 step, u32 node) const {
         const FourWeights w = weights[WholeWeights::first(AXIS, L) + node];
-        i32 sum = (1 << (WEIGHT_BITS - 5)) + w.b * v[0] + w.c * v[step];
+        u32 sum = (1 << (WEIGHT_BITS - 5)) + w.b * v[0] + w.c * v[step];
         if (!ROUGH && coarse<L>(AXIS) > 2) sum += w.a * v[w.a ? -step : 0] + w.d * v[w.d ? 2 * step : 0];
-        return sum >> (WEIGHT_BITS - 4);
+        return arithmetic_shift(sum, WEIGHT_BITS - 4);
     }
     template <u32 L, u32 CLS> DEV void node(u32 i) {
         constexpr u32 CX = along<L, CLS>(0), CY = along<L, CLS>(1), STEP = 1u << (L - 1);
         const u32 row = i / CX, x = i - row * CX, z = row / CY, y = row - z * CY;
         // The node, and the coarse one before it along each axis.
-        i32* const here = a +
+        u32* const here = a +
                           (CLS & 4  ? (2 * z + 1) * STEP
                            : L == 4 ? 8 * z
                                     : 2 * z * STEP) *
@@ -86,29 +86,30 @@ template <bool ROUGH, bool BY16> struct CoarseCodes {
         // Errors along x: of a class whose rows have one node more; along y: of one with the same rows.
         const auto errors_x = [&](u32 at) { return make<L, 0>(errors + at + row * coarse<L>(0) + x, 1, x); };
         const auto errors_y = [&](u32 at) { return make<L, 1>(errors + at + (z * coarse<L>(1) + y) * CX + x, CX, y); };
-        i32 sum, main = 0;
+        u32 sum, main = 0;
         if constexpr (CLS == 1) sum = of_x();
         if constexpr (CLS == 2) sum = of_y();
         if constexpr (CLS == 4) sum = of_z();
         if constexpr (CLS == 3 || CLS == 5 || CLS == 6) {
             main = CLS == 3 ? of_y() : of_z();
-            const i32 e = CLS == 3   ? errors_x(errors_of<L, 2>())
+            const u32 e = CLS == 3   ? errors_x(errors_of<L, 2>())
                           : CLS == 5 ? errors_x(errors_of<L, 4>())
                                      : errors_y(errors_of<L, 4>());
             sum = main + e;
-            if (ROUGH) sum = (3 * main + (CLS == 6 ? of_y() : of_x()) + 2 * e) >> 2;
+            if (ROUGH) sum = arithmetic_shift(3 * main + (CLS == 6 ? of_y() : of_x()) + 2 * e, 2);
         }
         if constexpr (CLS == 7) {
             main = of_z();
             sum = main + errors_y(errors_of<L, 5>()) + errors_x(errors_of<L, 6>());
-            if (ROUGH) sum = (((2 * main + of_y() + of_x()) >> 2) + sum) >> 1;
+            if (ROUGH) sum = arithmetic_shift(arithmetic_shift(2 * main + of_y() + of_x(), 2) + sum, 1);
         }
         constexpr u32 FIRST_CODE = first<L, CLS>();
         constexpr bool LONG = FIRST_CODE + count<L, CLS>() <= LONG_CODES;
-        const i32 p = (sum + 8) >> 4, v = p + codes.template put<L == 1 ? 13 : 11, LONG>(FIRST_CODE + i, *here - p);
+        const u32 p = arithmetic_shift(sum + 8, 4),
+                  v = p + codes.template put<L == 1 ? 13 : 11, LONG>(FIRST_CODE + i, *here - p);
         *here = v;
         if constexpr (CLS == 2 || CLS == 4 || CLS == 6) errors[errors_of<L, CLS>() + i] = v - p;
-        if constexpr (CLS == 5) errors[errors_of<L, CLS>() + i] = v - ((main + 8) >> 4);
+        if constexpr (CLS == 5) errors[errors_of<L, CLS>() + i] = v - arithmetic_shift(main + 8, 4);
     }
     template <u32 L, u32 CLS, u32 THREADS> DEV void nodes() {
         const u32 own = optimisation_barrier(threadIdx.x);    // so that places are not kept from class to class
@@ -140,10 +141,10 @@ template <bool ROUGH, bool BY16> struct CoarseCodes {
         if (threadIdx.x < 32) {
             // Anchors: each of those before it along the axes.
             const auto at = [&](u32 i) { return a + (i >> 2) * 8 * PLANE + (i >> 1 & 1) * 16 * ROW + (i & 1) * 16; };
-            i32 v[8];
+            u32 v[8];
 #pragma unroll
             for (u32 i = 0; i < 8; i++) {
-                i32 p = 0;
+                u32 p = 0;
 #pragma unroll
                 for (u32 c = 1; c < 8; c++)
                     if ((c & i) == c) p += __popc(c) & 1 ? v[i ^ c] : -v[i ^ c];
@@ -165,7 +166,7 @@ template <bool ROUGH, bool BY16> struct CoarseCodes {
 
 // The finest level.
 template <class T, bool ROUGH, bool BY16> struct FinestCodes {
-    const i32* a;
+    const u32* a;
     const u32* odd;
     TileCodes<BY16>& codes;
     Turns* turns;
@@ -176,7 +177,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
     Corrections& corrections;
     u32 odd_on;    // which numbers of `odd` are equal to elements: two bits for each even plane
 
-    DEV i32 put(i32 v, i32 p, u32 n) { return p + codes.template put_fine<15>(n, v - p); }
+    DEV u32 put(u32 v, u32 p, u32 n) { return p + codes.template put_fine<15>(n, v - p); }
 
     // The face y = 31, of which 16 threads have a plane each. For a whole block; a barrier behind.
     DEV void make_face() {
@@ -186,18 +187,18 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
         const AlongRow along = {weights[q], weights[q + 1], last};
         const auto v = from.four(from.row(31, z) + 4 * k * from.SIZE);
         // Their codes are written when all planes are.
-        const auto restored = [&](u32 i, i32 p) { return p + 15 * nearest_multiple<15>(from.number(v.v[i]) - p); };
+        const auto restored = [&](u32 i, u32 p) { return p + 15u * nearest_multiple<15>(from.number(v.v[i]) - p); };
         {
-            const i32* const row = a + n * PLANE + 16 * ROW;
+            const u32* const row = a + n * PLANE + 16 * ROW;
             const Pair e = load_pair(row + q);
-            const i32 end = row[16];
+            const u32 end = row[16];
             const Pair p = along.smooth_x(e, lane_above(e.v[0]), end);
             if (even) store_pair(&face->x[n][q], {{restored(1, p.v[0]), last ? end : restored(3, p.v[1])}});
         }
         __syncthreads();
         const FourWeights w = weights[WholeWeights::OF_SHORT + m];
         const u32 at[4] = {w.a ? m - 1 : m, m, m + 1, w.d ? m + 2 : m};
-        const i32* const row = a + 16 * ROW + q;
+        const u32* const row = a + 16 * ROW + q;
         Pair c[4], x[4], ze, zxe;
 #pragma unroll
         for (u32 i = 0; i < 4; i++) {
@@ -205,8 +206,8 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             x[i] = load_pair(&face->x[at[i]][q]);
         }
         along.face(
-            w, c, x, ze, zxe, [&](u32 i, i32 p) { return restored(2 * i, p); },
-            [&](u32 i, i32 p) { return restored(2 * i + 1, p); });
+            w, c, x, ze, zxe, [&](u32 i, u32 p) { return restored(2 * i, p); },
+            [&](u32 i, u32 p) { return restored(2 * i + 1, p); });
         if (!even) {
             store_pair(&face->z[m][q], ze);
             store_pair(&face->w[m][q], zxe);
@@ -218,7 +219,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
     DEV void go() {
         const u32 own_thread = optimisation_barrier(threadIdx.x), k = own_thread & 7, j = own_thread >> 3, q = 2 * k;
         const bool last_x = k == 7, last_y = j == 15;
-        const i32* const row = a + j * ROW + q;
+        const u32* const row = a + j * ROW + q;
         March<ROUGH> it;
         it.x = {weights[q], weights[q + 1], last_x};
         it.wy = weights[j];
@@ -233,7 +234,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
         // Running places: of codes of rows of 15 and 17 in planes of 255, 289 and 225; of coarse planes.
         const u32 r15 = 15 * j + q, r17 = 17 * j + q;
         u32 e15 = r15, e17 = r17, e225 = r15, m289 = r17, turn = 0;
-        const i32* plane = row;
+        const u32* plane = row;
         const u32* of_odd = odd + (BY16 ? own : own_thread);
         // Elements: of the second row of the next even plane, of both rows of the next odd one; the number of the first
         // one in the tile.
@@ -272,20 +273,20 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             const Pair c = load_pair(plane);
             Pair vo;
             if (BY16) {
-                vo = load_pair((const i32*)of_odd);
+                vo = load_pair(of_odd);
             } else {
                 const u32 o = *of_odd;
-                vo = {{c.v[0] + (i32)(short)(o - (u32)c.v[0]), c.v[1] + ((i32)(o - ((u32)c.v[1] << 16)) >> 16)}};
+                vo = {{c.v[0] + (i32)(short)(o - c.v[0]), c.v[1] + arithmetic_shift(o - (c.v[1] << 16), 16)}};
             }
             of_odd += BY16 ? 256 : (u32)PREDICT_THREADS;
             on_even = false;
             const Pair vy = pair_of(a1, 0, on_even);
             vw = pair_of(a1, 1, on_even);
             const u32 of_x = OF_X + e15, of_y = OF_Y + e17;
-            it.even_x(plane, [&](u32 i, i32 p) { return put(vo.v[i], p, i && last_x ? (u32)NO_CODE : of_x + i); });
+            it.even_x(plane, [&](u32 i, u32 p) { return put(vo.v[i], p, i && last_x ? (u32)NO_CODE : of_x + i); });
             store_pair(&turns->x[0][0][0] + turn + own, it.xo[3]);
             it.even_y(plane, row_back, ROW, row_beyond,
-                      [&](u32 i, i32 p) { return put(vy.v[i], p, last_y ? (u32)NO_CODE : of_y + i); });
+                      [&](u32 i, u32 p) { return put(vy.v[i], p, last_y ? (u32)NO_CODE : of_y + i); });
             plane += PLANE;
             if (odd_on & 3) note(2 * j, n == 8 ? 15 : 2 * n, c, it.xo[3], ~(odd_on << 1 & 2 | odd_on << 2 & 8));
             odd_on >>= 2;
@@ -295,7 +296,7 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             const u32 a0 = last_y ? OF_X + 15 + e15 : OF_XY + e225,
                       a1 = last_x ? (last_y ? (u32)NO_CODE : OF_Y + 2 + e17) : a0 + 1;
             it.even_xy(&turns->x[0][0][0] + turn, face->x[n] + q,
-                       [&](u32 i, i32 p) { return put(vw.v[i], p, i ? a1 : a0); });
+                       [&](u32 i, u32 p) { return put(vw.v[i], p, i ? a1 : a0); });
             if (on_even) note(2 * j + 1, n == 8 ? 15 : 2 * n, it.yo[3], it.w[3], last_y ? (last_x ? 13u : 5u) : 0u);
             e15 += 255;
             e17 += 255;
@@ -310,8 +311,8 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             vzy = pair_of(b1, 0, on_odd1);
             vzyx = pair_of(b1, 1, on_odd1);
             const Pair zo = it.odd_z(
-                z, [&](u32 i, i32 p) { return put(v0.v[i], p, of_z + i); },
-                [&](u32 i, i32 p) { return put(v1.v[i], p, i ? a1 : a0); });
+                z, [&](u32 i, u32 p) { return put(v0.v[i], p, of_z + i); },
+                [&](u32 i, u32 p) { return put(v1.v[i], p, i ? a1 : a0); });
             store_pair(&turns->z[0][0][0] + turn + own, it.ze);
             store_pair(&turns->w[0][0][0] + turn + own, it.zxe);
             if (on_odd0) note(2 * j, 2 * m + 1, zo, it.zx, 0);
@@ -324,8 +325,8 @@ template <class T, bool ROUGH, bool BY16> struct FinestCodes {
             Pair zy, r;
             it.odd_yz(
                 z, &turns->z[0][0][0] + turn, &turns->w[0][0][0] + turn, face->z[m] + q, face->w[m] + q, zy, r,
-                [&](u32 i, i32 p) { return put(vzy.v[i], p, a0 + i); },
-                [&](u32 i, i32 p) { return put(vzyx.v[i], p, i ? b1 : b0); });
+                [&](u32 i, u32 p) { return put(vzy.v[i], p, a0 + i); },
+                [&](u32 i, u32 p) { return put(vzyx.v[i], p, i ? b1 : b0); });
             if (on_odd1) note(2 * j + 1, 2 * m + 1, zy, r, 0);
             m289 += 289;
         };

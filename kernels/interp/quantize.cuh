@@ -59,11 +59,12 @@ template <class T> struct Elements {
     }
     static DEV Float magic() { return magic_of((Float)0); }
     // A number that is far has no meaning.
-    DEV i32 number(Float v) const { return (i32)((u32)bits_of(v * inverse + magic()) - (u32)bits_of(magic())) - base; }
+    DEV i32 multiple(Float v) const { return (i32)((u32)bits_of(v * inverse + magic()) - (u32)bits_of(magic())); }
+    DEV i32 number(Float v) const { return (i32)(multiple(v) - (u32)base); }
     DEV bool is_near(Float v) const { return magnitude(v * inverse) < near; }
     static DEV Float magnitude(Float v) { return v < 0 ? -v : v; }
     DEV bool is_on(Float v) const { return ((v * inverse + magic()) - magic()) * fine == v; }
-    DEV i32 bin(Float v) const { return nearest_multiple<LATTICE_STEP>(number(v) + base); }
+    DEV i32 bin(Float v) const { return nearest_multiple<LATTICE_STEP>(multiple(v)); }
 };
 
 // What was met among elements.
@@ -76,13 +77,13 @@ struct Found {
     DEV bool is_good() const { return all_near && far < 2 * MORE; }
 };
 // The number of an element; what was found, and whether it is equal to a multiple.
-template <class T> DEV i32 number_of(const Elements<T>& e, typename T::Float v, Found& found, bool& on) {
+template <class T> DEV u32 number_of(const Elements<T>& e, typename T::Float v, Found& found, bool& on) {
     typedef typename T::Float Float;
     const Float quotient = v * e.inverse, with = quotient + e.magic();
-    const i32 number = (i32)((u32)bits_of(with) - (u32)bits_of(e.magic())) - e.base;
+    const u32 number = (u32)bits_of(with) - (u32)bits_of(e.magic()) - e.base;
     found.all_near &= e.magnitude(quotient) < e.near;
-    found.any |= (u32)number;
-    if (T::BITS == 64) found.far |= (u32)number + Found::MORE;
+    found.any |= number;
+    if (T::BITS == 64) found.far |= number + Found::MORE;
     on |= fused(with - e.magic(), e.fine, -v) == 0;
     return number;
 }
@@ -94,22 +95,22 @@ template <bool BY16> struct TileCodes {
     u32 far;    // all bits of codes with so much that those that can be kept have none above
 
     // Codes the multiple of STEP nearest to d, which comes back. LONG: code n is one of the first.
-    template <i32 STEP, bool LONG> DEV i32 put(u32 n, i32 d) {
+    template <i32 STEP, bool LONG> DEV u32 put(u32 n, i32 d) {
         const i32 code = nearest_multiple<STEP>(d);
         keep<LONG>(n, code);
-        return code * STEP;
+        return (u32)code * STEP;
     }
     template <bool LONG> DEV void keep(u32 n, i32 code) {
         if (BY16 || LONG || n < LONG_CODES) {
-            far |= (u32)(code + (1 << 15)) >> 16 << 16;
+            far |= ((u32)code + (1 << 15)) >> 16 << 16;
             ((short*)at)[n] = (short)code;
         } else {
-            far |= (u32)(code + 128);
+            far |= (u32)code + 128;
             at[LONG_CODES + n] = (u8)code;
         }
     }
     // The same of the finest level.
-    template <i32 STEP> DEV i32 put_fine(u32 n, i32 d) {
+    template <i32 STEP> DEV u32 put_fine(u32 n, i32 d) {
         constexpr i32 MORE = 1 << (BITS - 1);
         const i32 with = nearest_multiple<STEP, MORE>(d), code = with - MORE;
         far |= (u32)with;
@@ -117,7 +118,7 @@ template <bool BY16> struct TileCodes {
             ((short*)at)[n] = (short)code;
         else
             at[LONG_CODES + n] = (u8)code;
-        return code * STEP;
+        return (u32)code * STEP;
     }
     DEV bool is_kept() const { return far >> BITS == 0; }
     // What four codes of a lane of a group are, in one word or two.
@@ -133,20 +134,20 @@ struct Corrections {
     u32 on, count, off_bins;    // multiples; those that are corrected; those that are no bins
     u32 keys[MOST_ON];          // place and correction
     u16 places[MOST_ON];        // of multiples, and what they are restored as
-    i32 restored[MOST_ON];
+    u32 restored[MOST_ON];
 
     DEV void clear() { on = count = off_bins = 0; }
     // A multiple; by one thread.
-    DEV void add(u32 place, i32 r) {
+    DEV void add(u32 place, u32 r) {
         const u32 i = atomicAdd(&on, 1u);
         if (i >= MOST_ON) return;
         places[i] = (u16)place;
         restored[i] = r;
     }
     // Compares element i of the list, v, with the number that it is restored as.
-    template <class T> DEV void compare(const Elements<T>& from, u32 i, typename T::Float v, i32 r) {
-        const i32 number = from.number(v), by = number - r;
-        if ((number + from.base) % (i32)LATTICE_STEP) atomicAdd(&off_bins, 1u);
+    template <class T> DEV void compare(const Elements<T>& from, u32 i, typename T::Float v, u32 r) {
+        const i32 by = (i32)(from.number(v) - r);
+        if (from.multiple(v) % (i32)LATTICE_STEP) atomicAdd(&off_bins, 1u);
         if (by) keys[atomicAdd(&count, 1u)] = (u32)places[i] << KIND_BITS | (u32)(by + (i32)NO_CORRECTION);
     }
 };
