@@ -16,7 +16,7 @@ DEV u32 cost_of_small_sum(u32 sum, u32 count) {
 
 // What the threads of a block share that sample rows.
 struct RowSample {
-    u32 costs[SETS], distances;
+    u32 costs[SETS + 1];    // of sets of axes, and of distances without any
     i32 least[PREDICT_THREADS / 32], most[PREDICT_THREADS / 32];
 };
 
@@ -25,7 +25,7 @@ struct RowSample {
 template <class T> DEV u32 best_axes(const Elements<T>& from, RowSample& r, u32 every, u64& cost) {
     enum : u32 { WARPS = PREDICT_THREADS / 32, SEEN = 31 };
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, rows = every == 1 ? 512 : 32;
-    if (threadIdx.x <= SETS) r.costs[threadIdx.x] = 0;    // and the distances
+    if (threadIdx.x <= SETS) r.costs[threadIdx.x] = 0;
     __syncthreads();
     const u64 x = lane * from.SIZE;
     const auto place = [&](u32 i) {
@@ -85,10 +85,10 @@ template <class T> DEV u32 best_axes(const Elements<T>& from, RowSample& r, u32 
         }
         if (lane < 4) distances += cost_of_small_sum(sum, SEEN);
     }
-    if (lane < 4) atomicAdd(&r.distances, distances);
+    if (lane < 4) atomicAdd(r.costs + SETS, distances);
     __syncthreads();
     u32 best = 0;
-    u64 best_cost = min_of(r.costs[0], r.distances);
+    u64 best_cost = min_of(r.costs[0], r.costs[SETS]);
     for (u32 s = 1; s < SETS; s++)
         if (r.costs[s] < best_cost) {
             best = s;
