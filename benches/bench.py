@@ -846,7 +846,7 @@ def page():
 
 INTRO = """# Performance
 
-Sleek beside other compressors and a plain copy, with the defaults of a user. `make bench` measures, and makes this page of `docs/results/bench.json`.
+Sleek beside other compressors and a plain copy, with the defaults of a user. `make bench` measures, and makes this page of `docs/results/bench.json`; `tests/gpu/bench.sh` measures a GPU, by the program `gpu`.
 
 - Speeds are multiples of a copy of the same memory in the same run, on one core. 1 is memcpy. Times include the search for missing values; calls in GPU memory make none.
 - Bounds are absolute: the stated part of the field's value range. Nothing but the bound is told.
