@@ -9,22 +9,10 @@ wrong=$(mktemp -d)
 trap 'rm -rf "$wrong"' EXIT
 printf '```sh\necho 1\n```\n```text\n2\n```\n' > "$wrong/output.md"
 printf '```sh\nfalse\n```\n' > "$wrong/command.md"
-printf '```c\nint x;\n```\n```sh\ntrue\n```\n' > "$wrong/unnamed.md"
 for page in "$wrong"/*.md; do
     if python3 tests/pages.py "$page" > /dev/null 2>&1; then echo "docs: $(basename "$page") was to fail" >&2 && exit 1; fi
 done
-echo '[x](nowhere.md)' > "$wrong/link.md"
-if python3 tests/pages.py --links "$wrong/link.md" 2> /dev/null; then echo "docs: a dead link was passed over" >&2 && exit 1; fi
-
-{ printf '%0121d\n' 0 && printf '| %0120d |\n```\n%0121d\n```\n- [x](%0120d)\n' 0 0 0; } > "$wrong/lines.md"
-found=$(python3 tests/pages.py --lines "$wrong/lines.md" 2>&1) && echo "docs: a long line was passed over" >&2 && exit 1
-if [ "$(wc -l <<< "$found")" != 1 ] || [[ $found != *lines.md:1:* ]]; then
-    echo "docs: of long lines the first one alone was to be found, not: $found" >&2
-    exit 1
-fi
-
-{ printf '| %0120d\n' 0 && echo '```'; } > "$wrong/lines.rs"
-if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "docs: a long line of a source was passed over" >&2 && exit 1; fi
+python3 tests/rooms.py
 
 # make help lists each target that says what it does.
 listed=$(make -s help | wc -l) explained=$(grep -cE '^[^[:space:]]+:.*## ' Makefile)
@@ -32,13 +20,6 @@ listed=$(make -s help | wc -l) explained=$(grep -cE '^[^[:space:]]+:.*## ' Makef
 
 # The table of docs/guide/programs.md is what its data make, and each test that they name is there.
 python3 tests/programs.py check
-sed 's/✓/–/' docs/guide/programs.md > "$wrong/programs.md"
-sed 's/::test_kerchunk/::test_gone/' docs/results/programs.json > "$wrong/programs.json"
-for stale in "--page $wrong/programs.md" "--data $wrong/programs.json"; do
-    # shellcheck disable=SC2086
-    if python3 tests/programs.py check $stale 2> "$wrong/said"; then echo "docs: $stale was passed over" >&2 && exit 1; fi
-done
-grep -q 'kerchunk: no test .*::test_gone' "$wrong/said" || { echo "docs: a test that is gone was passed over" >&2 && exit 1; }
 
 # The model of many ranks is near what was measured, and the page has what it says.
 python3 examples/mpi/scale/model.py check > /dev/null
