@@ -3,7 +3,7 @@
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$@" "$work"
+cp tests/programs/wind.py "$@" "$work"
 cd "$work"
 
 export PATH=$HOME/sleek/bin:$PATH HDF5_PLUGIN_PATH=$HOME/sleek/lib/hdf5/plugin
@@ -42,35 +42,6 @@ END
 diff said - <<'END'
          COMMENT SLEEK
 True True
-END
-
-cat > wind.xmf <<'END'
-<?xml version="1.0" ?>
-<Xdmf Version="2.0">
-  <Domain>
-    <Grid Name="wind" GridType="Uniform">
-      <Topology TopologyType="3DCoRectMesh" Dimensions="12 73 144"/>
-      <Geometry GeometryType="ORIGIN_DXDYDZ">
-        <DataItem Dimensions="3" Format="XML">0 -90 0</DataItem>
-        <DataItem Dimensions="3" Format="XML">1 2.5 2.5</DataItem>
-      </Geometry>
-      <Attribute Name="uwnd" AttributeType="Scalar" Center="Node">
-        <DataItem Dimensions="12 73 144" NumberType="Float" Precision="4" Format="HDF">wind.nc:/uwnd</DataItem>
-      </Attribute>
-    </Grid>
-  </Domain>
-</Xdmf>
-END
-
-cat > wind.py <<'END'
-import h5netcdf
-import numpy as np
-import sleek
-
-wind = np.fromfile("navy_uwnd_12x73x144.f32", "<f4").reshape(12, 73, 144)
-with h5netcdf.File("wind.nc", "w") as f:
-    f.dimensions = {"time": 12, "lat": 73, "lon": 144}
-    f.create_variable("uwnd", ("time", "lat", "lon"), data=wind, chunks=(1, 73, 144), **sleek.h5(abs=0.01))
 END
 
 cat > show.py <<'END'
