@@ -91,31 +91,3 @@ fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize
     }
     bytes.truncate(count as usize * size);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sleek::{DType, Dims, Params};
-
-    /// A slab of an array, wherever it begins: what it has of the whole array's grid.
-    #[test]
-    fn a_slab_has_its_part_of_the_grid() {
-        let lens = [9, 10, 11];
-        let dims = Dims::new(&lens).unwrap();
-        for first in 0..9u64 {
-            let number = |i: u64| (first * 110 + i) as u16;
-            let bytes: Vec<u8> = (0..990).flat_map(|i| number(i).to_le_bytes()).collect();
-            let stream = sleek::compress(&Params { dims, ..Params::new(DType::U16) }, &bytes).unwrap();
-            for level in 0..5 {
-                let (start, count) = on_grid(&[first, 1, 0], &[9, 9, 11], level);
-                let part = of_stream(&stream, &[first, 0, 0], (&start, &count), level, 2).unwrap();
-                let all = (first..first + 9).flat_map(|z| (1..10).flat_map(move |y| (0..11).map(move |x| [z, y, x])));
-                let thin = all.filter(|at| at.iter().all(|at| at.is_multiple_of(1 << level)));
-                let expected = thin.flat_map(|[z, y, x]| ((z * 110 + y * 11 + x) as u16).to_le_bytes());
-                assert!(part == expected.collect::<Vec<u8>>(), "{first}, {level}");
-            }
-        }
-        assert_eq!((level("4"), level("1")), (Ok(2), Ok(0)));
-        assert!(["0", "3", "-2", "x"].iter().all(|text| level(text).is_err()));
-    }
-}

@@ -118,15 +118,4 @@ mod tests {
             assert!(table || known.contains(&name.as_str()) || name == "help", "there is no --{name}");
         }
     }
-
-    /// The completions are made of the same arguments.
-    #[test]
-    fn completions_know_every_option() {
-        let mut script = Vec::new();
-        clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "sleek", &mut script);
-        let script = String::from_utf8(script).unwrap();
-        for option in ["--stride", "--no-attributes", "--ssim", "--report", "--variables"] {
-            assert!(script.contains(option), "{option}");
-        }
-    }
 }

@@ -166,27 +166,3 @@ pub fn in_order<P: Send, R: Send, T: Send>(
 fn job<T>(to_do: &Mutex<Receiver<T>>) -> Option<T> {
     to_do.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_come_in_order_and_an_error_ends_it() {
-        let run = |wrong: u64| {
-            let mut taken = Vec::new();
-            let done = in_order(
-                0..100u64,
-                |n| Ok(*n),
-                |_, n| if n == wrong { Err(format!("no {n}")) } else { Ok(2 * n) },
-                |_, result| {
-                    taken.push(result?);
-                    Ok(())
-                },
-            );
-            (done, taken)
-        };
-        assert_eq!(run(1000), (Ok(()), (0..100).map(|i| 2 * i).collect()));
-        assert_eq!(run(40), (Err("no 40".into()), (0..40).map(|i| 2 * i).collect()));
-    }
-}

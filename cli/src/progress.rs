@@ -122,15 +122,3 @@ pub fn similarity(ssim: f64) -> String {
 pub fn figure(x: f64) -> String {
     if x == 0.0 { "0".into() } else { format!("{x:.4e}") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nines_are_shown() {
-        assert_eq!(similarity(1.0), "1.000000000000000");
-        assert_eq!(similarity(0.99998765), "0.999988");
-        assert_eq!(similarity(0.5), "0.50");
-    }
-}

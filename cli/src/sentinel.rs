@@ -216,14 +216,4 @@ mod tests {
         assert!(found(&[7.0; 5000], &[]).0.is_empty());
         assert_eq!(found(&[7.0, 7.0, 8.0, 8.0], &[]), (vec![], Some((7.0, 8.0))));
     }
-
-    #[test]
-    fn parts_of_a_field_are_suspicious_if_they_hold_a_mark() {
-        let suspects = |values: &[f32]| {
-            let mut watch = Watch::new(DType::F32, false, vec![], true);
-            watch.see(&values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
-            watch.suspects()
-        };
-        assert!(suspects(&marked(-500.0, 1)) && !suspects(&marked(10.0, 1)) && !suspects(&[]));
-    }
 }

@@ -143,27 +143,3 @@ fn grid(values: &[f64], dtype: DType) -> Option<Grid> {
     };
     (-3..=DECIMALS).map(Grid).find(fits)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wave(n: usize) -> impl Iterator<Item = f64> {
-        (0..n).map(|i| 10.0 * (i as f64 * 0.05).sin() + 3.0 * (i as f64 * 0.0031).cos())
-    }
-
-    #[test]
-    fn digits_are_counted() {
-        for k in 1..=6 {
-            let scale = 10f64.powi(k);
-            let decimals: Vec<f64> = wave(20_000).map(|v| (v * scale).round() / scale).collect();
-            assert_eq!(grid(&decimals, DType::F64), Some(Grid(k)));
-        }
-        let whole: Vec<f64> = wave(20_000).map(|v| (100.0 * v).round()).collect();
-        assert_eq!(grid(&whole, DType::F32), Some(Grid(0)));
-        assert_eq!(grid(&wave(20_000).collect::<Vec<_>>(), DType::F64), None);
-        let single: Vec<f64> = wave(20_000).map(|v| f64::from(v as f32)).collect();
-        assert_eq!(grid(&single, DType::F32), None);
-        assert_eq!((Grid(1).bound(), Grid(0).bound(), Grid(-2).bound()), (0.04, 0.4, 40.0));
-    }
-}

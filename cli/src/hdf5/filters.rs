@@ -125,19 +125,3 @@ pub fn is_lossy(id: c_int, are_floats: bool) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filters_in_words() {
-        let all =
-            [Filter::new(2, vec![4]), Filter::new(1, vec![6]), Filter::new(3, vec![]), Filter::new(4711, vec![7, 0])];
-        let text = in_words(&all);
-        assert_eq!(text, "shuffle=4, deflate=6, fletcher32, 4711=7:0");
-        let back = from_words(&text).unwrap();
-        assert!(back.iter().zip(&all).all(|(a, b)| (a.id, &a.words) == (b.id, &b.words)) && back.len() == 4);
-        assert!(from_words("shuffle, what=1").is_none() && from_words("deflate=x").is_none());
-    }
-}

@@ -222,16 +222,3 @@ impl Field<'_> {
         )
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shuffled_bytes_come_back() {
-        let unshuffled = |bytes: &[u8], size| unshuffled(bytes, size).unwrap();
-        assert_eq!(unshuffled(b"adgbehcfi", 3), b"abcdefghi");
-        assert_eq!(unshuffled(b"acbdX", 2), b"abcdX");
-        assert_eq!((unshuffled(b"", 4), unshuffled(b"ab", 4)), (vec![], b"ab".to_vec()));
-    }
-}

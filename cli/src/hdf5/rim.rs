@@ -58,24 +58,3 @@ impl Rim {
         vec![0; self.shape.len()]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_and_back() {
-        let rim = Rim { shape: vec![2, 3, 4], fill: vec![9, 8] };
-        for count in [[2, 3, 4], [1, 2, 3], [2, 1, 4], [1, 1, 1]] {
-            let block = Block { start: vec![0; 3], count: count.to_vec() };
-            let bytes: Vec<u8> = (0..count.iter().product::<u64>() as u8 * 2).map(|i| i + 100).collect();
-            let chunk = rim.filled_up(&block, bytes.clone()).unwrap();
-            assert_eq!(chunk.len(), rim.bytes());
-            assert_eq!(chunk.iter().filter(|b| **b < 100).count(), rim.bytes() - bytes.len());
-            assert_eq!(rim.cut_out(&block, chunk), bytes, "{count:?}");
-        }
-        let block = Block { start: vec![0; 3], count: vec![1, 2, 1] };
-        let chunk = rim.filled_up(&block, vec![1, 2, 3, 4]).unwrap();
-        assert_eq!((&chunk[..4], &chunk[8..12]), (&[1, 2, 9, 8][..], &[3, 4, 9, 8][..]));
-    }
-}

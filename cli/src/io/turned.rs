@@ -21,17 +21,3 @@ pub fn in_c_order(bytes: &[u8], size: usize, lens: &[u64]) -> Result<Vec<u8>, St
     }
     Ok(turned)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_element_is_where_c_has_it() {
-        let bytes: Vec<u8> = (0..24u16).flat_map(u16::to_le_bytes).collect();
-        let turned = in_c_order(&bytes, 2, &[2, 3, 4]).unwrap();
-        let numbers: Vec<u16> = turned.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
-        let expected = (0..24).map(|n: u16| n / 12 + 2 * (n / 4 % 3 + 3 * (n % 4)));
-        assert_eq!(numbers, expected.collect::<Vec<_>>());
-    }
-}

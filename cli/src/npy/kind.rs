@@ -69,25 +69,3 @@ pub fn words(descr: &str) -> &'static str {
         _ => "of no type that we know",
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_types() {
-        for dtype in DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16) {
-            for big_endian in [false, true] {
-                let expected = (ElementKind::Number(dtype), big_endian && dtype.size() > 1);
-                assert_eq!(parse(&name(dtype, big_endian)), Some(expected));
-            }
-        }
-        assert_eq!(parse(&name(DType::BF16, false)), Some((ElementKind::Other(2), false)));
-        assert_eq!(parse(">c16"), Some((ElementKind::Complex(DType::F64), true)));
-        assert_eq!(parse("|b1"), Some((ElementKind::Other(1), false)));
-        assert_eq!(parse("<M8[ns]"), Some((ElementKind::Other(8), false)));
-        for other in ["", "<", "f4", "<f", "<f16", "<U5", "|S3", "|O", "<i3", "ü4", "<ü"] {
-            assert_eq!(parse(other), None, "{other}");
-        }
-    }
-}

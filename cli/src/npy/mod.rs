@@ -267,25 +267,3 @@ pub fn header(dtype: DType, big_endian: bool, lens: &[u64]) -> Vec<u8> {
     bytes.push(b'\n');
     bytes
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_header_that_numpy_writes() {
-        let expected = b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }";
-        let found = header(DType::F32, false, &[3, 4]);
-        assert!(found.starts_with(expected) && found.len() == 128 && found.ends_with(b" \n"));
-        assert!(
-            String::from_utf8_lossy(&header(DType::U8, true, &[7]))
-                .contains("'|u1', 'fortran_order': False, 'shape': (7,)")
-        );
-        // The longest there can be.
-        let longest = header(DType::F64, true, &[u64::MAX; 32]);
-        assert_eq!(
-            (longest.len() % 64, usize::from(longest[8]) + 256 * usize::from(longest[9]) + 10),
-            (0, longest.len())
-        );
-    }
-}

@@ -139,33 +139,3 @@ fn smoothed(plane: Vec<f64>, width: usize) -> Vec<f64> {
     }
     down
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dssim(height: usize, width: usize, original: &[f64], restored: &[f64]) -> Option<f64> {
-        let mut all = Dssim::default();
-        all.add(&[height as u64, width as u64], original, restored);
-        all.value()
-    }
-
-    #[test]
-    fn one_for_the_same_and_less_for_others() {
-        let a: Vec<f64> = (0..900).map(|i| (f64::from(i % 30) * 0.3).sin() + f64::from(i / 30) * 0.05).collect();
-        let noisy = |size: f64| a.iter().zip(0..).map(|(v, i)| v + size * f64::from(i * i % 7 - 3)).collect::<Vec<_>>();
-        assert_eq!(dssim(30, 30, &a, &a), Some(1.0));
-        let [near, far] = [0.001, 0.1].map(|size| dssim(30, 30, &a, &noisy(size)).unwrap());
-        assert!(1.0 > near && near > far, "{near} {far}");
-        assert_eq!(dssim(10, 90, &a, &a), None);
-        assert_eq!(dssim(30, 30, &[7.0; 900], &[7.0; 900]), Some(1.0));
-        // More rows than a band has, the same again and again.
-        let tall = |x: &[f64]| x.iter().cycle().take(30 * 900).copied().collect::<Vec<_>>();
-        let value = dssim(900, 30, &tall(&a), &tall(&noisy(0.01))).unwrap();
-        assert!(value < 1.0 && value > far, "{value}");
-        let mut gaps = a.clone();
-        gaps[400] = f64::NAN;
-        assert_eq!(dssim(30, 30, &gaps, &gaps), Some(1.0));
-        assert_eq!(dssim(30, 30, &[f64::NAN; 900], &[f64::NAN; 900]), None);
-    }
-}

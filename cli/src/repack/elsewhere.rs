@@ -69,25 +69,3 @@ fn folder(file: &Path) -> Option<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     folder.canonicalize().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn relative_names_lead_where_they_led() {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path().canonicalize().unwrap();
-        std::fs::create_dir(root.join("new")).unwrap();
-        std::fs::write(root.join("there.h5"), b"").unwrap();
-        let to = root.join("new/out.h5");
-        let moved = Elsewhere::new(&root.join("in.h5"), &to);
-        let absolute = [root.as_os_str().as_bytes(), b"/there.h5"].concat();
-        assert_eq!(moved.name(b"there.h5").as_ref(), Some(&absolute));
-        assert_eq!(moved.link(b"\0there.h5\0/a\0"), Some([b"\0", &absolute[..], b"\0/a\0"].concat()));
-        for same in [&b"."[..], b"nowhere.h5", &absolute] {
-            assert_eq!(moved.name(same), None);
-        }
-        assert_eq!(Elsewhere::new(&root.join("in.h5"), &root.join("out.h5")).name(b"there.h5"), None);
-    }
-}

@@ -141,25 +141,3 @@ pub fn is_done(job: &Job, output: &Path) -> bool {
     let is_newer = changed(output).zip(changed(&job.input)).is_some_and(|(new, old)| new >= old);
     is_newer && matches!(kind_of(output), Ok(FileKind::Hdf5))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_all_files_and_each_once() {
-        let jobs = || (0..10).map(|i| Job { input: PathBuf::new(), place: i.to_string().into(), bytes: 0 }).collect();
-        let mut places: Vec<PathBuf> = Vec::new();
-        for part in ["1/3", "2/3", "3/3"] {
-            let part = Part::parse(part).unwrap().of(jobs());
-            assert!(part.len() >= 3);
-            places.extend(part.into_iter().map(|job| job.place));
-        }
-        places.sort();
-        assert_eq!(places, (0..10).map(|i| PathBuf::from(i.to_string())).collect::<Vec<_>>());
-        assert!(Part::parse("11/11").unwrap().of(jobs()).is_empty());
-        for wrong in ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", ""] {
-            assert!(Part::parse(wrong).is_err(), "{wrong}");
-        }
-    }
-}

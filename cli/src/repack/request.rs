@@ -120,15 +120,6 @@ mod tests {
     }
 
     #[test]
-    fn filters() {
-        let all = ["sleek", "none", "deflate", "deflate=9"].map(|text| Filter::parse(text).unwrap());
-        assert_eq!(all, [Filter::Sleek, Filter::None, Filter::Deflate(4), Filter::Deflate(9)]);
-        for wrong in ["gzip", "deflate=0", "deflate=10", "deflate=", "none=1"] {
-            assert!(Filter::parse(wrong).unwrap_err().contains("deflate=9"), "{wrong}");
-        }
-    }
-
-    #[test]
     fn requests_in_words() {
         let wish = |text: &str| match parse(text) {
             Ok(Request::Compress(wish)) => wish,
