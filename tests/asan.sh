@@ -36,7 +36,7 @@ status=0
 tests() { cargo test --all-features --no-fail-fast --test "$@" || status=$?; }
 tests capi -- --skip abi:: --skip header:: --skip want_of_memory --skip an_allocator --skip any_allocation --skip first_uses --skip closed_and_opened_again "$@"
 tests hdf5 -- --skip two_versions --skip threads_of_hdf5_and_past_it --skip forks_and_constructors --skip programs_with_rights \
-	--skip a_full_disk_leaves_everything --skip sparse:: "$@"
+	--skip limits "$@"
 # Want of memory is noted down where faults are.
 for report in "$work"/report*; do
 	[ ! -e "$report" ] || grep -qv 'WARNING: AddressSanitizer failed to allocate' "$report" || rm "$report"

@@ -39,35 +39,6 @@ fn arrays_in_gpu_memory() {
 }
 
 #[test]
-fn files_shared_by_ranks() {
-    let Some(place) = Place::with(&["h5pcc", "mpirun"]) else { return };
-    let rpath = library_folder(&place);
-    build(&place, "h5pcc", &["-shlib"], &rpath);
-    let mpirun = |place: &Place| {
-        let mut command = place.command("mpirun");
-        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        command
-    };
-    let mut command = mpirun(&place);
-    let said = common::run(command.args(["--oversubscribe", "-n", "3", "./direct", ".", "mpi"]));
-    assert_eq!(said.matches("passed").count(), 3, "{said}");
-    #[cfg(all(feature = "cuda", kernels_are_built))]
-    {
-        // The stand-in for the CUDA driver, as above.
-        common::stand_in(&place.path("lib"));
-        for ranks in [1, 3] {
-            let mut command = mpirun(&place);
-            command.env("LD_LIBRARY_PATH", place.path("lib"));
-            let n = ranks.to_string();
-            let said = common::run(command.args(["--oversubscribe", "-n", &n, "./direct", ".", "mpi-gpu"]));
-            assert_eq!(said.matches("passed").count(), ranks, "{said}");
-        }
-    }
-    // The same program, alone with its file.
-    assert!(place.run("./direct", &[".", "host", "8"]).contains("cases passed"));
-}
-
-#[test]
 fn from_fortran() {
     let Some(place) = Place::with(&["h5fc", "gfortran"]) else { return };
     let (rpath, library) = (library_folder(&place), common::libsleek());

@@ -12,6 +12,5 @@ mod mpi;
 mod place;
 mod programs;
 mod python;
-mod tools;
 
 use place::{Place, h5repack_argument, source, venv_python};

@@ -72,7 +72,7 @@ fn collective_writes() {
                 every_rank(&place, ranks, &["./mpi", "read", "m.h5", path, &columns], "kept");
             }
             // Without MPI: another HDF5, and the tool of the same one.
-            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);
+            place.run(&venv_python(SERIAL), &[&source("compare.py"), path, "m.h5"]);
             place.run("h5dump", &["-d", "/shared", "-b", "LE", "-o", "m.bin", "m.h5"]);
         }
     }
@@ -93,7 +93,7 @@ fn other_ways_to_share_a_file() {
     let path = field.to_str().unwrap();
     #[cfg(all(feature = "cuda", kernels_are_built))]
     common::stand_in(&place.path("lib"));
-    for way in ["metadata", "aligned", "subfiling"] {
+    for way in ["mpio", "metadata", "aligned", "subfiling"] {
         if way == "subfiling" && !place.run("./mpi", &["subfiling"]).contains("subfiling") {
             let required = std::env::var("SLEEK_SUBFILING").is_ok_and(|v| v == "required");
             assert!(!required, "the HDF5 of h5pcc is built without subfiling");
@@ -110,15 +110,19 @@ fn other_ways_to_share_a_file() {
         #[cfg(all(feature = "cuda", kernels_are_built))]
         {
             // The stand-in for the CUDA driver runs the kernels on the CPU.
-            let mut command = mpirun(&place, 3, &["./direct", ".", "mpi-gpu", way]);
-            let said = common::run(command.env("LD_LIBRARY_PATH", place.path("lib")));
-            assert_eq!(said.matches("passed").count(), 3, "{way}: {said}");
+            for ranks in [1, 3] {
+                let mut command = mpirun(&place, ranks, &["./direct", ".", "mpi-gpu", way]);
+                let said = common::run(command.env("LD_LIBRARY_PATH", place.path("lib")));
+                assert_eq!(said.matches("passed").count(), ranks, "{way}: {said}");
+            }
         }
         // Another HDF5, without MPI. What subfiling has written lies in several files, which it does not know.
         if way != "subfiling" {
-            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);
+            place.run(&venv_python(SERIAL), &[&source("compare.py"), path, "m.h5"]);
         }
     }
+    // The same program, alone with its file.
+    assert!(place.run("./direct", &[".", "host", "8"]).contains("cases passed"));
 }
 
 #[test]
@@ -133,42 +137,6 @@ fn one_thread_for_each_rank() {
     every_rank(&place, 2, &write, "written, 0 threads more");
     let said = common::run(mpirun(&place, 2, &write).env("SLEEK_NUM_THREADS", "3"));
     assert!(!said.contains(" 0 threads more"), "as many threads as asked for: {said}");
-}
-
-#[test]
-fn files_of_ranks_under_a_virtual_dataset() {
-    let Some(place) = place() else { return };
-    build(&place, "mpi_chunks");
-    for field in fields() {
-        let (path, columns) = (field.to_str().unwrap(), columns(&field));
-        for ranks in [2, 4] {
-            every_rank(&place, ranks, &["./mpi_chunks", "apart", "index.h5", path, &columns], "kept");
-            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "index.h5"]);
-        }
-    }
-    // The folder may be moved; a rank's file that is missing reads as the fill value, without an error.
-    let all = ["index.h5", "index.h5.0", "index.h5.1", "index.h5.2", "index.h5.3"];
-    std::fs::create_dir(place.path("elsewhere")).unwrap();
-    for file in all {
-        std::fs::rename(place.path(file), place.path("elsewhere").join(file)).unwrap();
-    }
-    let has_nan = || place.run("h5dump", &["-d", "/t", "-m", "%g", "elsewhere/index.h5"]).contains("nan");
-    assert!(!has_nan());
-    std::fs::remove_file(place.path("elsewhere/index.h5.2")).unwrap();
-    assert!(has_nan());
-}
-
-/// HDF5 says that all is well. Should this fail one day, docs/guide/mpi.md may say better things.
-#[test]
-fn chunks_of_several_ranks_in_one_file_are_lost() {
-    let Some(place) = place() else { return };
-    build(&place, "mpi_chunks");
-    let field = common::root().join("tests/data/mitgcm_theta_15x40x90.f64");
-    for (ranks, lost) in [(2, "1 of 2"), (4, "3 of 4")] {
-        let together = ["./mpi_chunks", "together", "m.h5", field.to_str().unwrap(), "90"];
-        let said = common::run(&mut mpirun(&place, ranks, &together));
-        assert!(said.contains(&format!("{lost} chunks lost")), "{said}");
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 """h5py and netCDF4 in one process: two HDF5 libraries of different versions, one filter.
 
-    python netcdf.py NAME      runs one scenario in the current directory; any failure is an exception
+    python netcdf.py              runs the scenarios, as scenarios.py
+    python netcdf.py NAME WORD...      calls a function of this file in the current folder
 """
 
 import ctypes
@@ -14,7 +15,7 @@ import netCDF4
 import numpy as np
 
 from bounds import kept, months_by_steps
-from scenarios import ABS, LOSSLESS, NOA, SLEEK, field, long, opts, same_bits, stored_cd, worst_error
+from scenarios import ABS, LOSSLESS, NOA, SLEEK, field, long, main, opts, same_bits, scenario, stored_cd, worst_error
 
 BOUND = 1e-3
 
@@ -25,18 +26,21 @@ def libnetcdf():
     return ctypes.CDLL(path)
 
 
-def write_netcdf(path, a, cd, endian="native"):
+def define(f, v, cd):
     """nc_def_var_filter from C, since netCDF4 does not offer filters by number."""
+    assert libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), (ctypes.c_uint * len(cd))(*cd)) == 0
+
+
+def write_netcdf(path, a, cd, endian="native"):
     with netCDF4.Dataset(path, "w") as f:
         f.createDimension("y", a.shape[0])
         f.createDimension("x", a.shape[1])
         v = f.createVariable("a", a.dtype.newbyteorder("="), ("y", "x"), chunksizes=(100, 100), endian=endian)
-        params = (ctypes.c_uint * len(cd))(*cd)
-        status = libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), params)
-        assert status == 0, status
+        define(f, v, cd)
         v[:] = a
 
 
+@scenario
 def both_ways_in_one_process():
     assert h5py.version.hdf5_version != netCDF4.__hdf5libversion__, "the wheels bring the same HDF5: nothing is shown"
     a = field((250, 170))
@@ -53,6 +57,7 @@ def both_ways_in_one_process():
             assert stored_cd(f["a"]) == long(ABS, BOUND, "<f4", (100, 100), fills=(9.969209968386869e36,))
 
 
+@scenario
 def lossless_big_endian():
     a = field((250, 170), ">f8")
     write_netcdf("n.nc", a, opts(LOSSLESS), "big")
@@ -60,6 +65,7 @@ def lossless_big_endian():
         assert same_bits(a.astype("<f8"), np.asarray(f["a"][:]).astype("<f8"))
 
 
+@scenario
 def fill_values_and_growth():
     """A variable that grows by a record at a time: what netCDF masks stays masked, and records keep the bound of all of them."""
     rng = np.random.default_rng(1)
@@ -71,8 +77,7 @@ def fill_values_and_growth():
             f.createDimension("time", None)
             f.createDimension("x", 300)
             v = f.createVariable("a", "f4", ("time", "x"), chunksizes=(32, 200), fill_value=fill_value)
-            cd = opts(NOA, BOUND)
-            assert libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), (ctypes.c_uint * len(cd))(*cd)) == 0
+            define(f, v, opts(NOA, BOUND))
         with h5py.File("g.nc") as f:
             f["a"]  # a process that only writes does not load the filter
         for i in range(40):
@@ -85,6 +90,7 @@ def fill_values_and_growth():
         kept(a, back.filled(fill), (32, 200), BOUND, [fill])
 
 
+@scenario
 def small_grows_by_records():
     """Profile small: 40 records of a variable without limit, each by a process that opens the file again."""
     a = months_by_steps()
@@ -92,8 +98,7 @@ def small_grows_by_records():
         for name, n in (("time", None), ("y", 73), ("x", 144)):
             f.createDimension(name, n)
         v = f.createVariable("a", "f4", ("time", "y", "x"), chunksizes=(16, 73, 72), fill_value=1e20)
-        cd = opts(ABS, 0.2, 2)
-        assert libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), (ctypes.c_uint * len(cd))(*cd)) == 0
+        define(f, v, opts(ABS, 0.2, 2))
     for i in range(40):
         with netCDF4.Dataset("g.nc", "a") as f:
             f["a"][i] = a[i]
@@ -143,36 +148,27 @@ def make_months():
             v[:] = np.where(land | (rng.random((6, 18, 36)) < 0.05), fill, 280 + np.cumsum(rng.normal(size=(6, 18, 36)), axis=2))
 
 
-def same_results():
-    """Whether all floats of sys.argv[2] and sys.argv[3] have the same mask, and no values are further apart than sys.argv[4]."""
-    with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:
+def same_results(old, new, most):
+    """The variables of both files, if they have the same masks, and no values that are further apart."""
+    with netCDF4.Dataset(old) as f, netCDF4.Dataset(new) as g:
         names = [name for name in ("t", "u") if name in f.variables]
         for name in names:
             a, b = (np.ma.array(file[name][:], "f8") for file in (f, g))
             assert a.count() and np.array_equal(np.ma.getmaskarray(a), np.ma.getmaskarray(b)), name
-            assert np.abs(a - b).max() <= float(sys.argv[4]), name
-        print(*names)
+            assert np.abs(a - b).max() <= float(most), name
+    return names
 
 
-def same_masks():
-    """Whether the variable t of sys.argv[2] and sys.argv[3] is masked in the same places."""
-    with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:
-        masks = [np.ma.getmaskarray(file["t"][:]) for file in (f, g)]
-        assert masks[0].any() and np.array_equal(*masks)
-
-
-def read_file():
-    """Compares sys.argv[3] with the original sys.argv[2] by netCDF4, within the absolute bound sys.argv[4]."""
-    original, packed, bound = sys.argv[2], sys.argv[3], Fraction(float(sys.argv[4]))
+def read_file(original, packed, bound):
+    """Whether netCDF4 reads from both the same, within this bound."""
     compared = 0
     with netCDF4.Dataset(original) as f, netCDF4.Dataset(packed) as g:
-        f.set_auto_mask(False)
-        g.set_auto_mask(False)
-        f.set_auto_scale(False)
-        g.set_auto_scale(False)
+        for file in f, g:
+            file.set_auto_mask(False)
+            file.set_auto_scale(False)
         for name, v in f.variables.items():
             if v.dtype != str and np.issubdtype(v.dtype, np.floating):
-                assert worst_error(v[:], g[name][:]) <= bound, name
+                assert worst_error(v[:], g[name][:]) <= Fraction(float(bound)), name
                 compared += 1
             else:
                 assert np.array_equal(v[:], g[name][:]), name
@@ -180,5 +176,4 @@ def read_file():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    print(f"{sys.argv[1]} passed with HDF5 {h5py.version.hdf5_version} and {netCDF4.__hdf5libversion__}")
+    globals()[sys.argv[1]](*sys.argv[2:]) if sys.argv[1:] else main()

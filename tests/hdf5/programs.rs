@@ -138,19 +138,13 @@ fn hdf5_closed_and_opened_again() {
 
 #[test]
 fn threads_of_hdf5_and_past_it() {
-    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
-    for way in &WAYS[..2] {
-        compile(&place, "h5cc", way, &[&source("stress.c"), "-ldl", "-lpthread"], "stress");
-        let mut command = place.command("./stress");
-        command
-            .arg(place.plugins.path().join("libsleek.so"))
-            .arg(".")
-            .env("SLEEK_NUM_THREADS", "3")
-            .env_remove("SLEEK_LOG");
+    for venv in ["venv-h5py-1.14", "venv-h5py-2"] {
+        let Some(place) = Place::with(&[&venv_python(venv)]) else { return };
+        let mut command = place.command(venv_python(venv));
+        command.arg(source("stress.py")).arg(common::libsleek()).env("SLEEK_NUM_THREADS", "3").env_remove("SLEEK_LOG");
         // A child shares the open files and with them HDF5's locks on them, which a writer would find taken after it
         // closed its file.
-        let said = common::run(command.env("HDF5_USE_FILE_LOCKING", "FALSE"));
-        assert!(said.contains("kept"), "{way:?}: {said}");
+        assert!(common::run(command.env("HDF5_USE_FILE_LOCKING", "FALSE")).contains("kept"));
     }
 }
 
@@ -193,16 +187,15 @@ fn beside(command: &mut Command, libraries: &[String]) {
 
 #[test]
 fn two_versions_of_hdf5() {
-    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
-    let strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"];
-    common::run(place.command("cc").args(strict).args([&source("two.c"), "-o", "two", "-ldl", "-lpthread"]));
+    let python = venv_python("venv-h5py-1.14");
+    let Some(place) = Place::with(&["h5cc", "cc", &python]) else { return };
     let hdf5 = shared_hdf5(&place);
     for (first, second) in [(0, 1), (1, 0), (0, 2), (1, 2)] {
         for scope in ["hidden", "shown"] {
-            let mut command = place.command("./two");
-            beside(command.args([scope, &hdf5[first], &hdf5[second], "two.h5"]).env_remove("SLEEK_LOG"), &hdf5);
-            let said = common::run(&mut command);
-            assert!(said.contains("kept"), "{scope}: {said}");
+            let mut command = place.command(&python);
+            command.args([&source("two.py"), scope, &hdf5[first], &hdf5[second], "two.h5"]).env_remove("SLEEK_LOG");
+            beside(&mut command, &hdf5);
+            assert!(common::run(&mut command).contains("kept"), "{scope}");
         }
     }
     // A program that is linked to one, with the symbols of another put in front of it.
@@ -216,41 +209,10 @@ fn two_versions_of_hdf5() {
 /// `kill -9` while chunks are written, and a file that may not grow: see the section on this in docs/guide/hdf5.md.
 #[test]
 fn killed_writers_and_full_disks() {
-    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
-    compile(&place, "h5cc", &[], &[&source("crash.c")], "crash");
-    for (event, words) in [("kill", "nothing read wrong"), ("full", "each writer was told")] {
-        let said = common::run(place.command("./crash").args([event, "a.h5"]).env_remove("SLEEK_LOG"));
-        assert!(said.contains(words), "{event}: {said}");
-    }
-}
-
-#[test]
-fn existing_dataset_after_registering() {
-    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
-    let (library, rpath) = (common::libsleek(), library_folder(&place));
-    for way in WAYS {
-        let sources = [&source("existing.c"), library.to_str().unwrap(), &rpath];
-        compile(&place, "h5cc", way, &sources, "existing");
-        let no_plugins = |arguments: &[&str]| {
-            let mut command = place.command("./existing");
-            common::output(command.args(arguments).env("HDF5_PLUGIN_PATH", place.work.path()))
-        };
-        assert!(!no_plugins(&["a.h5", "create"]).status.success(), "the filter was there without registering");
-        for step in ["create", "write"] {
-            let out = no_plugins(&["a.h5", step, "register"]);
-            assert!(out.status.success(), "{step}: {}", String::from_utf8_lossy(&out.stderr));
-        }
-        // The same in two processes with the plugin: it loads on creating, and registering is still needed to write.
-        place.run("./existing", &["b.h5", "create"]);
-        assert!(place.run("./existing", &["b.h5", "write", "register"]).contains("kept"));
-    }
-}
-
-/// The id stands in one place in Rust, and in the C and Fortran files that programs are compiled with.
-#[test]
-fn one_id_everywhere() {
-    let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
-    let id = sleek::hdf5::FILTER_ID;
-    assert!(read("include/sleek_hdf5.h").contains(&format!("#define SLEEK_ID {id}\n")));
-    assert!(read("include/sleek_hdf5.f90").contains(&format!("SLEEK_ID = {id}\n")));
+    let python = venv_python("venv-h5py-1.14");
+    let Some(place) = Place::with(&[&python]) else { return };
+    assert!(
+        common::run(place.command(&python).arg(source("crash.py")).env_remove("SLEEK_LOG"))
+            .contains("nothing read wrong")
+    );
 }

@@ -1,10 +1,8 @@
 """What the filter must do inside h5py, for every HDF5 that h5py's wheels bring.
 
-    python scenarios.py NAME      runs one scenario in the current directory; any failure is an exception
+    python scenarios.py [NAME...]      runs these scenarios or all, each in a process and a folder of its own
 """
 
-import ctypes
-import glob
 import os
 import struct
 import subprocess
@@ -14,12 +12,39 @@ from fractions import Fraction
 
 import h5py
 import numpy as np
-from h5py import h5d, h5f, h5p, h5s, h5t, h5z
+from h5py import h5d, h5p, h5s, h5t, h5z
 
 SLEEK = 47474
 LOSSLESS, ABS, NOA, REL = range(4)
 DTYPES = {"f4": 1, "f8": 2, "f2": 3, "bf16": 4, "i1": 5, "i2": 6, "i4": 7, "i8": 8, "u1": 9, "u2": 10, "u4": 11, "u8": 12}
 OPTIONAL, MANDATORY = h5z.FLAG_OPTIONAL, 0
+SCENARIOS = []
+
+
+def scenario(function):
+    SCENARIOS.append(function)
+    return function
+
+
+def main():
+    """The scenarios of the program that is run."""
+    own = [f for f in SCENARIOS if f.__module__ == "__main__"]
+    for function in [f for f in own if len(sys.argv) == 1 or f.__name__ in sys.argv[1:]]:
+        child = os.fork()
+        if child == 0:
+            os.mkdir(function.__name__)
+            os.chdir(function.__name__)
+            function()
+            sys.exit()
+        assert os.waitpid(child, 0)[1] == 0, f"{function.__name__} failed with HDF5 {h5py.version.hdf5_version}"
+    print("all passed")
+
+
+def run(*command, code=0, **options):
+    """What a program says that must end with this code, or with any."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    assert code in (None, done.returncode), f"{command}: {done.stdout}"
+    return done.stdout
 
 
 def words(x):
@@ -116,6 +141,7 @@ def bfloat16(order="<"):
     return t
 
 
+@scenario
 def every_mode_and_float_type():
     with h5py.File("f.h5", "w") as f:
         for dtype in ("<f2", "<f4", "<f8", ">f2", ">f4", ">f8"):
@@ -144,6 +170,7 @@ def every_mode_and_float_type():
                         assert d.id.get_storage_size() < most, f"{name}: {d.id.get_storage_size()} of {a.nbytes}"
 
 
+@scenario
 def bfloat16_elements():
     values = field((40, 100), "f4")
     bits = (values.view("u4") >> 16).astype("u2")
@@ -161,63 +188,76 @@ def bfloat16_elements():
             assert 0 < worst_error(a, b) <= 8
 
 
-def lossy_modes_are_for_floats():
-    """Everything else is stored losslessly under a bound, which keeps it."""
-    compound = np.zeros(100, [("x", "f4"), ("y", "f4")])
-    vax = h5t.IEEE_F32LE.copy()
-    vax.set_ebias(128)
-    wide = h5t.IEEE_F64LE.copy()
-    wide.set_fields(62, 51, 11, 0, 51)
-    cases = [np.arange(100, dtype=t) for t in ("<i4", ">i8", "u1", "i2")]
-    cases += [compound, np.array([b"abc"] * 100), np.zeros(100, bool), np.zeros(100, "V12")]
-    with h5py.File("f.h5", "w") as f:
-        for n, (flag, mode) in enumerate((flag, mode) for flag in (OPTIONAL, MANDATORY) for mode in (ABS, NOA, REL)):
-            for k, data in enumerate(cases):
-                d = create(f, f"{n} {k}", data, (50,), opts(mode, 1e-3), flag)
-                assert same_bits(d[:], data), (flag, mode, data.dtype)
-                f.flush()
-                assert flag == OPTIONAL or stream(d)[10] == LOSSLESS  # few elements are stored plain where they may be
-                assert stored_cd(d)[0] >> 31 == 1
-            for k, tid in enumerate((vax, wide)):
-                create(f, f"{n} odd {k}", None, (50,), opts(mode, 1e-3), flag, tid=tid, shape=(100,))
-        assert stored_cd(f["0 0"]) == long(ABS, 1e-3, "<i4", (50,), lossless=True)
-        # Strings of any length live outside the chunks: HDF5 drops optional filters by itself.
-        text = f.create_dataset("text", (100,), h5py.string_dtype(), chunks=(50,), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-        text[:] = [f"line {i}" for i in range(100)]
-    with h5py.File("f.h5") as f:
-        assert list(f["text"].asstr()[:]) == [f"line {i}" for i in range(100)]
-
-
-def lossless_takes_every_type():
-    rng = np.random.default_rng(1)
-    cases = {code: rng.integers(0, 100, 1000).astype(order + code) for code in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8") for order in "<"}
-    cases |= {">" + code: a.astype(a.dtype.newbyteorder(">")) for code, a in cases.items()}
-    cases |= {
-        "compound": np.array([(i, i / 3, b"ab") for i in range(1000)], [("i", "i4"), ("x", "f8"), ("s", "S3")]),
-        "string": np.array([b"some", b"strings"] * 500),
-        "bool": rng.integers(0, 2, 1000).astype(bool),
-        "complex": (rng.normal(size=1000) + 1j).astype("c8"),
-        "opaque": np.frombuffer(rng.bytes(12000), "V12"),
-        "longdouble": rng.normal(size=1000).astype(np.longdouble),
+@scenario
+def what_has_no_bound_loses_nothing():
+    """Whatever the request, of every type: a tree takes one for all."""
+    rng, n = np.random.default_rng(1), 3000
+    odd = {
+        "order": [("im", "f4"), ("re", "f4")],
+        "unlike": [("r", "f4"), ("i", "f8")],
+        "three": [("r", "f4"), ("i", "f4"), ("j", "f4")],
+        "padded": {"names": ["re", "im"], "formats": ["f4", "f4"], "offsets": [0, 8], "itemsize": 12},
+        "parts": [("a", "f8"), ("name", "S8"), ("b", "i2")],
     }
-    with h5py.File("f.h5", "w") as f:
-        for name, a in cases.items():
-            create(f, name, a, (300,), opts(LOSSLESS))
-        text = f.create_dataset("text", (100,), h5py.string_dtype(), chunks=(30,), compression=SLEEK)
-        text[:] = [f"line {i}" for i in range(100)]
-        part = f.create_dataset("part", (100,), np.dtype((">f4", (3,))), chunks=(90,), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-        vectors = field((100, 3), ">f4")
-        part[:] = vectors
-    with h5py.File("f.h5") as f:
-        for name, a in cases.items():
-            d = f[name]
-            assert np.array_equal(d[:], a), name
-            if name.lstrip(">") in DTYPES:
-                s = stream(d)
-                assert (s[9], s[11]) == (DTYPES[name.lstrip(">")], name[0] == ">" and name[-1] != "1"), name
-        assert list(f["text"].asstr()[:]) == [f"line {i}" for i in range(100)]
-        assert stream(f["part"])[9] == DTYPES["f4"]
-        assert 0 < worst_error(vectors, f["part"][:]) <= Fraction(1e-3)
+    integers = [order + code for code in DTYPES if code[0] in "iu" for order in "<>"]
+    leaves = {code: rng.integers(0, 100, n).astype(code) for code in integers}
+    leaves |= {name: np.zeros(n, kind) for name, kind in odd.items()}
+    leaves["parts"]["name"], leaves["three"]["j"] = [f"n{i}" for i in range(n)], rng.random(n)
+    leaves |= {
+        "fixed": np.array([f"cell {i}".encode() for i in range(n)], "S12"),
+        "bool": rng.integers(0, 2, n).astype(bool),
+        "opaque": np.frombuffer(rng.bytes(12 * n), "V12"),
+        "longdouble": rng.normal(size=n).astype(np.longdouble),
+        "kinds": rng.integers(0, 2, n).astype(h5py.enum_dtype({"a": 0, "b": 1}, "u1")),
+    }
+    ragged = np.empty(n, object)
+    ragged[:] = [np.arange(i % 7 + 1, dtype="i4") for i in range(n)]
+    texts, which = [f"cell {i}" for i in range(n)], rng.integers(0, 50, n)
+    floats, vectors = field((n,)), field((n, 3), ">f4")
+    vax, wide = h5t.IEEE_F32LE.copy(), h5t.IEEE_F64LE.copy()
+    vax.set_ebias(128)
+    wide.set_fields(62, 51, 11, 0, 51)
+    requests = opts(ABS, 1e-3), opts(NOA, 1e-3, fill=-9999.0), opts(REL, 1e-3, 1), opts(LOSSLESS)
+    for flag, cd in [(flag, cd) for flag in (OPTIONAL, MANDATORY) for cd in requests]:
+        with h5py.File("f.h5", "w") as f:
+            for name, data in leaves.items():
+                create(f, name, data, (n // 2,), cd, flag)
+            create(f, "floats", floats, (n // 2,), cd, flag)
+            for k, tid in enumerate((vax, wide)):
+                create(f, f"odd {k}", None, (n,), cd, flag, tid=tid, shape=(n,))
+            more = {"chunks": (n,), "compression": SLEEK, "compression_opts": cd}
+            f.create_dataset("vectors", (n,), np.dtype((">f4", (3,))), **more)[:] = vectors
+            groups = [f.create_group(f"g/{i}").ref for i in range(50)]
+            objects = {} if cd[1] != ABS else {
+                "references": (h5py.ref_dtype, [groups[i] for i in which]),
+                "regions": (h5py.regionref_dtype, [f["floats"].regionref[: i + 1] for i in which]),
+                "texts": (h5py.string_dtype(), texts),
+                "ragged": (h5py.vlen_dtype("i4"), ragged),
+            }
+            for name, (dtype, data) in objects.items():
+                f.create_dataset(name, (n,), dtype, **more)[:] = data
+        with h5py.File("f.h5") as f:
+            for name, data in leaves.items():
+                back = f[name][:]
+                assert all(same_bits(data[k], back[k]) for k in data.dtype.names) if data.dtype.names else same_bits(data, back), (name, cd)
+                assert flag == OPTIONAL or stream(f[name])[10] == LOSSLESS, name
+                if name[1:] in DTYPES:
+                    assert stream(f[name])[9] == DTYPES[name[1:]] and (stream(f[name])[11] & 1) == (name[0] == ">" and name[-1] != "1"), name
+            for original, name in (floats, "floats"), (vectors, "vectors"):
+                assert (worst_error(original, f[name][:]) == 0) == (cd[1] == LOSSLESS) and worst_error(original, f[name][:]) <= Fraction(0.3), name
+            if objects:
+                assert list(f["texts"].asstr()[:]) == texts and [f[r].name for r in f["references"][:]] == [f"/g/{i}" for i in which]
+                assert all(np.array_equal(a, b) for a, b in zip(f["ragged"][:], ragged)) and f["floats"][f["regions"][7]].size == which[7] + 1
+                # They are coded as bytes, and well.
+                for name, element in ("references", 8), ("texts", 16), ("fixed", 12), ("parts", 18), ("ragged", 16):
+                    assert f[name].id.get_storage_size() < 0.2 * n * element, (name, f[name].id.get_storage_size())
+            dcpl = f["<i4"].id.get_create_plist()
+            assert stored_cd(f["<i4"])[0] >> 31 == (cd[1] != LOSSLESS)
+        # The list of a dataset that could not have the bound serves one that can.
+        with h5py.File("g.h5", "w") as f:
+            again = create(f, "floats", floats, (n // 2,), None, dcpl=dcpl)
+            f.flush()
+            assert stream(again)[10] == cd[1] and (cd[1] == LOSSLESS or stored_cd(again)[2:4] == cd[2:4])
 
 
 def sizes(dset):
@@ -226,6 +266,7 @@ def sizes(dset):
     return {c.size for c in chunks}, {c.filter_mask for c in chunks}
 
 
+@scenario
 def chunks_that_do_not_shrink():
     """HDF5 stores them plain where the filter is optional; a mandatory one takes the shortest stream."""
     rng = np.random.default_rng(4)
@@ -248,67 +289,7 @@ def chunks_that_do_not_shrink():
             assert (f["optional"][:] == a[0]).all()
 
 
-def bytes_are_coded_as_bytes():
-    """What are no numbers, whether HDF5 tells the filter of the type or not."""
-    n, which = 3000, np.random.default_rng(1).integers(0, 50, 3000)
-    parts = [("a", "f8"), ("name", "S8"), ("b", "i2")]
-    with h5py.File("f.h5", "w") as f:
-        groups = [f.create_group(f"g/{i}") for i in range(50)]
-        ragged = np.empty(n, object)
-        ragged[:] = [np.arange(i % 7 + 1, dtype="i4") for i in range(n)]
-        kinds = {
-            "references": (h5py.ref_dtype, [groups[i].ref for i in which]),
-            "texts": (h5py.string_dtype(), [f"cell {i}" for i in range(n)]),
-            "fixed": ("S12", [f"cell {i}".encode() for i in range(n)]),
-            "parts": (parts, np.array([(i / 7, f"n{i}".encode(), i) for i in range(n)], parts)),
-            "ragged": (h5py.vlen_dtype("i4"), ragged),
-        }
-        for name, (dtype, data) in kinds.items():
-            d = f.create_dataset(name, (n,), dtype, chunks=(n,), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-            d[:] = data
-            f.create_dataset(f"{name} gzip", data=d[:], dtype=dtype, chunks=(n,), compression="gzip")
-            one = f.create_dataset(f"{name} one", (3,), dtype, chunks=(1,), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-            one[:] = data[:3]
-    with h5py.File("f.h5") as f:
-        for (name, (dtype, data)), element in zip(kinds.items(), (8, 16, 12, 18, 16)):
-            raw = n * element
-            stored = f[name].id.get_storage_size()
-            zipped = f[f"{name} gzip"].id.get_storage_size()
-            assert stored < raw * 0.2 and stored < zipped, (name, stored, zipped, raw)
-            whole, masks = sizes(f[f"{name} one"])
-            assert max(whole) <= 18 and masks == {1}, (name, whole, masks)
-        assert list(f["texts"].asstr()[:]) == kinds["texts"][1] and list(f["fixed"][:]) == kinds["fixed"][1]
-        assert (f["parts"][:] == kinds["parts"][1]).all()
-        assert all(np.array_equal(a, b) for a, b in zip(f["ragged"][:], ragged))
-        assert [f[r].name for r in f["references"][:]] == [f"/g/{i}" for i in which]
-
-
-def complex_numbers_of_hdf5():
-    """H5Tcomplex_create came with 2.0 and h5py does not offer it."""
-    (path,) = glob.glob(os.path.join(os.path.dirname(h5py.__file__), os.pardir, "h5py.libs", "libhdf5-*"))
-    lib, hid = ctypes.CDLL(path), ctypes.c_int64
-    if not hasattr(lib, "H5Tcomplex_create"):
-        assert h5py.version.hdf5_version_tuple < (2, 0, 0)
-        return
-    lib.H5Tcomplex_create.restype = lib.H5Dcreate2.restype = hid
-    parts = field((100, 2))
-    back = np.empty_like(parts)
-    with h5py.File("f.h5", "w") as f:
-        tid = hid(lib.H5Tcomplex_create(hid(h5t.IEEE_F32LE.id)))
-        dcpl, space = h5p.create(h5p.DATASET_CREATE), h5s.create_simple((100,))
-        dcpl.set_chunk((30,))
-        dcpl.set_filter(SLEEK, MANDATORY, opts(ABS, 1e-3))
-        dset = lib.H5Dcreate2(hid(f.id.id), b"z", tid, hid(space.id), hid(0), hid(dcpl.id), hid(0))
-        assert dset >= 0
-        everything = (hid(0), hid(0), hid(0))
-        assert lib.H5Dwrite(hid(dset), tid, *everything, parts.ctypes.data_as(ctypes.c_void_p)) >= 0
-        assert lib.H5Dclose(hid(dset)) >= 0
-        assert stream(h5py.Dataset(h5d.open(f.id, b"z")))[9] == DTYPES["f4"]
-        dset = h5d.open(f.id, b"z")
-        assert lib.H5Dread(hid(dset.id), tid, *everything, back.ctypes.data_as(ctypes.c_void_p)) >= 0
-    assert 0 < worst_error(parts, back) <= Fraction(1e-3)
-
-
+@scenario
 def property_list_is_used_again():
     """The request comes back from what the first dataset stored; its fill value does not."""
     with h5py.File("f.h5", "w") as f:
@@ -336,55 +317,7 @@ def property_list_is_used_again():
             dcpl = d.id.get_create_plist()
 
 
-def edges_and_fill_values():
-    a = field((250, 170), "f4")
-    masked = a.copy()
-    masked[40:90, 20:130] = 1e20
-    with h5py.File("f.h5", "w") as f:
-        # A rim of zeros, or a fill value inside, must not widen the range on which the bound depends.
-        for order in "<>":
-            kinds = {"plain": (a, None), "masked": (masked, 1e20)}
-            for name, (data, fill) in kinds.items():
-                f.create_dataset(order + name, data=data.astype(order + "f4"), chunks=(100, 100), fillvalue=fill, compression=SLEEK, compression_opts=opts(NOA, 1e-3))
-        f.create_dataset("user", data=masked, chunks=(100, 100), compression=SLEEK, compression_opts=opts(NOA, 1e-3, fill=float(np.float32(1e20))))
-        sparse = f.create_dataset("sparse", (1000, 1000), "f8", chunks=(100, 100), fillvalue=-7.5, compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-        sparse[250, 250] = 3.25
-    with h5py.File("f.h5") as f:
-        for order in "<>":
-            for name, data in (("plain", a), ("masked", masked)):
-                b = f[order + name][:]
-                for y in range(0, 250, 100):
-                    for x in range(0, 170, 100):
-                        part, back = data[y : y + 100, x : x + 100], b[y : y + 100, x : x + 100]
-                        valid = part < 1e19
-                        span = float(part[valid].max()) - float(part[valid].min())
-                        assert worst_error(part[valid], back[valid]) <= Fraction(1e-3 * span), (order, name, y, x)
-                        assert np.all(back[~valid] == np.float32(1e20))
-        assert np.all(f["user"][:][masked > 1e19] == np.float32(1e20))
-        sparse = f["sparse"]
-        assert sparse.id.get_num_chunks() == 1
-        b = sparse[:]
-        assert abs(b[250, 250] - 3.25) <= 1e-3 and abs(b[251, 250] + 7.5) <= 1e-3 and b[0, 0] == -7.5
-
-
-def special_values():
-    rng = np.random.default_rng(2)
-    a = field((300, 300), "f4")
-    bits = a.view("u4")
-    for pattern in (0x7FC00000, 0xFFC12345, 0x7F800001, 0x7F800000, 0xFF800000):
-        bits[rng.integers(0, 300, 50), rng.integers(0, 300, 50)] = pattern
-    a[:100, :100] = np.nan
-    with h5py.File("f.h5", "w") as f:
-        for mode, bound in ((ABS, 1e-3), (NOA, 1e-4), (REL, 1e-3), (LOSSLESS, 0)):
-            f.create_dataset(f"{mode}", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=opts(mode, bound))
-    with h5py.File("f.h5") as f:
-        assert worst_error(a, f[f"{ABS}"][:]) <= Fraction(1e-3)
-        assert worst_error(a, f[f"{NOA}"][:]) <= Fraction(1e-4) * 21
-        assert worst_error(a, f[f"{REL}"][:]) <= Fraction(1e-3) * 300
-        assert same_bits(a, f[f"{LOSSLESS}"][:])
-        assert len(stream(f[f"{ABS}"])) < 300, "a chunk of one value takes no room"
-
-
+@scenario
 def other_filters_beside():
     a = field((200, 200))
     shuffle, fletcher, deflate = (lambda p: p.set_shuffle()), (lambda p: p.set_fletcher32()), (lambda p: p.set_deflate(1))
@@ -404,6 +337,7 @@ def other_filters_beside():
             assert 0 < worst_error(a, f[f"after {flag}"][:]) <= Fraction(1e-3)
 
 
+@scenario
 def shuffle_in_front_is_taken_out():
     """Programs set it by themselves. Where other filters follow it is put behind, and they get their parameters still."""
     a = field((200, 200))
@@ -443,6 +377,7 @@ def shuffle_in_front_is_taken_out():
         assert (f["of text"][:] == b"text").all()
 
 
+@scenario
 def damaged_chunks_are_noticed():
     a = field((100, 100))
     with h5py.File("f.h5", "w") as f:
@@ -468,6 +403,7 @@ def damaged_chunks_are_noticed():
         assert worst_error(a, d[:]) <= Fraction(1e-3)
 
 
+@scenario
 def exceptions_say_why():
     a = field((100, 100))
 
@@ -487,18 +423,9 @@ def exceptions_say_why():
         words_of_text = struct.unpack("<3I", b"100%s%n%n=1\0")
         text = said(lambda: create(f, "t", a, (50, 50), (2, *words_of_text)))
         assert "'100%s%n%n=1' is unknown" in text, text
-        # What a codec cannot do.
-        for request, part in (
-            ("abs=1,codec=best", "codec 'best' is unknown; this library knows 1 (sleek)"),
-            ("rel=1e-3,codec=zfp", "codec zfp has the modes lossless, abs, rate, precision; rel was asked for"),
-            ("rate=8,codec=sleek", "codec sleek has the modes lossless, abs, noa, rel; rate was asked for"),
-        ):
-            padded = request.encode() + bytes(-len(request) % 4)
-            text = said(lambda: create(f, "c", a, (50, 50), (2, *struct.unpack(f"<{len(padded) // 4}I", padded))))
-            assert part in text, text
-        padded = b"abs=1,codec=zfp\0"
-        text = said(lambda: create(f, "c", a.astype("f2"), (50, 50), (2, *struct.unpack("<4I", padded))))
-        assert "codec zfp takes f32, f64, i32, i64; f16 was asked for" in text, text
+        padded = b"rate=8,codec=sleek\0\0"
+        text = said(lambda: create(f, "c", a, (50, 50), (2, *struct.unpack("<5I", padded))))
+        assert "codec sleek has the modes lossless, abs, noa, rel; rate was asked for" in text, text
         d = create(f, "a", a, (100, 100), opts(ABS, 1e-3))
         bad = bytearray(stream(d))
         bad[200] ^= 1
@@ -506,6 +433,7 @@ def exceptions_say_why():
         assert "checksum of chunk group 0" in said(lambda: d[:])
 
 
+@scenario
 def bad_requests_are_refused():
     a = field((100, 100))
     half = words(0.5)
@@ -517,11 +445,13 @@ def bad_requests_are_refused():
         for flag in (OPTIONAL, MANDATORY):
             for cd in bad:
                 assert refused(f, "a", a, (50, 50), cd, flag), cd
-        for n, cd in enumerate([(), (1, LOSSLESS), (1, ABS, *half), (1, ABS, *half, 0), (1, ABS, *half, 0, 0)]):
-            create(f, f"{n}", a, (50, 50), cd)
-            assert worst_error(a, f[f"{n}"][:]) <= Fraction(0.5)
+        # NCO hands on the last word of a dataset alone, and h5repack's UD=47474,0,1,1 leaves out zeros.
+        for n, cd in enumerate([(), (0,), (1,), (60,), (1, LOSSLESS), (1, LOSSLESS, 0, 0), (1, ABS, *half), (1, ABS, *half, 0), (1, ABS, *half, 0, 0)]):
+            b = create(f, f"{n}", a, (50, 50), cd)[:]
+            assert same_bits(a, b) if n < 6 else worst_error(a, b) <= Fraction(0.5), cd
 
 
+@scenario
 def request_in_the_environment():
     a = field((100, 100))
     with h5py.File("f.h5", "w") as f:
@@ -544,19 +474,7 @@ def request_in_the_environment():
         assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))
 
 
-def malformed_variables_make_no_dataset():
-    a = field((100, 100))
-    with h5py.File("f.h5", "w") as f:
-        for variable in ("SLEEK_NUM_THREADS", "SLEEK_SIMD"):
-            os.environ[variable] = "wrong"
-            for flag in (OPTIONAL, MANDATORY):
-                for request in (opts(ABS, 1e-3), opts(LOSSLESS)):
-                    assert refused(f, "a", a, (50, 50), request, flag), (variable, flag)
-            del os.environ[variable]
-        assert len(f) == 0
-        assert worst_error(a, create(f, "a", a, (50, 50), opts(ABS, 1e-3))[:]) <= Fraction(1e-3)
-
-
+@scenario
 def fork_after_use():
     a = field((2000, 1000))
 
@@ -584,99 +502,7 @@ def fork_after_use():
     write("parent.h5")
 
 
-def many_threads():
-    failures = []
-
-    def work(n):
-        try:
-            a = field((400, 400), "f4", n)
-            for i in range(5):
-                path = f"{n}-{i}.h5"
-                with h5py.File(path, "w") as f:
-                    f.create_dataset("a", data=a, chunks=(100, 400), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-                with h5py.File(path) as f:
-                    assert worst_error(a, f["a"][:]) <= Fraction(1e-3)
-        except BaseException as e:
-            failures.append(e)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not failures, failures
-
-
-def existing_dataset_in_a_fresh_process():
-    a = field((100, 100))
-    with h5py.File("f.h5", "w") as f:
-        f.create_dataset("a", (100, 100), "f4", chunks=(50, 50), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-    libsleek = os.path.join(os.environ["HDF5_PLUGIN_PATH"], "libsleek.so")
-    by_class = "lib.sleek_h5_class.restype = ctypes.c_void_p; assert h5py.h5z.register_filter(lib.sleek_h5_class())"
-    by_call = "assert lib.sleek_h5_register() == 0"
-    for value, register in ((1.5, by_class), (2.5, by_call)):
-        code = f"import ctypes, h5py; lib = ctypes.CDLL({libsleek!r}); {register}\nwith h5py.File('f.h5', 'r+') as f: f['a'][:] = {value}"
-        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"HDF5_PLUGIN_PATH": "/nonexistent"})
-        with h5py.File("f.h5") as f:
-            assert np.all(np.abs(f["a"][:] - value) <= 1e-3)
-            assert len(stream(f["a"])) < 300
-
-
-def rewriting_parts_does_not_drift():
-    a = field((100, 100))
-    for mode, bound in ((ABS, 1e-3), (REL, 1e-4), (NOA, 1e-4)):
-        with h5py.File("f.h5", "w") as f:
-            cd = opts(mode, bound, value_range=20.0 if mode == NOA else None)
-            f.create_dataset("a", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=cd)
-        for i in range(10):
-            with h5py.File("f.h5", "r+") as f:
-                f["a"][i]  # a read, which loads the plugin
-                f["a"][50 + i] = 7 * i
-        with h5py.File("f.h5") as f:
-            allowed = {ABS: 1e-3, REL: 1e-4 * float(a[:50].max()), NOA: 2e-3}[mode]
-            assert worst_error(a[:50], f["a"][:50]) <= Fraction(allowed), mode
-
-
-def copies_hold_the_same_streams():
-    """Within a file and into others, of mandatory and optional filters, with rims that are no whole chunk."""
-    arrays = [field((100, 130)), field((100, 130), "f8", 1), np.arange(100 * 130, dtype="i2").reshape(100, 130)]
-    with h5py.File("f.h5", "w") as f:
-        f.create_group("group")
-        for k, a in enumerate(arrays):
-            cd = opts(ABS, 1e-3) if a.dtype.kind == "f" else opts(LOSSLESS)
-            create(f, f"group/d{k}", a, (40, 64), cd, OPTIONAL if k % 2 else MANDATORY)
-    with h5py.File("f.h5", "a") as f, h5py.File("g.h5", "w") as g:
-        f.copy("group", "again")
-        f.copy("group", g)
-        g.copy(f["group"], "again", expand_refs=True)
-    with h5py.File("f.h5") as f, h5py.File("g.h5") as g:
-        for k, a in enumerate(arrays):
-            first = f[f"group/d{k}"]
-            assert worst_error(a, first[:]) <= Fraction(1e-3)
-            for other in f[f"again/d{k}"], g[f"group/d{k}"], g[f"again/d{k}"]:
-                assert same_bits(first[:], other[:]) and stored_cd(first) == stored_cd(other)
-                assert all(stream(first, at) == stream(other, at) for at in [(0, 0), (40, 64), (80, 128)])
-
-
-def files_of_other_drivers_and_in_pages():
-    """Files in memory, in parts, through the buffered interface of C, and in pages with a buffer for them."""
-    a = field((300, 200))
-    ways = {
-        "memory": ({"driver": "core"}, {"driver": "core"}),
-        "split": ({"driver": "split"}, {"driver": "split"}),
-        "family": ({"driver": "family", "memb_size": 1 << 16}, {"driver": "family", "memb_size": 1 << 16}),
-        "stdio": ({"driver": "stdio"}, {}),
-        "pages": ({"fs_strategy": "page", "fs_page_size": 1 << 14, "fs_persist": True}, {"page_buf_size": 1 << 17}),
-    }
-    for name, (made, read) in ways.items():
-        file = "%d-family.h5" if name == "family" else f"{name}.h5"
-        with h5py.File(file, "w", **made) as f:
-            f.create_dataset("a", data=a, chunks=(64, 64), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-        with h5py.File(file, "r", **read) as f:
-            assert 0 < worst_error(a, f["a"][:]) <= Fraction(1e-3), name
-            stream(f["a"])
-
-
+@scenario
 def chunks_allocated_early_and_late():
     """At once, each when it is written, or all at the first write; and each chunk that H5Dchunk_iter tells of is ours."""
     a = field((300, 200))
@@ -696,52 +522,5 @@ def chunks_allocated_early_and_late():
             assert all(mask == 0 and len(stream(dset, at)) == size for at, mask, size in told)
 
 
-def libhdf5():
-    """The HDF5 inside h5py, for what h5py does not offer."""
-    (path,) = glob.glob(os.path.join(os.path.dirname(h5py.__file__), os.pardir, "h5py.libs", "libhdf5-*"))
-    return ctypes.CDLL(path)
-
-
-def many_datasets_in_one_call():
-    """H5Dwrite_multi and H5Dread_multi."""
-    library, hid = libhdf5(), ctypes.c_int64
-    arrays = [field((100 + 50 * i, 80), seed=i) for i in range(3)]
-
-    def call(function, dsets, memory):
-        ids, places = (hid * 3)(*(d.id.id for d in dsets)), (ctypes.c_void_p * 3)(*(m.ctypes.data for m in memory))
-        types, spaces = (hid * 3)(*[h5t.NATIVE_FLOAT.id] * 3), (hid * 3)(0, 0, 0)
-        assert function(ctypes.c_size_t(3), ids, types, spaces, spaces, hid(0), places) >= 0
-
-    with h5py.File("f.h5", "w") as f:
-        options = {"tid": h5t.NATIVE_FLOAT, "cd": opts(ABS, 1e-3), "chunk": (64, 64)}
-        dsets = [create(f, f"d{i}", None, shape=a.shape, **options) for i, a in enumerate(arrays)]
-        call(library.H5Dwrite_multi, dsets, arrays)
-    back = [np.full_like(a, -1) for a in arrays]
-    with h5py.File("f.h5") as f:
-        dsets = [f[f"d{i}"] for i in range(3)]
-        call(library.H5Dread_multi, dsets, back)
-        for dset in dsets:
-            stream(dset)
-    for a, b in zip(arrays, back, strict=True):
-        assert 0 < worst_error(a, b) <= Fraction(1e-3)
-
-
-def beside_hdf5plugin():
-    """Both folders of plugins in the path, which HDF5 reads when it is loaded."""
-    import hdf5plugin
-
-    if hdf5plugin.PLUGIN_PATH not in os.environ["HDF5_PLUGIN_PATH"]:
-        path = os.environ["HDF5_PLUGIN_PATH"] + os.pathsep + hdf5plugin.PLUGIN_PATH
-        subprocess.run([sys.executable, __file__, "beside_hdf5plugin"], check=True, env=os.environ | {"HDF5_PLUGIN_PATH": path})
-        return
-    assert h5z.filter_avail(hdf5plugin.ZSTD_ID)
-    a = field((200, 200))
-    with h5py.File("f.h5", "w") as f:
-        f.create_dataset("sleek", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-    with h5py.File("f.h5") as f:
-        assert 0 < worst_error(a, f["sleek"][:]) <= Fraction(1e-3)
-
-
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    print(f"{sys.argv[1]} passed with HDF5 {h5py.version.hdf5_version}")
+    main()

@@ -1,20 +1,16 @@
 """The masks table: missing values as programs write them, declared in an attribute, as fill value, or not at all. None is lost.
 
-    python sentinel.py NAME      runs one scenario in the current directory; any failure is an exception
+    python sentinel.py [NAME...]      as scenarios.py
 """
 
-import ctypes
 import itertools
-import os
-import subprocess
-import sys
 
 import h5py
 import netCDF4
 import numpy as np
 
-from netcdf import libnetcdf
-from scenarios import ABS, NOA, REL, SLEEK, opts
+from netcdf import define
+from scenarios import ABS, NOA, REL, SLEEK, main, opts, run, scenario
 
 SHAPE, CHUNK = (90, 110), (40, 50)
 MODES = [(ABS, 0.3), (NOA, 1e-2), (REL, 1e-2)]
@@ -75,45 +71,35 @@ def by_h5repack(a, declared, mark, cd):
     return "new.h5"
 
 
+def netcdf(path, a, declared, mark, fills, **more):
+    """A variable of netCDF-4, and its file."""
+    f = netCDF4.Dataset(path, "w")
+    for name, n in zip("yx", SHAPE):
+        f.createDimension(name, n)
+    endian = "big" if a.dtype.byteorder == ">" else "little"
+    v = f.createVariable("a", a.dtype, ("y", "x"), endian=endian, fill_value=fills, **more)
+    if declared == "attribute":
+        v.missing_value = a.dtype.newbyteorder("=").type(mark)
+    v.set_auto_mask(False)
+    return f, v
+
+
 def by_netcdf(a, declared, mark, cd):
     """nc_def_var_filter from C. netCDF gives each variable a fill value of its own, unless it is told not to."""
-    fills = {"fill": mark, "attribute": None, "nothing": False}
-    with netCDF4.Dataset("new.nc", "w") as f:
-        f.createDimension("y", SHAPE[0])
-        f.createDimension("x", SHAPE[1])
-        endian = "big" if a.dtype.byteorder == ">" else "little"
-        native = a.dtype.newbyteorder("=")
-        v = f.createVariable("a", a.dtype, ("y", "x"), chunksizes=CHUNK, endian=endian, fill_value=fills[declared])
-        if declared == "attribute":
-            v.missing_value = native.type(mark)
-        words = (ctypes.c_uint * len(cd))(*cd)
-        assert libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), words) == 0
-        v.set_auto_mask(False)
-        v[:] = a
+    f, v = netcdf("new.nc", a, declared, mark, {"fill": mark, "attribute": None, "nothing": False}[declared], chunksizes=CHUNK)
+    define(f, v, cd)
+    v[:] = a
+    f.close()
     return "new.nc"
 
 
 def by_nccopy(a, declared, mark, cd):
-    with netCDF4.Dataset("old.nc", "w") as f:
-        f.createDimension("y", SHAPE[0])
-        f.createDimension("x", SHAPE[1])
-        endian = "big" if a.dtype.byteorder == ">" else "little"
-        native = a.dtype.newbyteorder("=")
-        v = f.createVariable("a", a.dtype, ("y", "x"), endian=endian, fill_value=mark if declared == "fill" else False)
-        if declared == "attribute":
-            v.missing_value = native.type(mark)
-        v.set_auto_mask(False)
-        v[:] = a
+    f, v = netcdf("old.nc", a, declared, mark, mark if declared == "fill" else False)
+    v[:] = a
+    f.close()
     words = ",".join(str(w) for w in cd)
     run("nccopy", "-c", "y/40,x/50", "-F", f"a,{SLEEK},{words}", "old.nc", "new.nc")
     return "new.nc"
-
-
-def run(*command):
-    if os.path.exists(command[-1]):
-        os.remove(command[-1])
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
 PROGRAMS = [by_h5py, by_rows, by_h5repack, by_netcdf, by_nccopy]
@@ -126,6 +112,7 @@ def within(a, b, mark, mode, bound):
     assert np.all(np.abs(a - b) <= most), (np.abs(a - b).max(), mode, bound)
 
 
+@scenario
 def masks_in_thirty_ways():
     ways, lost, seen = 0, [], 0
     for program, declared, value in itertools.product(PROGRAMS, ("attribute", "fill", "nothing"), MARKS):
@@ -147,6 +134,7 @@ def masks_in_thirty_ways():
     assert not lost, f"{len(lost)} of {seen} lost, such as {lost[:5]}"
 
 
+@scenario
 def fill_values_among_the_data_cost_little():
     """A fill value that lies among the data, whoever writes it: no mask is lost, and it costs what one outside costs."""
     y, x = np.indices(SHAPE)
@@ -167,6 +155,7 @@ def fill_values_among_the_data_cost_little():
             assert program == by_rows or sizes[0] <= 1.1 * sizes[1], (program.__name__, kind, order, fill, mode, profile, sizes)
 
 
+@scenario
 def cells_that_nobody_wrote_stay_what_they_are():
     """Chunks of which a part was never written: the fill value, or HDF5's zeros, in a rim or beside data."""
     for kind, (mode, bound), fill in itertools.product(("<f4", ">f8"), MODES, (None, 0.0, -9999.0, 1e20)):
@@ -187,6 +176,7 @@ def cells_that_nobody_wrote_stay_what_they_are():
             assert np.all(b[~written] == (fill or 0)), (kind, mode, fill, profile)
 
 
+@scenario
 def zfp_adds_an_error_with_each_write():
     """Rows that are appended one by one to chunks of 40: what the other codecs keep, zfp keeps for each write alone."""
     rng = np.random.default_rng(5)
@@ -211,5 +201,4 @@ def text_words(text):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    print(sys.argv[1], "passed")
+    main()
