@@ -151,29 +151,6 @@ fn doctor_finds_fault_and_cure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn doctor_finds_its_own_plugin_as_installed() {
-    let of_debian = format!("lib/{}-linux-gnu/hdf5/serial/plugins", std::env::consts::ARCH);
-    let of_wheel = "lib/python3.11/site-packages/sleek/plugin";
-    for place in [&of_debian, "lib64/hdf5/plugins", "lib/hdf5/plugin", of_wheel] {
-        let bench = Bench::new();
-        for dir in ["bin", "lib", place] {
-            fs::create_dir_all(bench.path(dir)).unwrap();
-        }
-        fs::copy(env!("CARGO_BIN_EXE_sleek"), bench.path("bin/sleek")).unwrap();
-        // make install has a library to link with as well; HDF5 is not to be sent to its folder.
-        fs::write(bench.path("lib/libsleek.so"), b"").unwrap();
-        let plugin = bench.path(place).join("libsleek.so");
-        fs::copy(common::libsleek(), &plugin).unwrap();
-        let out = common::output(Command::new(bench.path("bin/sleek")).arg("doctor"));
-        let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        let plugin = fs::canonicalize(plugin).unwrap();
-        let line = format!("Plugin of this command: {} (version {})", plugin.display(), sleek::VERSION);
-        assert!(text.contains(&line), "{line}\n{text}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
 fn doctor_survives_what_is_no_library() {
     let bench = Bench::new();
     bench.put("libhdf5.so", b"not a library");

@@ -47,28 +47,6 @@ fn plain(mut command: Command, umask: u32) -> Command {
     command
 }
 
-/// A stream of no elements whose header no codec would have written, behind a valid checksum.
-#[test]
-fn empty_streams_are_checked_too() {
-    let bench = bench(0);
-    bench.ok("compress --dtype f32 --lossless in out");
-    bench.ok("decompress -q out back");
-    let sound = fs::read(bench.path("out")).unwrap();
-    for (at, value, part) in [(8, 200, "codec 200 is not known"), (14, 3, "quantizer step"), (15, 1, "byte 15 is 0x1")]
-    {
-        let mut stream = sound.clone();
-        stream[at] = value;
-        let sum = sleek::container::checksum::of_index(&stream);
-        stream[56..64].copy_from_slice(&sum.to_le_bytes());
-        bench.put("wrong", &stream);
-        for arguments in
-            ["decompress -f wrong back", "verify in wrong", "inspect wrong", "decompress --box 0:0 -f wrong back"]
-        {
-            bench.fails(arguments, part);
-        }
-    }
-}
-
 fn kill(child: &Child, signal: i32) {
     // SAFETY: signals a child that is ours and not yet waited for.
     unsafe { libc::kill(child.id() as i32, signal) };
@@ -333,31 +311,6 @@ fn killed_at_any_moment() {
     }
     assert_eq!((bench.get("in"), bench.get("out")), (array, packed));
     println!("killed {} times: the result was there {whole} times, a hidden file {hidden} times", 4 * rounds);
-}
-
-/// A disk of 64 KiB, where such may be made.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_keeps_the_old_file() {
-    let bench = bench(100_000);
-    bench.ok(PACK);
-    fs::create_dir(bench.path("disk")).unwrap();
-    let text = "mount -t tmpfs -o size=64k none disk 2> no || exit 77
-        printf old > disk/file
-        for way in 'compress --dtype f32 --lossless in' 'decompress out'; do
-            sleek $way --force disk/file && exit 1
-            sleek $way disk/new && exit 2
-        done
-        test \"$(cat disk/file)\" = old && test \"$(ls -A disk)\" = file";
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", &text.replace("sleek", env!("CARGO_BIN_EXE_sleek"))]);
-    let out = common::output(command.current_dir(bench.dir.path()));
-    if out.status.code() == Some(77) || stderr(&out).contains("unshare") {
-        eprintln!("no disk can be mounted here: not tried");
-        return;
-    }
-    assert!(out.status.success(), "{:?}: {}", out.status, stderr(&out));
-    assert_eq!(stderr(&out).matches("No space left").count(), 4, "{}", stderr(&out));
 }
 
 /// Only root may give files away, and be refused nothing.

@@ -80,11 +80,3 @@ fn golden_files_that_are_cut_or_go_on_are_refused() {
         }
     }
 }
-
-#[test]
-fn every_simd_level_writes_and_reads_them() {
-    // While the files are being rewritten no other process may judge them.
-    if !updating() {
-        vectors::levels::at_lower_levels(&["golden::the_command_writes", "golden::the_command_restores"]);
-    }
-}

@@ -9,24 +9,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod about;
-mod advice;
 mod codecs;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod faults;
 mod golden;
-mod looks;
 #[path = "../../../tests/vectors/manifest.rs"]
 mod manifest;
 mod missing;
-mod npy;
 mod pipes;
 #[path = "../../../tests/reference/mod.rs"]
 mod reference;
 mod refusals;
 mod shapes;
 mod streams;
-mod targets;
 mod test;
 #[path = "../../../tests/vectors/mod.rs"]
 mod vectors;

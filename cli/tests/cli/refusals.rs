@@ -47,6 +47,7 @@ fn bad_arguments() {
     let bench = Bench::new();
     bench.put("in", &bytes_of(&wave(250)));
     bench.put("in.safetensors", b"");
+    let rank33 = format!("compress --dtype f32 --abs 1 --dims {} in out", vec!["1"; 33].join("x"));
     let refused = [
         ("compress --dtype f32 in out", "--abs"),
         ("compress --lossless in out", "--dtype TYPE is needed"),
@@ -59,6 +60,14 @@ fn bad_arguments() {
         ("compress --dtype f32 --noa 1e-3 --range 0 in out", "range 0"),
         ("compress --dtype f32 --abs 1 --dims 5,5 in out", "250"),
         ("compress --dtype f32 --abs 1 --dims 5by50 in out", "64x64x128"),
+        ("compress --dtype f32 --abs 1 --dims 5x51 in out", "holds 250 f32 elements; --dims 5x51 says 255"),
+        ("compress --dtype f32 --abs 1 --dims 4294967296x4294967296x4 in out", "more elements than fit in memory"),
+        (&rank33[..], "rank 33; 1 to 32 dimensions are possible"),
+        ("compress --dtype f32 --abs 1 --codec best in out", "codec 'best' is unknown; this library knows 1 (sleek)"),
+        ("compress --dtype f32 --abs 1 --codec ratio in out", "pre-releases of 0.2 only; codec interp replaces it"),
+        ("compress --dtype f32 --abs 1 --profile quick in out", "[possible values: adaptive, fast, small]"),
+        ("compress --dtype f16 --abs 1 --codec zfp in out", "codec zfp takes f32, f64, i32, i64; f16 was asked for"),
+        ("compress --dtype f32 --rate 8 --codec sleek in out", "modes lossless, abs, noa, rel; rate was asked for"),
         ("compress --dtype f64 --abs 1 --dims 5,50 in out", "125"),
         ("compress --dtype f32 --abs 1 --frame-bytes 6 in out", "multiple"),
         ("compress --dtype f32 --abs 1 missing out", "missing"),
@@ -111,45 +120,6 @@ fn variables_that_cannot_be_understood_are_refused() {
     assert!(out.status.success(), "{}", stderr(&out));
 }
 
-#[test]
-fn damaged_files() {
-    let bench = Bench::new();
-    bench.put("in", &bytes_of(&wave(20_000)));
-    bench.ok("compress --frame-bytes 32768 --dtype f32 --abs 1e-3 in packed");
-    let good = bench.get("packed");
-    bench.put("empty", b"");
-    bench.fails("decompress empty out", "empty");
-    bench.fails("decompress in out", "not a SLEEK stream");
-    let second = u64::from_le_bytes(good[24..32].try_into().unwrap()) as usize;
-    for cut in [1, 40, 64, 200, second - 1, second + 1, second + 64, good.len() - 1] {
-        bench.put("cut", &good[..cut]);
-        for command in ["decompress cut out", "inspect cut", "verify in cut"] {
-            bench.fails(command, "cut");
-        }
-    }
-    for at in [3, 9, 20, 30, 70, second / 2, second + 2, second + 100, good.len() - 1] {
-        let mut bad = good.clone();
-        bad[at] ^= 0x10;
-        bench.put("bad", &bad);
-        bench.fails("decompress bad out", "bad");
-    }
-    bench.put("more", &[&good[..], b"and more"].concat());
-    bench.fails("decompress more out", &format!("byte {}", good.len()));
-
-    bench.ok("compress --dtype f32 --abs 1e-2 in other");
-    bench.put("mixed", &[&good[..second], &bench.get("other")].concat());
-    bench.fails("decompress mixed out", "agree");
-}
-
-#[test]
-fn what_a_failure_leaves_of_an_old_result() {
-    let bench = Bench::new();
-    bench.put("bad", b"no stream");
-    bench.put("out", b"precious");
-    bench.fails("decompress --force bad out", "not a SLEEK stream");
-    assert_eq!(bench.get("out"), b"precious");
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn devices_are_written_to_not_replaced() {
@@ -160,12 +130,54 @@ fn devices_are_written_to_not_replaced() {
     assert!(Path::new("/dev/null").metadata().is_ok_and(|m| !m.is_file()));
 }
 
+/// Damage anywhere is an error, and what stood there before stays.
+#[test]
+fn damaged_files_replace_nothing() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(20_000)));
+    bench.ok("compress --frame-bytes 32768 --dtype f32 --abs 1e-3 in packed");
+    let good = bench.get("packed");
+    bench.put("empty", b"");
+    bench.put("out", b"precious");
+    bench.fails("decompress --force empty out", "empty");
+    bench.fails("decompress --force in out", "not a SLEEK stream");
+    let second = u64::from_le_bytes(good[24..32].try_into().unwrap()) as usize;
+    for cut in [1, 40, 64, 200, second - 1, second + 1, second + 64, good.len() - 1] {
+        bench.put("cut", &good[..cut]);
+        for command in ["decompress --force cut out", "inspect cut", "verify in cut"] {
+            bench.fails(command, "cut");
+        }
+    }
+    for at in [3, 9, 20, 30, 70, second / 2, second + 2, second + 100, good.len() - 1] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        bench.put("bad", &bad);
+        bench.fails("decompress --force bad out", "bad");
+    }
+    bench.put("more", &[&good[..], b"and more"].concat());
+    bench.fails("decompress --force more out", &format!("byte {}", good.len()));
+    assert_eq!(bench.get("out"), b"precious");
+}
+
 /// A limit on file sizes is met as a full disk is.
 #[test]
-fn a_file_that_gets_too_large_leaves_nothing() {
+fn a_file_that_gets_too_large_leaves_what_was_there() {
     let bench = Bench::new();
     bench.put("in", &bytes_of(&wave(100_000)));
-    let mut command = bench.command("compress --dtype f32 --lossless in out");
+    bench.ok("compress --dtype f32 --lossless in packed");
+    bench.put("old", b"old");
+    for way in ["compress --dtype f32 --lossless in", "decompress packed"] {
+        for (target, force) in [("old", "--force"), ("out", "")] {
+            full(&bench, &format!("{way} {force} {target}"), target);
+        }
+    }
+    assert_eq!(bench.get("old"), b"old");
+}
+
+/// A command on a disk without room ends with an error that names the file, and leaves none.
+fn full(bench: &Bench, args: &str, target: &str) {
+    let before = bench.files();
+    let mut command = bench.command(args);
     // SAFETY: `setrlimit` may be called between fork and exec.
     unsafe {
         command.pre_exec(|| {
@@ -176,6 +188,6 @@ fn a_file_that_gets_too_large_leaves_nothing() {
     };
     let out = common::output(&mut command);
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
-    assert!(stderr(&out).contains("out: File too large"), "{}", stderr(&out));
-    assert_eq!(bench.files(), [bench.path("in")]);
+    assert!(stderr(&out).contains(&format!("{target}: File too large")), "{}", stderr(&out));
+    assert_eq!(bench.files(), before);
 }

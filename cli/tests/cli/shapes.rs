@@ -56,33 +56,3 @@ fn dimensions_and_boxes() {
     let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
     assert!(!table.contains("dims"), "{table}");
 }
-
-#[test]
-fn dimensions_and_codecs_that_cannot_be() {
-    let bench = Bench::new();
-    bench.put("in", &bytes_of(&wave(250)));
-    let rank33 = vec!["1"; 33].join("x");
-    for (args, part) in [
-        ("--dims 5x51", "holds 250 f32 elements; --dims 5x51 says 255"),
-        ("--dims 4294967296x4294967296x4", "4294967296x4294967296x4 have more elements than fit in memory"),
-        (&format!("--dims {rank33}")[..], "rank 33; 1 to 32 dimensions are possible"),
-        ("--dims", "--dims"),
-        ("--dims 5x", "lengths such as 64,64,128 or 64x64x128"),
-        ("--codec best", "--codec best: codec 'best' is unknown; this library knows 1 (sleek)"),
-        ("--codec ratio", "codec 2 (ratio) existed in pre-releases of 0.2 only; codec interp replaces it"),
-        ("--profile ratio", "[possible values: adaptive, fast, small]"),
-        ("--profile quick", "[possible values: adaptive, fast, small]"),
-    ] {
-        bench.fails(&format!("compress --dtype f32 --abs 1 in out {args}"), part);
-    }
-    for (args, part) in [
-        ("--dtype f16 --abs 1 --codec zfp", "codec zfp takes f32, f64, i32, i64; f16 was asked for"),
-        ("--dtype f32 --rate 8 --codec sleek", "codec sleek has the modes lossless, abs, noa, rel; rate was asked for"),
-    ] {
-        bench.fails(&format!("compress {args} in out"), part);
-    }
-    bench.ok("compress --dtype f32 --abs 1 --codec sleek in packed");
-    assert_eq!(bench.json("inspect --json packed")["codec"], "sleek");
-    let text = String::from_utf8(bench.ok("h5args --abs 1 --codec sleek")).unwrap();
-    assert!(text.contains("abs=1e0,codec=sleek"), "{text}");
-}

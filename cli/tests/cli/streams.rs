@@ -2,51 +2,6 @@
 
 use super::{Bench, bytes_of, floats_of, max_error, stderr, wave};
 
-#[test]
-fn every_mode_there_and_back() {
-    let bench = Bench::new();
-    let values = wave(100_003);
-    bench.put("in", &bytes_of(&values));
-    for (mode, limit) in [("--abs 1e-2", 1e-2), ("--noa 1e-3", 0.02), ("--rel 1e-4", 0.026), ("--lossless", 0.0)] {
-        for profile in ["adaptive", "fast", "small"] {
-            bench.ok(&format!("compress --force --dtype f32 {mode} --profile {profile} in packed"));
-            bench.ok("decompress --force packed out");
-            assert!(max_error(&values, &floats_of(&bench.get("out"))) <= limit, "{mode}");
-            let report = bench.json("verify --json in packed");
-            assert_eq!(report["kept"], true, "{mode}: {report}");
-            assert_eq!(report["count"], 100_003);
-        }
-    }
-}
-
-/// Profile `small` predicts along the dimensions that the command is told, as the library does; without them along one.
-#[test]
-fn profile_small_takes_the_shape() {
-    let bench = Bench::new();
-    let at = |i: usize| [i / 6400, i / 80 % 80, i % 80].map(|k| k as f32);
-    let value = |[z, y, x]: [f32; 3]| (x * 0.1).sin() * (y * 0.07).cos() + (z * 0.3).sin();
-    let values: Vec<f32> = (0..20 * 80 * 80).map(|i| value(at(i))).collect();
-    bench.put("in", &bytes_of(&values));
-    let params = sleek::text::parse("abs=1e-4,profile=small").unwrap();
-    let mut sizes = vec![];
-    for lens in [&[][..], &[20, 80, 80], &[1, 20, 1, 80, 80, 1], &[1600, 80]] {
-        let dims = if lens.is_empty() { sleek::Dims::NONE } else { sleek::Dims::new(lens).unwrap() };
-        let params = sleek::Params { dtype: sleek::DType::F32, dims, ..params.clone() };
-        let joined = |by: &str| lens.iter().map(u64::to_string).collect::<Vec<_>>().join(by);
-        for by in ["x", ","] {
-            let dims = if lens.is_empty() { String::new() } else { format!("--dims {}", joined(by)) };
-            bench.ok(&format!("compress -qf --dtype f32 --abs 1e-4 --profile small {dims} in packed"));
-            assert!(bench.get("packed") == sleek::compress(&params, &bench.get("in")).unwrap(), "{dims}");
-        }
-        let info = bench.json("inspect --json packed");
-        assert_eq!((&info["profile"], &info["codec"]), (&"small".into(), &"interp".into()), "{info}");
-        assert_eq!(bench.json("verify --json in packed")["kept"], true);
-        sizes.push(bench.get("packed").len());
-    }
-    let [line, cube, same_cube, sheet] = sizes[..] else { panic!("{sizes:?}") };
-    assert!(same_cube - cube < 100 && cube < line && sheet < line && cube != sheet, "{sizes:?}");
-}
-
 /// As other compressors have it: the compressed file stands beside the array, and loses its ending when it is restored.
 #[test]
 fn names_by_default() {
@@ -74,20 +29,6 @@ fn names_by_default() {
 }
 
 #[test]
-fn odd_sizes() {
-    let bench = Bench::new();
-    for n in [0, 1, 127, 4095, 4096, 4097] {
-        bench.put("in", &bytes_of(&wave(n)));
-        bench.ok("compress -qf --dtype f32 --lossless in packed");
-        bench.ok("decompress -qf packed out");
-        assert_eq!(bench.get("out"), bench.get("in"), "{n} elements");
-        let info = bench.json("inspect --json packed");
-        assert_eq!((&info["count"], &info["frames"]), (&n.into(), &1.into()));
-        assert_eq!(bench.json("verify --json in packed")["kept"], true);
-    }
-}
-
-#[test]
 fn the_summary_tells_what_has_grown() {
     let bench = Bench::new();
     for (values, ratio) in [(vec![], "0.00"), (wave(1), "0.0"), (vec![2.5; 4000], "1")] {
@@ -102,24 +43,6 @@ fn the_summary_tells_what_has_grown() {
             assert_eq!(shown(&table), shown(&packed), "{table}");
         }
     }
-}
-
-#[test]
-fn integers_and_big_endian() {
-    let bench = Bench::new();
-    let values = wave(5000);
-    let swapped: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
-    bench.put("in", &swapped);
-    bench.ok("compress --dtype i16 --lossless in ints");
-    bench.ok("decompress ints out");
-    assert_eq!(bench.get("out"), swapped);
-    bench.ok("compress --dtype f32 --abs 1e-3 --big-endian in big");
-    assert!(bench.get("big").len() < swapped.len() / 2);
-    let report = bench.json("verify --json in big");
-    assert_eq!(report["kept"], true);
-    assert!(report["max_error"].as_f64().unwrap() <= 1e-3);
-    assert_eq!(bench.json("inspect --json big")["big_endian"], true);
-    bench.fails("compress --dtype i32 --abs 1e-3 in no", "i32");
 }
 
 #[test]
@@ -143,24 +66,6 @@ fn several_frames_are_one_array() {
     assert_eq!(bench.json("inspect --json packed")["frames"], 2);
 }
 
-/// Each stream that is left is whole; that others are missing or too many is noticed all the same.
-#[test]
-fn missing_and_surplus_frames_are_noticed() {
-    let bench = Bench::new();
-    bench.put("in", &bytes_of(&wave(40_000)));
-    bench.ok("compress --frame-bytes 65536 --dtype f32 --abs 1e-3 in packed");
-    let packed = bench.get("packed");
-    let first = u64::from_le_bytes(packed[24..32].try_into().unwrap()) as usize;
-    assert!(first < packed.len());
-    bench.put("cut", &packed[..first]);
-    bench.put("long", &[&packed[..], &packed[..first]].concat());
-    for command in ["decompress -f $ out", "verify in $", "inspect $"] {
-        bench.fails(&command.replace('$', "cut"), "more streams should follow");
-        bench.fails(&command.replace('$', "long"), "follows the last stream");
-    }
-    bench.ok("decompress -f packed out");
-}
-
 #[test]
 fn frames_of_different_kinds_are_no_file() {
     let bench = Bench::new();
@@ -182,30 +87,6 @@ fn frames_of_different_kinds_are_no_file() {
         bench.fails("inspect mixed", differs);
         bench.fails("decompress -f mixed out", differs);
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-#[allow(clippy::zombie_processes)] // wait4 is not known to it
-fn a_small_file_takes_little_memory() {
-    // What is said of a process counts what its parent had when it was made: this one has the data of other tests.
-    if std::env::var_os("SLEEK_TEST_ALONE").is_none() {
-        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-        alone.args(["--exact", "streams::a_small_file_takes_little_memory"]).env("SLEEK_TEST_ALONE", "1");
-        assert!(crate::common::run(&mut alone).contains("1 passed"));
-        return;
-    }
-    let bench = Bench::new();
-    bench.put("in", &bytes_of(&wave(1000)));
-    let child = bench.command("compress -q --dtype f32 --abs 1e-3 in packed").spawn().unwrap();
-    // SAFETY: waits for a child that is ours and that nobody else waits for; zeros are a `rusage`.
-    let (status, usage) = unsafe {
-        let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
-        assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage), child.id() as i32);
-        (status, usage)
-    };
-    assert_eq!(status, 0);
-    assert!(usage.ru_maxrss < 64 << 10, "{} kB", usage.ru_maxrss);
 }
 
 #[test]

@@ -1,24 +1,41 @@
-//! The command with files of HDF5. Each test runs it, or a real program, with nothing but the plugin's folder in
-//! `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
+//! The command with files of HDF5: the scripts beside this file drive it as a user does, in a folder of their own.
+//! `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
 
 mod abi;
-mod analyze;
-mod batch;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
-mod hostile;
-mod interrupted;
-mod look;
-mod looks;
-mod names;
 #[path = "../../../tests/hdf5/place.rs"]
 mod place;
-mod quality;
-mod repack;
-mod sparse;
-mod targets;
-mod tools;
-mod undone;
-mod verdicts;
 
-use place::{Place, found, h5repack_argument, source, venv_python};
+use place::{Place, venv_python};
+
+fn passes(script: &str) {
+    let python = venv_python("venv-python");
+    let programs = ["h5repack", "h5diff", "h5dump", "ncdump", "nccopy", "bash", &python];
+    let Some(place) = Place::with(&programs) else { return };
+    let script = common::root().join("cli/tests/hdf5").join(script);
+    let mut command = place.command(&python);
+    let said =
+        common::run(command.arg(&script).env("SLEEK", env!("CARGO_BIN_EXE_sleek")).env("PYTHONDONTWRITEBYTECODE", "1"));
+    assert!(said.contains("all passed"), "{}: {said}", script.display());
+}
+
+macro_rules! scripts {
+    ($($name:ident: $script:literal;)*) => { $(
+        #[test]
+        fn $name() { passes($script); }
+    )* };
+}
+
+scripts! {
+    arrays: "arrays.py";
+    batch: "batch.py";
+    killed_at_any_moment: "kills.py";
+    limits: "limits.py";
+    look: "look.py";
+    looks: "looks.py";
+    npy: "npy.py";
+    repack: "repack.py";
+    undone: "undone.py";
+    verdicts: "verdicts.py";
+}

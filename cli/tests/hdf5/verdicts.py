@@ -1,0 +1,388 @@
+"""Verdicts that are true: of files that differ in anything at all, of damage, of figures, and of losses before."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from command import ROOT, SLEEK, as_json, fails, h5py, has, lacks, main, make, np, run, scenario, sleek, told
+from fields import libhdf5
+from h5py import h5d, h5s, h5t
+
+from scenarios import ABS, NOA, opts
+
+
+def compound(names):
+    kind = h5t.create(h5t.COMPOUND, 8)
+    for place, name in enumerate(names):
+        kind.insert(name, 4 * place, h5t.IEEE_F32LE)
+    return kind
+
+
+def of_type(file, kind):
+    h5d.create(file.id, b"x", kind, h5s.create_simple((5,)))
+
+
+def opaque(tag):
+    kind = h5t.create(h5t.OPAQUE, 4)
+    kind.set_tag(tag)
+    return kind
+
+
+def precision(bits):
+    kind = h5t.STD_I32LE.copy()
+    kind.set_precision(bits)
+    return kind
+
+
+def put(file, value, **how):
+    file.create_dataset("x", data=value, **how)
+
+
+def link(file, value):
+    file["x"] = value
+
+
+# What makes the dataset x of the one and of the other file.
+DIFFER = {
+    "shape of strings": [lambda f, s=s: put(f, np.array([b"a"] * 6).reshape(s)) for s in ((6,), (2, 3))],
+    "null": [lambda f: link(f, h5py.Empty("S3")), lambda f: f.create_dataset("x", (0,), "S3")],
+    "names": [lambda f, n=n: put(f, np.zeros(3, [("a", "i4"), (n, "f4")])) for n in "bc"],
+    "order": [lambda f, n=n: put(f, np.zeros(3, [(n[0], "i4"), (n[1], "i4")])) for n in ("ab", "ba")],
+    "types": [lambda f, t=t: put(f, np.zeros(3, [("a", t)])) for t in ("i4", "f4")],
+    "complex": [lambda f, n=n: of_type(f, compound(n)) for n in ((b"r", b"i"), (b"re", b"im"))],
+    "enumeration": [lambda f, n=n: put(f, np.zeros(4, "i4"), dtype=h5py.enum_dtype({"A": 0, n: 1}, "i4")) for n in "BC"],
+    "array": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype(("f4", s))) for s in ((2, 3), (3, 2))],
+    "nested array": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype([("p", "f4", s)])) for s in ((2, 3), (6,))],
+    "precision": [lambda f, n=n: of_type(f, precision(n)) for n in (20, 24)],
+    "byte order": [lambda f, t=t: put(f, np.zeros(3, t)) for t in ("<f4", ">f4")],
+    "character set": [lambda f, s=s: put(f, ["a"], dtype=h5py.string_dtype(s)) for s in ("ascii", "utf-8")],
+    "character set of a part": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype([("a", h5py.string_dtype(s), 2)])) for s in ("ascii", "utf-8")],
+    "opaque": [lambda f, t=t: of_type(f, opaque(t)) for t in (b"one", b"two")],
+    "hard link": [lambda f: link(f, f["same"]), lambda f: link(f, np.arange(4.0) + 1)],
+    "soft link": [lambda f: link(f, h5py.SoftLink("/same")), lambda f: link(f, np.arange(4.0) + 1)],
+    "name": [lambda f: link(f, f["same"]), lambda f: None],
+    "group": [lambda f: f.create_group("x"), lambda f: None],
+    "dataset in a group's place": [lambda f: f.create_group("x"), lambda f: link(f, 1.0)],
+    "named type": [lambda f: link(f, np.dtype("f4")), lambda f: f.create_group("x")],
+    "external link": [lambda f, n=n: link(f, h5py.ExternalLink("other.h5", n)) for n in ("/one", "/two")],
+    "link to nothing": [lambda f, n=n: link(f, h5py.SoftLink(n)) for n in ("/one", "/two")],
+}
+SAID = {
+    "byte order": "has little-endian f32, in the second file big-endian f32",
+    "character set": "has strings in ASCII, in the second file in UTF-8",
+    "character set of a part": "has strings in ASCII, in the second file in UTF-8",
+}
+
+
+@scenario
+def verify_sees_any_difference_of_types_shapes_and_names():
+    for name, sides in DIFFER.items():
+        for side, make_ in zip("ab", sides):
+            with h5py.File(f"{side}.h5", "w") as file:
+                file["same"] = np.arange(4.0)
+                make_(file)
+        has(told("verify a.h5 b.h5", code=1), "/x      BROKEN", SAID.get(name, ""))
+        Path("copy.h5").write_bytes(Path("a.h5").read_bytes())
+        has(told("verify a.h5 copy.h5"), "verdict kept")
+
+
+def field(name):
+    x = (300 + 50 * np.sin(np.arange(100_000) / 500)).astype("f4")
+    with h5py.File(name, "w") as file:
+        file.create_dataset("a", data=x, chunks=(10_000,))
+        file.create_dataset("b", data=x + 1, chunks=(10_000,))
+        texts = [f"number {i}" for i in range(5000)]
+        file.create_dataset("texts", data=texts, dtype=h5py.string_dtype(), chunks=(1000,), compression="gzip")
+
+
+def damage(name, dataset, chunk):
+    with h5py.File(name) as file:
+        info = file[dataset].id.get_chunk_info(chunk)
+    raw = bytearray(Path(name).read_bytes())
+    raw[info.byte_offset + info.size // 2] ^= 0x55
+    Path(name).write_bytes(raw)
+
+
+@scenario
+def damage_breaks_a_dataset_and_stops_nothing():
+    field("old.h5")
+    sleek("repack -q --abs 1e-3 old.h5 new.h5")
+    has(sleek("test new.h5"), "new.h5: whole, 3 tested\n")
+    damage("new.h5", "a", 3)
+    damage("new.h5", "texts", 3)
+    said = told("verify old.h5 new.h5", code=1)
+    has(said, "/a      BROKEN        cannot be read: second file: ", "/b      within bound", "/texts  BROKEN        cannot be read")
+    # Two damaged files are not the same.
+    Path("again.h5").write_bytes(Path("new.h5").read_bytes())
+    has(told("verify new.h5 again.h5", code=1), "first file", "1 identical, 2 BROKEN")
+    has(told("test new.h5", code=1), "DAMAGED: /a, chunk at [30000]", "DAMAGED: /texts, chunk at [3000]")
+
+
+@scenario
+def coded_strings_are_tested_by_their_checksums():
+    texts = np.array([f"number {i}" for i in range(5000)], dtype="S12")
+    with h5py.File("s.h5", "w") as file:
+        file.create_dataset("texts", data=texts, chunks=(1000,), compression=47474)
+        file["a"] = np.arange(5.0)
+    has(told("test s.h5"), "but for the checksums of 5 of 5 chunks")
+    damage("s.h5", "texts", 2)
+    has(told("test s.h5", code=1), "DAMAGED: /texts, chunk at [2000]")
+
+
+@scenario
+def a_file_of_a_newer_hdf5_is_not_damaged():
+    """A type that HDF5 2 brought, in a file that is whole, and HDF5 1.14."""
+    with h5py.File("new.h5", "w") as file:
+        of_type(file, h5t.COMPLEX_IEEE_F32LE)
+    old = libhdf5("venv-h5py-1.14")
+    said = told(["test", "--library", str(old), "new.h5"], code=2)
+    has(said, "not tested: needs a newer HDF5")
+    lacks(said, "DAMAGED")
+    field("old.h5")
+    sleek(["decompress", "--library", str(old), "old.h5:/a", "a.f32"])
+    assert Path("a.f32").stat().st_size == 400_000
+
+
+@scenario
+def a_stream_of_other_elements_than_the_datasets_is_refused():
+    """One of the right length would be read as others: the command takes what HDF5 takes."""
+    elements = [sys.executable, str(ROOT / "tests/hdf5/hostile.py"), "elements", os.environ["HDF5_PLUGIN_PATH"] + "/libsleek.so"]
+    for kind, big_endian, code, taken in ("f32", "0", "1", True), ("f32", "0", "7", False), ("array", "1", "9", True), ("array", "1", "2", False):
+        said = run(*elements, kind, code, big_endian, plugin=True).split()[-1]
+        assert said == ("taken" if taken else "refused"), (kind, code)
+        told("repack --lossless --force a.h5 b.h5", code=0 if taken else 2)
+
+
+@scenario
+def a_constant_meets_no_correlation():
+    make("old.h5", x=1e-170 * np.sin(np.arange(1000.0)))
+    make("new.h5", x=np.full(1000, 1e-171))
+    has(told("verify --pearson 0.5 old.h5 new.h5", code=1), "--pearson 0.5 is missed")
+
+
+@scenario
+def attributes_and_table_tell_every_loss():
+    field("0.h5")
+
+    def step(old, request, new="next.h5", says=None):
+        table = sleek(f"repack --force --even-if-larger -v /a {request} {old} {new}")
+        assert ("whose errors stay" in table) == (says is not None) and f"written by SLEEK {says or ''}" in table + "written by SLEEK ", table
+        with h5py.File(new) as f:
+            attributes = f["a"].attrs
+            text = attributes["sleek_losses"]
+            numbers = [float(np.ravel(attributes[name])[0]) if name in attributes else None for name in ("sleek_abs_bound", "sleek_bound")]
+            return (text.decode() if isinstance(text, bytes) else text, *numbers)
+
+    assert step("0.h5", "--rel 1e-2", "rel.h5") == ("rel=0.01", None, 0.01)
+    for request, after, bound in ("--abs 5", "abs=5", 5), ("--rel 3e-2", "rel=0.03", 0.03), ("--abs 1e-4", "abs=0.0001", 1e-4):
+        assert step("rel.h5", request, says="rel=0.01") == (f"rel=0.01, {after}", None, bound)
+    assert step("0.h5", "--abs 0.125", "abs.h5") == ("abs=0.125", 0.125, 0.125)
+    assert step("abs.h5", "--rel 3e-2", says="abs=0.125") == ("abs=0.125, rel=0.03", None, 0.03)
+    text, total, bound = step("abs.h5", "--abs 0.5", says="abs=0.125")
+    assert (text, bound) == ("abs=0.125, abs=0.5", 0.5) and 0.625 <= total < 0.6250001, "errors add up, where that is known"
+    step("0.h5", "--codec zfp --rate 8", "rate.h5")
+    assert step("rate.h5", "--abs 5", says="rate=8")[:2] == ("rate=8, abs=5", None)
+    # Where the data do not change, neither does what is told of them.
+    Path("abs.h5").rename("pass.h5")
+    for _ in range(12):
+        assert step("pass.h5", "--abs 0.125", says="abs=0.125") == ("abs=0.125", 0.125, 0.125)
+        Path("next.h5").rename("pass.h5")
+
+
+@scenario
+def what_is_undone_is_held_to_the_losses_that_its_attributes_tell():
+    """Without the filter nothing else says what was lost."""
+    field("0.h5")
+
+    def judged(old, new, code, of_a):
+        has(told(f"verify {old} {new}", code=code), f"/a      {of_a}")
+
+    def move(name, by):
+        """Of a the value that is easiest told from its neighbours."""
+        with h5py.File(name, "r+") as file:
+            file["a"][777] += by
+
+    for bound in "abs=0.125", "rel=0.001", "noa=0.001":
+        sleek(f"repack -q --force --{bound} 0.h5 small.h5")
+        sleek("decompress -q --force small.h5 plain.h5")
+        sleek("repack -q --force --filter none small.h5 again.h5")
+        for undone in "plain.h5", "again.h5":
+            judged("0.h5", undone, 0, f"within bound  {bound} by its attributes, max error ")
+            judged("small.h5", undone, 0, "identical")
+        # They tell of nothing that became of the values since.
+        move("plain.h5", 1)
+        judged("0.h5", "plain.h5", 1, f"BROKEN        {bound} by its attributes, max error ")
+        move("plain.h5", -0.95)
+        judged("again.h5", "plain.h5", 1, "BROKEN        lossless")
+        judged("small.h5", "plain.h5", 1, "BROKEN        lossless")
+    # Losses one after the other: all of them, the last one, and two that have no bound in common.
+    for request in "--abs=0.125 0.h5 once.h5", "--abs=0.3 once.h5 small.h5", "--filter none small.h5 plain.h5":
+        sleek(f"repack -q --force {request}")
+    judged("0.h5", "plain.h5", 0, "within bound  abs=0.125, abs=0.3 by its attributes")
+    judged("once.h5", "plain.h5", 0, "within bound  abs=0.3 by its attributes")
+    move("plain.h5", 0.6)
+    judged("0.h5", "plain.h5", 1, "BROKEN        abs=0.125, abs=0.3 by its attributes")
+    for request in "--rel=1e-2 once.h5 small.h5", "--filter none small.h5 plain.h5":
+        sleek(f"repack -q --force {request}")
+    judged("0.h5", "plain.h5", 0, "no bound      abs=0.125, rel=0.01 by its attributes")
+    # Another program that used the filter told nothing; undoing it tells what its parameters did.
+    for words, bound in (opts(ABS, 0.125), "abs=0.125"), (opts(NOA, 1e-3), "noa=0.001"):
+        run("h5repack", "-f", f"a,b:UD=47474,0,{len(words)},{','.join(map(str, words))}", "0.h5", "theirs.h5", plugin=True)
+        sleek("decompress -q --force theirs.h5 plain.h5")
+        judged("0.h5", "plain.h5", 0, f"within bound  {bound} by its attributes, max error ")
+        judged("theirs.h5", "plain.h5", 0, "identical")
+
+
+@scenario
+def chunks_that_nobody_wrote_take_no_time():
+    """Two files of 5 kB with room for 256 GiB each, in a minute of processors, which others at work do not shorten."""
+    for name, index in ("a.h5", 5), ("b.h5", 5), ("c.h5", 1 << 35):
+        with h5py.File(name, "w") as file:
+            x = file.create_dataset("x", (2**36,), "f4", chunks=(2**18,))
+            x[1000] = 1
+            x[index] = 2
+    minute = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60))}
+    has(told("verify a.h5 b.h5", **minute), "/x      identical")
+    has(told("verify a.h5 c.h5", code=1, **minute), ": 2 elements, the worst at [5]: 2e0 became 0e0")
+
+
+def peak(text):
+    """What the process needed at most, in bytes, besides its program."""
+    script = "import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+    script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    return 1024 * int(run(sys.executable, "-c", script, SLEEK, *text.split()))
+
+
+@scenario
+def memory_does_not_grow_with_the_field():
+    """Chunks that are long in time, as many files have them."""
+    with h5py.File("old.h5", "w") as file:
+        x = np.random.default_rng(1).normal(size=(1000, 20_000, 1)).astype("f4")
+        file.create_dataset("x", data=x, chunks=(1000, 250, 1))
+    assert (most := peak("decompress -q old.h5:/x x.f32")) < 64 << 20, most
+    sleek("decompress -q --box 3:5,100:777,0:1 old.h5:/x box.f32")
+    assert Path("x.f32").read_bytes() == x.tobytes() and Path("box.f32").read_bytes() == x[3:8, 100:877].tobytes()
+    # A pipe gets the same in the order of its elements.
+    environment = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    piped = subprocess.run([SLEEK, "decompress", "-q", "old.h5:/x", "-"], stdout=subprocess.PIPE, env=environment, check=True)
+    assert piped.stdout == x.tobytes()
+    sleek("repack -q --abs 0.01 old.h5 new.h5")
+    sleek("compress -q --dtype f32 --abs 0.01 x.f32 x.slk")
+    for request in "--quality x.f32 x.slk", "old.h5 new.h5", "--quality old.h5 new.h5":
+        assert (most := peak(f"verify -q {request}")) < 300 << 20, (request, most)
+
+
+@scenario
+def what_was_passed_over_or_left_out_is_told():
+    make("many.h5", **{f"x{i:02}": np.sin(np.arange(100.0)) for i in range(16)})
+    has(told("repack --ratio 10 many.h5 new.h5"), "kept: small; --ratio 10 was passed over")
+    for request in "decompress many.h5:/none x", "verify many.h5:/none new.h5", "analyze many.h5:/none", "repack --dataset /none=keep many.h5 x.h5":
+        fails(request, "/x09, … and 6 more")
+
+
+# What is seen of figures: held against a computation of their own, by numpy alone and by their definitions.
+
+MARK = np.float32(-9999)
+
+
+def waves(path):
+    """Fields with and without gaps."""
+    rng = np.random.default_rng(11)
+    z, y, x = np.mgrid[:3, :37, :50]
+    a = 280 + 10 * np.sin(x / 7 + z) * np.cos(y / 5) + np.cumsum(rng.normal(size=x.shape), axis=2) * 0.2
+    gaps = a.astype("f4")
+    gaps[:, 5:9, 20:31] = MARK
+    gaps[1, 30, ::3] = MARK
+    with h5py.File(path, "w") as f:
+        f.create_dataset("whole", data=a, chunks=(1, 37, 50))
+        f.create_dataset("cut", data=a, chunks=(2, 20, 13))
+        f.create_dataset("gaps", data=gaps, chunks=(1, 37, 50), fillvalue=MARK)
+        f.create_dataset("plane", data=a[0].astype("f4"))
+        f["line"] = a[0].ravel()
+
+
+def dssim(a, b):
+    """Of a plane, window by window: scaled to [0, 1] and on 256 levels, Gaussian weights, missing values left out of each window."""
+    low, high = np.nanmin([a, b]), np.nanmax([a, b])
+    a, b = (np.round((side - low) / (high - low) * 255) / 255 for side in (a, b))
+    offsets = np.arange(-5, 6)
+    weights = np.exp(-(offsets[:, None] ** 2 + offsets[None, :] ** 2) / (2 * 1.5**2))
+    found = []
+    for i, j in np.argwhere(~(np.isnan(a) | np.isnan(b))):
+        p, q = a[i - 5 : i + 6, j - 5 : j + 6], b[i - 5 : i + 6, j - 5 : j + 6]
+        if min(i, j) < 5 or p.shape != (11, 11):
+            continue
+        here = ~(np.isnan(p) | np.isnan(q))
+        w = weights[here] / weights[here].sum()
+        p, q = p[here], q[here]
+        mp, mq = (w * p).sum(), (w * q).sum()
+        vp, vq, pq = (w * (p - mp) ** 2).sum(), (w * (q - mq) ** 2).sum(), (w * (p - mp) * (q - mq)).sum()
+        c = 1e-8
+        found.append((2 * mp * mq + c) * (2 * pq + c) / ((mp**2 + mq**2 + c) * (vp + vq + c)))
+    return np.mean(found)
+
+
+def figures(a, b):
+    a, b = a.astype("f8"), b.astype("f8")
+    missing = (a == MARK) | (b == MARK)
+    a[missing] = b[missing] = np.nan
+    p, q = a[~missing], b[~missing]
+    at = np.sort(np.concatenate([p, q]))
+    shares = [np.searchsorted(np.sort(side), at, "right") / side.size for side in (p, q)]
+    planes = zip(*(side.reshape(-1, *side.shape[-2:]) for side in (a, b))) if a.ndim > 1 else ()
+    rms = np.sqrt(np.mean((p - q) ** 2))
+    found = {
+        "max_error": np.abs(p - q).max(),
+        "mean_absolute_error": np.abs(p - q).mean(),
+        "rms_error": rms,
+        "psnr": 20 * np.log10((p.max() - p.min()) / rms) if rms else None,
+        "pearson": np.corrcoef(p, q)[0, 1],
+        "ks_distance": np.abs(shares[0] - shares[1]).max(),
+        "dssim": min((dssim(x, y) for x, y in planes), default=None),
+    }
+    return {key: value if value is not None and np.isfinite(value) else None for key, value in found.items()}
+
+
+@scenario
+def figures_agree_with_numpy():
+    waves("old.h5")
+    for bound in 0.3, 0.01:
+        sleek(f"repack -q --force --abs {bound} old.h5 new.h5")
+        datasets = as_json("verify --quality --json old.h5 new.h5")["datasets"]
+        assert len(datasets) == 5
+        with h5py.File("old.h5") as old, h5py.File("new.h5") as new:
+            for d in datasets:
+                for key, wanted in figures(old[d["name"]][...], new[d["name"]][...]).items():
+                    found = d["quality"].get(key)
+                    near = found == wanted if wanted is None else abs(found - wanted) <= 1e-9 * abs(wanted)
+                    assert near and (key != "dssim" or found != 1), f"{d['name']}: {key} is {found}, by numpy {wanted}"
+
+
+@scenario
+def limits_that_are_missed_end_with_1():
+    waves("old.h5")
+    sleek("repack -q --abs 0.1 old.h5 new.h5")
+    quality = next(d for d in as_json("verify --quality --json old.h5 new.h5")["datasets"] if d["name"] == "/whole")["quality"]
+    limits = {
+        "--max-error": "max_error", "--mean-error": "mean_absolute_error", "--rms": "rms_error", "--ks": "ks_distance",
+        "--psnr": "psnr", "--pearson": "pearson", "--ssim": "ssim", "--dssim": "dssim",
+    }  # fmt: skip
+    for option, key in limits.items():
+        value = quality[key]
+        # A hundredth of what is lacking, on either side.
+        slack = 0.01 * (value if key not in ("pearson", "ssim", "dssim") else 1 - value) * (1 if key.endswith(("error", "distance")) else -1)
+        for limit, code in (value + slack, 0), (value - slack, 1):
+            said = sleek(f"verify {option} {limit!r} old.h5:/whole new.h5", code=code)
+            assert ("MISSED" in said) == code, f"{option} {limit}: {said}"
+    # Nothing is held to what it cannot have.
+    make("line.h5", t=np.sin(np.arange(5000.0)))
+    sleek("repack -q --abs 0.1 line.h5 small.h5")
+    fails("verify --dssim 0.9 line.h5 small.h5", "--dssim: nothing")
+    sleek("verify --pearson 0.9 line.h5 small.h5")
+    fails("verify . small.h5", "a folder is named")
+
+
+if __name__ == "__main__":
+    main()
