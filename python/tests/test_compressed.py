@@ -1,7 +1,6 @@
 """Compressed arrays against arrays of numpy."""
 
 import doctest
-import threading
 
 import numpy as np
 import pytest
@@ -59,20 +58,3 @@ def test_what_cannot_be_is_refused():
             sleek.CompressedArray((8, 8), **wrong)
     with pytest.raises(sleek.SleekError, match="5 dimensions"):
         sleek.CompressedArray((2,) * 5, rate=8)
-
-
-def test_threads_may_read_at_once():
-    x = np.sin(np.arange(64 * 64) * 0.01).reshape(64, 64)
-    a = sleek.CompressedArray(x.shape, rate=32, cache_bytes=1)
-    a[...] = x
-    found = []
-
-    def read(k):
-        found.extend(abs(a[i, (i * k) % 64] - x[i, (i * k) % 64]) < 1e-6 for i in range(64))
-
-    threads = [threading.Thread(target=read, args=(k,)) for k in range(1, 5)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(found) == 256 and all(found)

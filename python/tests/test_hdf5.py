@@ -108,15 +108,6 @@ def test_bad_requests_do_not_reach_hdf5():
         sleek.h5(1e-3)
 
 
-def test_what_can_have_no_bound_is_kept(tmp_path):
-    """One request for a whole tree, as anndata and silx write it."""
-    leaves = {"i": np.arange(1000), "s": np.array([b"text"] * 1000), "b": np.arange(1000) % 3 == 0, "c": np.ones(1000, [("x", "f4")])}
-    with h5py.File(tmp_path / "f.h5", "w") as f:
-        for name, a in leaves.items():
-            f.create_dataset(name, data=a, chunks=(100,), **sleek.h5(abs=1))
-            assert np.array_equal(f[name][:], a)
-
-
 def test_missing_values_in_words(tmp_path, field):
     field[::7] = np.array(0x7FC01234, "u4").view("f4")
     field[1::7] = -9999
@@ -125,16 +116,6 @@ def test_missing_values_in_words(tmp_path, field):
     with h5py.File(tmp_path / "f.h5") as f:
         back = f["t"][:]
     assert back[::7].tobytes() == field[::7].tobytes() and np.array_equal(back == -9999, field == -9999)
-
-
-def test_beside_hdf5plugin(tmp_path, field):
-    hdf5plugin = pytest.importorskip("hdf5plugin")
-    with h5py.File(tmp_path / "f.h5", "w") as f:
-        f.create_dataset("sleek", data=field, chunks=(100, 100), **sleek.h5(abs=1e-3))
-        f.create_dataset("zstd", data=field, chunks=(100, 100), **hdf5plugin.Zstd())
-    with h5py.File(tmp_path / "f.h5") as f:
-        assert 0 < worst(field, f["sleek"][:]) <= 1e-3
-        assert np.array_equal(field, f["zstd"][:])
 
 
 @pytest.mark.parametrize("first", ["sleek, hdf5plugin", "hdf5plugin, sleek"])
@@ -327,28 +308,6 @@ def test_what_a_caller_names_goes_before_what_a_variable_declares():
         sleek.h5(abs=1, variable=[1.0])
 
 
-def test_every_hdf5_of_the_process(tmp_path):
-    """netCDF4's HDF5, whether it was loaded before sleek or after it, without a variable."""
-    if importlib.util.find_spec("netCDF4") is None:  # not imported here: one process, one HDF5, for the other tests
-        pytest.skip("netCDF4 is not there")
-    with h5py.File(tmp_path / "t.nc", "w") as f:
-        d = f.create_dataset("t", data=np.linspace(0, 1, 5000), chunks=(1000,), **sleek.h5(abs=1e-3))
-        d.make_scale("t")
-    read = f"a = netCDF4.Dataset({str(tmp_path / 't.nc')!r})['t'][:]; assert abs(a[-1] - 1) <= 1e-3"
-    programs = [
-        f"import netCDF4, sleek; {read}",
-        f"import sleek, netCDF4; {read}",
-        f"import sleek, netCDF4; found = sleek.register(); assert len(found) >= 1 and len(set(found)) == len(found), found; {read}",
-    ]
-    environment = {k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"}
-    for program in programs:
-        subprocess.run([sys.executable, "-c", program], check=True, env=environment)
-    without = subprocess.run(
-        [sys.executable, "-c", f"import netCDF4; {read}"], env=environment, stderr=subprocess.PIPE, text=True, check=False
-    )
-    assert without.returncode != 0 and "Filter error" in without.stderr, without.stderr
-
-
 class Variable:
     """What xarray, netCDF4 and h5py have in common."""
 
@@ -391,18 +350,3 @@ def test_limits_in_words():
             sleek.h5(f"abs=1e-3,{wrong}")
     with pytest.raises(sleek.SleekError, match="HDF5"):
         sleek.compress(np.zeros(5, "f4"), "abs=1e-3,limits=0:1")
-
-
-@pytest.mark.parametrize("mark", [np.nan, -np.nan, np.inf])
-def test_what_is_no_number_costs_what_a_mark_costs(tmp_path, field, mark):
-    gaps = np.hypot(*np.mgrid[-75:75, -100:100]) < 40
-    gaps = np.tile(gaps, (2, 2))
-
-    def size(value, **more):
-        with h5py.File(tmp_path / "f.h5", "w") as f:
-            d = f.create_dataset("t", data=np.where(gaps, np.float32(value), field), chunks=(150, 400), **sleek.h5(abs=1e-2, **more))
-            return d.id.get_storage_size()
-
-    assert size(mark) <= 1.05 * size(-999.9)
-    assert size(mark, variable=Variable(missing_value=mark)) <= 1.05 * size(-999.9)
-    assert sleek.h5("abs=1e-2", variable=Variable(missing_value=mark)) != sleek.h5("abs=1e-2")

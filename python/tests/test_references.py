@@ -124,22 +124,6 @@ def test_what_cd_values_say():
     assert codec(()) == codec(None) == codec((1,)) == codec((99, 1, 2)) == Sleek(lossless=True)
 
 
-def test_damage_is_an_error(path):
-    hdf = pytest.importorskip("kerchunk.hdf")
-    import sleek.references
-
-    sleek.references.register()
-    with h5py.File(path) as f:
-        at = f["t0"].id.get_chunk_info(0).byte_offset
-    with open(path, "r+b") as f:
-        f.seek(at + 300)
-        f.write(b"\x55\xaa\x55")
-    references = hdf.SingleHdf5ToZarr(path, inline_threshold=0).translate()
-    group = zarr.open_group("reference://", storage_options={"fo": references, "asynchronous": True}, mode="r", zarr_format=2)
-    with pytest.raises(sleek.SleekError, match="checksum|damaged"):
-        group["t0"][:]
-
-
 def test_bytes_to_bytes(tmp_path):
     from sleek.zarr import SleekBytes
 

@@ -58,16 +58,6 @@ def test_arrays_come_back_as_they_went_in(dtype):
     assert all(np.array_equal(codec.decode(stream, out), cube.T) for codec in codecs)
 
 
-def test_bounds_hold_in_fortrans_order():
-    from sleek.numcodecs import Sleek
-
-    a = field()
-    for request in ("abs=1e-3", "noa=1e-4", "abs=1e-3,codec=zfp"):
-        codec = Sleek(request)
-        for view in (a.T, a[::2, ::3], np.asfortranarray(a)):
-            assert 0 < worst(view, codec.decode(codec.encode(view)).reshape(view.shape)) <= 3e-3, request
-
-
 def test_requests_in_words():
     from sleek.numcodecs import Sleek
 
@@ -130,54 +120,6 @@ def zarr_array(zarr, path, version, request, **more):
     return zarr.create_array(str(path), zarr_format=version, **ours, **more)
 
 
-def kept(a, b, chunk, bound, marks):
-    """Each chunk within bound times the range of its data, marks where they were and nowhere else."""
-    worst_ratio = 0
-    for y in range(0, a.shape[0], chunk[0]):
-        for x in range(0, a.shape[1], chunk[1]):
-            part, back = (v[y : y + chunk[0], x : x + chunk[1]].astype("f8") for v in (a, b))
-            data = ~np.isin(part, marks)
-            assert np.array_equal(part[~data], back[~data]) and not np.isin(back[data], marks).any()
-            error, span = np.abs(part - back)[data].max(initial=0), np.ptp(part[data]) if data.any() else 0
-            assert error <= bound * span, (y, x, error, span)
-            worst_ratio = max(worst_ratio, error)
-    assert worst_ratio > 0
-
-
-# Format 3 has a fill value always.
-FILLS = [(version, fill) for version in (2, 3) for fill in (0, None, 9.97e36, -9999, 1e20) if (version, fill) != (3, None)]
-
-
-@pytest.mark.parametrize(("version", "fill"), FILLS)
-@pytest.mark.parametrize("named", [None, -32767.0, "the array's"])
-def test_edges_do_not_count(tmp_path, version, fill, named):
-    """Zarr pads chunks at the edge with the array's fill value, 0 if none was given."""
-    zarr = pytest.importorskip("zarr", minversion="3")
-    a = (300 + np.random.default_rng(1).random((130, 130))).astype("f4")
-    named = fill if named == "the array's" else named
-    marks = [np.float32(m) for m in (named, fill if version == 3 else None) if m]
-    for k, mark in enumerate(marks):
-        a[k::7, 3::5] = mark
-    request = {"noa": 1e-3} if named is None else {"noa": 1e-3, "fill": named}
-    z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(64, 64), dtype="f4", fill_value=fill)
-    z[:] = a
-    kept(a, zarr.open_array(str(tmp_path / "z"), mode="r")[:], (64, 64), 1e-3, marks)
-
-
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("fill", [0, -9999.0, 9.97e36])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_chunks_written_again_keep_the_bound(tmp_path, version, fill, dtype):
-    zarr = pytest.importorskip("zarr", minversion="3")
-    rng = np.random.default_rng(2)
-    walk = (300 + np.cumsum(rng.normal(size=(64, 200)), axis=0) / 10).astype(dtype)
-    request = {"noa": 1e-3, "fill": fill} if version == 2 and fill else {"noa": 1e-3}
-    z = zarr_array(zarr, tmp_path / "z", version, request, shape=(64, 200), chunks=(40, 130), dtype=dtype, fill_value=fill)
-    for i in range(64):
-        z[i] = walk[i]
-    kept(walk, z[:], (40, 130), 1e-3, [])
-
-
 @pytest.mark.parametrize("version", [2, 3])
 def test_small_grows_by_steps(tmp_path, version):
     """Profile small: 40 steps that are appended one by one, then parts that are written again."""
@@ -209,28 +151,6 @@ def test_fill_values_are_exact_in_every_mode(tmp_path, version, request_):
     z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(60, 60), dtype="f4", fill_value=float(fill))
     z[:] = a
     assert np.array_equal(a == fill, z[:] == fill)
-
-
-@pytest.mark.parametrize("version", [2, 3])
-def test_what_can_have_no_bound_is_kept(tmp_path, version):
-    """One request for a whole tree."""
-    zarr = pytest.importorskip("zarr", minversion="3")
-    rng = np.random.default_rng(4)
-    leaves = [np.arange(1000, dtype="i4"), rng.random(1000) < 0.5, (rng.random(1000) + 1j).astype("c8"), rng.integers(0, 9, 1000).astype("u2")]
-    for n, a in enumerate(leaves):
-        z = zarr_array(zarr, tmp_path / f"{n}", version, {"abs": 0.5, "fill": -9999}, shape=a.shape, chunks=300, dtype=a.dtype)
-        z[:] = a
-        assert np.array_equal(z[:], a), a.dtype
-
-
-def test_bits_name_a_missing_value():
-    from sleek.numcodecs import Sleek
-
-    a = field()
-    a[::3] = mark = np.array(0x7FC01234, "u4").view("f4")
-    codec = Sleek("abs=1e-3,fill=0x7fc01234")
-    assert numcodecs.get_codec(codec.get_config()) == codec
-    assert codec.decode(codec.encode(a)).reshape(a.shape)[::3].tobytes() == np.full_like(a[::3], mark).tobytes()
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -325,13 +245,16 @@ def test_chains_at_random(version, seed):
 
     rng, refused, kept_by = np.random.default_rng([48, version, seed]), 0, 0
     for _ in range(12):
-        dtype = rng.choice(["<f4", "<f8", ">f4", "<f2", "<i4"])
+        dtype = rng.choice(["<f4", "<f8", ">f4", "<f2", "<i4", "<u2", "?", "<c8"])
         shape = tuple(int(n) for n in rng.integers(1, 90, 2))
         chunks = tuple(int(rng.integers(1, n + 5)) for n in shape)
         a = (rng.choice([0.0, 280.0]) + 10 * rng.standard_normal(shape).cumsum(0).cumsum(1) / 90).astype(dtype)
-        fill = float(rng.choice([0.0, -9999.0, 1.0]))
+        exact_type = "f" not in dtype
+        fill = 1 if exact_type else float(rng.choice([0.0, -9999.0, 1.0, 9.97e36 if dtype != "<f2" else 1.0]))
         a[rng.random(shape) < 0.1] = fill
-        words, bound = [({"abs": 0.25}, 0.25), ({"rel": 0.01}, 0.01), ({"noa": 0.01, "range": 20.0}, 0.2), ({"lossless": True}, 0.0)][rng.integers(4)]
+        words, bound = [({"abs": 0.25}, 0.25), ({"rel": 0.01}, 0.01), ({"noa": 0.01}, 0.01), ({"noa": 0.01, "range": 20.0}, 0.2), ({"lossless": True}, 0.0)][
+            rng.integers(5)
+        ]
         request = {**words, "profile": str(rng.choice(["fast", "adaptive", "small"]))}
         if version == 2 and "lossless" not in words:
             request["fill"] = fill  # the codec does not see the array's
@@ -348,22 +271,25 @@ def test_chains_at_random(version, seed):
             refused += 1
             assert "lossless" not in request and filters, (request, filters)
             continue
-        if "lossless" not in request and dtype != "<i4":
+        if "lossless" not in request and not exact_type:
             assert not [f for f in filters if not isinstance(f, TransposeCodec)], "the bound does not hold behind a filter"
-        half = shape[0] // 2
-        z[:half] = a[:half]
-        z[half:] = a[half:]
+        for y in range(0, shape[0], step := int(rng.integers(1, shape[0] + 1))):
+            z[y : y + step] = a[y : y + step]
         back = zarr.open_array(store, mode="r")[:]
         said = (dtype, shape, chunks, fill, request, filters, more)
-        exact = bound == 0 or dtype == "<i4"
+        exact = bound == 0 or exact_type
         if filters and exact and dtype == "<f4" and not isinstance(filters[0], TransposeCodec):
             assert worst(a, back) < 1e-2, said  # Delta of floats rounds by itself
             continue
         assert np.array_equal(a, back) if exact else True, said
         if fill != 0 or "fill" in request:
             assert np.array_equal(a == fill, back == fill), said
-        limit = bound * np.abs(a.astype("f8")) if "rel" in request else bound
-        assert np.all(np.abs(a.astype("f8") - back.astype("f8")) <= limit), said
+        limit = bound * np.abs(a).astype("f8") if "rel" in request else np.full(shape, bound)
+        if "noa" in request and "range" not in request:  # each chunk has its own range, of what is no fill value; edges do not count
+            for y, x in np.ndindex(*(-(-n // c) for n, c in zip(shape, chunks))):
+                box = tuple(slice(k * c, (k + 1) * c) for k, c in zip((y, x), chunks))
+                limit[box] *= np.ptp(a[box][a[box] != fill].astype("f8")) if (a[box] != fill).any() else 1
+        assert exact or np.all(np.abs(a.astype("f8") - back.astype("f8")) <= limit), said
         kept_by += 1
     assert kept_by > 5, (kept_by, refused)
 
@@ -393,20 +319,3 @@ def test_the_specification(tmp_path):
     for wrong in ({"abs": -1}, {"bas": 1}, {}, {"abs": 1, "rel": 1}, {"request": "abs=1", "fill": 2}):
         with pytest.raises((sleek.SleekError, TypeError, ValueError)):
             Sleek.from_dict({"name": "sleek", "configuration": wrong})
-
-
-def test_from_format_2_to_3(tmp_path):
-    """The line of docs/guide/zarr.md."""
-    xarray = pytest.importorskip("xarray")
-    pytest.importorskip("zarr", minversion="3")
-    from sleek.numcodecs import Sleek as Compressor
-    from sleek.zarr import Sleek
-
-    data = xarray.Dataset({"t": (("y", "x"), field())})
-    data.to_zarr(tmp_path / "2.zarr", zarr_format=2, encoding={"t": {"compressors": Compressor(abs=1e-3)}}, consolidated=False)
-    encoding = {"t": {"serializer": Sleek(abs=1e-3), "compressors": None}}
-    old = xarray.open_zarr(tmp_path / "2.zarr", consolidated=False)
-    old.drop_encoding().to_zarr(tmp_path / "3.zarr", zarr_format=3, encoding=encoding, consolidated=False)
-    assert '"name": "sleek"' in (tmp_path / "3.zarr/t/zarr.json").read_text()
-    with xarray.open_zarr(tmp_path / "3.zarr", consolidated=False) as new:
-        assert 0 < np.abs(new["t"].values.astype("f8") - field()).max() <= 2e-3
