@@ -20,7 +20,7 @@ proofs=(
     "tsan       | rustup    | rustup                                  | RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -p sleek-compress -Zbuild-std --no-default-features --features test-codecs --target x86_64-unknown-linux-gnu --target-dir target/tsan --test streams threads::"
     "miri       | cargo-miri | rustup component add miri              | bash tests/miri.sh"
     "aarch64    | qemu-aarch64 | apt install qemu-user                | bash tests/aarch64.sh"
-    "kills      | h5repack  | apt install hdf5-tools                  | SLEEK_KILLS=${KILLS:-500} cargo test --all-features --test cli --test hdf5 -- killed_at_any_moment"
+    "kills      | h5repack  | apt install hdf5-tools                  | SLEEK_KILLS=${KILLS:-500} cargo test --all-features --test hdf5 -- killed_at_any_moment"
     "subfiling  | python3   | apt install python3                     | bash tests/hdf5/setup.sh && bash tests/hdf5/subfiling.sh"
     "exhaustive | cargo     | rustup                                  | SLEEK_EXHAUSTIVE=1 cargo test --release --test streams exhaustive::"
     "checksum   | cargo     | rustup                                  | cargo bench --bench checksum"

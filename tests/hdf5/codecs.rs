@@ -68,6 +68,6 @@ fn rates_are_what_chunks_take() {
         let params = Params { codec: 3, integers, ..Params::new(DType::F32).with_bound(Bound::Rate(8.0)) };
         let words: Vec<String> = sleek::hdf5::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        place.run(&python, &[&[&source("zfp.py"), "rates", "rates.h5"], &words[..]].concat());
+        place.run(&python, &[&[&source("codecs.py"), "rates", "rates.h5"], &words[..]].concat());
     }
 }

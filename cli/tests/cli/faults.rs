@@ -3,14 +3,11 @@
 //! lost.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
-use super::common::wait_for;
 use super::{Bench, bytes_of, common, stderr, wave};
 
 /// Arguments that pack `in` to `out`, and unpack it again to `back`.
@@ -45,25 +42,6 @@ fn plain(mut command: Command, umask: u32) -> Command {
         })
     };
     command
-}
-
-fn kill(child: &Child, signal: i32) {
-    // SAFETY: signals a child that is ours and not yet waited for.
-    unsafe { libc::kill(child.id() as i32, signal) };
-}
-
-/// The files that a process has open for writing.
-fn written_by(child: &Child) -> Vec<(String, u32)> {
-    let folder = format!("/proc/{}/fd", child.id());
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    // The three that a program is born with may be a file too: the log of whoever runs the tests.
-    let own = entries.filter(|e| e.file_name().to_string_lossy().parse::<u32>().is_ok_and(|fd| fd > 2));
-    let of_bench = own.filter_map(|e| {
-        let (name, meta) = (fs::read_link(e.path()).ok()?, fs::metadata(e.path()).ok()?);
-        let writable = fs::symlink_metadata(e.path()).ok()?.mode() & 0o200 != 0;
-        (meta.is_file() && writable).then(|| (name.to_string_lossy().into_owned(), meta.mode() & 0o7777))
-    });
-    of_bench.collect()
 }
 
 /// The library of tests/c/faults.c, made in the folder.
@@ -102,21 +80,6 @@ fn what_only_the_owner_may_read_stays_so() {
     shell.args(["-c", &pipe]).current_dir(bench.dir.path());
     assert!(common::output(&mut plain(shell, 0o027)).status.success());
     assert_eq!(mode(&bench, "piped"), 0o640);
-}
-
-#[test]
-fn nobody_else_reads_what_is_not_finished() {
-    for force in ["", "--force"] {
-        let bench = bench(3000);
-        let command = bench.command(&format!("compress {force} --dtype f32 --lossless - out"));
-        let mut child = plain(command, 0o022).stdin(Stdio::piped()).spawn().unwrap();
-        let input = child.stdin.take();
-        let (name, mode) = wait_for("no file is written", || written_by(&child).pop());
-        assert_eq!(mode, 0o600, "{name}");
-        drop(input);
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
 }
 
 #[test]
@@ -248,71 +211,6 @@ fn calls_that_are_interrupted_or_do_half() {
     }
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_signal_that_ends_leaves_nothing() {
-    let bench = Bench::new();
-    let before = bench.files();
-    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
-        let mut command = plain(bench.command("compress --dtype f32 --lossless - out"), 0o022);
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        wait_for("no file is written", || written_by(&child).pop());
-        // The name of the file is told to the thread that waits for signals just after it is made, and before anything
-        // is read: more than a pipe holds.
-        input.write_all(&[0; 1 << 17]).unwrap();
-        kill(&child, signal);
-        let status = child.wait().unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
-        assert_eq!(bench.files(), before, "signal {signal}");
-    }
-}
-
-/// `SLEEK_KILLS` says how many times. What stands under the name is whole; a hidden file may be left beside it.
-#[cfg(target_os = "linux")]
-#[test]
-fn killed_at_any_moment() {
-    let bench = bench(400_000);
-    bench.ok(PACK);
-    let (array, packed) = (bench.get("in"), bench.get("out"));
-    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(8, |n| n.parse().unwrap());
-    let (mut whole, mut hidden) = (0, 0);
-    for (arguments, name, result) in [
-        ("compress --force --frame-bytes 40000 --dtype f32 --lossless in new", "new", None),
-        ("compress --frame-bytes 40000 --dtype f32 --lossless in new", "new", None),
-        ("decompress --force out new", "new", Some(&array)),
-        ("decompress out new", "new", Some(&array)),
-    ] {
-        let _ = fs::remove_file(bench.path(name));
-        let start = Instant::now();
-        bench.ok(arguments);
-        let lasts = start.elapsed();
-        let right = result.cloned().unwrap_or_else(|| bench.get(name));
-        for i in 0..rounds {
-            let old = if arguments.contains("--force") { b"old".to_vec() } else { Vec::new() };
-            let _ = fs::remove_file(bench.path(name));
-            if !old.is_empty() {
-                bench.put(name, &old);
-            }
-            let mut child = bench.command(arguments).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(lasts * i / rounds);
-            kill(&child, libc::SIGKILL);
-            child.wait().unwrap();
-            let found = fs::read(bench.path(name)).unwrap_or_default();
-            assert!(found == old || found == right, "{arguments}: {} bytes, killed in round {i}", found.len());
-            whole += u32::from(found == right);
-            for file in
-                bench.files().iter().filter(|f| f.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.')))
-            {
-                hidden += 1;
-                fs::remove_file(file).unwrap();
-            }
-        }
-    }
-    assert_eq!((bench.get("in"), bench.get("out")), (array, packed));
-    println!("killed {} times: the result was there {whole} times, a hidden file {hidden} times", 4 * rounds);
-}
-
 /// Only root may give files away, and be refused nothing.
 #[cfg(target_os = "linux")]
 #[test]
@@ -357,21 +255,4 @@ fn no_message_steers_the_terminal() {
     let out = common::output(bench.command("h5args --abs 1").env("SLEEK_NUM_THREADS", "\x1b[31m\n2"));
     let said = stderr(&out) + &String::from_utf8_lossy(&out.stdout);
     assert!(!said.contains('\x1b'), "{said:?}");
-}
-
-#[test]
-fn the_next_writer_removes_what_a_killed_one_left() {
-    let bench = bench(1000);
-    let hidden = || bench.files().iter().filter(|path| path.to_string_lossy().contains(".sleek-")).count();
-    let mut command = bench.command("compress -q --dtype f32 --lossless - killed");
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    wait_for("no file is being written", || (hidden() > 0).then_some(()));
-    // Nobody takes it from a writer that lives.
-    bench.ok(PACK);
-    assert_eq!(hidden(), 1);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(hidden(), 1);
-    bench.ok("compress --dtype f32 --lossless in next");
-    assert_eq!(hidden(), 0);
 }

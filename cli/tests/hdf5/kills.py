@@ -1,4 +1,4 @@
-"""`sleek repack` when it is ended or killed, and what files may be read by others."""
+"""The command when it is ended or killed, and what files may be read by others."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fields
 from batch import folder, totals
-from command import SLEEK, files, main, run, scenario, sleek
+from command import SLEEK, files, main, np, run, scenario, sleek
 
 KILLS = int(os.environ.get("SLEEK_KILLS", 10))
 
@@ -89,14 +89,72 @@ def files_killed_at_any_moment():
     killed(f"repack -q --force --no-attributes --abs 1e-3 {old} after.h5", old, lambda: Path("after.h5").write_text("old"), check)
 
 
+@scenario
+def arrays_killed_at_any_moment():
+    """What stands under the name is whole; a hidden file may be left beside it."""
+    (250 + 10 * np.sin(0.01 * np.arange(400_000))).astype("f4").tofile("in")
+    sleek("compress --dtype f32 --lossless in packed")
+    before, new = files(), Path("new")
+    for request in "compress --frame-bytes 40000 --dtype f32 --lossless in new", "decompress packed new":
+        for old in None, b"old":
+            new.unlink(missing_ok=True)
+            sleek(request)
+            right = new.read_bytes()
+
+            def prepare():
+                new.unlink(missing_ok=True)
+                if old:
+                    new.write_bytes(old)
+
+            def check():
+                found = new.read_bytes() if new.exists() else None
+                assert found in (old, right), f"{request}: {len(found)} bytes"
+
+            killed(f"{request} --force", os.path.abspath("new"), prepare, check)
+    new.unlink(missing_ok=True)
+    sleek("compress -f --dtype f32 --lossless in packed")
+    assert files() == before
+
+
+def plain():
+    for one in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM:
+        signal.signal(one, signal.SIG_DFL)
+    os.umask(0o022)
+
+
+@scenario
+def writers_that_are_ended():
+    """Nobody else reads what is not finished; a signal that ends leaves nothing, and what a killed one left the next writer removes."""
+    np.arange(3000, dtype="f4").tofile("in")
+    sleek("compress --dtype f32 --lossless in packed")
+    before, next_ = files(), "compress -f --dtype f32 --lossless in packed"
+
+    def writer(force=""):
+        child = subprocess.Popen([SLEEK, *f"compress {force} --dtype f32 --lossless - out".split()], stdin=subprocess.PIPE, preexec_fn=plain)
+        return child, wait_for(lambda: list(Path(".").glob(".*")))[0]
+
+    for force in "", "--force":
+        child, hidden = writer(force)
+        assert mode(hidden) == 0o600
+        # Nobody takes it from a writer that lives.
+        sleek(next_)
+        assert hidden.exists()
+        child.kill()
+        child.wait()
+        assert hidden.exists()
+        sleek(next_)
+        assert files() == before
+    for one in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM:
+        child, hidden = writer()
+        # Its name is told to the thread that waits for signals just after it is made, and before anything is read: more than a pipe holds.
+        child.stdin.write(bytes(1 << 17))
+        child.stdin.flush()
+        child.send_signal(one)
+        assert child.wait() == -one and files() == before, one
+
+
 def working():
     """`sleek repack` while its child writes the new file; what the file is called."""
-
-    def plain():
-        for one in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM:
-            signal.signal(one, signal.SIG_DFL)
-        os.umask(0o022)
-
     # What is compared once more is at work long enough to be met there.
     child = subprocess.Popen([SLEEK, *"repack -q --lossless --verify old.h5 new.h5".split()], preexec_fn=plain)
     return child, wait_for(lambda: [path for path in Path(".").iterdir() if path.name != "old.h5" and path.stat().st_size > 0])[0]
