@@ -1,16 +1,8 @@
 """Compressed arrays against arrays of numpy."""
 
-import doctest
-
 import numpy as np
 import pytest
 import sleek
-from sleek import _compressed
-
-
-def test_docstrings():
-    done = doctest.testmod(_compressed)
-    assert done.attempted == 6 and done.failed == 0
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])

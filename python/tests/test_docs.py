@@ -14,7 +14,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @pytest.mark.parametrize(
     "name, examples",
-    [("sleek", 2), ("_array", 6), ("_direct", 2), ("_hdf5", 2), ("_target", 1), ("_xarray", 1), ("cuda", 1), ("numcodecs", 1), ("references", 1), ("zarr", 2)],
+    [("sleek", 2), ("_array", 6), ("_compressed", 1), ("_direct", 2), ("_hdf5", 2), ("_target", 1), ("_xarray", 1), ("cuda", 1), ("numcodecs", 1), ("references", 1), ("safetensors", 1), ("zarr", 2)],
 )
 def test_docstrings(name, examples):
     needed = {"numcodecs": "numcodecs", "zarr": "zarr", "references": "virtualizarr", "_direct": "h5py", "_hdf5": "h5py", "_xarray": "h5netcdf"}.get(name)

@@ -1,6 +1,5 @@
 """Compressed files of tensors: what is saved is loaded, and what is damaged is refused."""
 
-import doctest
 import json
 import pathlib
 import struct
@@ -24,11 +23,6 @@ def tensors():
     except ImportError:
         return made
     return made | {n: random.normal(size=(40, 50)).astype(getattr(ml_dtypes, n)) for n in ("bfloat16", "float8_e4m3fn", "float8_e5m2")}
-
-
-def test_docstrings():
-    done = doctest.testmod(safetensors)
-    assert done.attempted == 5 and done.failed == 0
 
 
 @pytest.mark.parametrize("profile", ["small", "adaptive"])
