@@ -434,24 +434,6 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_that_cannot_be_are_refused_by_name() {
-        let message = |lens: &[u64]| Dims::new(lens).unwrap_err().message;
-        assert_eq!(message(&[]), "rank 0; 1 to 32 dimensions are possible");
-        assert_eq!(message(&[1; 33]), "rank 33; 1 to 32 dimensions are possible");
-        assert_eq!(
-            message(&[1 << 40, 1 << 40]),
-            "dimensions 1099511627776x1099511627776 have more elements than fit in memory"
-        );
-        assert_eq!(
-            message(&[0, u64::MAX, 2]),
-            "dimensions 0x18446744073709551615x2 have more elements than fit in memory"
-        );
-        let message = Dims::new(&[3, 4]).unwrap().of_count(13).unwrap_err().message;
-        assert_eq!(message, "dimensions 3x4 are 12 elements; the array has 13");
-        assert_eq!(Dims::NONE.of_count(7).unwrap(), Dims::line(7));
-    }
-
-    #[test]
     fn boxes_beyond_the_array_are_refused_by_name() {
         let dims = Dims::new(&[5, 7]).unwrap();
         let error = |start: &[u64], lens: &[u64]| Region::new(&dims, start, lens).unwrap_err();

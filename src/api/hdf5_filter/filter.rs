@@ -248,37 +248,6 @@ mod tests {
         CdValues { request: Params::new(DType::F32).with_bound(bound), element }.encode()
     }
 
-    /// Words that do not tell the length of an element, as those behind another filter.
-    fn without_length() -> Vec<u32> {
-        let element = Some(StoredElement::of(DType::U8, false, 0, &[50, 100]));
-        CdValues { request: Params::new(DType::F32), element }.encode()
-    }
-
-    #[test]
-    fn the_long_form_is_enough() {
-        let raw = values();
-        let mut chunk = Chunk::new(&raw);
-        let n = chunk.run(0, &long_form(Bound::Abs(1e-3)));
-        assert!(0 < n && n < raw.len() / 2);
-        // Reading needs no words.
-        assert_eq!(chunk.run(FLAG_REVERSE, &[]), raw.len());
-        let float = |b: &[u8]| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]]));
-        let pairs = raw.chunks_exact(4).zip(chunk.bytes().chunks_exact(4));
-        let worst = pairs.map(|(a, b)| (float(a) - float(b)).abs()).fold(0.0, f64::max);
-        assert!(0.0 < worst && worst <= 1e-3, "{worst}");
-    }
-
-    #[test]
-    fn lossless_needs_no_words_and_takes_any_length() {
-        let raw = [values(), vec![1, 2, 3]].concat();
-        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (20_003, without_length())] {
-            let mut chunk = Chunk::new(&raw[..len]);
-            assert!(chunk.run(0, &words) > 0);
-            assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
-            assert_eq!(chunk.bytes(), &raw[..len]);
-        }
-    }
-
     /// A bound that nobody can keep, for want of the element type, is kept by keeping every bit.
     #[test]
     fn the_short_form_alone_is_lossless() {

@@ -19,8 +19,6 @@ pub(super) mod quantize;
 pub(super) mod reader;
 pub(super) mod rules;
 mod scratch;
-#[cfg(test)]
-mod tests;
 pub(super) mod tile_shape;
 
 use std::sync::{Mutex, PoisonError};

@@ -95,17 +95,3 @@ fn gaps_are_taken_out_at_every_level_size_and_length() {
         }
     }
 }
-
-#[test]
-fn missing_elements_become_those_before_them() {
-    let mask = mask_of(200, &|i| i < 3 || (10..80).contains(&i) || i >= 150);
-    for isa in Level::ALL.into_iter().filter_map(Isa::of) {
-        let src: Vec<u8> = (0..200u16).flat_map(u16::to_le_bytes).collect();
-        let mut dst = src.clone();
-        fill(isa, 2, 1, &mut mask.clone(), &src, &mut dst);
-        let some: Vec<u16> = dst.chunks_exact(2).map(|e| u16::from_le_bytes([e[0], e[1]])).collect();
-        assert_eq!(some[..4], [3, 3, 3, 3]);
-        assert_eq!((some[9], some[10], some[63], some[64], some[79], some[80]), (9, 9, 9, 80, 80, 80));
-        assert_eq!((some[149], some[150], some[191], some[192], some[199]), (149, 149, 149, 3, 3));
-    }
-}

@@ -122,32 +122,3 @@ pub fn pass<W: Word>(rest: &mut &[u8]) -> Result<()> {
     take(rest, listed * size_of::<W>())?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patches_come_back() {
-        let lists: [Patches; 5] = [
-            vec![(0, Patch::Correction(7))],
-            vec![(16383, Patch::Exception(u64::MAX))],
-            vec![(4095, Patch::Correction(-7)), (8192, Patch::Exception(3)), (16383, Patch::Exception(3))],
-            vec![(1, Patch::Exception(5)), (2, Patch::Exception(6)), (9000, Patch::Correction(1))],
-            (0..16384).map(|i| (i, Patch::Exception(9))).collect(),
-        ];
-        for list in lists {
-            let mut bytes = Vec::new();
-            write(&list, 8, &mut bytes);
-            let (rest, mut read_back) = (&mut &bytes[..], none(16384).unwrap());
-            read::<u64>(rest, 16384, &mut read_back).unwrap();
-            read_back.retain(|(_, patch)| *patch != Patch::Correction(0));
-            assert!(rest.is_empty() && read_back == list);
-            let rest = &mut &bytes[..];
-            assert!(pass::<u64>(rest).is_ok() && rest.is_empty());
-            assert!(read::<u64>(&mut &bytes[..bytes.len() - 1], 16384, &mut read_back).is_err());
-        }
-        assert!(read::<u32>(&mut &[1, 0, 0x08, 0x10][..], 256, &mut none(4).unwrap()).is_err());
-        assert!(read::<u32>(&mut &[0, 0][..], 256, &mut none(4).unwrap()).is_err());
-    }
-}

@@ -198,18 +198,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn bits_come_back() {
-        let mut writer = LowWriter::new(4096).unwrap();
-        let numbers: Vec<(u64, u32)> = (0..500u64).map(|i| (i * i * 0x9e37_79b9, (i * 7 % 64) as u32)).collect();
-        numbers.iter().for_each(|(bits, count)| writer.put(*bits, *count));
-        let bytes = writer.end();
-        assert_eq!(bytes.len() % 4, 0);
-        let mut reader = Bits::new(bytes);
-        numbers.iter().for_each(|(bits, count)| assert_eq!(reader.take(*count), bits & ((1 << count) - 1)));
-        assert!(reader.end_in_zeros());
-    }
-
     /// A group at a time or code by code: the same bits.
     #[test]
     fn groups_take_what_codes_do() {

@@ -31,14 +31,3 @@ pub static COST_OF: [u16; SLOTS] = {
     }
     costs
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logarithms() {
-        assert_eq!([1, 2, 3, 1024].map(log2), [0, 256, 405, 2560]);
-        (1..1024).for_each(|x| assert!((f64::from(log2(x)) - f64::from(x).log2() * 256.0).abs() < 1.01, "{x}"));
-    }
-}

@@ -65,26 +65,3 @@ pub fn cost_of_bits(codes: &[u32]) -> u64 {
     }
     with_states(widths.cost(), false)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::interp::entropy::sums::Sum;
-    use crate::codec::interp::format::GROUPS;
-    use crate::codec::interp::predict::encode::cost_of_codes;
-    use crate::simd::Scalar;
-
-    #[test]
-    fn widths_cost_their_entropy_and_bits() {
-        let mut widths = Widths::NONE;
-        widths.add::<u32>(&std::array::from_fn(|i| if i % 2 == 0 { 0 } else { 1000 }), STRIP);
-        // One bit each says which, and a magnitude of ten bits takes nine and its sign.
-        assert_eq!(widths.cost(), BIT * (64 + 32 * 10));
-        let codes: Vec<u32> = (0..10_000u32).map(|i| i.wrapping_mul(0x9e37_79b1) >> 12).collect();
-        let of_sums = cost_of_codes(Scalar, &codes, &mut [Sum::default(); GROUPS]);
-        assert!(cost_of_bits(&codes).abs_diff(of_sums) < of_sums / 20);
-        // A few that are great leave the others as they are.
-        let few: Vec<u32> = codes.iter().map(|c| if c % 30 == 0 { *c } else { c & 15 }).collect();
-        assert!(2 * cost_of_bits(&few) < cost_of_codes(Scalar, &few, &mut [Sum::default(); GROUPS]));
-    }
-}

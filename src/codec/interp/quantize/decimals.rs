@@ -238,34 +238,6 @@ impl<'a> Decimals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitives::quantize::{F32, F64};
-    use crate::simd::{Level, Scalar};
-
-    fn come_back<E: Element>(elements: &[E::Word], expected: u8) {
-        assert_eq!(digits::<E>(elements), Some(expected));
-        let mut words = vec![E::Word::ZERO; elements.len()];
-        let mut odd = Vec::new();
-        let all = Integers::<E> { elements, digits: expected, words: &mut words, odd: &mut odd };
-        assert!(Scalar.run(all));
-        let mut bytes = Vec::new();
-        write(expected, &odd, &mut bytes);
-        assert_eq!(8 * bytes.len() as u64, cost(&odd));
-        let rest = &mut &bytes[..];
-        let read = Decimals::read(rest, elements.len(), size_of::<E::Word>()).unwrap();
-        assert!(rest.is_empty());
-        read.elements::<E>(&mut words);
-        assert_eq!(words, elements);
-    }
-
-    #[test]
-    fn decimals_come_back() {
-        let odd = [f64::NAN, -0.0, f64::INFINITY, 1e300, 0.1234567890123456, -1e-320];
-        let value = |i: u32| if i.is_multiple_of(99) { odd[i as usize % 6] } else { (f64::from(i * i) - 5e5) / 1e3 };
-        let doubles: Vec<u64> = (1..600).map(|i| value(i).to_bits()).collect();
-        come_back::<F64>(&doubles, 3);
-        let floats: Vec<u32> = (1..600).map(|i| (value(i) as f32).to_bits()).collect();
-        come_back::<F32>(&floats, 3);
-    }
 
     #[test]
     fn places_rise_and_end() {

@@ -222,69 +222,39 @@ fn streams<P: SimdLevel>(p: P) {
     }
 }
 
+fn all<P>(p: P)
+where
+    P: SimdLevel + Simd<u16, 64> + Simd<u16, 128> + Simd<u16, 256> + Simd<u32, 128> + Simd<u64, 64>,
+{
+    streams(p);
+    check::<u16, 64, _>(p, 5);
+    check::<u16, 128, _>(p, 5);
+    check::<u16, 256, _>(p, 5);
+    check::<u32, 128, _>(p, 8);
+    check::<u64, 64, _>(p, 11);
+    transpose::<64, _>(p);
+    transpose::<128, _>(p);
+    transpose::<256, _>(p);
+    lists(p);
+}
+
 #[test]
-fn every_level_streams_every_chunk() {
+fn every_level_agrees() {
     streams(Scalar);
     #[cfg(target_arch = "aarch64")]
-    streams(Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it"));
+    all(Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it"));
     #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
-        streams(level);
+    if let Some(p) = Isa::of(Level::Avx2).and_then(Avx2::of) {
+        all(p);
     }
     #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {
-        streams(level);
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-#[test]
-fn neon_agrees() {
-    let level = Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it");
-    check::<u16, 64, _>(level, 5);
-    check::<u16, 128, _>(level, 5);
-    check::<u16, 256, _>(level, 5);
-    check::<u32, 128, _>(level, 8);
-    check::<u64, 64, _>(level, 11);
-    transpose::<256, _>(level);
-    transpose::<128, _>(level);
-    transpose::<64, _>(level);
-    lists(level);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn avx2_agrees() {
-    if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
-        check::<u16, 64, _>(level, 5);
-        check::<u16, 128, _>(level, 5);
-        check::<u16, 256, _>(level, 5);
-        check::<u32, 128, _>(level, 8);
-        check::<u64, 64, _>(level, 11);
-        transpose::<256, _>(level);
-        transpose::<128, _>(level);
-        transpose::<64, _>(level);
-        lists(level);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn avx512_agrees() {
-    if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {
-        check::<u8, 512, _>(level, 4);
-        check::<u8, 64, _>(level, 4);
-        check::<u8, 128, _>(level, 4);
-        bytes::<64, _>(level);
-        bytes::<128, _>(level);
-        bytes::<256, _>(level);
-        check::<u16, 64, _>(level, 5);
-        check::<u16, 128, _>(level, 5);
-        check::<u16, 256, _>(level, 5);
-        check::<u32, 128, _>(level, 8);
-        check::<u64, 64, _>(level, 11);
-        transpose::<64, _>(level);
-        transpose::<256, _>(level);
-        lists(level);
+    if let Some(p) = Isa::of(Level::Avx512).and_then(Avx512::of) {
+        all(p);
+        check::<u8, 512, _>(p, 4);
+        check::<u8, 64, _>(p, 4);
+        check::<u8, 128, _>(p, 4);
+        bytes::<64, _>(p);
+        bytes::<128, _>(p);
+        bytes::<256, _>(p);
     }
 }
