@@ -1,6 +1,6 @@
 //! Arrays of the matrix: each is made of its number alone, in IEEE arithmetic, so that every machine makes the same.
 
-use crate::vectors::{Random, exact, float_layout, mask, strew, to_bytes, to_words};
+use crate::vectors::{Random, exact, float_layout, mask, strew, to_bytes, words_of};
 use sleek::codec::zfp::format::CODEC_ZFP;
 use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 
@@ -105,7 +105,7 @@ impl Case {
             }
             let Coded { back, abs_bound } = code(&params, &data)?;
             match back.len() == data.len() {
-                true => Ok((restored(dtype, big_endian, back), abs_bound)),
+                true => Ok((words_of(dtype, &back, big_endian), abs_bound)),
                 false => Err(format!("{} bytes came back as {}", data.len(), back.len())),
             }
         };
@@ -198,13 +198,6 @@ impl Case {
         let (a, b) = (number(v), number(r));
         Err(format!("{} elements; the first is {i}: {a:e} ({v:#x}) came back as {b:e} ({r:#x})", wrong.len()))
     }
-}
-
-fn restored(dtype: DType, big_endian: bool, mut bytes: Vec<u8>) -> Vec<u64> {
-    if big_endian {
-        bytes.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
-    }
-    to_words(dtype, &bytes)
 }
 
 /// Lengths: every one to 300; about every multiple of a power of two; odd ones in up to four dimensions.
@@ -360,7 +353,7 @@ fn missing(random: &mut Random, params: &Params, words: &mut [u64]) -> MissingVa
         6 => {
             let data = to_bytes(dtype, words, params.big_endian);
             let back = sleek::decompress(&sleek::compress(params, &data).unwrap()).unwrap();
-            any(random, &restored(dtype, params.big_endian, back)).into_iter().collect()
+            any(random, &words_of(dtype, &back, params.big_endian)).into_iter().collect()
         }
         7 => vec![nan, nan | sign | 1],
         _ => vec![],

@@ -1,7 +1,7 @@
 //! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of
 //! the quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
 
-use crate::{common, reference, vectors};
+use crate::{common, vectors};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
@@ -322,48 +322,6 @@ fn a_fill_value_does_not_widen_the_range() {
         for (fill, find_fill) in [(Some(32768.0), None), (None, Some(true))] {
             assert_eq!(of(fill, find_fill), 63.0 / 64.0);
         }
-    }
-}
-
-#[test]
-fn every_length_around_subchunks_and_chunks() {
-    for dtype in DType::ALL {
-        let (chunk, sub) = (16384 / dtype.size(), 512 / dtype.size());
-        let lengths =
-            (0..=2 * sub + 1).step_by(1 + sub / 40).chain(chunk - 2..=chunk + 2).chain(2 * chunk - 1..=2 * chunk + 1);
-        for count in lengths {
-            let modes = if dtype.is_float() {
-                &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][..]
-            } else {
-                &[Mode::Lossless]
-            };
-            for &mode in modes {
-                for generator in ["wave", "specials", "noise"] {
-                    let words = vectors::words(generator, dtype, count as u64, count);
-                    for big_endian in [false, true] {
-                        let params = Params { big_endian, ..params(dtype, mode, 0.01, PROFILES[count % 2]) };
-                        round_trip(&params, &words).unwrap();
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Both decoders give the same for what our encoder makes of delicate values.
-#[test]
-fn the_reference_decoder_agrees() {
-    let mut random = Random(31);
-    for round in 0..400 {
-        let dtype = FLOATS[round % 4];
-        let steps = step_range(dtype);
-        let j = *steps.start() + random.below((steps.end() - steps.start()) as u64) as i16;
-        let bound = corners(j).nth(round % 12).unwrap();
-        let mode = [Mode::Abs, Mode::Rel, Mode::Lossless][round % 3];
-        let words = packable(&delicate(&mut random, dtype, Step { w: 4 + (round % 4) as u8, j }, 400));
-        let data = to_bytes(dtype, &words, false);
-        let stream = sleek::compress(&params(dtype, mode, bound, PROFILES[round / 4 % 2]), &data).unwrap();
-        assert!(sleek::decompress(&stream).unwrap() == reference::decode(&stream).unwrap(), "round {round}");
     }
 }
 

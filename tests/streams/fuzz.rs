@@ -104,73 +104,11 @@ fn streams_are_judged_by_the_pages() {
     }
 }
 
-#[test]
-fn decode() {
-    replay("decode");
+macro_rules! each {
+    ($($(#[$when:meta])* $target:ident)*) => { $($(#[$when])* #[test] fn $target() { replay(stringify!($target)) })* };
 }
 
-#[test]
-fn sealed() {
-    replay("sealed");
-}
-
-#[test]
-fn header() {
-    replay("header");
-}
-
-#[test]
-fn plane() {
-    replay("plane");
-}
-
-#[test]
-fn sleek() {
-    replay("sleek");
-}
-
-#[test]
-fn sentinel() {
-    replay("sentinel");
-}
-
-#[test]
-fn interp() {
-    replay("interp");
-}
-
-#[cfg(feature = "test-codecs")]
-#[test]
-fn others() {
-    replay("others");
-}
-
-#[test]
-fn boxes() {
-    replay("boxes");
-}
-
-#[test]
-fn quest() {
-    replay("quest");
-}
-
-#[test]
-fn arrays() {
-    replay("arrays");
-}
-
-#[test]
-fn roundtrip() {
-    replay("roundtrip");
-}
-
-#[test]
-fn filter() {
-    replay("filter");
-}
-
-#[test]
-fn capi() {
-    replay("capi");
+each! {
+    decode sealed header plane sleek sentinel interp #[cfg(feature = "test-codecs")] others boxes quest arrays roundtrip
+    filter capi
 }

@@ -11,12 +11,9 @@ const ZFP: u8 = 3;
 const DIMS: [u64; 2] = [150, 170];
 
 /// Numbers of elements.
-fn numbers(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<f64> {
-    let word = |element: &[u8]| match big_endian {
-        true => element.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        false => element.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    bytes.chunks_exact(dtype.size()).map(|element| dtype.number(word(element))).collect()
+fn numbers(params: &Params, bytes: &[u8]) -> Vec<f64> {
+    let words = vectors::words_of(params.dtype, bytes, params.big_endian);
+    words.into_iter().map(|word| params.dtype.number(word)).collect()
 }
 
 fn bytes(params: &Params, values: &[f64]) -> Vec<u8> {
@@ -66,8 +63,7 @@ fn leave(params: &Params, values: &[f64], (low, high): (f64, f64)) -> usize {
     let mut room = vec![0; sleek::compress_bound(params, values.len()).unwrap()];
     let n = sleek::compress_into(params, &src, &mut room).unwrap();
     let back = sleek::decompress(&room[..n]).unwrap();
-    let (before, after) =
-        (numbers(params.dtype, params.big_endian, &src), numbers(params.dtype, params.big_endian, &back));
+    let (before, after) = (numbers(params, &src), numbers(params, &back));
     let info = sleek::inspect(&room[..n]).unwrap();
     let is_inside = |v: f64| low <= v && v <= high;
     let mut left = 0;
@@ -119,9 +115,7 @@ fn a_limit_may_be_a_missing_value() {
                 assert_eq!(leave(&params, &values, (0.0, 1.0)), 0, "{params:?}");
                 let src = bytes(&params, &values);
                 let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
-                let pairs =
-                    numbers(dtype, params.big_endian, &src).into_iter().zip(numbers(dtype, params.big_endian, &back));
-                for (v, r) in pairs {
+                for (v, r) in numbers(&params, &src).into_iter().zip(numbers(&params, &back)) {
                     assert!(marks.contains(&v) == marks.contains(&r), "{params:?}: {v} became {r}");
                 }
             }
@@ -191,7 +185,7 @@ fn fast_and_adaptive_keep_order_and_signs() {
                     let src = bytes(&params, &order.iter().map(|i| values[*i]).collect::<Vec<f64>>());
                     let back = sleek::decompress(&sleek::compress(&params, &src).unwrap()).unwrap();
                     let mut pairs: Vec<(f64, f64)> =
-                        numbers(dtype, false, &src).into_iter().zip(numbers(dtype, false, &back)).collect();
+                        numbers(&params, &src).into_iter().zip(numbers(&params, &back)).collect();
                     assert!(
                         pairs.iter().all(|(v, r)| (*v < 0.0 || *r >= 0.0) && (*v > 0.0 || *r <= 0.0)),
                         "{params:?}"

@@ -1,6 +1,8 @@
 //! Streams of every codec: what encoders write, what decoders make of it, and what damage does. One program, since each
 //! takes its time to link.
 
+#[path = "../matrix/cases.rs"]
+mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../vectors/forms.rs"]
@@ -27,12 +29,9 @@ mod exhaustive;
 mod fuzz;
 mod golden;
 mod interp;
-mod interp_page;
 mod limits;
 mod lossless;
 mod miri;
 mod missing;
-mod sentinel;
-mod small;
 mod threads;
 mod zfp;

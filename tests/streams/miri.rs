@@ -8,21 +8,16 @@ use reference::builder::{Body, Stream, random_packed, seal};
 use sleek::{Bound, DType, Dims, Kind, MissingValues, Mode, Params, Profile};
 use vectors::Random;
 
-/// Miri takes seconds for a packed chunk.
-const WATCHED: bool = cfg!(miri);
-
-/// A test for each element type. Signed and unsigned integers share their coders: Miri need not watch both.
+/// A test for each element type. Signed and unsigned integers share their coders: one will do.
 macro_rules! of_types {
-    ($name:ident: $($part:ident $dtype:ident),*; besides: $($again:ident $same:ident),*) => {
+    ($name:ident: $($part:ident $dtype:ident),*) => {
         mod $name {
             use sleek::DType;
             $(#[test] fn $part() { super::$name(DType::$dtype) })*
-            $(#[test] #[cfg(not(miri))] fn $again() { super::$name(DType::$same) })*
         }
     };
     ($name:ident) => {
-        of_types!($name: f16 F16, bf16 BF16, f32 F32, f64 F64, u8 U8, u16 U16, u32 U32, u64 U64;
-            besides: i8 I8, i16 I16, i32 I32, i64 I64);
+        of_types!($name: f16 F16, bf16 BF16, f32 F32, f64 F64, u8 U8, u16 U16, u32 U32, u64 U64);
     };
 }
 
@@ -52,7 +47,7 @@ fn every_mode_and_profile(dtype: DType) {
         if dtype.is_float() { &[Mode::Abs, Mode::Noa, Mode::Rel, Mode::Lossless][..] } else { &[Mode::Lossless] };
     for &mode in modes {
         for profile in [Profile::Adaptive, Profile::Fast] {
-            if WATCHED && profile == Profile::Fast && matches!(mode, Mode::Noa | Mode::Rel) {
+            if profile == Profile::Fast && matches!(mode, Mode::Noa | Mode::Rel) {
                 continue; // as abs and lossless
             }
             let params = Params { profile, ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
@@ -74,45 +69,33 @@ fn chunks_of_other_kinds(dtype: DType) {
 
 of_types!(codec_interp);
 
-/// Codec interp: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
-/// damage.
+/// Codec interp: tiles of one to three axes, differences, wide numbers, missing values, a part, damage.
 fn codec_interp(dtype: DType) {
-    let mut random = Random(7);
     let k = dtype as usize;
-    let shapes: [&[u64]; 4] = [&[700], &[20, 30], &[5, 6, 7], &[512]];
-    for (lens, generator) in
-        shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
-    {
-        let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
-        let mut params =
-            Params { profile: Profile::Small, ..Params::new(dtype).with_bound(Bound::new(mode, 1e-3).unwrap()) };
-        params.dims = Dims::new(lens).unwrap();
-        if dtype.is_float() {
-            params.missing = MissingValues::number(Some(1.0));
-        }
-        let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
-        let stream = there_and_back(&params, &data);
-        // Each tile is decoded whole, which takes Miri long.
-        read(dtype.name(), &stream);
-        for _ in 0..if WATCHED { 1 } else { 20 } {
-            read(dtype.name(), &damage(&mut random, &stream));
-        }
-        if WATCHED {
-            break;
-        }
-    }
+    let shapes: [(&[u64], &str); 4] =
+        [(&[700], "walk"), (&[20, 30], "specials"), (&[5, 6, 7], "noise"), (&[512], "wave")];
+    let (lens, generator) = shapes[k % 4];
+    let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
+    let bound = Bound::new(mode, 1e-3).unwrap();
+    let dims = Dims::new(lens).unwrap();
+    let missing = MissingValues::number(dtype.is_float().then_some(1.0));
+    let params = Params { profile: Profile::Small, dims, missing, ..Params::new(dtype).with_bound(bound) };
+    let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
+    let stream = there_and_back(&params, &data);
+    read(dtype.name(), &stream);
+    read(dtype.name(), &damage(&mut Random(7), &stream));
 }
 
 /// Lossless tiles of codec interp in these forms, there and back, and damaged.
 fn lossless_forms(kind: &str, dtype: DType, wanted: &[&str]) {
-    let n = if WATCHED { 600 } else { 1500 };
+    let n = 600;
     let params = forms::params(dtype, &[n]);
     let data = vectors::to_bytes(dtype, &forms::words(kind, dtype, n as usize), false);
     let stream = there_and_back(&params, &data);
     let names: Vec<_> = forms::forms(&stream).into_iter().map(forms::form_name).collect();
     assert!(wanted.iter().all(|form| names.iter().any(|name| name.contains(form))), "{kind}: {names:?}");
     let mut random = Random(13);
-    for _ in 0..if WATCHED { 2 } else { 50 } {
+    for _ in 0..2 {
         read(kind, &damage(&mut random, &stream));
     }
 }
@@ -132,39 +115,32 @@ fn lossless_forms_weights() {
     lossless_forms("weights", DType::BF16, &["symbols table"]);
 }
 
-of_types!(codec_zfp: f32 F32, f64 F64, i32 I32, i64 I64; besides:);
+of_types!(codec_zfp: f32 F32, f64 F64, i32 I32, i64 I64);
 
 /// Codec zfp: blocks of one to three axes in every mode, a part, damage. Those of four go to threads, which Miri need
 /// not watch.
 fn codec_zfp(dtype: DType) {
-    let (mut random, k) = (Random(9), dtype as usize);
     let shapes: [&[u64]; 3] = [&[70], &[9, 10], &[5, 6, 7]];
     for (m, mode) in [Mode::Lossless, Mode::Rate, Mode::Precision, Mode::Abs].into_iter().enumerate() {
         if mode == Mode::Abs && !dtype.is_float() {
             continue;
         }
-        for lens in shapes.iter().skip(if WATCHED { (k + m) % 3 } else { 0 }).take(if WATCHED { 1 } else { 3 }) {
-            let bound = if mode == Mode::Abs { 1e-3 } else { 11.0 };
-            let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(Bound::new(mode, bound).unwrap()) };
-            params.dims = Dims::new(lens).unwrap();
-            let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
-            let stream = sleek::compress(&params, &data).unwrap();
-            read(dtype.name(), &stream);
-            for _ in 0..if WATCHED { 1 } else { 20 } {
-                read(dtype.name(), &damage(&mut random, &stream));
-            }
-        }
+        let bound = Bound::new(mode, if mode == Mode::Abs { 1e-3 } else { 11.0 }).unwrap();
+        let dims = Dims::new(shapes[(dtype as usize + m) % 3]).unwrap();
+        let params = Params { codec: 3, dims, ..Params::new(dtype).with_bound(bound) };
+        let data = vectors::bytes("walk", dtype, 1, dims.count() as usize, false);
+        let stream = sleek::compress(&params, &data).unwrap();
+        read(dtype.name(), &stream);
+        read(dtype.name(), &damage(&mut Random(9), &stream));
     }
 }
 
-/// A legal stream of one packed chunk, of which Miri gets three subchunks only.
+/// A legal stream of one packed chunk with three subchunks, for each of which Miri takes a second.
 fn packed(random: &mut Random, dtype: DType) -> Vec<u8> {
     let bits = 8 * dtype.size() as u32;
     let quantized = dtype.is_float() && random.below(2) == 0;
     let mut packed = random_packed(random, bits, dtype.is_float() && !quantized, !quantized, bits);
-    if WATCHED {
-        packed.subchunks[2..31].fill(None);
-    }
+    packed.subchunks[2..31].fill(None);
     let mut stream = Stream::lossless(dtype as u8, (16384 / dtype.size() - 3) as u64);
     if quantized {
         (stream.step_w, stream.step_j) = (5, -3);
@@ -202,17 +178,15 @@ of_types!(packed_chunks);
 
 fn packed_chunks(dtype: DType) {
     let mut random = Random(11 + dtype as u64);
-    for _ in 0..if WATCHED { 1 } else { 30 } {
-        let stream = packed(&mut random, dtype);
-        read(dtype.name(), &stream);
-        assert!(sleek::inspect(&stream).is_ok());
-        for _ in 0..if WATCHED { 2 } else { 10 } {
-            read(dtype.name(), &damage(&mut random, &stream));
-        }
+    let stream = packed(&mut random, dtype);
+    read(dtype.name(), &stream);
+    assert!(sleek::inspect(&stream).is_ok());
+    for _ in 0..2 {
+        read(dtype.name(), &damage(&mut random, &stream));
     }
 }
 
-/// The golden streams of a folder whose names are such, from one of them on every so many; in Miri those of few bytes.
+/// The golden streams of a folder whose names are such, from one of them on every so many, of few bytes.
 /// Of zfp, blocks of four axes go to threads, which Miri need not watch.
 fn golden_streams(folder: &str, named: impl Fn(&str) -> bool, most_bytes: usize, (first, every): (usize, usize)) {
     let folder = format!("{}/tests/vectors/{folder}", env!("CARGO_MANIFEST_DIR"));
@@ -222,15 +196,13 @@ fn golden_streams(folder: &str, named: impl Fn(&str) -> bool, most_bytes: usize,
     let mut streams: Vec<_> =
         files.iter().map(|path| (path.display().to_string(), std::fs::read(path).unwrap())).collect();
     let watchable = |stream: &[u8]| stream.len() < most_bytes && sleek::inspect(stream).unwrap().dims.rank() < 4;
-    streams.retain(|(name, stream)| named(name) && (!WATCHED || watchable(stream)));
+    streams.retain(|(name, stream)| named(name) && watchable(stream));
     let mut random = Random(3);
     for (name, stream) in streams.iter().skip(first).step_by(every) {
         assert!(sleek::inspect(stream).is_ok(), "{name}");
         let start = std::time::Instant::now();
         read(name, stream);
-        for _ in 0..if WATCHED { 1 } else { 50 } {
-            read(name, &damage(&mut random, stream));
-        }
+        read(name, &damage(&mut random, stream));
         println!("{name}: {} bytes, {:.0} s", stream.len(), start.elapsed().as_secs_f64());
     }
     assert!(streams.len() >= 3);

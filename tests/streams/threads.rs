@@ -1,4 +1,5 @@
-//! Neither the number of threads nor the room for the stream changes a byte of it, and every range decodes to its part.
+//! Neither the number of threads nor the room for the stream changes a byte of it, and ranges of many chunks decode to
+//! their part.
 
 use crate::{common, vectors};
 use sleek::container::{Header, Index};
@@ -154,34 +155,6 @@ fn calls_from_many_threads_do_not_disturb_each_other() {
             });
         }
     });
-}
-
-#[test]
-fn less_room_than_the_bound_is_an_error_or_enough() {
-    for params in cases() {
-        for size in [(16 << 10) - 8, (256 << 10) + 8, 1 << 20] {
-            let data = mixed(params.dtype, size);
-            let bound = sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap();
-            let stream = sleek::compress(&params, &data).unwrap();
-            assert!(stream.len() <= bound);
-            let n = stream.len();
-            for threads in [1, 3] {
-                let params = Params { threads, ..params.clone() };
-                for room in
-                    [0, 1, 63, 64, 80, n / 2, n - 16, n - 1, n, n + 1, n + 16, n + 17, bound - 1, bound, bound + 5]
-                {
-                    let mut dst = vec![0x5A; room];
-                    match sleek::compress_into(&params, &data, &mut dst) {
-                        Ok(written) => assert!(dst[..written] == stream[..], "{room} bytes of room for {n}"),
-                        Err(error) => {
-                            assert_eq!(error.kind, Kind::BufferTooSmall, "{room} bytes of room for {n}: {error}");
-                            assert!(room < n, "{room} bytes were too small for {n}");
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[test]

@@ -28,6 +28,11 @@ impl Random {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
+    /// A number from 0 up to 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// A number from −`reach` to `reach`.
     pub fn around(&mut self, reach: u64) -> i64 {
         self.below(2 * reach + 1) as i64 - reach as i64
@@ -220,6 +225,32 @@ pub fn to_words(dtype: DType, bytes: &[u8]) -> Vec<u64> {
         4 => words::<4>(bytes),
         _ => words::<8>(bytes),
     }
+}
+
+/// The words of elements in either byte order.
+pub fn words_of(dtype: DType, bytes: &[u8], big_endian: bool) -> Vec<u64> {
+    let mut bytes = bytes.to_vec();
+    if big_endian {
+        bytes.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+    }
+    to_words(dtype, &bytes)
+}
+
+/// The elements of a box at multiples of 2^level along the last three dimensions, by plain arithmetic.
+pub fn part(whole: &[u8], size: usize, shape: &[u64], (start, lens): (&[u64], &[u64]), level: u32) -> Vec<u8> {
+    let is_meant = |k: usize, at: &u64| k + 3 < shape.len() || at.is_multiple_of(1 << level);
+    let places = |k: usize| (start[k]..start[k] + lens[k]).filter(|at| is_meant(k, at)).collect();
+    let places: Vec<Vec<u64>> = (0..shape.len()).map(places).collect();
+    let mut out = Vec::new();
+    for mut i in 0..places.iter().map(Vec::len).product() {
+        let (mut at, mut stride) = (0, 1);
+        for (places, len) in places.iter().zip(shape).rev() {
+            at += places[i % places.len()] * stride;
+            (i, stride) = (i / places.len(), stride * len);
+        }
+        out.extend_from_slice(&whole[at as usize * size..][..size]);
+    }
+    out
 }
 
 /// A harmonic oscillation by shifts and additions.

@@ -2,24 +2,9 @@
 //! of the whole gives, and boxes elsewhere are refused.
 
 use super::Input;
-use crate::vectors::exact;
+use crate::vectors::{exact, part as part_of};
 use sleek::codec::REGISTRY;
 use sleek::{Dims, Kind, MissingValue, MissingValues, Params, Profile};
-
-/// The elements of a box, by plain arithmetic.
-fn sliced(whole: &[u8], size: usize, dims: &[u64], start: &[u64], lens: &[u64]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for mut i in 0..lens.iter().product() {
-        let (mut at, mut stride) = (0, 1);
-        for k in (0..dims.len()).rev() {
-            at += (start[k] + i % lens[k]) * stride;
-            i /= lens[k];
-            stride *= dims[k];
-        }
-        out.extend_from_slice(&whole[at as usize * size..][..size]);
-    }
-    out
-}
 
 /// Compares a box of `stream` with the same of the `whole` array.
 pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[u64], lens: &[u64]) {
@@ -28,7 +13,7 @@ pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[
     match sleek::decompress_box_into(stream, start, lens, &mut part) {
         Ok(()) => {
             assert!(inside, "{lens:?} from {start:?} of {dims:?}");
-            let expected = sliced(whole, size, dims, start, lens);
+            let expected = part_of(whole, size, dims, (start, lens), 0);
             assert!(part[..expected.len()] == expected, "{lens:?} from {start:?} of {dims:?} differ");
             assert!(part[expected.len()..].iter().all(|byte| *byte == 0xa5));
         }
@@ -36,21 +21,12 @@ pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[
     }
 }
 
-/// Compares what of a box is on the grid of a level with the same of the `whole` array.
+/// Compares what is on the grid of a level with the same of the `whole` array.
 pub fn compare_coarse(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], level: u32) {
-    let coarse: Vec<u64> =
-        (0..dims.len()).map(|k| if k + 3 < dims.len() { dims[k] } else { dims[k].div_ceil(1 << level) }).collect();
-    let mut part = vec![0xa5; coarse.iter().product::<u64>() as usize * size];
+    let expected = part_of(whole, size, dims, (&vec![0; dims.len()], dims), level);
+    let mut part = vec![0xa5; expected.len()];
     assert_eq!(sleek::decompress_coarse_into(stream, level, None, &mut part).unwrap(), part.len());
-    for (i, element) in part.chunks_exact(size).enumerate() {
-        let (mut rest, mut at, mut stride) = (i as u64, 0, 1);
-        for k in (0..dims.len()).rev() {
-            let place = rest % coarse[k];
-            at += stride * if k + 3 < dims.len() { place } else { place << level };
-            (rest, stride) = (rest / coarse[k], stride * dims[k]);
-        }
-        assert!(*element == whole[at as usize * size..][..size], "element {i} of level {level} of {dims:?}");
-    }
+    assert!(part == expected, "level {level} of {dims:?}");
 }
 
 /// Runs the target.

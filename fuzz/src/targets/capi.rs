@@ -8,53 +8,31 @@ use super::Input;
 use crate::reference::builder::seal;
 use sleek as _; // the library that the functions below are linked to
 
+// Names of parameters are in include/sleek.h.
+type Struct = *mut c_void;
+type Src = *const c_void;
+type Dst = *mut c_void;
+type N = usize;
+
 unsafe extern "C" {
-    fn sleek_params_init(params: *mut c_void) -> i32;
-    fn sleek_compress_bound(params: *const c_void, count: usize) -> usize;
-    fn sleek_compress(
-        params: *const c_void,
-        src: *const c_void,
-        count: usize,
-        dst: *mut c_void,
-        capacity: usize,
-        bytes: *mut usize,
-        stream: *mut c_void,
-    ) -> i32;
-    fn sleek_decompress(
-        src: *const c_void,
-        src_bytes: usize,
-        dst: *mut c_void,
-        capacity: usize,
-        bytes: *mut usize,
-        stream: *mut c_void,
-    ) -> i32;
-    fn sleek_decompress_range(
-        src: *const c_void,
-        src_bytes: usize,
-        first: u64,
-        count: usize,
-        dst: *mut c_void,
-        capacity: usize,
-        stream: *mut c_void,
-    ) -> i32;
+    fn sleek_params_init(_: Struct) -> i32;
+    fn sleek_compress_bound(_: Src, count: N) -> N;
+    fn sleek_compress(_: Src, src: Src, count: N, dst: Dst, _: N, bytes: *mut N, stream: Dst) -> i32;
+    fn sleek_decompress(src: Src, _: N, dst: Dst, _: N, bytes: *mut N, stream: Dst) -> i32;
+    fn sleek_decompress_range(src: Src, _: N, first: u64, count: N, dst: Dst, _: N, stream: Dst) -> i32;
+    #[rustfmt::skip]
     fn sleek_decompress_box(
-        src: *const c_void,
-        src_bytes: usize,
+        src: Src,
+        _: N,
         rank: i32,
         start: *const u64,
         count: *const u64,
-        dst: *mut c_void,
-        capacity: usize,
-        stream: *mut c_void,
+        dst: Dst,
+        _: N,
+        stream: Dst,
     ) -> i32;
-    fn sleek_inspect_dims(
-        src: *const c_void,
-        src_bytes: usize,
-        dims: *mut u64,
-        dims_capacity: usize,
-        rank: *mut i32,
-    ) -> i32;
-    fn sleek_inspect(src: *const c_void, src_bytes: usize, info: *mut c_void) -> i32;
+    fn sleek_inspect_dims(src: Src, _: N, dims: *mut u64, _: N, rank: *mut i32) -> i32;
+    fn sleek_inspect(src: Src, _: N, info: Struct) -> i32;
     fn sleek_last_error() -> *const c_char;
     fn sleek_strerror(code: i32) -> *const c_char;
 }

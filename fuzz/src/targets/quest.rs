@@ -2,7 +2,7 @@
 //! loss of nothing, and says what can.
 
 use super::Input;
-use crate::vectors::{exact, to_words};
+use crate::vectors::{exact, words_of};
 use sleek::advise::{Target, find_bound};
 use sleek::{DType, Dims, Kind, MissingValues, Params};
 
@@ -20,11 +20,8 @@ fn target(input: &mut Input, bytes: usize) -> Target {
 }
 
 fn numbers(params: &Params, bytes: &[u8]) -> Vec<f64> {
-    let mut bytes = bytes.to_vec();
-    if params.big_endian {
-        bytes.chunks_exact_mut(params.dtype.size()).for_each(<[u8]>::reverse);
-    }
-    to_words(params.dtype, &bytes).into_iter().map(|word| params.dtype.number(word)).collect()
+    let words = words_of(params.dtype, bytes, params.big_endian);
+    words.into_iter().map(|word| params.dtype.number(word)).collect()
 }
 
 /// In dB, of all numbers but the `marks`; `None` where numbers are so large or small that squares are not.

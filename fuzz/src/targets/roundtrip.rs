@@ -1,16 +1,13 @@
 //! Any data with any parameters: refused with a reason, or restored as promised, judged in exact arithmetic.
 
 use super::Input;
-use crate::vectors::{exact, to_words};
+use crate::vectors::{exact, words_of};
 use sleek::{Mode, Params};
 
 /// Least and greatest finite value that is not the fill value.
 fn range(params: &Params, data: &[u8]) -> (f64, f64) {
-    let mut data = data.to_vec();
-    if params.big_endian {
-        data.chunks_exact_mut(params.dtype.size()).for_each(<[u8]>::reverse);
-    }
-    let values = to_words(params.dtype, &data).into_iter().map(|w| exact::value(params.dtype, w));
+    let words = words_of(params.dtype, data, params.big_endian);
+    let values = words.into_iter().map(|w| exact::value(params.dtype, w));
     let values = values.filter(|v| v.is_finite() && Some(*v) != params.fill_number());
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
 }

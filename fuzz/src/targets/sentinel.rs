@@ -3,7 +3,7 @@
 
 use super::Input;
 use crate::vectors::sentinel::found;
-use crate::vectors::{exact, to_bytes, to_words};
+use crate::vectors::{exact, to_bytes, words_of};
 use sleek::codec::zfp::format::CODEC_ZFP;
 use sleek::{DType, Params};
 
@@ -65,16 +65,12 @@ fn check(params: &Params, values: &[f64], info: &sleek::Info, data: &[u8], back:
     let (expected, few) = if is_wanted { found(params.dtype, told.len(), &counted) } else { (vec![], false) };
     assert_eq!(marks, expected, "{params:?}");
     assert!(!few || data == back, "few values are kept exactly");
-    let mut back = back.to_vec();
-    if params.big_endian {
-        back.chunks_exact_mut(params.dtype.size()).for_each(<[u8]>::reverse);
-    }
     // By their bits: where there is room for one zero alone, the other one is a number.
     let found = &info.missing.bits()[told.len()..];
     let zeros = found.iter().filter(|bits| number(bits) == 0.0).count();
     assert!(zeros != 1 || info.missing.bits().len() == 4 || told.contains(&0.0), "{params:?}: one zero of two");
     let is_mark = |bits: u64| found.contains(&bits);
-    for (v, r) in values.iter().zip(to_words(params.dtype, &back)) {
+    for (v, r) in values.iter().zip(words_of(params.dtype, back, params.big_endian)) {
         let word = params.dtype.nearest(*v);
         assert!(is_mark(word) == is_mark(r), "{params:?}: {v} came back as {}", number(&r));
     }
