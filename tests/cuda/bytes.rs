@@ -1,50 +1,13 @@
 //! Kernels give the bytes of the CPU, restore the same values, and refuse the same streams.
 
-use std::path::PathBuf;
+use sleek::{Bound, DType, MissingValue, MissingValues, Params, Profile};
 
-use sleek::route;
-use sleek::{Bound, DType, Device, Kind, MissingValue, MissingValues, Params, Profile};
-
+use crate::both::{Part, compare, restores, verdict};
 use crate::forms::{COMPARED, compared};
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
+use crate::reference::builder::seal;
 use crate::shim::Shim;
 use crate::vectors;
-
-/// Compresses and restores on both paths and compares every byte; device pointers with the given offset.
-pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
-    let size = p.dtype.size();
-    let count = bytes.len() / size;
-    let expected = sleek::compress(p, bytes).unwrap();
-    let room = sleek::compress_bound(p, count).unwrap();
-    let src = shim.upload(0, bytes, offset);
-    let dst = shim.allocate(0, room);
-    let n = unsafe { route::compress(p, src.at(offset), count, dst.at(0), room, std::ptr::null_mut()) }.unwrap();
-    let stream = dst.read(0, n);
-    if stream != expected {
-        let at = stream.iter().zip(&expected).position(|(a, b)| a != b);
-        let told = [&stream, &expected].map(|stream| sleek::inspect(stream));
-        panic!("{what} {p:?}: {n} bytes, {} expected, first difference at {at:?}: {told:?}", expected.len());
-    }
-    let back = shim.allocate(0, bytes.len() + offset);
-    let restored = sleek::decompress(&expected).unwrap();
-    let n = unsafe {
-        route::decompress(
-            Device::Auto,
-            dst.at(0),
-            stream.len(),
-            None,
-            back.at(offset),
-            bytes.len(),
-            std::ptr::null_mut(),
-        )
-    };
-    assert_eq!(n.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), bytes.len());
-    if back.read(offset, bytes.len()) != restored {
-        let got = back.read(offset, bytes.len());
-        let at = got.iter().zip(&restored).position(|(a, b)| a != b);
-        panic!("{what} {p:?}: restored differently from byte {at:?}");
-    }
-}
 
 #[test]
 fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
@@ -194,50 +157,14 @@ fn ranges() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(5);
     for dtype in [DType::F32, DType::F64, DType::F16] {
-        let size = dtype.size();
-        let count = 70 * 16384 / size + 100;
+        let per_chunk = 16384 / dtype.size();
+        let count = 70 * per_chunk + 100;
         let bytes = data("smooth", dtype, count, &mut r);
         let stream = sleek::compress(&Params::new(dtype).with_bound(Bound::Abs(1e-3)), &bytes).unwrap();
-        let whole = sleek::decompress(&stream).unwrap();
-        let src = shim.upload(0, &stream, 0);
-        for (first, n) in [
-            (0, count),
-            (0, 1),
-            (count - 1, 1),
-            (4095, 2),
-            (4096, 4096),
-            (1000, 12345),
-            (64 * 16384 / size - 3, 50),
-            (17, 0),
-        ] {
-            let dst = shim.allocate(0, n * size);
-            let written = unsafe {
-                route::decompress(
-                    Device::Auto,
-                    src.at(0),
-                    stream.len(),
-                    Some((first as u64, n)),
-                    dst.at(0),
-                    n * size,
-                    std::ptr::null_mut(),
-                )
-            };
-            assert_eq!(written.unwrap(), n * size);
-            assert_eq!(dst.read(0, n * size), &whole[first * size..(first + n) * size], "{dtype:?} {first} {n}");
+        let ends = [(0, count), (0, 1), (count - 1, 1), (17, 0), (64 * per_chunk - 3, 50)];
+        for (first, n) in ends.into_iter().chain([(4095, 2), (4096, 4096), (1000, 12345)]) {
+            restores(shim, &stream, Part::Range(first as u64, n), 0, &format!("{dtype:?}"));
         }
-        let dst = shim.allocate(0, size);
-        let beyond = unsafe {
-            route::decompress(
-                Device::Auto,
-                src.at(0),
-                stream.len(),
-                Some((count as u64, 1)),
-                dst.at(0),
-                size,
-                std::ptr::null_mut(),
-            )
-        };
-        assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
     }
 }
 
@@ -297,35 +224,6 @@ fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usiz
     swap(bytes, dtype.size());
 }
 
-/// Puts a checksum that fits over header and index, and over group 0, as a hostile writer would.
-fn resign(stream: &mut [u8]) {
-    use sleek::container::checksum;
-    let count = u64::from_le_bytes(stream[16..24].try_into().unwrap());
-    if count > 1 << 20 {
-        return;
-    }
-    let chunks = (count as usize * 4).div_ceil(16384);
-    let groups = chunks.div_ceil(64);
-    let entries = 64 + 16 * groups;
-    let bodies = (entries + 2 * chunks).next_multiple_of(16);
-    if bodies > stream.len() {
-        return;
-    }
-    let mut at = bodies;
-    for g in 0..groups {
-        let mut sum = 0u64;
-        for c in g * 64..((g + 1) * 64).min(chunks) {
-            let units = (stream[entries + 2 * c] as usize | (stream[entries + 2 * c + 1] as usize & 7) << 8) * 16;
-            let Some(body) = stream.get(at..at + units) else { return };
-            sum = sum.wrapping_add(checksum::of_chunk(body, c % 64));
-            at += units;
-        }
-        stream[64 + 16 * g + 8..64 + 16 * g + 16].copy_from_slice(&sum.to_le_bytes());
-    }
-    let sum = checksum::of_index(&stream[..bodies]);
-    stream[56..64].copy_from_slice(&sum.to_le_bytes());
-}
-
 #[test]
 fn corrupt_streams_are_refused_as_on_the_cpu() {
     let (shim, _turn) = Shim::get();
@@ -333,7 +231,7 @@ fn corrupt_streams_are_refused_as_on_the_cpu() {
     let bytes = data("spikes", DType::F32, 4096 * 2, &mut r);
     let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-2));
     let sound = sleek::compress(&p, &bytes).unwrap();
-    let mut refused = 0;
+    let mut good = 0;
     for round in 0..600 {
         let mut stream = sound.clone();
         for _ in 0..=round % 3 {
@@ -348,44 +246,26 @@ fn corrupt_streams_are_refused_as_on_the_cpu() {
         if round % 4 == 3 {
             stream.truncate(r.next() as usize % stream.len());
         } else if round % 2 == 0 {
-            resign(&mut stream);
+            seal(&mut stream);
         }
-        let src = shim.upload(0, &stream, 0);
-        let dst = shim.allocate(0, bytes.len() + 64);
-        let gpu = unsafe {
-            route::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), std::ptr::null_mut())
-        };
-        let cpu = sleek::decompress(&stream);
-        assert_eq!(gpu.is_ok(), cpu.is_ok(), "round {round}: {gpu:?}, {:?}", cpu.err());
-        refused += u32::from(cpu.is_err());
-        if let Ok(restored) = cpu {
-            assert_eq!(dst.read(0, restored.len()), restored);
-        }
-        assert!(dst.read(bytes.len(), 64).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+        good += u32::from(verdict(shim, &stream, bytes.len(), &format!("round {round}")));
     }
-    assert!((300..600).contains(&refused), "{refused}");
+    assert!((1..300).contains(&good), "{good}");
 }
 
 #[test]
 fn real_fields() {
     let (shim, _turn) = Shim::get();
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        let dtype = match path.extension().and_then(|x| x.to_str()) {
-            Some("f32") => DType::F32,
-            Some("f64") => DType::F64,
-            _ => continue,
-        };
+    for path in crate::common::sample_fields() {
+        let dtype = DType::from_name(path.extension().unwrap().to_str().unwrap()).unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.truncate(400_000);
-        for p in [
-            Params::new(dtype),
-            Params::new(dtype).with_bound(Bound::noa(1e-3)),
-            Params::new(dtype).with_bound(Bound::noa(1e-6)),
-        ] {
+        for (bound, profile) in [Bound::Lossless, Bound::noa(1e-3), Bound::noa(1e-6)]
+            .into_iter()
+            .flat_map(|bound| [(bound, Profile::Adaptive), (bound, Profile::Fast)])
+        {
+            let p = Params { profile, ..Params::new(dtype).with_bound(bound) };
             compare(shim, &p, &bytes, 0, &path.display().to_string());
-            compare(shim, &Params { profile: Profile::Fast, ..p }, &bytes, 0, &path.display().to_string());
         }
     }
 }

@@ -7,8 +7,9 @@ use sleek::route;
 use sleek::route::batch::{self, Item};
 use sleek::{Bound, DType, Device, Dims, Kind, Params, Profile};
 
+use crate::both::{enqueue, outcome, untouched};
 use crate::inputs::{KINDS, Random, data};
-use crate::shim::{Memory, Shim};
+use crate::shim::Shim;
 
 #[test]
 fn code_is_loaded_as_it_is_and_ptx_where_the_driver_refuses_it() {
@@ -115,113 +116,57 @@ fn too_little_room() {
     }
 }
 
-#[test]
-fn asynchronous_calls_leave_their_result_on_the_device() {
-    let (shim, _turn) = Shim::get();
-    let mut r = Random(6);
-    let bytes = data("smooth", DType::F32, 10000, &mut r);
-    let p = Params::new(DType::F32).with_bound(Bound::noa(1e-3));
-    let expected = sleek::compress(&p, &bytes).unwrap();
-    let room = sleek::compress_bound(&p, 10000).unwrap();
-    let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
-    let (workspace, result) = (shim.allocate(0, route::WORKSPACE_BYTES), shim.allocate(0, 16));
-    route::prepare(&p, 0, std::ptr::null_mut()).unwrap();
-    let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
-    unsafe {
-        let null = std::ptr::null_mut();
-        route::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null).unwrap();
-        assert_eq!(result.read(0, 8), (expected.len() as u64).to_le_bytes());
-        assert_eq!(dst.read(0, expected.len()), expected);
-        route::decompress_async(&p, dst.at(0), room, back.at(0), (0, 10000), result.at(0), workspace.at(0), null)
-            .unwrap();
-        assert_eq!(result.read(8, 4), [0; 4]);
-        assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
-        let wrong =
-            route::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
-        assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
-    }
-    assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
-}
-
+/// More arrays than one launch lists; some empty, one of more than a group.
 #[test]
 fn a_batch_gives_the_bytes_of_single_calls() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(31);
-    for (round, (dtype, profile)) in
-        [(DType::F32, Profile::Fast), (DType::F64, Profile::Adaptive), (DType::U16, Profile::Adaptive)]
-            .into_iter()
-            .enumerate()
-    {
+    let all = [(DType::F32, Profile::Fast), (DType::F64, Profile::Adaptive), (DType::U16, Profile::Adaptive)];
+    for (round, (dtype, profile)) in all.into_iter().enumerate() {
         let per_chunk = 16384 / dtype.size();
-        // More arrays than one launch lists; some empty, one of more than a group, some whose stream will not fit.
-        let arrays: Vec<Vec<u8>> = (0..100)
-            .map(|i| {
-                let count = [0, 1, 100, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
-                data(KINDS[i % 10], dtype, if i == 50 { 70 * per_chunk } else { count }, &mut r)
-            })
-            .collect();
-        let mut p = Params { profile, ..Params::new(dtype) };
-        if dtype.is_float() {
-            p = p.with_bound(Bound::noa(1e-3));
-        }
-        let expected: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
-        let small = |i: usize| i % 40 == 9;
-        let count = |i: usize| arrays[i].len() / dtype.size();
-        let room =
-            |i: usize| if small(i) { expected[i].len() - 16 } else { sleek::compress_bound(&p, count(i)).unwrap() };
-        let src: Vec<Memory> = arrays.iter().map(|a| shim.upload(0, a, 0)).collect();
-        let dst: Vec<Memory> = (0..arrays.len()).map(|i| shim.allocate(0, room(i) + 64)).collect();
-        let back: Vec<Memory> = arrays.iter().map(|a| shim.allocate(0, a.len())).collect();
-        let workspace = shim.allocate(0, batch::workspace_bytes(arrays.len()));
-        let [results, restored] = [(); 2].map(|()| shim.allocate(0, 16 * arrays.len()));
-        let result = |results: &Memory, i: usize| {
-            let bytes = results.read(16 * i, 16);
-            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-            assert_eq!((word(4), word(12)), (0, 0), "{i}");
-            (word(0) as usize, word(8) as i32)
-        };
+        let count = |i: usize| [100, 0, 1, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
+        let array = |i: usize| data(KINDS[i % 10], dtype, if i == 50 { 70 * per_chunk } else { count(i) }, &mut r);
+        let arrays: Vec<Vec<u8>> = (0..100).map(array).collect();
+        let p = Params { profile, ..Params::new(dtype) };
+        let p = if dtype.is_float() { p.with_bound(Bound::noa(1e-3)) } else { p };
         shim.set([5, 1, 3][round], round as u32);
-        route::prepare(&p, 0, std::ptr::null_mut()).unwrap();
-        let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
-        let null = std::ptr::null_mut();
-        let items: Vec<Item> =
-            (0..arrays.len()).map(|i| Item::new(src[i].at(0), dst[i].at(0), count(i) as u64, room(i) as u64)).collect();
-        unsafe { batch::compress_async(&p, &items, results.at(0), workspace.at(0), null) }.unwrap();
-        for i in 0..arrays.len() {
-            if small(i) {
-                assert_eq!(result(&results, i), (0, Kind::BufferTooSmall.code()), "{i}");
-            } else {
-                assert_eq!(result(&results, i), (expected[i].len(), 0), "{i}");
-                assert!(dst[i].read(0, expected[i].len()) == expected[i], "{dtype:?} {i}");
-            }
-            assert!(dst[i].read(room(i), 64).iter().all(|b| *b == 0xA5), "{i}");
-        }
-        // One stream is damaged, one belongs to an array of another length.
-        unsafe { *dst[50].at(expected[50].len() - 1) ^= 1 };
-        let items: Vec<Item> = (0..arrays.len())
-            .map(|i| Item::new(dst[i].at(0), back[i].at(0), count(i) as u64 - u64::from(i == 2), room(i) as u64))
-            .collect();
-        unsafe { batch::decompress_async(&p, &items, restored.at(0), workspace.at(0), null) }.unwrap();
-        for i in (0..arrays.len()).filter(|i| !small(*i)) {
-            let status = if i == 50 {
-                Kind::Corrupt.code()
-            } else if i == 2 {
-                Kind::OutOfRange.code()
-            } else {
-                0
-            };
-            assert_eq!(result(&restored, i), (if status == 0 { arrays[i].len() } else { 0 }, status), "{i}");
-            if status == 0 {
-                assert!(back[i].read(0, arrays[i].len()) == sleek::decompress(&expected[i]).unwrap(), "{dtype:?} {i}");
-            }
-        }
-        assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
-        let mut crooked = items;
-        crooked[7] = Item::new(dst[7].at(4), back[7].at(0), 1, 64);
-        let wrong = unsafe { batch::decompress_async(&p, &crooked, results.at(0), workspace.at(0), null) };
-        assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
-        unsafe { batch::compress_async(&p, &[], results.at(0), workspace.at(0), null) }.unwrap();
+        enqueue(shim, &p, &arrays);
     }
+}
+
+/// Of streams in a batch one is damaged, one too long for its room, and the others do not mind. What cannot be enqueued
+/// is refused at once, and nothing may be.
+#[test]
+fn faults_in_a_batch_are_its_arrays_own() {
+    let (shim, _turn) = Shim::get();
+    let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
+    let bytes = data("noise", DType::F32, 5000, &mut Random(7));
+    let (stream, room) = (sleek::compress(&p, &bytes).unwrap(), sleek::compress_bound(&p, 5000).unwrap());
+    let src = shim.upload(0, &bytes, 0);
+    let dst = [room, stream.len() - 16, room].map(|room| (shim.allocate(0, room + 64), room as u64));
+    let back = [(); 3].map(|()| shim.allocate(0, bytes.len()));
+    let (results, workspace) = (shim.allocate(0, 48), shim.allocate(0, batch::workspace_bytes(3)));
+    let (to, w, null) = (results.at(0), workspace.at(0), std::ptr::null_mut());
+    let items: Vec<Item> = dst.iter().map(|(dst, room)| Item::new(src.at(0), dst.at(0), 5000, *room)).collect();
+    let right = (stream.len(), 0);
+    unsafe { batch::compress_async(&p, &items, to, w, null) }.unwrap();
+    assert_eq!([0, 1, 2].map(|i| outcome(&results, i)), [right, (0, Kind::BufferTooSmall.code()), right]);
+    untouched(&dst[1].0, stream.len() - 16);
+    unsafe { *dst[0].0.at(stream.len() - 1) ^= 1 };
+    let again = |i: usize| Item::new(dst[i].0.at(0), back[i].at(0), 5000, dst[i].1);
+    let items = [again(0), again(2)];
+    unsafe { batch::decompress_async(&p, &items, to, w, null) }.unwrap();
+    assert_eq!([0, 1].map(|i| outcome(&results, i)), [(0, Kind::Corrupt.code()), (bytes.len(), 0)]);
+    assert!(back[2].read(0, bytes.len()) == sleek::decompress(&stream).unwrap());
+    let crooked = [Item::new(dst[2].0.at(4), back[2].at(0), 1, 64)];
+    let wrong = unsafe {
+        [
+            batch::decompress_async(&p, &crooked, to, w, null),
+            route::compress_async(&p, src.at(0), 5000, dst[2].0.at(4), room - 4, to, w, null),
+        ]
+    };
+    assert!(wrong.into_iter().all(|error| error.unwrap_err().kind == Kind::InvalidArgument));
+    unsafe { batch::compress_async(&p, &[], to, w, null) }.unwrap();
 }
 
 #[test]

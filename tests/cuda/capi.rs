@@ -19,84 +19,81 @@ struct CParams {
     rest: [u64; 12],
 }
 
+// Names of parameters are in include/sleek.h.
+type Request = *const CParams;
 type Pointer = *mut c_void;
+type Pointers = *const Pointer;
+type N = usize;
+type Ns = *const usize;
 
 unsafe extern "C" {
-    fn sleek_params_init(params: *mut CParams) -> i32;
-    fn sleek_compress(
-        p: *const CParams,
-        src: Pointer,
-        n: usize,
-        dst: Pointer,
-        room: usize,
-        bytes: *mut usize,
-        stream: Pointer,
-    ) -> i32;
-    fn sleek_decompress(
-        src: Pointer,
-        bytes: usize,
-        dst: Pointer,
-        room: usize,
-        written: *mut usize,
-        stream: Pointer,
-    ) -> i32;
-    fn sleek_inspect(src: Pointer, bytes: usize, info: *mut u64) -> i32;
-    fn sleek_workspace_bytes() -> usize;
-    fn sleek_batch_workspace_bytes(arrays: usize) -> usize;
+    fn sleek_params_init(_: *mut CParams) -> i32;
+    fn sleek_compress(_: Request, _: Pointer, _: N, _: Pointer, _: N, _: *mut N, _: Pointer) -> i32;
+    fn sleek_decompress(_: Pointer, _: N, _: Pointer, _: N, _: *mut N, _: Pointer) -> i32;
+    fn sleek_inspect(_: Pointer, _: N, _: *mut u64) -> i32;
+    fn sleek_workspace_bytes() -> N;
+    fn sleek_batch_workspace_bytes(_: N) -> N;
     #[rustfmt::skip]
     fn sleek_compress_batch_async(
-        p: *const CParams,
-        arrays: usize,
-        src: *const Pointer,
-        counts: *const usize,
-        dst: *const Pointer,
-        rooms: *const usize,
-        results: Pointer,
-        workspace: Pointer,
-        bytes: usize,
-        stream: Pointer,
+        _: Request,
+        _: N,
+        _: Pointers,
+        _: Ns,
+        _: Pointers,
+        _: Ns,
+        _: Pointer,
+        _: Pointer,
+        _: N,
+        _: Pointer,
     ) -> i32;
     #[rustfmt::skip]
     fn sleek_decompress_batch_async(
-        p: *const CParams,
-        arrays: usize,
-        src: *const Pointer,
-        src_bytes: *const usize,
-        dst: *const Pointer,
-        counts: *const usize,
-        results: Pointer,
-        workspace: Pointer,
-        bytes: usize,
-        stream: Pointer,
+        _: Request,
+        _: N,
+        _: Pointers,
+        _: Ns,
+        _: Pointers,
+        _: Ns,
+        _: Pointer,
+        _: Pointer,
+        _: N,
+        _: Pointer,
     ) -> i32;
-    fn sleek_device_prepare(p: *const CParams, ordinal: i32, stream: Pointer) -> i32;
-    fn sleek_device_info(device: i32, src: Pointer, dst: Pointer, text: *mut u8, capacity: usize) -> i32;
+    fn sleek_device_prepare(_: Request, ordinal: i32, _: Pointer) -> i32;
+    fn sleek_device_info(device: i32, _: Pointer, _: Pointer, text: *mut u8, _: N) -> i32;
     #[rustfmt::skip]
     fn sleek_compress_async(
-        p: *const CParams,
-        src: Pointer,
-        n: usize,
-        dst: Pointer,
-        room: usize,
-        result: Pointer,
-        workspace: Pointer,
-        bytes: usize,
-        stream: Pointer,
+        _: Request,
+        _: Pointer,
+        _: N,
+        _: Pointer,
+        _: N,
+        _: Pointer,
+        _: Pointer,
+        _: N,
+        _: Pointer,
     ) -> i32;
     #[rustfmt::skip]
     fn sleek_decompress_async(
-        p: *const CParams,
-        src: Pointer,
-        bytes: usize,
-        first: u64,
-        n: usize,
-        dst: Pointer,
-        room: usize,
-        result: Pointer,
-        workspace: Pointer,
-        w_bytes: usize,
-        stream: Pointer,
+        _: Request,
+        _: Pointer,
+        _: N,
+        _: u64,
+        _: N,
+        _: Pointer,
+        _: N,
+        _: Pointer,
+        _: Pointer,
+        _: N,
+        _: Pointer,
     ) -> i32;
+    fn sleek_array_create(_: Request, cache_bytes: N, array: *mut Pointer) -> i32;
+    fn sleek_array_read(_: Pointer, start: *const u64, count: *const u64, _: Pointer, _: N) -> i32;
+    fn sleek_array_write(_: Pointer, start: *const u64, count: *const u64, _: Pointer, _: N) -> i32;
+    fn sleek_array_blocks(_: Pointer, _: Pointer, _: N, _: Pointer) -> i32;
+    fn sleek_array_set_blocks(_: Pointer, _: Pointer, _: N, _: Pointer) -> i32;
+    fn sleek_array_bytes(_: Pointer, cache_bytes: *mut N) -> N;
+    fn sleek_array_free(_: Pointer);
 }
 
 #[test]
@@ -175,15 +172,6 @@ fn the_c_interface_takes_device_pointers() {
 /// Blocks of a compressed array go to GPU memory and come back.
 #[test]
 fn arrays_go_to_gpu_memory() {
-    unsafe extern "C" {
-        fn sleek_array_create(p: *const CParams, cache_bytes: usize, array: *mut Pointer) -> i32;
-        fn sleek_array_read(a: Pointer, start: *const u64, count: *const u64, dst: Pointer, room: usize) -> i32;
-        fn sleek_array_write(a: Pointer, start: *const u64, count: *const u64, src: Pointer, bytes: usize) -> i32;
-        fn sleek_array_blocks(a: Pointer, dst: Pointer, room: usize, stream: Pointer) -> i32;
-        fn sleek_array_set_blocks(a: Pointer, src: Pointer, bytes: usize, stream: Pointer) -> i32;
-        fn sleek_array_bytes(a: Pointer, cache_bytes: *mut usize) -> usize;
-        fn sleek_array_free(a: Pointer);
-    }
     let (shim, _turn) = Shim::get();
     let (dims, zero, null) = ([30u64, 41], [0u64; 2], std::ptr::null_mut());
     let mut c = CParams { struct_size: 0, dtype: 0, mode: 0, codec: 0, profile: 0, bound: 0.0, rest: [0; 12] };

@@ -2,41 +2,20 @@
 
 use sleek::{Bound, DType, Params, Profile};
 
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
+pub use crate::vectors::Random;
 
 pub fn element(dtype: DType, v: f64) -> Vec<u8> {
-    match dtype {
-        DType::F32 => (v as f32).to_le_bytes().to_vec(),
-        DType::F64 => v.to_le_bytes().to_vec(),
-        DType::BF16 => ((v as f32).to_bits() >> 16).to_le_bytes()[..2].to_vec(),
-        DType::F16 => {
-            // Rounded toward zero; too large becomes infinite, too small zero.
-            let b = (v as f32).to_bits();
-            let e = (b >> 23 & 255) as i32 - 112;
-            let h = if e >= 31 {
-                0x7c00
-            } else if e <= 0 {
-                0
-            } else {
-                (e as u32) << 10 | b >> 13 & 0x3ff
-            };
-            (h | b >> 16 & 0x8000).to_le_bytes()[..2].to_vec()
-        }
-        _ => (v as i64).to_le_bytes()[..dtype.size()].to_vec(),
+    let bits = if dtype.is_float() { dtype.nearest(v) } else { v as i64 as u64 };
+    bits.to_le_bytes()[..dtype.size()].to_vec()
+}
+
+/// Elements of so many numbers, in the byte order of the request.
+pub fn array(p: &Params, count: usize, mut number: impl FnMut(usize) -> f64) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(p.dtype, number(i))).collect();
+    if p.big_endian {
+        swap(&mut bytes, p.dtype.size());
     }
+    bytes
 }
 
 /// Kinds of data that between them reach every mode, width and chunk kind.

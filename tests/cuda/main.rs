@@ -5,6 +5,7 @@
 // Without compiled kernels there is nothing to load; `tests/capi/kernels.rs` says so, and fails in CI.
 #![cfg(all(feature = "cuda", target_os = "linux", kernels_are_built))]
 
+mod both;
 mod bytes;
 mod calls;
 mod capi;

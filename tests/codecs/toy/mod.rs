@@ -11,11 +11,11 @@ use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::fpu;
-use crate::host::memory::{filled, reserve};
+use crate::host::memory::reserve;
 use crate::missing::Missing;
 use crate::params::{Bound, Mode, Params};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
-use crate::simd::stream::{self, StreamingStores};
+use crate::simd::stream::StreamingStores;
 
 const ID: u8 = 255;
 const SECTION_BYTES: usize = 12;
@@ -138,13 +138,9 @@ impl Tiles {
                 layout.shape.geometry
             );
         }
-        if !Toy.capabilities().dtypes.contains(&layout.dtype) || !Toy.capabilities().modes.contains(&header.mode) {
-            return fail!(
-                Corrupt,
-                "codec toy has no streams of {} with mode {}",
-                layout.dtype.name(),
-                header.mode.name()
-            );
+        let (can, dtype, mode) = (Toy.capabilities(), layout.dtype, header.mode);
+        if !can.dtypes.contains(&dtype) || !can.modes.contains(&mode) {
+            return fail!(Corrupt, "codec toy has no streams of {} with mode {}", dtype.name(), mode.name());
         }
         let section = index.section();
         let step = match section.split_first_chunk::<8>() {
@@ -288,7 +284,6 @@ struct Encoder {
 struct Decoder {
     _fpu: fpu::Guard,
     words: Vec<u64>,
-    bytes: Vec<u8>,
 }
 
 impl ChunkCodec for Tiles {
@@ -300,15 +295,14 @@ impl ChunkCodec for Tiles {
     }
 
     fn decoder(&self) -> Result<Decoder> {
-        let bytes = filled(self.layout.chunk_bytes(), 0)?;
-        Ok(Decoder { _fpu: fpu::Guard::standard(), words: self.words()?, bytes })
+        Ok(Decoder { _fpu: fpu::Guard::standard(), words: self.words()? })
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let (size, tile) = (self.size(), self.layout.tile(data.chunk));
         let Encoder { elements, bins, .. } = encoder;
         let of_source = |bytes: &[u8]| match self.big_endian {
-            true => bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            true => word(bytes).swap_bytes() >> (64 - 8 * size),
             false => word(bytes),
         };
         elements.clear();
@@ -330,37 +324,22 @@ impl ChunkCodec for Tiles {
         (Kind::Raw, data.bytes().len())
     }
 
-    fn decode(
-        &self,
-        decoder: &mut Decoder,
-        chunk: CodedChunk,
-        _: &[u8],
-        out: &mut [u8],
-        past_caches: bool,
-    ) -> Result<()> {
-        let size = self.size();
-        let Decoder { words, bytes, .. } = decoder;
-        let bytes = &mut bytes[..out.len()];
-        let body = chunk.body;
+    fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+        let (size, words, body) = (self.size(), &mut decoder.words, chunk.body.bytes());
         match chunk.kind {
-            Kind::Packed => {
-                self.unpack(body.bytes(), &self.layout.tile(chunk.number), words)?;
-                for (place, word) in bytes.chunks_exact_mut(size).zip(words) {
-                    place.copy_from_slice(&word.to_le_bytes()[..size]);
-                }
-            }
+            Kind::Packed => self.unpack(body, &self.layout.tile(chunk.number), words)?,
             // Elements have 4 or 8 bytes, so these bodies have no padding.
-            Kind::Raw => bytes.copy_from_slice(body.bytes()),
-            Kind::Constant => bytes.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(body.bytes())),
+            Kind::Raw | Kind::Constant => {
+                words.clear();
+                words.extend(body.chunks_exact(size).map(word).cycle().take(out.len() / size));
+            }
             Kind::Masked => return fail!(Internal, "a masked body was given to codec toy"),
         }
-        if self.big_endian {
-            bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-        }
-        if past_caches {
-            stream::copy(bytes, out);
-        } else {
-            out.copy_from_slice(bytes);
+        for (place, word) in out.chunks_exact_mut(size).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes()[..size]);
+            if self.big_endian {
+                place.reverse();
+            }
         }
         Ok(())
     }
