@@ -2,37 +2,13 @@
 // of the host arrays, in 1 to 4 dimensions; and how fast that goes.
 //
 //     array [MiB]
-#include <sleek.h>
 #include <sleek_array.cuh>
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#define CUDA(call)                                                                                \
-    do {                                                                                          \
-        cudaError_t e = (call);                                                                   \
-        if (e != cudaSuccess) {                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e)); \
-            exit(1);                                                                              \
-        }                                                                                         \
-    } while (0)
-#define SLEEK(call)                                                                            \
-    do {                                                                                       \
-        if ((call) != SLEEK_OK) {                                                              \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, sleek_last_error()); \
-            exit(1);                                                                           \
-        }                                                                                      \
-    } while (0)
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                        \
-        }                                                                   \
-    } while (0)
+#include "must.h"
 
 enum { THREADS = 128 };
 
@@ -113,14 +89,14 @@ struct host_array {
     sleek_array* array = nullptr;
     template <class T, unsigned D> void make(const uint64_t (&lens)[D], double rate) {
         sleek_params p;
-        SLEEK(sleek_params_init(&p));
+        CHECK(sleek_params_init(&p) == SLEEK_OK);
         p.dtype = sizeof(T) == 4 ? SLEEK_F32 : SLEEK_F64;
         p.codec = SLEEK_CODEC_ZFP;
         p.mode = SLEEK_RATE;
         p.bound = rate;
         p.dims = lens;
         p.rank = D;
-        SLEEK(sleek_array_create(&p, 0, &array));
+        CHECK(sleek_array_create(&p, 0, &array) == SLEEK_OK);
     }
     ~host_array() { sleek_array_free(array); }
 };
@@ -133,10 +109,10 @@ template <class T, unsigned D> static int check(const uint64_t (&lens)[D], doubl
     host_array host, other;
     host.make<T, D>(lens, rate);
     other.make<T, D>(lens, rate);
-    SLEEK(sleek_array_write(host.array, origin, lens, plain.data(), count * sizeof(T)));
+    CHECK(sleek_array_write(host.array, origin, lens, plain.data(), count * sizeof(T)) == SLEEK_OK);
     const size_t bytes = sleek_array_bytes(host.array, nullptr);
     std::vector<uint64_t> words(bytes / 8), made(bytes / 8);
-    SLEEK(sleek_array_blocks(host.array, words.data(), bytes, nullptr));
+    CHECK(sleek_array_blocks(host.array, words.data(), bytes, nullptr) == SLEEK_OK);
 
     sleek::device_array<T, D> a{nullptr, {}, sleek::block_bytes<T, D>(rate)};
     for (unsigned d = 0; d < D; d++) a.lens[d] = lens[d];
@@ -155,11 +131,11 @@ template <class T, unsigned D> static int check(const uint64_t (&lens)[D], doubl
     CUDA(cudaDeviceSynchronize());
     CUDA(cudaMemcpy(made.data(), a.words, bytes, cudaMemcpyDeviceToHost));
     CHECK(made == words);
-    SLEEK(sleek_array_set_blocks(other.array, a.words, bytes, nullptr));
-    SLEEK(sleek_array_read(other.array, origin, lens, expected.data(), count * sizeof(T)));
+    CHECK(sleek_array_set_blocks(other.array, a.words, bytes, nullptr) == SLEEK_OK);
+    CHECK(sleek_array_read(other.array, origin, lens, expected.data(), count * sizeof(T)) == SLEEK_OK);
     // What the host has, seen by kernels.
     CUDA(cudaMemset(a.words, 0xA5, bytes));
-    SLEEK(sleek_array_blocks(host.array, a.words, bytes, nullptr));
+    CHECK(sleek_array_blocks(host.array, a.words, bytes, nullptr) == SLEEK_OK);
     load_all<T, D><<<grid(a.blocks()), THREADS>>>(a, elements);
     get_all<T, D><<<grid(count), THREADS>>>(a, elements, count, wrong);
     CUDA(cudaGetLastError());

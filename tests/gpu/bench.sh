@@ -12,16 +12,6 @@ fi
 out=${SLEEK_OUT:-build/gpu}
 mkdir -p "$out"
 
-# Where there are several GPUs, a table of each while all work at once, to be compared with that of one alone.
-several() {
-    local gpus
-    gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
-    [ "$gpus" -gt 1 ] || return 0
-    for i in $(seq 0 $((gpus - 1))); do CUDA_VISIBLE_DEVICES=$i "$gpu" quick 512 11 > "$out/gpu$i.md" & done
-    wait
-    for i in $(seq 0 $((gpus - 1))); do printf '\nGPU %d of %d at once:\n\n' "$i" "$gpus" && cat "$out/gpu$i.md"; done
-}
-
 # nvCOMP's table, or a line that says why there is none.
 nvcomp() {
     if [ -z "${SLEEK_NVCOMP:-}" ] || ! command -v nvcc > /dev/null; then
@@ -52,15 +42,9 @@ simulated
 {
     "$gpu" bench "$@"
     "$gpu" interp-quick 512 3 1e-1 1e-3 1e-6 0
-    "$gpu" sizes
     "$gpu" batches
     "$gpu" calls
-    "$gpu" first
-    "$gpu" steady
-    "$gpu" zfp
-    several
-    echo
-    bash tests/gpu/python.sh bench
+    "$gpu" previews
     echo
     nvcomp
 } | tee "$out/tables.md"

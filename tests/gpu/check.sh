@@ -16,7 +16,7 @@ bash tests/gpu/contexts.sh
 bash tests/gpu/lost.sh
 bash tests/gpu/array.sh
 bash tests/gpu/h5d.sh
-bash tests/gpu/python.sh check
+bash tests/gpu/python.sh
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do

@@ -3,36 +3,11 @@
  * repeated to the size asked for. h5d_bench FOLDER GIB */
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
-#include <sleek.h>
 #include <sleek_hdf5.h>
-
-#define CUDA(call)                                                     \
-    do {                                                               \
-        cudaError_t e = (call);                                        \
-        if (e != cudaSuccess) {                                        \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); \
-            exit(1);                                                   \
-        }                                                              \
-    } while (0)
-#define HDF5(call)                                             \
-    do {                                                       \
-        if ((call) < 0) {                                      \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
-            exit(1);                                           \
-        }                                                      \
-    } while (0)
-#define SLEEK(call)                                                 \
-    do {                                                            \
-        if ((call) != SLEEK_OK) {                                   \
-            fprintf(stderr, "%s: %s\n", #call, sleek_last_error()); \
-            exit(1);                                                \
-        }                                                           \
-    } while (0)
+#include "must.h"
 
 static const hsize_t SIDE = 1024, CHUNK = 128; /* two of three dimensions, and every dimension of a chunk */
 enum Way { PLAIN, FILTER, THREADS, DIRECT };
@@ -79,20 +54,20 @@ static void slabs(const Field& f, hid_t dset, Way way, bool writing) {
     for (hsize_t at = 0; at < f.dims[0]; at += CHUNK) {
         const hsize_t start[3] = {at, 0, 0};
         char* there = (writing ? f.data : f.back) + at * count[1] * count[2] * f.size;
-        HDF5(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
+        CHECK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
         if (writing) CUDA(cudaMemcpy(slab, there, bytes, cudaMemcpyDeviceToHost));
         if (way == THREADS && writing)
-            SLEEK(H5Dwrite_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
+            CHECK(H5Dwrite_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL) == SLEEK_OK);
         else if (way == THREADS)
-            SLEEK(H5Dread_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
+            CHECK(H5Dread_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL) == SLEEK_OK);
         else if (writing)
-            HDF5(H5Dwrite(dset, f.type, memory, space, H5P_DEFAULT, slab));
+            CHECK(H5Dwrite(dset, f.type, memory, space, H5P_DEFAULT, slab) >= 0);
         else
-            HDF5(H5Dread(dset, f.type, memory, space, H5P_DEFAULT, slab));
+            CHECK(H5Dread(dset, f.type, memory, space, H5P_DEFAULT, slab) >= 0);
         if (!writing) CUDA(cudaMemcpy(there, slab, bytes, cudaMemcpyHostToDevice));
     }
-    HDF5(H5Sclose(space));
-    HDF5(H5Sclose(memory));
+    CHECK(H5Sclose(space) >= 0);
+    CHECK(H5Sclose(memory) >= 0);
 }
 
 static std::string path(Way way) { return folder + "/" + std::to_string(way) + ".h5"; }
@@ -101,40 +76,40 @@ static std::string path(Way way) { return folder + "/" + std::to_string(way) + "
 static double write_field(const Field& f, Way way, double bound, hsize_t* stored) {
     const hsize_t chunk[3] = {CHUNK, CHUNK, CHUNK};
     hid_t file = H5Fcreate(path(way).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    HDF5(file);
+    CHECK(file >= 0);
     const double begun = now();
     hid_t space = H5Screate_simple(3, f.dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     if (way != PLAIN) {
-        HDF5(H5Pset_chunk(dcpl, 3, chunk));
-        HDF5(bound > 0 ? H5Pset_sleek_noa(dcpl, bound, 0) : H5Pset_sleek_lossless(dcpl));
+        CHECK(H5Pset_chunk(dcpl, 3, chunk) >= 0);
+        CHECK((bound > 0 ? H5Pset_sleek_noa(dcpl, bound, 0) : H5Pset_sleek_lossless(dcpl)) >= 0);
     }
     hid_t dset = H5Dcreate2(file, "field", f.type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    HDF5(dset);
+    CHECK(dset >= 0);
     if (way == DIRECT)
-        SLEEK(H5Dwrite_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.data, NULL, NULL));
+        CHECK(H5Dwrite_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.data, NULL, NULL) == SLEEK_OK);
     else
         slabs(f, dset, way, true);
-    HDF5(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    CHECK(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0);
     *stored = H5Dget_storage_size(dset);
-    HDF5(H5Dclose(dset));
-    HDF5(H5Pclose(dcpl));
-    HDF5(H5Sclose(space));
-    HDF5(H5Fclose(file));
+    CHECK(H5Dclose(dset) >= 0);
+    CHECK(H5Pclose(dcpl) >= 0);
+    CHECK(H5Sclose(space) >= 0);
+    CHECK(H5Fclose(file) >= 0);
     return now() - begun;
 }
 
 static double read_field(const Field& f, Way way) {
     hid_t file = H5Fopen(path(way).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-    HDF5(file);
+    CHECK(file >= 0);
     const double begun = now();
     hid_t dset = H5Dopen2(file, "field", H5P_DEFAULT);
-    HDF5(dset);
+    CHECK(dset >= 0);
     if (way == DIRECT)
-        SLEEK(H5Dread_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.back, NULL, NULL));
+        CHECK(H5Dread_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.back, NULL, NULL) == SLEEK_OK);
     else
         slabs(f, dset, way, false);
-    HDF5(H5Dclose(dset));
-    HDF5(H5Fclose(file));
+    CHECK(H5Dclose(dset) >= 0);
+    CHECK(H5Fclose(file) >= 0);
     return now() - begun;
 }
 
@@ -152,14 +127,14 @@ static bool same_chunks(const Field& f, Way a, Way b) {
                     const hsize_t at[3] = {z, y, x};
                     hsize_t n;
                     uint32_t mask;
-                    HDF5(H5Dget_chunk_storage_size(d[k], at, &n));
+                    CHECK(H5Dget_chunk_storage_size(d[k], at, &n) >= 0);
                     bytes[k].resize(n);
-                    HDF5(H5Dread_chunk(d[k], H5P_DEFAULT, at, &mask, bytes[k].data()));
+                    CHECK(H5Dread_chunk(d[k], H5P_DEFAULT, at, &mask, bytes[k].data()) >= 0);
                     if (k == 1) same = same && bytes[0] == bytes[1];
                 }
     for (int k = 0; k < 2; k++) {
-        HDF5(H5Dclose(d[k]));
-        HDF5(H5Fclose(files[k]));
+        CHECK(H5Dclose(d[k]) >= 0);
+        CHECK(H5Fclose(files[k]) >= 0);
     }
     return same;
 }

@@ -1,9 +1,10 @@
-"""Arrays of PyTorch, CuPy and JAX as they come on a real GPU: of no elements, of every type and memory, on streams of their own and in
-graphs. tests/gpu/python.sh runs it; what a library is missing for is left out with a word."""
+"""Arrays of PyTorch, CuPy and JAX as they come on a real GPU: of every type and memory, each way, of no elements, on streams of
+their own and in graphs. tests/gpu/python.sh runs it; what a library is missing for is left out with a word."""
 
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -44,12 +45,47 @@ except ImportError as e:
     jax = None
     print("jax left out:", e)
 
+try:
+    from ml_dtypes import bfloat16
+except ImportError as e:
+    bfloat16 = None
+    print("bfloat16 left out:", e)
+REQUESTS = [f"{mode},profile={profile}" for profile in ("adaptive", "fast", "small") for mode in ("lossless", "noa=1e-3")]
+
+
+def round_trips(put, like, empty, host):
+    """Every type, profile and mode, each way between device and host: the bits are the CPU's."""
+    for dtype in ("f4", "f8", "f2", *([bfloat16] if bfloat16 else [])):
+        a = np.resize(wave, (64, 73, 1000)).astype(dtype)
+        values = put(a)
+        for request in REQUESTS:
+            expected = sleek.compress(a, request)
+            restored = sleek.decompress(expected)
+            error = np.abs(a.astype("f8") - restored.astype("f8")).max()
+            assert error <= (0 if "lossless" in request else 1e-3 * float(np.ptp(a.astype("f8")))), (dtype, request, error)
+            stream = sleek.compress(values, request, out=empty(sleek.compress_bound(values, request)))
+            assert host(stream) == expected, (dtype, request, "device to device")
+            there = np.empty(len(expected), "u1")
+            assert bytes(sleek.compress(values, request, out=there)) == expected, (dtype, request, "device to host")
+            for source in (stream, expected):
+                back = like(values)
+                assert sleek.decompress(source, out=back) is back and host(back) == restored.tobytes(), (dtype, request)
+            there = np.zeros_like(a)
+            sleek.decompress(stream, out=there)
+            assert there.tobytes() == restored.tobytes(), (dtype, request, "device to host")
+
+
 def batch(xp, empty, n):
     return {"results": empty(16 * n), "workspace": empty(sleek.cuda.workspace_bytes(n))}
 
 if torch:
     print("torch", torch.__version__, torch.cuda.get_device_name())
     u1 = lambda n: torch.empty(n, dtype=torch.uint8, device="cuda")
+
+    @case
+    def torch_round_trips():
+        put = lambda a: torch.from_numpy(a.view("i2")).cuda().view(torch.bfloat16) if a.dtype.name == "bfloat16" else torch.from_numpy(a).cuda()
+        round_trips(put, lambda t: torch.full_like(t, 77), u1, lambda t: t.view(torch.uint8).cpu().numpy().tobytes())
 
     @case
     def torch_empty():
@@ -176,6 +212,12 @@ if cupy:
     empty = lambda n: cupy.empty(int(n), "u1")
 
     @case
+    def cupy_round_trips():
+        global bfloat16
+        bfloat16 = None  # it has no such type
+        round_trips(cupy.asarray, lambda a: cupy.full_like(a, 77), empty, lambda a: cupy.asnumpy(a).tobytes())
+
+    @case
     def cupy_empty():
         a = cupy.empty((0, 5), "f4")
         s = sleek.compress(a, abs=1e-3)
@@ -231,6 +273,24 @@ if cupy:
             s = sleek.compress(c, abs=1e-3); sleek.decompress(s, out=out)
             assert 0 < float(max(abs((out - c).real).max(), abs((out - c).imag).max())) <= 1e-3
             assert sleek.compress(c, abs=1e-3, cuda_stream=cupy.cuda.Stream(non_blocking=True)) == s
+
+    @case
+    def zarr_buffers():
+        try:
+            import zarr
+            from sleek.zarr import Sleek
+            from zarr.registry import register_codec
+        except ImportError as e:
+            return f"left out: {e}"
+        register_codec("sleek", Sleek)  # which an installed package does
+        with tempfile.TemporaryDirectory() as folder:
+            for request in ("noa=1e-3,range=2.0", "lossless"):
+                made = zarr.create_array(folder, shape=wave.shape, chunks=(300_000,), dtype="f4", serializer=Sleek(request), compressors=None, overwrite=True)
+                made[:] = wave
+                there = zarr.open_array(folder, mode="r")[:]
+                with zarr.config.enable_gpu():
+                    got = zarr.open_array(folder, mode="r")[:]
+                    assert isinstance(got, cupy.ndarray) and got.get().tobytes() == there.tobytes(), request
 
 if jax:
     print("jax", jax.__version__, jax.devices()[0])

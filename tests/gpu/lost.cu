@@ -1,22 +1,11 @@
 /* What a call says once a kernel of the host has destroyed the context: an error where data lies on the GPU, whatever
  * is asked for, and what it always says where data lies in host memory. Nothing crashes, as often as it is tried. */
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <cmath>
 #include <cstring>
 #include <vector>
 #include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <sleek.h>
-
-#define CHECK(condition) fail_unless(condition, __LINE__, #condition, sleek_last_error())
-#define CUDA(call) fail_unless((call) == cudaSuccess, __LINE__, #call, cudaGetErrorString(cudaPeekAtLastError()))
-
-static void fail_unless(bool right, int line, const char* what, const char* why) {
-    if (right) return;
-    fprintf(stderr, "line %d: %s: %s\n", line, what, why);
-    exit(1);
-}
+#include "must.h"
 
 static const size_t COUNT = 300001, BYTES = COUNT * sizeof(float);
 static int refused, done;

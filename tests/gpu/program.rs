@@ -4,32 +4,26 @@
 #![allow(clippy::undocumented_unsafe_blocks)] // every one calls the driver on live locals and memory of `Memory`
 
 mod bench;
-mod calls;
-mod captured;
 #[path = "../matrix/cases.rs"]
 mod cases;
 mod check;
 mod fields;
-mod interp;
-mod matrix;
-mod means;
-mod steady;
 #[path = "../vectors/mod.rs"]
 mod vectors;
-mod zfp;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use bench::*;
-use calls::*;
-use check::*;
+use cases::{Case, Coded};
 use cudarc::driver::sys::{self, CUevent, CUresult};
 use fields::Field;
-use means::Row;
 use route::batch::Item;
 use sleek::primitives::range::value_range;
-use sleek::{Bound, DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route, runtime::cuda};
+use sleek::{Bound, DType, Device, MissingValue, MissingValues, Params, Profile, route, runtime::cuda};
+use vectors::Random;
+
+/// Shares of a field's range that tests and tables take as its bound.
+const SHARES: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
 fn ok(r: CUresult) {
     assert_eq!(r, CUresult::CUDA_SUCCESS);
@@ -105,21 +99,11 @@ fn time(reps: usize, mut run: impl FnMut()) -> f64 {
     all[all.len() / 2]
 }
 
-fn result(at: &Memory) -> (usize, u32) {
-    let r = at.read(0, 16);
+/// Bytes and status that a call left for array `i`.
+fn result(at: &Memory, i: usize) -> (usize, u32) {
+    let r = at.read(16 * i, 16);
     let word = |i: usize| u32::from_le_bytes([r[i], r[i + 1], r[i + 2], r[i + 3]]);
     (word(0) as usize | (word(4) as usize) << 32, word(8))
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
 }
 
 /// Under compute-sanitizer everything takes a hundred times as long.
@@ -139,57 +123,31 @@ fn enter() {
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
+    let args: Vec<String> = std::env::args().skip(1).collect();
     enter();
-    if let [_, name, dtype, what, call] = args.as_slice()
-        && name == "first-call"
-    {
-        return first_call(dtype, what, call);
-    }
     route::prepare(&Params::new(DType::F32), 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
     let (name, major, minor) = cuda::describe(0).unwrap_or_else(|e| panic!("{e}"));
     println!("{name}, compute capability {major}.{minor}");
     let number = |i: usize, otherwise: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(otherwise);
-    match args.get(1).map(String::as_str) {
-        Some("check") => check(),
-        Some("bench") => bench(number(2, 512), number(3, 11), &BOUNDS),
-        Some("lossless") => lossless(number(2, 512), number(3, 7)),
-        Some("sizes") => sizes(number(2, 11)),
-        Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
-        Some("batches") => batches(number(2, 512), number(3, 11)),
-        Some("calls") => calls(number(2, 21)),
-        Some("first") => first(),
-        Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
-        Some("check-large") => large(),
-        Some("check-interp") => {
-            println!("gpu check: {} arrays of codec interp equal to the CPU's", interp::check(is_small()))
-        }
-        Some("interp") => interp::bench(number(2, 512), number(3, 7), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0]),
-        Some("previews") => interp::previews(number(2, 512), number(3, 11)),
-        Some("interp-types") => interp::bench_types(number(2, 512), number(3, 7)),
-        Some("interp-quick") => {
-            let asked: Vec<f64> = args.iter().skip(4).filter_map(|a| a.parse().ok()).collect();
-            interp::bench(number(2, 512), number(3, 5), if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
-        }
+    let (mib, reps) = (number(1, 512), number(2, 11));
+    match args.first().map(String::as_str) {
+        Some("check") => check::check(args.get(1).map_or("", |part| part)),
         Some("check-matrix") => {
-            let (seconds, first) = (number(2, 60), number(3, 0));
-            let arrays = matrix::check(seconds, first as u64);
+            let (seconds, first) = (number(1, 60) as u64, number(2, 0) as u64);
+            let arrays = check::matrix(seconds, first);
             println!("gpu check: {arrays} arrays of the matrix, from {first} on, equal to the CPU's")
         }
-        Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
-        Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
-        Some("check-gaps") => {
-            println!("gpu check: {} arrays with missing values equal to the CPU's", missing(&mut Random(7), is_small()))
+        Some("bench") => bench::bench(mib, reps),
+        Some("interp-quick") => {
+            let asked: Vec<f64> = args.iter().skip(3).filter_map(|a| a.parse().ok()).collect();
+            bench::interp(mib, reps, if asked.is_empty() { &[1e-1, 1e-3] } else { &asked })
         }
-        Some("gaps") => gaps(number(2, 512), number(3, 11)),
+        Some("previews") => bench::previews(mib, reps),
+        Some("batches") => bench::batches(mib, reps),
+        Some("calls") => bench::calls(number(1, 21)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] \
-             | lossless [MiB] [repeats] | check-gaps | gaps [MiB] \
-            [repeats] \
-             | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-matrix [seconds] [first] \
-             | check-interp | interp [MiB] [repeats] | interp-quick [MiB] [repeats] [bound…] \
-             | interp-types [MiB] [repeats] | previews [MiB] [repeats] | check-zfp | zfp [MiB] [repeats]"
+            "gpu check [fields | odd | damage | batches | large] | check-matrix [seconds] [first] | calls [repeats] \
+             | interp-quick [MiB] [repeats] [bound…] | bench, previews, batches [MiB] [repeats]"
         ),
     }
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Arrays of CuPy and PyTorch, on a machine with a GPU; the arguments are those of python.py, such as check or bench. PYTHON is the
-# interpreter (python3), SLEEK_LIBRARY a libsleek.so built elsewhere.
+# Arrays of CuPy and PyTorch, on a machine with a GPU. PYTHON is the interpreter (python3), SLEEK_LIBRARY a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 left_out() { echo "$1: arrays of Python on a GPU were left out" && exit 0; }
@@ -19,5 +18,4 @@ cp -r python/src/sleek "$work"
 mkdir -p "$work/sleek/plugin"
 cp "$library" "$work/sleek/plugin/libsleek.so"
 export PYTHONPATH=$work:${PYTHONPATH:-}
-[ "${1:-}" != check ] || "$python" tests/gpu/libraries.py
-"$python" tests/gpu/python.py "$@"
+"$python" tests/gpu/libraries.py
