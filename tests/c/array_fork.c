@@ -2,8 +2,6 @@
 #include "check.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { SIDE = 16, CHILDREN = 100, ARRAYS = 2 };
 static sleek_array* arrays[ARRAYS];

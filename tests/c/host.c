@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
@@ -53,15 +51,7 @@ static void floating_point(void) {
             _mm_setcsr(before);
             CHECK((after & ~0x3Fu) == (rounding[i] | rest[k]));
             // A child's pool is made by a thread with these settings, which its threads inherit.
-            pid_t child = fork();
-            if (child == 0) {
-                alarm(900);
-                _mm_setcsr(rounding[i] | rest[k]);
-                work(2);
-                _exit(0);
-            }
-            int status = 1;
-            CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+            IN_CHILD(_mm_setcsr(rounding[i] | rest[k]); work(2));
         }
     }
 #endif
@@ -127,23 +117,16 @@ static void *first_pool(void *unused) {
 }
 
 // The main thread, which the kernel would choose first, blocks them.
-static void signals_of_first_pools(void) {
-    for (int i = 0; i < POOLS; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            struct sigaction action;
-            memset(&action, 0, sizeof action);
-            action.sa_handler = on_signal;
-            sigset_t timer;
-            sigemptyset(&timer), sigaddset(&timer, SIGALRM);
-            pthread_t thread;
-            CHECK(sigprocmask(SIG_BLOCK, &timer, NULL) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
-            CHECK(pthread_create(&thread, NULL, first_pool, NULL) == 0 && pthread_join(thread, NULL) == 0);
-            _exit(strayed != 0);
-        }
-        int status = 1;
-        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-    }
+static void first_pool_beside_main(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigset_t timer;
+    sigemptyset(&timer), sigaddset(&timer, SIGALRM);
+    pthread_t thread;
+    CHECK(sigprocmask(SIG_BLOCK, &timer, NULL) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, first_pool, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(strayed == 0);
 }
 
 static unsigned char *volatile guarded;
@@ -194,14 +177,7 @@ static void forks(void) {
     pthread_t threads[FORKERS];
     for (int i = 0; i < FORKERS; i++) CHECK(pthread_create(&threads[i], NULL, busy, NULL) == 0);
     for (int i = 0; i < FORKS; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(900);
-            work(1 + i % 3);
-            _exit(0);
-        }
-        int status = 1;
-        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        IN_CHILD(work(1 + i % 3));
     }
     done = 1;
     for (int i = 0; i < FORKERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
@@ -220,7 +196,7 @@ int main(void) {
     floating_point();
     locales();
     signal_handlers();
-    signals_of_first_pools();
+    for (int i = 0; i < POOLS; i++) IN_CHILD(alarm(0); first_pool_beside_main());
     lazy_pages();
     forks();
     for (int mode = 0; mode < MODES; mode++) free(streams[mode]);

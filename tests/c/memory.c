@@ -2,8 +2,6 @@
 #include "check.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { COUNT = 1 << 20 };
 static float field[COUNT];

@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 40, MOST_WORDS = 77, REVERSE = 0x100 };
 

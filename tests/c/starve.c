@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST = 1000 };
 

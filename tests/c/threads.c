@@ -3,8 +3,6 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { COUNT = 1 << 20, THREADS = 8 };
 static double field[COUNT];
@@ -13,15 +11,8 @@ static size_t expected_bytes;
 
 static void work_on(int threads) {
     sleek_params p = defaults(SLEEK_F64);
-    size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
-    unsigned char *stream = malloc(bound);
-    double *back = malloc(sizeof field);
     p.threads = threads;
-    CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
-    CHECK(bytes == expected_bytes && memcmp(stream, expected, bytes) == 0);
-    CHECK(sleek_decompress(stream, bytes, back, sizeof field, NULL, NULL) == SLEEK_OK);
-    CHECK(memcmp(field, back, sizeof field) == 0);
-    free(stream), free(back);
+    there_and_back(p, field, COUNT, sizeof *field, expected, expected_bytes);
 }
 
 static void work(void) { work_on(4); }
@@ -70,14 +61,7 @@ int main(void) {
     for (size_t i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 
     growing_requests();
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(900);
-        work();
-        _exit(0);
-    }
-    int status = 1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    IN_CHILD(work());
     work();
     free(expected);
     puts("threads and fork are fine");

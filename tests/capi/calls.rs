@@ -27,9 +27,10 @@ fn linked(dir: &TempDir) -> Vec<String> {
 
 fn compile_with(dir: &TempDir, source: &str, library: &[String]) -> PathBuf {
     let program = dir.path().join(Path::new(source).file_stem().unwrap());
+    let (compiler, standard) = if source.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c99") };
     common::run(
-        Command::new("cc")
-            .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
+        Command::new(compiler)
+            .args([standard, "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
             .args(["-g", "-O1"])
             .args(common::more_cflags())
             .arg("-I")
@@ -177,41 +178,21 @@ fn the_filter_in_hdf5_to_come() {
     }
 }
 
-/// What a C++ program of the repository prints.
-fn compile_and_run_cpp(source: &str) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    let (program, at) = (dir.path().join("program"), dir.path().display());
-    for name in ["libsleek.so", "libsleek.so.0"] {
-        std::os::unix::fs::symlink(common::libsleek(), dir.path().join(name)).unwrap();
-    }
-    common::run(
-        Command::new("c++")
-            .args(["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O1"])
-            .args(common::more_cflags())
-            .arg("-I")
-            .arg(common::root().join("include"))
-            .arg(common::root().join(source))
-            .args([format!("-L{at}"), format!("-Wl,-rpath,{at}"), "-lsleek".into(), "-o".into()])
-            .arg(&program),
-    );
-    run_quietly(source, &program)
-}
-
 #[test]
 fn compressed_arrays_in_cpp() {
-    assert_eq!(compile_and_run_cpp("tests/cpp/array.cpp"), "compressed arrays in C++ are fine\n");
+    assert_eq!(compile_and_run("tests/cpp/array.cpp"), "compressed arrays in C++ are fine\n");
 }
 
 /// The functions for kernels, on the CPU: the same blocks, bit for bit.
 #[test]
 fn arrays_of_kernels() {
-    assert_eq!(compile_and_run_cpp("tests/cpp/device_array.cpp"), "blocks of kernels are those of the host\n");
+    assert_eq!(compile_and_run("tests/cpp/device_array.cpp"), "blocks of kernels are those of the host\n");
 }
 
 /// Its largest error at 32 bits is below that of floats.
 #[test]
 fn diffusion_in_compressed_arrays() {
-    let text = compile_and_run_cpp("examples/cpp/diffusion.cpp");
+    let text = compile_and_run("examples/cpp/diffusion.cpp");
     let error = |row: &str| -> f64 {
         let line = text.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{text}"));
         line.split('|').nth(3).unwrap().trim().parse().unwrap()

@@ -1,7 +1,6 @@
 //! The committed files that are made from others, such as `kernels/common/constants.h` from the format's constants; and
 //! the compiled kernels, if `make kernels` built them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,11 @@ use sleek::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
+
+/// Numbers by their own names.
+macro_rules! numbers {
+    ($($name:ident)*) => { [$((stringify!($name), $name as u64)),*] };
+}
 
 fn kernels() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels")
@@ -234,36 +238,13 @@ fn headers_are_fresh() {
         ("WIDE_SIZE_MASK", (1 << wide.kind_shift()) - 1),
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
-    let interp = [
-        ("INTERP_LIST_BYTES", INTERP_LIST_BYTES as u64),
-        ("DECODE_WARPS", DECODE_WARPS as u64),
-        ("DECODE_TABLE_BYTES", DECODE_TABLE_BYTES as u64),
-        ("DECODE_WARP_BYTES", DECODE_WARP_BYTES as u64),
-        ("TILE_BYTES", TILE_BYTES as u64),
-        ("RESTORE_BYTES", RESTORE_BYTES as u64),
-        ("RESTORE_WIDE_BYTES", RESTORE_WIDE_BYTES as u64),
-        ("IN_SLOT", IN_SLOT as u64),
-        ("NODES_BYTES", NODES_BYTES as u64),
-        ("INTERP_THREADS", INTERP_THREADS as u64),
-        ("INTERP_TOGETHER", INTERP_TOGETHER as u64),
-        ("INTERP_NUMBER_BYTES", INTERP_NUMBER_BYTES as u64),
-        ("INTERP_WARP_BYTES", INTERP_WARP_BYTES as u64),
-        ("INTERP_ERRORS", INTERP_ERRORS as u64),
-        ("INTERP_DESK_WORDS", INTERP_DESK_WORDS as u64),
-        ("INTERP_DESK_BYTES", INTERP_DESK_BYTES as u64),
-        ("INTERP_TRIALS_BYTES", INTERP_TRIALS_BYTES as u64),
-        ("INTERP_TRIAL_PARTS", INTERP_TRIAL_PARTS as u64),
-        ("INTERP_STAGE_TILE_BYTES", INTERP_STAGE_TILE_BYTES as u64),
-        ("INTERP_LISTS_BYTES", INTERP_LISTS_BYTES as u64),
-        ("INTERP_WEIGHTS_BYTES", INTERP_WEIGHTS_BYTES as u64),
-        ("INTERP_PREDICT_BYTES", INTERP_PREDICT_BYTES as u64),
-        ("INTERP_PREDICT_WIDE_BYTES", INTERP_PREDICT_WIDE_BYTES as u64),
-        ("ENTROPY_WARPS", ENTROPY_WARPS as u64),
-        ("ENTROPY_TABLE_BYTES", ENTROPY_TABLE_BYTES as u64),
-        ("ENTROPY_WARP_BYTES", ENTROPY_WARP_BYTES as u64),
-        ("PLACE_WARPS", PLACE_WARPS as u64),
-        ("PLACE_TILES", PLACE_TILES as u64),
-    ];
+    let interp = numbers! {
+        INTERP_LIST_BYTES DECODE_WARPS DECODE_TABLE_BYTES DECODE_WARP_BYTES TILE_BYTES RESTORE_BYTES
+        RESTORE_WIDE_BYTES IN_SLOT NODES_BYTES INTERP_THREADS INTERP_TOGETHER INTERP_NUMBER_BYTES INTERP_WARP_BYTES
+        INTERP_ERRORS INTERP_DESK_WORDS INTERP_DESK_BYTES INTERP_TRIALS_BYTES INTERP_TRIAL_PARTS
+        INTERP_STAGE_TILE_BYTES INTERP_LISTS_BYTES INTERP_WEIGHTS_BYTES INTERP_PREDICT_BYTES
+        INTERP_PREDICT_WIDE_BYTES ENTROPY_WARPS ENTROPY_TABLE_BYTES ENTROPY_WARP_BYTES PLACE_WARPS PLACE_TILES
+    };
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),
         ("ZFP_TILE_LOG2", TILE_LOG2.into()),
@@ -294,94 +275,6 @@ fn headers_are_fresh() {
         let committed = std::fs::read_to_string(path).unwrap();
         assert!(committed == made, "kernels/{name} is stale: SLEEK_UPDATE=1 cargo test --test capi");
     }
-}
-
-/// The enumerators of no named type that a source of kernels has outside of functions, with what it says of them.
-fn enumerators(source: &str) -> Vec<(String, String)> {
-    let lines = source.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let source = lines.flat_map(|line| ["\n", line]).collect::<String>();
-    let bodies = source
-        .split("\nenum ")
-        .skip(1)
-        .filter_map(|rest| rest.strip_prefix(": u32 ").unwrap_or(rest).strip_prefix('{'));
-    let lists = bodies.filter_map(|rest| rest.split('}').next());
-    let each = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split_once('='));
-    each.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
-}
-
-/// The numbers that sources of kernels define, with what they say of them.
-fn definitions(source: &str) -> Vec<(String, String)> {
-    let lines = source.lines().filter_map(|line| line.strip_prefix("#define ")?.split("//").next());
-    lines.filter_map(|line| line.split_once(' ')).map(|(name, said)| (name.into(), said.trim().into())).collect()
-}
-
-/// What an enumerator is: a number or a name, or two with a sign between them.
-fn value(said: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
-    let one = |word: &str| match word.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => word.trim_end_matches('u').parse().ok().or_else(|| known.get(word).copied()),
-    };
-    match said.split_whitespace().collect::<Vec<_>>()[..] {
-        [word] => one(word),
-        [a, "*", b] => Some(one(a)? * one(b)?),
-        [a, "/", b] => Some(one(a)? / one(b)?),
-        [a, "<<", b] => Some(one(a)? << one(b)?),
-        _ => None,
-    }
-}
-
-/// The files below a folder with one of these ends, whose text nothing has made.
-fn texts(folder: &Path, ends: &[&str]) -> Vec<String> {
-    let mut texts = Vec::new();
-    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            texts.extend(self::texts(&path, ends));
-        } else if path.extension().is_some_and(|e| ends.iter().any(|end| e == *end)) {
-            texts.extend(Some(std::fs::read_to_string(path).unwrap()).filter(|text| !text.contains("SLEEK_UPDATE=1")));
-        }
-    }
-    texts
-}
-
-/// The constants of Rust sources, with what they say of them.
-fn constants(source: &str) -> Vec<(String, String)> {
-    let one = |line: &str| {
-        let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(super) ");
-        let (name, rest) = line.strip_prefix("const ")?.split_once(':')?;
-        Some((name.to_owned(), rest.split_once(" = ")?.1.split_once(';')?.0.to_owned()))
-    };
-    source.lines().filter_map(one).collect()
-}
-
-/// The names that stand on both sides, and are no more than numbers in kernels.
-fn in_both(rust: &[String], cuda: &[String]) -> BTreeSet<String> {
-    let ours: BTreeSet<_> = rust.iter().flat_map(|source| constants(source)).map(|(name, _)| name).collect();
-    // Those of functions and types, too.
-    let flat = |source: &String| source.lines().flat_map(|line| ["\n", line.trim_start()]).collect::<String>();
-    let theirs = cuda.iter().map(flat).flat_map(|source| [definitions(&source), enumerators(&source)].concat());
-    let is_number = |said: &str| value(said, &BTreeMap::new()).is_some();
-    theirs.filter(|(name, said)| is_number(said) && ours.contains(name)).map(|(name, _)| name).collect()
-}
-
-/// What Rust and kernels both know stands in Rust alone, and headers that are made from there.
-#[test]
-fn no_number_stands_twice() {
-    let source = |folder: &str| kernels().join("../src").join(folder);
-    for (folder, rust) in [
-        ("common", vec!["primitives", "container", "runtime/cuda"]),
-        ("interp", vec!["codec/interp", "primitives"]),
-        ("sleek", vec!["codec/sleek"]),
-        ("zfp", vec!["codec/zfp"]),
-    ] {
-        let rust: Vec<String> = rust.into_iter().flat_map(|folder| texts(&source(folder), &["rs"])).collect();
-        let cuda = texts(&kernels().join(folder), &["cu", "cuh", "h"]);
-        assert!(cuda.len() > 3 && rust.iter().flat_map(|source| constants(source)).count() > 5, "{folder}");
-        assert_eq!(in_both(&rust, &cuda), BTreeSet::new(), "{folder}");
-    }
-    let [ours, same, made_of_others] = ["const A: u8 = 1 << 4;", "enum {\n    A = 16,\n};", "#define A (B + 1)"];
-    let ours = [ours.to_owned()];
-    assert_eq!(in_both(&ours, &[format!("\n{same}")]).len(), 1);
-    assert!(in_both(&ours, &[format!("\n{made_of_others}")]).is_empty());
 }
 
 /// In continuous integration kernels are built, so that no test is passed over there.
