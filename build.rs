@@ -92,34 +92,39 @@ fn newer(folder: &Path, built: SystemTime) -> Option<PathBuf> {
     })
 }
 
-/// The modules as the Rust table that `src/runtime/cuda/module.rs` includes.
+/// The modules of all rows as the Rust table that `src/runtime/cuda/module.rs` includes.
 fn table<'a>(rows: impl Iterator<Item = Row<'a>>, built: Option<&Path>) -> String {
     let mut rust = String::from("static MODULES: &[KernelRow] = &[\n");
     for row in rows {
-        let (folder, part) = (row.string("folder"), row.string("part"));
+        let (folder, part) =
+            (row.string("source").rsplit_once('/').expect("source = \"folder/file\"").0, row.string("part"));
+        let codec = folder.rsplit('/').next().unwrap_or(folder);
         let mut packed = String::new();
         for (kind, arch) in KINDS {
             let Some(place) = built else { break };
-            let codec = folder.rsplit('/').next().unwrap_or(folder);
             let file = place.join(format!("{codec}-{part}.{kind}.lzma"));
             assert!(file.is_file(), "{} is missing: make kernels", file.display());
             let _ = write!(packed, "({arch}, include_bytes!({file:?})), ");
         }
-        let entries: Vec<_> =
-            row.strings("entries").map(|entry| entry.split_once(" = ").expect("\"role = kernel\"")).collect();
-        let _ = writeln!(
-            rust,
-            "KernelRow {{ folder: {folder:?}, codec: {}, name: {:?}, dtypes: &{:?}, part: {part:?}, \
-             entries: &{entries:?}, packed: &[{packed}] }},",
-            row.value("codec"),
-            row.string("name"),
-            row.strings("dtypes").collect::<Vec<_>>(),
-        );
+        let types: Vec<_> = row.strings("types").map(|of| of.split_once(" = ").expect("\"type = types\"")).collect();
+        for (of, dtypes) in if types.is_empty() { vec![("", "")] } else { types } {
+            let name = [if of.is_empty() { codec } else { of }, part].join("-");
+            let entries: Vec<_> = row.strings("kernels").map(|one| one.replace('*', of)).collect();
+            let entries: Vec<_> = entries.iter().map(|one| one.split_once(" = ").expect("\"role = kernel\"")).collect();
+            let _ = writeln!(
+                rust,
+                "KernelRow {{ folder: {folder:?}, codec: {}, name: {:?}, dtypes: &{:?}, part: {part:?}, \
+                 entries: &{entries:?}, packed: &[{packed}] }},",
+                row.value("codec"),
+                name.strip_suffix("-base").unwrap_or(&name),
+                dtypes.split_whitespace().collect::<Vec<_>>(),
+            );
+        }
     }
     rust + "];\n"
 }
 
-/// A module's lines in `modules.toml`, which says what each key is: values are strings, numbers and lists of strings.
+/// A row of `modules.toml`: values are strings, numbers and lists of strings.
 struct Row<'a>(&'a str);
 
 impl<'a> Row<'a> {

@@ -37,9 +37,16 @@ TEXT = {"id": lzma.FILTER_LZMA1, "preset": 6, "dict_size": 1 << 23}
 
 
 def modules():
-    """The rows of modules.toml, whose values are strings, numbers and lists of strings, as Python writes them too."""
-    rows = (HERE / "modules.toml").read_text(encoding="utf-8").split("[[module]]")[1:]
-    return [{key: ast.literal_eval(value) for key, value in re.findall(r"(?ms)^(\w+) = (\[.*?\]|.*?)$", row)} for row in rows]
+    """The modules of modules.toml, whose values are strings, numbers and lists of strings, as Python writes them too."""
+    made = []
+    for row in (HERE / "modules.toml").read_text(encoding="utf-8").split("[[module]]")[1:]:
+        row = {key: ast.literal_eval(value) for key, value in re.findall(r"(?ms)^(\w+) = (\[.*?\]|.*?)$", row)}
+        row["codec"] = pathlib.PurePath(row["source"]).parent.name
+        for type in [of.split(" = ")[0] for of in row["types"]] or [""]:
+            name = (type or row["codec"]) + f"-{row['part']}".removesuffix("-base")
+            kernels = [kernel.split(" = ")[1].replace("*", type) for kernel in row["kernels"]]
+            made.append({**row, "name": name, "kernels": kernels, "defines": row["defines"] + [f"ELEMENT_{type}"]})
+    return made
 
 
 def tools(folder):
@@ -127,7 +134,7 @@ def compile_ptx(nvrtc, row, text):
         raise SystemExit(written(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog))
     ptx = uniform.mark(written(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX))
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    there, asked = re.findall(r"\.visible \.entry (\w+)", ptx), [entry.split(" = ")[1] for entry in row["entries"]]
+    there, asked = re.findall(r"\.visible \.entry (\w+)", ptx), row["kernels"]
     if sorted(there) != sorted(asked):
         raise SystemExit(f"kernels: {row['name']} has kernels {there}, modules.toml names {asked}")
     return ptx.encode()
@@ -155,7 +162,6 @@ def build(folder):
     marker = (HERE / "uniform.py").read_text(encoding="utf-8")
     sources = {main: source(main) for main in {row["source"] for row in rows}}
     made_of = {main: without_comments(text) for main, text in sources.items()}
-    codec = lambda row: pathlib.PurePath(row["folder"]).name
 
     def progress(what, works):
         """Does all works, and tells of each that had to be done."""
@@ -168,13 +174,13 @@ def build(folder):
 
     def ptx(row):
         text = sources[row["source"]]
-        seen = (versions, *NVRTC_OPTIONS, marker, *row["defines"], *row["entries"], made_of[row["source"]])
+        seen = (versions, *NVRTC_OPTIONS, marker, *row["defines"], *row["kernels"], made_of[row["source"]])
         made, seconds = cache.get(lambda: compile_ptx(nvrtc, row, text), *seen)
-        return f"{codec(row)} {row['name']}", (row, made), seconds
+        return f"{row['codec']} {row['name']}", (row, made), seconds
 
     def cubin(row, text, arch):
         made, seconds = cache.get(lambda: assemble(ptxas, text, arch), versions, arch, text.decode())
-        return f"{codec(row)} {row['name']} for {arch}", (row, arch, made), seconds
+        return f"{row['codec']} {row['name']} for {arch}", (row, arch, made), seconds
 
     def stream(file, images):
         seen = (f"{name} {hashlib.sha256(image).hexdigest()}" for name, image in images)
@@ -191,7 +197,7 @@ def build(folder):
         streams = {}
         for row in rows:
             for kind in ("ptx", *ARCHS):
-                streams.setdefault(f"{codec(row)}-{row['part']}.{kind}", []).append((row["name"], images[id(row), kind]))
+                streams.setdefault(f"{row['codec']}-{row['part']}.{kind}", []).append((row["name"], images[id(row), kind]))
         packed = dict(progress("stream", [lambda item=item: stream(*item) for item in streams.items()]))
 
     stamp = folder / "built"

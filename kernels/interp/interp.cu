@@ -47,23 +47,23 @@ GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #define WHOLE_ENCODER(name, type, P)
 #endif
 
-#if !defined(ELEMENT) || ELEMENT == 1
+#if defined(ELEMENT_f32) || defined(SLEEK_CPU)
 STAGES(f32, F32)
 WHOLE_ENCODER(f32, F32, 4)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 2
+#if defined(ELEMENT_f64) || defined(SLEEK_CPU)
 STAGES(f64, F64)
 WHOLE_ENCODER(f64, F64, 3)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 3
+#if defined(ELEMENT_f16) || defined(SLEEK_CPU)
 DECODER(f16, F16)
 ENCODER(f16, F16)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 4
+#if defined(ELEMENT_bf16) || defined(SLEEK_CPU)
 DECODER(bf16, BF16)
 ENCODER(bf16, BF16)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 5
+#if defined(ELEMENT_b8) || defined(SLEEK_CPU)
 DECODER(b8, B8)
 LOSSLESS_ENCODER(b8, B8)
 #endif

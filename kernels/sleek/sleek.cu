@@ -58,29 +58,29 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #define MISSING_FAST_KERNEL(name, type)
 #endif
 
-#if !defined(ELEMENT) || ELEMENT == 1
+#if defined(ELEMENT_f32) || defined(SLEEK_CPU)
 FLOAT_KERNELS(f32, F32)
 GENERAL_KERNEL(f32, F32, MAX_MISSING)
 ADAPTIVE_KERNEL(f32, F32)
 MISSING_ADAPTIVE_KERNEL(f32, F32)
 MISSING_FAST_KERNEL(f32, F32)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 2
+#if defined(ELEMENT_f64) || defined(SLEEK_CPU)
 FLOAT_KERNELS(f64, F64)
 GENERAL_KERNEL(f64, F64, MAX_MISSING)
 ADAPTIVE_KERNEL(f64, F64)
 MISSING_ADAPTIVE_KERNEL(f64, F64)
 MISSING_FAST_KERNEL(f64, F64)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 3
+#if defined(ELEMENT_f16) || defined(SLEEK_CPU)
 FLOAT_KERNELS(f16, F16)
 GENERAL_KERNEL(f16, F16, MAX_MISSING)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 4
+#if defined(ELEMENT_bf16) || defined(SLEEK_CPU)
 FLOAT_KERNELS(bf16, BF16)
 GENERAL_KERNEL(bf16, BF16, MAX_MISSING)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 5
+#if defined(ELEMENT_b8) || defined(SLEEK_CPU)
 KERNELS(b8, B8)
 GENERAL_KERNEL(b8, B8, 0)
 #endif

@@ -24,11 +24,11 @@ GRID_KERNEL(zfp_list, ListArgs, LIST_BLOCKS_THREADS) { list_items(a); }
 #define ENCODER(name, type)
 #endif
 
-#if !defined(ELEMENT) || ELEMENT == 1
+#if defined(ELEMENT_w32) || defined(SLEEK_CPU)
 DECODER_KERNEL(w32, F32)
 ENCODER(w32, F32)
 #endif
-#if !defined(ELEMENT) || ELEMENT == 2
+#if defined(ELEMENT_w64) || defined(SLEEK_CPU)
 DECODER_KERNEL(w64, F64)
 ENCODER(w64, F64)
 #endif

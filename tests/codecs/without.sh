@@ -20,7 +20,7 @@ registry, table = pathlib.Path("src/codec/mod.rs"), pathlib.Path("kernels/module
 lines = registry.read_text().splitlines(keepends=True)
 others = [line for line in lines if f'in "../../tests/codecs/{codec}/mod.rs"' not in line]
 head, *rows = table.read_text().split("[[module]]")
-left = [row for row in rows if f'folder = "../tests/codecs/{codec}"' not in row]
+left = [row for row in rows if f'source = "../tests/codecs/{codec}/' not in row]
 if len(lines) - len(others) != 1:
     sys.exit(f"codec {codec} has {len(lines) - len(others)} lines in the registry")
 registry.write_text("".join(others))
