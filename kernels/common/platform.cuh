@@ -11,7 +11,6 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
-#define OFFSET_OF(type, field) __INTADDR__(&((type*)0)->field)
 #define DEV __device__ __forceinline__
 // A kernel of one argument struct, with the bounds of its launch: threads of a block, from which the host knows them,
 // and blocks on a multiprocessor.

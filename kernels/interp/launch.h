@@ -11,7 +11,6 @@
 #define RESTORE_BYTES 53760u
 #define RESTORE_WIDE_BYTES 70656u
 #define IN_SLOT 2u
-#define NODES_BYTES 74880u
 #define INTERP_THREADS 256u
 #define INTERP_TOGETHER 8u
 #define INTERP_NUMBER_BYTES 65536u
@@ -34,77 +33,34 @@
 
 // Of the kernels that compress.
 struct InterpCompressArgs {
-    // What is said of every codec's arrays, but for the header's extension.
-    CompressArgs common;
-    // The lengths of the dimensions; of a line each array has its own.
-    u64 lens[MAX_RANK];
-    // The sides of a tile, as powers of two; of a line they follow from its length.
-    u8 sides_log2[MAX_RANK];
-    // Where each block keeps what it knows of its tiles.
-    u8* scratch;
-    // What trials of tiles cost, those of each array.
-    u8* trials;
-    // Where the stages have the tiles of a wave.
-    u8* stages;
-    // The first of these, counted through all arrays.
-    u64 first;
-    // For how many there is room.
-    u64 room;
-    // How many they are.
-    u32 count;
-    // The number of the wave.
-    u32 wave;
-    // Whether whole tiles are coded by kernels of their own.
-    u32 staged;
-    // Whether tiles are tried.
-    u32 trying;
-    // Dimensions.
-    u32 rank;
-    // 0.
-    u32 zero;
+    CompressArgs common;        // What is said of every codec's arrays, but for the header's extension.
+    u64 lens[MAX_RANK];         // The lengths of the dimensions; of a line each array has its own.
+    u8 sides_log2[MAX_RANK];    // The sides of a tile, as powers of two; of a line they follow from its length.
+    u8* scratch;                // Where each block keeps what it knows of its tiles.
+    u8* trials;                 // What trials of tiles cost, those of each array.
+    u8* stages;                 // Where the stages have the tiles of a wave.
+    u64 first;                  // The first of these, counted through all arrays.
+    u64 room;                   // For how many there is room.
+    u32 count;                  // How many they are.
+    u32 wave;                   // The number of the wave.
+    u32 staged;                 // Whether whole tiles are coded by kernels of their own.
+    u32 trying;                 // Whether tiles are tried.
+    u32 rank;                   // Dimensions.
+    u32 zero;                   // 0.
 };
 static_assert(sizeof(InterpCompressArgs) == 832, "InterpCompressArgs");
-static_assert(OFFSET_OF(InterpCompressArgs, common) == 0, "InterpCompressArgs.common");
-static_assert(OFFSET_OF(InterpCompressArgs, lens) == 480, "InterpCompressArgs.lens");
-static_assert(OFFSET_OF(InterpCompressArgs, sides_log2) == 736, "InterpCompressArgs.sides_log2");
-static_assert(OFFSET_OF(InterpCompressArgs, scratch) == 768, "InterpCompressArgs.scratch");
-static_assert(OFFSET_OF(InterpCompressArgs, trials) == 776, "InterpCompressArgs.trials");
-static_assert(OFFSET_OF(InterpCompressArgs, stages) == 784, "InterpCompressArgs.stages");
-static_assert(OFFSET_OF(InterpCompressArgs, first) == 792, "InterpCompressArgs.first");
-static_assert(OFFSET_OF(InterpCompressArgs, room) == 800, "InterpCompressArgs.room");
-static_assert(OFFSET_OF(InterpCompressArgs, count) == 808, "InterpCompressArgs.count");
-static_assert(OFFSET_OF(InterpCompressArgs, wave) == 812, "InterpCompressArgs.wave");
-static_assert(OFFSET_OF(InterpCompressArgs, staged) == 816, "InterpCompressArgs.staged");
-static_assert(OFFSET_OF(InterpCompressArgs, trying) == 820, "InterpCompressArgs.trying");
-static_assert(OFFSET_OF(InterpCompressArgs, rank) == 824, "InterpCompressArgs.rank");
-static_assert(OFFSET_OF(InterpCompressArgs, zero) == 828, "InterpCompressArgs.zero");
 
 // Of the kernels that decompress.
 struct InterpDecompressArgs {
     // What is said of every codec's streams. In its memory each block keeps the codes of its tiles: for each of
     // them as many words as it has elements. Of a level each tile of a wave has a slot there.
     DecompressArgs common;
-    // The tiles that are left to any blocks, zeroed as far as it counts.
-    u8* list;
-    // What is known of each tile.
-    u8* tiles;
-    // How many tiles both have room for; 0 where nothing is done but by any blocks.
-    u64 room;
-    // Of a level the first tile of a wave,
-    u64 first_tile;
-    // and the one behind its last, at most.
-    u64 end_tile;
-    // Which tiles to restore: 0, or 1 where these take much room, or `IN_SLOT`.
-    u32 wide;
-    // Of a level words of a tile's slot, for the codes of its nodes or all elements.
-    u32 words;
+    u8* list;                 // The tiles that are left to any blocks, zeroed as far as it counts.
+    u8* tiles;                // What is known of each tile.
+    u64 room;                 // How many tiles both have room for; 0 where nothing is done but by any blocks.
+    u64 first_tile;           // Of a level the first tile of a wave,
+    u64 end_tile;             // and the one behind its last, at most.
+    u32 wide;                 // Which tiles to restore: 0, or 1 where these take much room, or `IN_SLOT`.
+    u32 words;                // Of a level words of a tile's slot, for the codes of its nodes or all elements.
 };
 static_assert(sizeof(InterpDecompressArgs) == 672, "InterpDecompressArgs");
-static_assert(OFFSET_OF(InterpDecompressArgs, common) == 0, "InterpDecompressArgs.common");
-static_assert(OFFSET_OF(InterpDecompressArgs, list) == 624, "InterpDecompressArgs.list");
-static_assert(OFFSET_OF(InterpDecompressArgs, tiles) == 632, "InterpDecompressArgs.tiles");
-static_assert(OFFSET_OF(InterpDecompressArgs, room) == 640, "InterpDecompressArgs.room");
-static_assert(OFFSET_OF(InterpDecompressArgs, first_tile) == 648, "InterpDecompressArgs.first_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, end_tile) == 656, "InterpDecompressArgs.end_tile");
-static_assert(OFFSET_OF(InterpDecompressArgs, wide) == 664, "InterpDecompressArgs.wide");
-static_assert(OFFSET_OF(InterpDecompressArgs, words) == 668, "InterpDecompressArgs.words");

@@ -167,14 +167,15 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     }
     for Layout { name, doc, fields, size } in layouts {
         writeln!(h, "\n{}struct {name} {{", comment("", doc)).unwrap();
-        for field in *fields {
-            writeln!(h, "{}    {};", comment("    ", field.doc), declared(field.ty, field.name)).unwrap();
+        let declared: Vec<String> = fields.iter().map(|field| declared(field.ty, field.name) + ";").collect();
+        let width = declared.iter().map(String::len).max().unwrap_or_default();
+        for (field, declared) in fields.iter().zip(&declared) {
+            let line = format!("    {declared:width$}    //{}", field.doc.trim_end());
+            let fits = field.doc.lines().count() == 1 && line.chars().count() <= 120;
+            h += &if fits { line + "\n" } else { format!("{}    {declared}\n", comment("    ", field.doc)) };
         }
+        // There are no gaps, as launch.rs asserts.
         writeln!(h, "}};\nstatic_assert(sizeof({name}) == {size}, \"{name}\");").unwrap();
-        for field in *fields {
-            let offset = format!("OFFSET_OF({name}, {})", field.name);
-            writeln!(h, "static_assert({offset} == {}, \"{name}.{}\");", field.offset, field.name).unwrap();
-        }
     }
     h
 }

@@ -33,7 +33,6 @@ struct alignas(8) uint2 {
 static inline uint2 make_uint2(u32 x, u32 y) { return uint2{x, y}; }
 static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, z, w}; }
 
-#define OFFSET_OF(type, field) __builtin_offsetof(type, field)
 #define DEV inline
 #define SELDOM inline
 // Kernels enter themselves into a list, which the stand-in driver looks them up in. `turns`: any number of blocks does

@@ -1,5 +1,5 @@
 //! What launches and kernels tell each other: structs whose CUDA form a test makes from this file
-//! (`kernels/common/launch.h`, `kernels/hyperslab/launch.h`), with their sizes and offsets asserted there.
+//! (`kernels/common/launch.h`, `kernels/hyperslab/launch.h`), with their sizes asserted there.
 
 use crate::container::MAX_RANK;
 use crate::container::constants::EXTENSION_BYTES;
@@ -42,8 +42,6 @@ pub struct Field {
     pub ty: &'static str,
     /// What it is.
     pub doc: &'static str,
-    /// Bytes before it.
-    pub offset: usize,
 }
 
 macro_rules! launch_structs {
@@ -67,7 +65,6 @@ macro_rules! launch_structs {
                 name: stringify!($field),
                 ty: stringify!($ty),
                 doc: concat!($($field_doc, "\n"),*),
-                offset: std::mem::offset_of!($name, $field),
             } ),*],
             size: size_of::<$name>(),
         } ),*];
