@@ -261,3 +261,43 @@ DEV void close(Control* control, const u8* src, const Head& head, u64 bytes, u64
         status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
     report(outcome, bytes, status);
 }
+
+// What all threads of a block know of the stream that they restore, as far as codecs have it in common.
+template <class Head> struct OpenStream {
+    const u8* src;
+    Control* control;
+    Outcome* outcome;
+    u64 first_slot, work_slots;    // of all arrays' work slots, those of this one
+    Head head;
+    u32 status;
+
+    // Takes array i of a batch; its item. By one thread.
+    DEV Item take(const DecompressArgs& a, u32 i) {
+        const Item item = item_of(a.batch, i);
+        src = item.src;
+        control = &a.batch.slots[i].control;
+        outcome = a.batch.outcomes + i;
+        first_slot = item.first;
+        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first_slot;
+        status = head.read(src, item.bytes);
+        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        return item;
+    }
+};
+// Takes work slots of a batch: `open` makes `stream` what is known of the array, and `work` is given the slot's number
+// there, if the array can be restored. For a whole block.
+template <class Stream, class Open, class Work>
+DEV void each_work_slot(const Batch& batch, const Stream& stream, Open open, Work work) {
+    for (u64 slot = blockIdx.x; uniform(slot < batch.work_slots); slot += gridDim.x) {
+        __syncthreads();    // everyone is done with the array before
+        if (threadIdx.x < 32) {
+            const u32 i = array_of(batch, slot, threadIdx.x);
+            if (threadIdx.x == 0) open(i);
+        }
+        __syncthreads();
+        if (stream.status == 0)
+            work(slot - stream.first_slot);
+        else if (slot == stream.first_slot && threadIdx.x == 0)
+            report(stream.outcome, 0, stream.status);
+    }
+}

@@ -1,6 +1,6 @@
 // Twin: src/missing/collisions.rs
 // Elements that would come back equal to a missing value which they are not: the next larger number takes its place
-// (docs/reference/format.md §5): src/runtime/cpu/besides.rs in CUDA.
+// (docs/reference/format.md §5).
 #pragma once
 #include "../common/beside.cuh"
 #include "desk.cuh"

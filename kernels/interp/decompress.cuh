@@ -128,25 +128,15 @@ template <class T> DEV void decompress(const InterpDecompressArgs& a) {
     static_assert((TABLES - 1) * TABLE_BYTES + INTERP_TOGETHER * RING_BYTES <= INTERP_NUMBER_BYTES,
                   "tables and rings stand where numbers do");
     u32* const v = (u32*)shared;
-    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), slots = shared_address(shared);
+    const u32 warp = uniform(threadIdx.x >> 5), slots = shared_address(shared);
     const Places places = {slots, slots + INTERP_NUMBER_BYTES + warp * INTERP_WARP_BYTES,
                            slots + (TABLES - 1) * TABLE_BYTES + warp * RING_BYTES};
     typename T::Word* const codes =
         (typename T::Word*)a.common.scratch + ((u64)blockIdx.x * INTERP_TOGETHER << TILE_LOG2);
-    const Batch& batch = a.common.batch;
     if (threadIdx.x == 0) own.bench.recipes.len[0][0] = 0;
-    for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
-        __syncthreads();    // everyone is done with the array before
-        if (threadIdx.x < 32) {
-            const u32 i = array_of(batch, work_slot, lane);
-            if (lane == 0) own.stream.open(a, i);
-        }
-        __syncthreads();
-        if (own.stream.status == 0)
-            decompress_one(own, Tiles<T>(a), v, places, codes, work_slot - own.stream.first);
-        else if (work_slot == own.stream.first && threadIdx.x == 0)
-            report(own.stream.outcome, 0, own.stream.status);
-    }
+    each_work_slot(
+        a.common.batch, own.stream, [&](u32 i) { own.stream.open(a, i); },
+        [&](u64 slot) { decompress_one(own, Tiles<T>(a), v, places, codes, slot); });
 }
 
 }    // namespace interp

@@ -1,6 +1,6 @@
 // Twin: src/missing/plane.rs, src/missing/gaps/mod.rs
 // Missing values taken out of a tile that is compressed, and the plane that tells where they are
-// (docs/reference/format.md §5): src/missing/plane.rs and src/missing/gaps in CUDA.
+// (docs/reference/format.md §5).
 #pragma once
 #include "survey.cuh"
 

@@ -34,34 +34,21 @@ template <class T> struct Elements {
         const u8* const p = at + place;
         Four<T> f;
         if (is_aligned) {
-            uint4 q[SIZE / 4];
+            typename T::Word w[SIZE / 4][T::VALUES];
 #pragma unroll
-            for (u32 i = 0; i < SIZE / 4; i++) q[i] = ((const uint4*)p)[i];
-            set(f, q);
+            for (u32 i = 0; i < SIZE / 4; i++) split(((const uint4*)p)[i], w[i]);
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) f.v[i] = float_of(w[i / T::VALUES][i % T::VALUES]);
         } else {
 #pragma unroll
             for (u32 i = 0; i < 4; i++) f.v[i] = ((const Float*)p)[i];
         }
         return f;
     }
-    static DEV void set(Four<F32>& f, const uint4* q) {
-        f.v[0] = float_of(q->x);
-        f.v[1] = float_of(q->y);
-        f.v[2] = float_of(q->z);
-        f.v[3] = float_of(q->w);
-    }
-    static DEV void set(Four<F64>& f, const uint4* q) {
-#pragma unroll
-        for (u32 i = 0; i < 2; i++) {
-            f.v[2 * i] = float_of(q[i].x | (u64)q[i].y << 32);
-            f.v[2 * i + 1] = float_of(q[i].z | (u64)q[i].w << 32);
-        }
-    }
     static DEV Float magic() { return magic_of((Float)0); }
     // A number that is far has no meaning.
     DEV i32 multiple(Float v) const { return (i32)((u32)bits_of(v * inverse + magic()) - (u32)bits_of(magic())); }
     DEV i32 number(Float v) const { return (i32)(multiple(v) - (u32)base); }
-    DEV bool is_near(Float v) const { return magnitude(v * inverse) < near; }
     static DEV Float magnitude(Float v) { return v < 0 ? -v : v; }
     DEV bool is_on(Float v) const { return ((v * inverse + magic()) - magic()) * fine == v; }
     DEV i32 bin(Float v) const { return nearest_multiple<LATTICE_STEP>(multiple(v)); }

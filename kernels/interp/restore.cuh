@@ -15,12 +15,10 @@ template <class T> struct Bench {
 };
 
 // Four neighbours of a row.
-DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) {
-    store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3]));
-}
+DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) { store_streaming((uint4*)at, join(v)); }
 DEV void put_four(u8* at, const u64 (&v)[QUAD], F64) {
-    store_streaming((uint4*)at, make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)));
-    store_streaming((uint4*)at + 1, make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32)));
+    store_streaming((uint4*)at, join({v[0], v[1]}));
+    store_streaming((uint4*)at + 1, join({v[2], v[3]}));
 }
 DEV void put_four_halves(u8* at, const u32 (&v)[QUAD]) {
     *(uint2*)at = make_uint2(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410));

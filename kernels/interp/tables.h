@@ -29,7 +29,6 @@ enum : u32 {
     FIRST = 20,
     BORDER_F32 = 124000,
     BORDER_F64 = 268435456,
-    MOST_CORRECTION = 7,
     NO_CORRECTION = 8,
     KIND_BITS = 4,
     ALL_SAME = 32768,

@@ -41,26 +41,13 @@ struct Wanted {
 };
 
 // What all threads of a block know of the stream that they work on.
-template <class T> struct Stream {
-    const u8* src;
-    Control* control;
-    Outcome* outcome;
-    u64 first, work_slots;    // of all arrays' work slots, those of this one
-    Header head;
+template <class T> struct Stream : OpenStream<Header> {
     Meaning<T> meaning;
     Wanted wanted;
-    u32 status;
 
     DEV void open(const InterpDecompressArgs& args, u32 i) {
         const DecompressArgs& a = args.common;
-        const Item item = item_of(a.batch, i);
-        src = item.src;
-        control = &a.batch.slots[i].control;
-        outcome = a.batch.outcomes + i;
-        first = item.first;
-        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first;
-        status = head.read(src, item.bytes);
-        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        const Item item = this->take(a, i);
         if (status) return;
         wanted.dst = item.dst;
         wanted.boxed = a.boxed;

@@ -232,14 +232,11 @@ template <class Word> struct InWords {
         const u32 first = group * GROUP + lane * QUAD;
         Quad<Word> q;
         q.has = codes_there(n, group, lane);
-        if (sizeof(Word) == 4 && q.has == low_ones(QUAD)) {
-            const uint4 all = *(const uint4*)(at + first);
-            q.code[0] = all.x;
-            q.code[1] = all.y;
-            q.code[2] = all.z;
-            q.code[3] = all.w;
-            return q;
-        }
+        if constexpr (sizeof(Word) == 4)
+            if (q.has == low_ones(QUAD)) {
+                split(*(const uint4*)(at + first), q.code);
+                return q;
+            }
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) q.code[j] = q.has >> j & 1 ? at[first + j] : 0;
         return q;

@@ -59,19 +59,13 @@ DEV u64 fetch(const u8* src, u32 units, uint4* body) {
 }
 
 // What all threads of a block know of the stream that they work on: in shared memory, since registers are short.
-template <class T> struct Stream {
-    const u8* src;
-    Control* control;
-    Outcome* outcome;
-    u64 first, work_slots;    // of all arrays' work slots, those of this one
-    Header head;
+template <class T> struct Stream : OpenStream<Header> {
     Quantizer<T> quantizer;
     Beside<T> beside;
     Target target;
     u8* dst;
     Box box;
     u64 begin, end;    // chunks whose groups are wanted
-    u32 status;
 
     enum : u32 { CHUNK_ELEMENTS = CHUNK_BYTES / (T::BITS / 8) };
     // From that of the first byte on to that of the last one.
@@ -82,14 +76,7 @@ template <class T> struct Stream {
     }
 
     template <bool BOXED> DEV void open(const DecompressArgs& a, u32 i) {
-        const Item item = item_of(a.batch, i);
-        src = item.src;
-        control = &a.batch.slots[i].control;
-        outcome = a.batch.outcomes + i;
-        first = item.first;
-        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first;
-        status = head.read(src, item.bytes);
-        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        const Item item = take(a, i);
         if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
         if (!status && a.batch.items && item.count != head.count) status = STATUS_OUT_OF_RANGE;
         if (BOXED && !status && !box.make(head, a)) status = STATUS_OUT_OF_RANGE;
@@ -285,18 +272,7 @@ template <bool BOXED, class T> DEV void decompress_one(DecodeShared<T>& shared, 
 
 template <class T, bool BOXED> DEV void decompress(const DecompressArgs& a) {
     SHARED DecodeShared<T> shared;
-    const u32 lane = threadIdx.x & 31;
-    for (u64 work_slot = blockIdx.x; work_slot < a.batch.work_slots; work_slot += gridDim.x) {
-        __syncthreads();    // everyone is done with the array before
-        if (threadIdx.x < 32) {
-            const u32 i = array_of(a.batch, work_slot, lane);
-            if (lane == 0) shared.stream.template open<BOXED>(a, i);
-        }
-        __syncthreads();
-        if (shared.stream.status == 0) {
-            decompress_one<BOXED>(shared, work_slot - shared.stream.first);
-        } else if (work_slot == shared.stream.first && threadIdx.x == 0) {
-            report(shared.stream.outcome, 0, shared.stream.status);
-        }
-    }
+    each_work_slot(
+        a.batch, shared.stream, [&](u32 i) { shared.stream.template open<BOXED>(a, i); },
+        [&](u64 slot) { decompress_one<BOXED>(shared, slot); });
 }

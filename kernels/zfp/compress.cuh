@@ -111,16 +111,10 @@ template <class T> struct Source {
         }
 #pragma unroll
         for (u32 j = 0; j < T::BITS / 32; j++) {
-            const uint4 q = ((const uint4*)p)[j];
-            if (T::BITS == 32) {
-                v[0] = (Word)q.x;
-                v[1] = (Word)q.y;
-                v[2] = (Word)q.z;
-                v[3] = (Word)q.w;
-            } else {
-                v[2 * j % 4] = (Word)(q.x | (u64)q.y << 32);
-                v[(2 * j + 1) % 4] = (Word)(q.z | (u64)q.w << 32);
-            }
+            Word part[T::VALUES];
+            split(((const uint4*)p)[j], part);
+#pragma unroll
+            for (u32 i = 0; i < T::VALUES; i++) v[T::VALUES * j + i] = part[i];
         }
     }
 };

@@ -25,38 +25,26 @@ namespace zfp {
 enum : u32 { WIDE_READERS = 8 };
 
 // What all threads of a block know of the stream that they work on.
-struct Stream {
-    const u8* src;
+struct Stream : OpenStream<Header> {
     u8* dst;
-    Control* control;
-    Outcome* outcome;
-    u64 first_slot, work_slots;    // of all arrays' work slots, those of this one
     u64 first, count;              // the run of elements that is wanted
     u64 stride[MAX_RANK];          // of a box, from one element to the next in what is restored
     const u64 *start, *length;     // where it is
-    Header head;
-    u32 boxed, level, together, status;    // tiles that a warp takes at once
+    u32 boxed, level, together;    // tiles that a warp takes at once
 
     DEV u32 most_readers() const { return head.grid.axes == AXES ? (u32)WIDE_READERS : 32; }
     DEV u32 shift_of(u32 k) const { return k + GRID_AXES >= head.grid.rank ? level : 0; }
     // Elements of the grid along dimension k before this place.
     DEV u64 on_grid(u32 k, u64 place) const { return (place + ((1ull << shift_of(k)) - 1)) >> shift_of(k); }
     DEV void open(const DecompressArgs& a, u32 i) {
-        const Item item = item_of(a.batch, i);
-        src = item.src;
+        const Item item = take(a, i);
         dst = item.dst;
-        control = &a.batch.slots[i].control;
-        outcome = a.batch.outcomes + i;
-        first_slot = item.first;
-        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - item.first;
         first = a.first;
         count = item.count;
         start = a.start;
         length = a.lens;
         boxed = a.boxed;
         level = a.level;
-        status = head.read(src, item.bytes);
-        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (status) return;
         const u64 warps = work_slots * (blockDim.x / 32), each = head.grid.chunks / (warps ? warps : 1);
         together = head.coding.kind == RATE || each < 1 ? 1 : (u32)min_of(each, (u64)most_readers());
@@ -211,11 +199,12 @@ DEV void finish(const Target& to, const Corner& corner, u32 way, const Start& st
             for (u32 x = 0; x < 4; x++) p[x * to.step[0]] = row[x];
         } else {
 #pragma unroll
-            for (u32 j = 0; j < WORDS; j++)
-                ((uint4*)p)[j] = T::BITS == 32
-                                     ? make_uint4((u32)row[0], (u32)row[1], (u32)row[2], (u32)row[3])
-                                     : make_uint4((u32)row[2 * j % 4], (u32)((u64)row[2 * j % 4] >> 32),
-                                                  (u32)row[(2 * j + 1) % 4], (u32)((u64)row[(2 * j + 1) % 4] >> 32));
+            for (u32 j = 0; j < WORDS; j++) {
+                Word part[T::VALUES];
+#pragma unroll
+                for (u32 i = 0; i < T::VALUES; i++) part[i] = row[T::VALUES * j + i];
+                ((uint4*)p)[j] = join(part);
+            }
         }
     }
 }
@@ -428,20 +417,10 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
 template <class T> DEV void decompress(const DecompressArgs& a) {
     SHARED Stream stream;
     SHARED u64 disagreements[32], columns[ZFP_THREADS(T) / 32 * Column<T>::OF_WARP / 2];
-    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
-    for (u64 work_slot = blockIdx.x; uniform(work_slot < a.batch.work_slots); work_slot += gridDim.x) {
-        __syncthreads();    // everyone is done with the array before
-        if (threadIdx.x < 32) {
-            const u32 i = array_of(a.batch, work_slot, lane);
-            if (lane == 0) stream.open(a, i);
-        }
-        __syncthreads();
-        if (stream.status == 0)
-            decompress_one<T>(stream, disagreements, work_slot - stream.first_slot,
-                              (u32*)columns + warp * Column<T>::OF_WARP);
-        else if (work_slot == stream.first_slot && threadIdx.x == 0)
-            report(stream.outcome, 0, stream.status);
-    }
+    u32* const own = (u32*)columns + uniform(threadIdx.x >> 5) * Column<T>::OF_WARP;
+    each_work_slot(
+        a.batch, stream, [&](u32 i) { stream.open(a, i); },
+        [&](u64 slot) { decompress_one<T>(stream, disagreements, slot, own); });
 }
 
 }    // namespace zfp
