@@ -86,11 +86,46 @@ DEV bool decode_tile(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& p
     return true;
 }
 
+// Decodes the codes of a level's nodes to words, or all of a tile that has none; says in `own.state` what is done about
+// it. False where the body is not valid. For a whole warp.
+template <class T>
+DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u32 room, u32* slot,
+                         u64& disagreement) {
+    u64 more;
+    u32 at;
+    if (!find_tile(s, own, chunk, more)) return false;
+    disagreement += more;
+    const bool packed = uniform(own.kind == KIND_PACKED);
+    u32 state = packed ? PACKED : STORED, wide = 0;
+    if (uniform(own.to.some) && packed) {
+        if (!read_front(s, own, places, at)) return false;
+        const u32 wanted = uniform(own.codes());
+        if (uniform(own.level)) {
+            if (wanted > room) return true;
+            InWords<u32> keep = {slot};
+            if (!read_rest(s, own, places, at, wanted, keep)) return false;
+        } else {
+            if (shared_bytes_of(s, own, true) > RESTORE_BYTES) return true;
+            if ((threadIdx.x & 31) == 0) own.to.set_dense(own.t, (u8*)slot);
+            __syncwarp();
+            if (!read_units(s, own, places, at, Units<T>(own.t, own.to), state)) return false;
+            wide = IN_SLOT;
+        }
+    }
+    if ((threadIdx.x & 31) == 0) {
+        own.state = state;
+        own.wide = wide;
+    }
+    __syncwarp();
+    return true;
+}
+
 template <class T> struct DecodeShared {
     Stream<T> stream;
     Own<T> own[DECODE_WARPS];
 };
-template <class T> DEV void decode_tiles(const InterpDecompressArgs& a) {
+// NODES: tiles of a wave, of which nodes may be wanted alone.
+template <class T, bool NODES> DEV void decode_tiles(const InterpDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED DecodeShared<T> own;
     static_assert((TABLES - 1) * TABLE_BYTES == DECODE_TABLE_BYTES && TABLE_BYTES + RING_BYTES == DECODE_WARP_BYTES &&
@@ -108,24 +143,32 @@ template <class T> DEV void decode_tiles(const InterpDecompressArgs& a) {
     u64 disagreement = 0;
     bool good = true;
     // The first tiles are given to all blocks alike.
-    u64 chunk = (u64)warp * gridDim.x + blockIdx.x;
-    while (uniform(chunk < s.head.grid.chunks)) {
+    const u64 first = NODES ? a.first_tile : 0, chunks = s.head.grid.chunks,
+              end = NODES ? min_of(a.end_tile, chunks) : chunks, together = (u64)gridDim.x * warps;
+    u64 chunk = first + (u64)warp * gridDim.x + blockIdx.x;
+    while (uniform(chunk < end)) {
         Own<T>& of_tile = own.own[warp];
+        Own<T>& told = tiles.own[chunk - first];
         if (lane == 0) of_tile.state = NOTHING;
-        const bool valid = decode_tile(s, of_tile, chunk, places, disagreement);
+        const bool asked = !NODES || s.wanted.all || group_is_wanted(s, chunk / GROUP_CHUNKS, lane);
+        bool valid = true;
+        if constexpr (!NODES)
+            valid = decode_tile(s, of_tile, chunk, places, disagreement);
+        else if (asked)
+            valid = decode_nodes_of(s, of_tile, chunk, places, a.words, slot_of(a, chunk - first), disagreement);
         good &= valid;
         wait_for_copies();
         __syncwarp();
-        const bool left = valid && of_tile.state == NOTHING;
-        for (u32 i = lane; i < sizeof(Own<T>) / 4; i += 32) ((u32*)(tiles.own + chunk))[i] = ((const u32*)&of_tile)[i];
-        u64 next = 0;
+        const bool left = asked && valid && of_tile.state == NOTHING;
+        for (u32 i = lane; i < sizeof(Own<T>) / 4; i += 32) ((u32*)&told)[i] = ((const u32*)&of_tile)[i];
+        u64 next = NODES ? chunk + together : 0;
         if (lane == 0) {
-            if (left) tiles.list->add(chunk, 0);
+            if (left) tiles.list->add(chunk, NODES ? (u32)ADDED : 0);
             if (of_tile.state != NOTHING && of_tile.wide) add_relaxed(&tiles.list->wide, (u64)1);
-            next = count_if(true, &tiles.list->ticket) + (u64)gridDim.x * warps;
+            if (!NODES) next = count_if(true, &tiles.list->ticket) + together;
         }
         __syncwarp();    // all have copied it
-        chunk = __shfl_sync(FULL, next, 0);
+        chunk = NODES ? next : __shfl_sync(FULL, next, 0);
     }
     if (lane) return;
     if (!good) fail(s.control, STATUS_CORRUPT);
@@ -323,78 +366,7 @@ template <class T> DEV void restore_tiles(const InterpDecompressArgs& a) {
     if (!good) fail(s.control, STATUS_CORRUPT);
 }
 
-// Decodes the codes of a level's nodes to words, or all of a tile that has none; says in `own.state` what is done about
-// it. False where the body is not valid. For a whole warp.
-template <class T>
-DEV bool decode_nodes_of(const Stream<T>& s, Own<T>& own, u64 chunk, const Places& places, u32 room, u32* slot,
-                         u64& disagreement) {
-    u64 more;
-    u32 at;
-    if (!find_tile(s, own, chunk, more)) return false;
-    disagreement += more;
-    const bool packed = uniform(own.kind == KIND_PACKED);
-    u32 state = packed ? PACKED : STORED, wide = 0;
-    if (uniform(own.to.some) && packed) {
-        if (!read_front(s, own, places, at)) return false;
-        const u32 wanted = uniform(own.codes());
-        if (uniform(own.level)) {
-            if (wanted > room) return true;
-            InWords<u32> keep = {slot};
-            if (!read_rest(s, own, places, at, wanted, keep)) return false;
-        } else {
-            if (shared_bytes_of(s, own, true) > RESTORE_BYTES) return true;
-            if ((threadIdx.x & 31) == 0) own.to.set_dense(own.t, (u8*)slot);
-            __syncwarp();
-            if (!read_units(s, own, places, at, Units<T>(own.t, own.to), state)) return false;
-            wide = IN_SLOT;
-        }
-    }
-    if ((threadIdx.x & 31) == 0) {
-        own.state = state;
-        own.wide = wide;
-    }
-    __syncwarp();
-    return true;
-}
-
 // The stages where a level of a box is wanted, of a wave of tiles.
-template <class T> DEV void decode_nodes(const InterpDecompressArgs& a) {
-    SHARED_BYTES(shared);
-    SHARED DecodeShared<T> own;
-    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5), slots = shared_address(shared),
-              mine = slots + DECODE_TABLE_BYTES + warp * DECODE_WARP_BYTES;
-    const Places places = {slots, mine, mine + TABLE_BYTES};
-    if (threadIdx.x == 0) own.stream.open(a, 0);
-    make_tables((u32*)shared);
-    __syncthreads();
-    const Stream<T>& s = own.stream;
-    const Tiles<T> tiles(a);
-    if (!tiles.are_for(s)) return;
-    const u64 end = min_of(a.end_tile, s.head.grid.chunks);
-    u64 disagreement = 0;
-    bool good = true;
-    Own<T>& of_tile = own.own[warp];
-    for (u64 chunk = a.first_tile + (u64)warp * gridDim.x + blockIdx.x; uniform(chunk < end);
-         chunk += gridDim.x * (blockDim.x / 32)) {
-        const u64 i = chunk - a.first_tile;
-        if (lane == 0) of_tile.state = NOTHING;
-        __syncwarp();
-        if (s.wanted.all || group_is_wanted(s, chunk / GROUP_CHUNKS, lane)) {
-            const bool valid = decode_nodes_of(s, of_tile, chunk, places, a.words, slot_of(a, i), disagreement);
-            good &= valid;
-            wait_for_copies();
-            __syncwarp();
-            if (lane == 0 && valid && of_tile.state == NOTHING) tiles.list->add(chunk, ADDED);
-            if (lane == 0 && of_tile.state != NOTHING && of_tile.wide) add_relaxed(&tiles.list->wide, (u64)1);
-        }
-        for (u32 k = lane; k < sizeof(Own<T>) / 4; k += 32) ((u32*)(tiles.own + i))[k] = ((const u32*)&of_tile)[k];
-        __syncwarp();    // all have copied it
-    }
-    if (lane) return;
-    if (!good) fail(s.control, STATUS_CORRUPT);
-    if (disagreement) add_relaxed(&s.control->disagreement, disagreement);
-}
-
 template <class T> struct NodesShared {
     Stream<T> stream;
     Own<T> own;

@@ -13,11 +13,13 @@
 #if !defined(PART) || PART == 0
 #define DECODER(name, type) \
     KERNEL(interp_decompress_##name, InterpDecompressArgs, INTERP_THREADS, 2) { interp::decompress<type>(a); }
-#define STAGES(name, type)                                                                                            \
-    DECODER(name, type)                                                                                               \
-    KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type>(a); }       \
-    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, 4) { interp::restore_tiles<type>(a); }                   \
-    KERNEL(interp_decode_nodes_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_nodes<type>(a); } \
+#define STAGES(name, type)                                                                                             \
+    DECODER(name, type)                                                                                                \
+    KERNEL(interp_decode_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) { interp::decode_tiles<type, false>(a); } \
+    KERNEL(interp_restore_##name, InterpDecompressArgs, 128, 4) { interp::restore_tiles<type>(a); }                    \
+    KERNEL(interp_decode_nodes_##name, InterpDecompressArgs, 32 * DECODE_WARPS, 1) {                                   \
+        interp::decode_tiles<type, true>(a);                                                                           \
+    }                                                                                                                  \
     KERNEL(interp_restore_nodes_##name, InterpDecompressArgs, 128, 4) { interp::restore_nodes<type>(a); }
 GRID_KERNEL(interp_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #else
