@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,14 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, gains_by_dims, in_words, is_bytes, numpy_dtype, of_chunk, own_shape, params, searching, shaped
+from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, gains_by_dims, in_words, is_bytes, number, numpy_dtype, of_chunk, own_shape, params, searching, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Unpack
+
+    from ._params import Asked
 
 
 @dataclass(frozen=True)
@@ -62,22 +66,7 @@ class Info:
 
 
 def compress(
-    array: Any,
-    request: str | None = None,
-    /,
-    *,
-    abs: float | None = None,
-    noa: float | None = None,
-    rel: float | None = None,
-    rate: float | None = None,
-    precision: int | None = None,
-    lossless: bool = False,
-    range: float | None = None,
-    fill: float | None = None,
-    profile: str = "adaptive",
-    threads: int = 0,
-    out: Any = None,
-    cuda_stream: Any = None,
+    array: Any, request: str | None = None, /, *, threads: int = 0, out: Any = None, cuda_stream: Any = None, **asked: Unpack[Asked]
 ) -> Any:
     """Compresses an array into a stream that describes itself.
 
@@ -122,35 +111,20 @@ def compress(
     ...
     sleek.SleekError: ...
     """
-    request = in_words(request, rate, precision)
     stream = _stream.handle(cuda_stream)
     if on_gpu(array):
         source = of_gpu(array, stream)
     else:
-        array, request, fill = without_mask(array, request, fill)
+        array, request = without_mask(array, request, asked)
         source = of_host(as_elements(np.asarray(array, order="C")))
-    p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
+    p = params(source.element, in_words(request, asked), threads)
     shaped(p, source.shape)
     if not on_gpu(array):
         searching(p)
     return compress_with(p, source, out, stream)
 
 
-def compress_bound(
-    array: Any,
-    request: str | None = None,
-    /,
-    *,
-    abs: float | None = None,
-    noa: float | None = None,
-    rel: float | None = None,
-    rate: float | None = None,
-    precision: int | None = None,
-    lossless: bool = False,
-    range: float | None = None,
-    fill: float | None = None,
-    profile: str = "adaptive",
-) -> int:
+def compress_bound(array: Any, request: str | None = None, /, **asked: Unpack[Asked]) -> int:
     """The most bytes that `compress` can make of an array like this one, whatever its values: a size for `out`.
 
     >>> import numpy as np, sleek
@@ -159,9 +133,8 @@ def compress_bound(
     >>> stream.base is room, stream.size == sleek.inspect(stream).stream_bytes
     (True, True)
     """
-    request = in_words(request, rate, precision)
     source = of_gpu(array, None) if on_gpu(array) else of_host(np.asarray(array))
-    p = searching(params(source.element, request, abs, noa, rel, lossless, range, fill, profile))
+    p = searching(params(source.element, in_words(request, asked)))
     shaped(p, source.shape)
     return capacity(p, source.size)
 
@@ -191,15 +164,14 @@ def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None, dims: 
     return stream
 
 
-def without_mask(
-    array: npt.ArrayLike, request: str | None, fill: float | None
-) -> tuple[npt.ArrayLike, str | None, float | None]:
-    """A masked array with its fill value, or the one that is given, where the mask is, and the request with that fill value.
+def without_mask(array: npt.ArrayLike, request: str | None, asked: Asked) -> tuple[npt.ArrayLike, str | None]:
+    """A masked array with its fill value, or the one that is asked for, where the mask is; the request has that fill value then.
 
     Streams of integers name no missing values.
     """
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
-        return array, request, fill
+        return array, request
+    fill = asked.pop("fill", None)
     if fill is None or fill is False:
         fill = array.fill_value
     if array.dtype.kind in "iubc":
@@ -207,10 +179,10 @@ def without_mask(
             f"a masked array of {array.dtype}: a stream keeps masks of floats alone; "
             f"compress array.filled({fill}), and mask what is equal to that again"
         )
-    filled = array.filled(fill)
     if isinstance(request, str):
-        return filled, f"{request},fill={float(fill)!r}", None
-    return filled, request, float(fill)
+        return array.filled(fill), f"{request},fill={number(fill)}"
+    asked["fill"] = float(fill)
+    return array.filled(fill), request
 
 
 def decompress(
@@ -252,7 +224,7 @@ def decompress(
     if stride != 1:
         if shape is not None or dtype is not None:
             raise TypeError("stride is along the dimensions of the stream: it goes with neither shape nor dtype")
-        return _thinned(stream, None, stride, out, masked, cuda_stream)
+        return _boxed(stream, None, out, stride, masked, cuda_stream)
     if masked + (dtype is not None) + (out is not None) > 1:
         raise TypeError("at most one of masked, dtype and out is needed: out has its own type, and masks are of floats")
     if out is not None:
@@ -339,43 +311,29 @@ def decompress_box(
     array([[ 6,  7],
            [10, 11]])
     """
-    info, source, work = _opened(stream, cuda_stream)
-    dims = _dims(source, info)
-    corner, lengths = (tuple(operator.index(n) for n in given) for given in (start, count))
-    shape = own_shape(dims)
-    if not len(shape) == len(corner) == len(lengths):
-        raise ValueError(f"start is {corner} and count {lengths}; the array has the shape {shape}")
-    for first, length, whole in zip(corner, lengths, shape):
-        if first < 0 or length < 0 or first + length > whole:
-            raise ValueError(f"the box of {lengths} elements from {corner} on is not inside the array of shape {shape}")
-    if stride != 1:
-        return _thinned(stream, (corner, lengths), stride, out, False, cuda_stream)
-    array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
-    to = _target(array, info, int(np.prod(lengths, dtype=object)), _first(work, source.stream))
-    box = (corner, lengths) if shape else ((0,) * len(dims), dims)
-    numbers = [(ctypes.c_uint64 * len(dims))(*given) for given in box]
-    work = _first(work, source.stream, to.stream)
-    check(lib.sleek_decompress_box(source.address, source.nbytes, len(dims), *numbers, to.address, to.nbytes, work))
-    return array
+    return _boxed(stream, (start, count), out, stride, False, cuda_stream)
 
 
-def _thinned(stream: Any, box: Any, stride: int, out: Any, masked: bool, cuda_stream: Any) -> Any:
-    """What of the whole, or of a box, is at multiples of a stride."""
+def _boxed(stream: Any, box: Any, out: Any, stride: int, masked: bool, cuda_stream: Any) -> Any:
+    """The elements of a box, or of the whole, that are at multiples of a stride along the last three dimensions."""
     info, source, work = _opened(stream, cuda_stream)
-    dims = _dims(source, info)
+    shape = _shape(source, info)
+    start, count = (tuple(operator.index(n) for n in given) for given in box or ((0,) * len(shape), shape))
+    if not len(shape) == len(start) == len(count):
+        raise ValueError(f"start is {start} and count {count}; the array has the shape {shape}")
+    if any(first < 0 or n < 0 or first + n > whole for first, n, whole in zip(start, count, shape)):
+        raise ValueError(f"the box of {count} elements from {start} on is not inside the array of shape {shape}")
     level = (stride := operator.index(stride)).bit_length() - 1
-    corner, lengths = box or ((0,) * len(own_shape(dims)), own_shape(dims))
     if stride < 1 or stride != 1 << level:
         raise ValueError(f"stride is {stride}; a power of two is needed, such as 2, 4 or 8")
-    thin = len(lengths) - 3
-    shape = tuple(
-        -(-(first + n) // stride) - -(-first // stride) if k >= thin else n for k, (first, n) in enumerate(zip(corner, lengths))
-    )
-    array = np.empty(shape, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
-    to = _target(array, info, int(np.prod(shape, dtype=object)), _first(work, source.stream))
-    whole = (0, None, None) if not corner else (len(dims), *((ctypes.c_uint64 * len(dims))(*n) for n in (corner, lengths)))
+    steps = [stride if k >= len(shape) - 3 else 1 for k in range(len(shape))]
+    lengths = tuple(-(-(first + n) // step) - -(-first // step) for first, n, step in zip(start, count, steps))
+    array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
+    to = _target(array, info, math.prod(lengths), _first(work, source.stream))
+    # An array without dimensions has 32 of length 1 in the stream.
+    part = (len(shape), *((ctypes.c_uint64 * len(shape))(*n) for n in (start, count))) if shape else (0, None, None)
     work = _first(work, source.stream, to.stream)
-    check(lib.sleek_decompress_coarse(source.address, source.nbytes, level, *whole, to.address, to.nbytes, None, work))
+    check(lib.sleek_decompress_coarse(source.address, source.nbytes, level, *part, to.address, to.nbytes, None, work))
     return _masked(array, info) if masked else array
 
 

@@ -8,36 +8,28 @@ from typing import Any
 import numpy as np
 
 from ._library import SleekError
-from ._params import FLOATS, INVALID_ARGUMENT, MODES, NAMED, same
+from ._params import FLOATS, INVALID_ARGUMENT, in_words, number, same
 
 _NAMES = ("_FillValue", "missing_value")
 _VALID = ("valid_range", "valid_min", "valid_max")
 _MOST = 4
 
 
-def with_declared(
-    variable: Any, request: str | None, given: dict[str, Any], with_limits: bool = False
-) -> tuple[str | None, dict[str, Any]]:
-    """A request, in words or by arguments, and what the variable declares besides.
+def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], with_limits: bool = False) -> str:
+    """A request in words, and what the variable declares besides.
 
     What the caller names goes before: with a `fill` no missing value is read, and with ``fill=False`` there is none. With limits, which
     only HDF5's filter takes, it has those of the valid range under a bound.
     """
-    fill = given.get("fill")
-    marks = [] if fill is not None or "fill" in (request or "") else declared(variable)
-    bounded = any(f"{name}=" in (request or "") or given.get(name) is not None for name in ("abs", "noa", "rel"))
-    limits = _limits(variable) if with_limits and bounded and "limits" not in (request or "") else None
-    if not marks and limits is None:
-        return request, given
-    if request is None and len(marks) == 1 and limits is None:
-        return request, {**given, "fill": float(marks[0])}
-    words = _words(given) if request is None else [request]
-    words += [] if limits is None else [f"limits={limits}"]
-    words += [] if fill is None else ["no-fill" if fill is False else f"fill={float(fill)!r}"]
+    words = in_words(request, asked)
+    keys = [item.partition("=")[0].strip() for item in words.split(",")]
+    marks = [] if "fill" in keys or "no-fill" in keys else declared(variable)
+    limits = _limits(variable) if with_limits and "limits" not in keys and not {"abs", "noa", "rel"}.isdisjoint(keys) else None
+    more = [] if limits is None else [f"limits={limits}"]
     # In words one is a number, further ones are an element's bits.
-    words += [f"fill={float(mark)!r}" for mark in marks[:1]]
-    words += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
-    return ",".join(words), {name: NAMED[name] for name in given if name in NAMED}
+    more += [f"fill={number(mark)}" for mark in marks[:1]]
+    more += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
+    return ",".join([words, *more])
 
 
 def declared(variable: Any) -> list[Any]:
@@ -64,7 +56,7 @@ def declared(variable: Any) -> list[Any]:
 
 
 def _limits(variable: Any) -> str | None:
-    """The valid range of a variable of floats in words, such as ``0.0:1.0`` or ``0.0:``."""
+    """The valid range of a variable of floats in words, such as ``0:1`` or ``0:``."""
     attributes = _attributes(variable)
     if _dtype(variable).name not in FLOATS:
         return None
@@ -73,7 +65,7 @@ def _limits(variable: Any) -> str | None:
     low, high = (None if end is None or not np.isfinite(end) else end for end in (low, high))
     if low is None and high is None or low is not None and high is not None and low > high:
         return None
-    return ":".join("" if end is None else repr(float(end)) for end in (low, high))
+    return ":".join("" if end is None else number(end) for end in (low, high))
 
 
 def _dtype(variable: Any) -> np.dtype[Any]:
@@ -104,13 +96,3 @@ def _attributes(variable: Any) -> list[Mapping[str, Any]]:
     if not any(isinstance(owner, Mapping) for owner in owners):
         raise TypeError(f"variable is a {type(variable).__name__}; one of xarray, netCDF4 or h5py is needed, which has attributes")
     return [owner for owner in owners if isinstance(owner, Mapping)]
-
-
-def _words(given: dict[str, Any]) -> list[str]:
-    """Arguments as a request in words."""
-    words = ["lossless"] if given.get("lossless") else []
-    numbers = (*MODES[1:], "range")
-    words += [f"{name}={given[name]!r}" for name in numbers if given.get(name) is not None]
-    words += ["codec=zfp"] if any(given.get(name) is not None for name in ("rate", "precision")) else []
-    profile = given.get("profile") or NAMED["profile"]
-    return words + ([f"profile={profile}"] if profile != NAMED["profile"] else [])

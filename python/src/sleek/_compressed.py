@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from ctypes import POINTER, c_int32, c_size_t, c_uint64, c_void_p
+from ctypes import c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._library import Params, check, lib
-from ._params import MODES, element
+from ._params import CODEC_IDS, MODES, element
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Sequence
 
-_ZFP = 3
-_BOX = [c_void_p, POINTER(c_uint64), POINTER(c_uint64), c_void_p, c_size_t]
-for _name, _result, _arguments in (
-    ("create", c_int32, [POINTER(Params), c_size_t, POINTER(c_void_p)]),
-    ("read", c_int32, _BOX),
-    ("write", c_int32, _BOX),
-    ("flush", c_int32, [c_void_p]),
-    ("bytes", c_size_t, [c_void_p, POINTER(c_size_t)]),
-    ("free", None, [c_void_p]),
-):
-    _function = getattr(lib, f"sleek_array_{_name}")
-    _function.restype, _function.argtypes = _result, _arguments
+    import numpy.typing as npt
 
 
 class CompressedArray:
@@ -52,9 +41,8 @@ class CompressedArray:
         p = Params()
         check(lib.sleek_params_init(ctypes.byref(p)))
         p.dtype, p.big_endian = element(self.dtype)
-        p.codec, p.mode, p.bound = _ZFP, MODES.index("rate"), rate
-        dims = (c_uint64 * len(self.shape))(*self.shape)
-        p.dims, p.rank = dims, len(self.shape)
+        p.codec, p.mode, p.bound = CODEC_IDS["zfp"], MODES.index("rate"), rate
+        p.dims, p.rank = _numbers(self.shape), len(self.shape)
         self._handle = c_void_p()
         check(lib.sleek_array_create(ctypes.byref(p), cache_bytes, ctypes.byref(self._handle)))
         weakref.finalize(self, lib.sleek_array_free, self._handle)
@@ -104,24 +92,21 @@ class CompressedArray:
         keys[at : at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
         start, count, shape, steps = [], [], [], []
         for k, n in zip(keys, self.shape):
-            if isinstance(k, slice):
-                first, end, step = k.indices(n)
-                if step < 1:
-                    raise IndexError(f"a step of {step}; steps are 1 or more")
-                there = len(range(first, end, step))
-                start.append(first if there else 0)
-                count.append((there - 1) * step + 1 if there else 0)
-                shape.append(there)
-                steps.append(slice(None, None, step))
+            try:
+                taken: Any = range(n)[k]
+            except IndexError:
+                raise IndexError(f"index {k} of a dimension of {n}") from None
+            if isinstance(taken, range):
+                if taken.step < 1:
+                    raise IndexError(f"a step of {taken.step}; steps are 1 or more")
+                shape.append(len(taken))
             else:
-                place = k.__index__()
-                if not -n <= place < n:
-                    raise IndexError(f"index {place} of a dimension of {n}")
-                start.append(place % n)
-                count.append(1)
-                steps.append(slice(None, None, 1))
+                taken = range(taken, taken + 1)
+            start.append(taken[0] if taken else 0)
+            count.append(taken[-1] - taken[0] + 1 if taken else 0)
+            steps.append(slice(None, None, taken.step))
         return start, count, tuple(shape), tuple(steps)
 
 
-def _numbers(numbers: list[int]) -> ctypes.Array[c_uint64]:
+def _numbers(numbers: Sequence[int]) -> ctypes.Array[c_uint64]:
     return (c_uint64 * len(numbers))(*numbers)

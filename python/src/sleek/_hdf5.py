@@ -7,11 +7,16 @@ import os
 import re
 import struct
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._attributes import with_declared
 from ._library import SleekError, lib
-from ._params import F32, INVALID_ARGUMENT, in_words, no_fill, params, refuse_if_wrong
+from ._params import F32, INVALID_ARGUMENT, in_words, params, refuse_if_wrong
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._params import Asked
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
@@ -19,21 +24,7 @@ FILTER_ID = 47474
 _VERSION, _TEXT, _RANGE, _FILL, _INTEGERS, _NO_FILL = 1, 2, 1 << 8, 1 << 9, 1 << 10, 1 << 11
 
 
-def h5(
-    request: str | None = None,
-    /,
-    *,
-    abs: float | None = None,
-    noa: float | None = None,
-    rel: float | None = None,
-    rate: float | None = None,
-    precision: int | None = None,
-    lossless: bool = False,
-    range: float | None = None,
-    fill: float | None = None,
-    profile: str = "adaptive",
-    variable: Any = None,
-) -> dict[str, Any]:
+def h5(request: str | None = None, /, *, variable: Any = None, **asked: Unpack[Asked]) -> dict[str, Any]:
     """The arguments that make ``create_dataset`` of h5py use the filter; also for the ``encoding`` of xarray with h5netcdf.
 
     What they mean is said at `compress`, also in words, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
@@ -52,27 +43,20 @@ def h5(
     >>> sleek.h5("abs=1e-3") == sleek.h5(abs=1e-3)
     True
     """
-    request = in_words(request, rate, precision)
-    given: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel, "lossless": lossless, "range": range, "fill": fill, "profile": profile}
-    if variable is not None:
-        request, given = with_declared(variable, request, given, with_limits=True)
-    request, given["fill"] = no_fill(request, given["fill"])
+    words = in_words(request, asked) if variable is None else with_declared(variable, request, asked, with_limits=True)
     # The library's parameters are for one array, and have no limits.
-    plain = ",".join(item for item in request.split(",") if not is_limits(item)) if isinstance(request, str) else request
-    p = params(F32, plain, **given)
+    plain = ",".join(item for item in words.split(",") if not is_limits(item))
+    p = params(F32, plain)
     refuse_if_wrong(p)
-    if p.missing_count or plain != request:
-        text = (request or "").encode()
+    if p.missing_count or plain != words:
+        text = words.encode()
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
     flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.find_fill < 0 else 0) | p.codec << 16
     # The library's parameters are for one array, whose type is known: they do not have this word.
-    flags |= _INTEGERS if "integers" in (word.strip() for word in (request or "").split(",")) else 0
-    words = (_VERSION, p.mode, *_words(p.bound), flags)
-    if p.range:
-        words += _words(p.range)
-    if p.has_fill_value:
-        words += _words(p.fill_value)
-    return {"compression": FILTER_ID, "compression_opts": words}
+    flags |= _INTEGERS if "integers" in (word.strip() for word in words.split(",")) else 0
+    numbers = [p.bound] + [p.range] * bool(p.range) + [p.fill_value] * bool(p.has_fill_value)
+    low, high, *more = struct.unpack(f"<{2 * len(numbers)}I", struct.pack(f"<{len(numbers)}d", *numbers))
+    return {"compression": FILTER_ID, "compression_opts": (_VERSION, p.mode, low, high, flags, *more)}
 
 
 def is_limits(item: str) -> bool:
@@ -89,11 +73,6 @@ def is_limits(item: str) -> bool:
     if not right:
         raise SleekError(f"'{item}' needs two numbers, the smaller one first, as in 'limits=0:1' or 'limits=0:'", INVALID_ARGUMENT)
     return True
-
-
-def _words(value: float) -> tuple[int, ...]:
-    """The bits of a number, low word first."""
-    return struct.unpack("<II", struct.pack("<d", value))
 
 
 def register() -> list[str]:

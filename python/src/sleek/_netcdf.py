@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import ctypes
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import SleekError
 from ._params import INVALID_ARGUMENT
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._params import Asked
 
 _HDF5_ERROR = 13
 # Filters of netCDF4 that come before ours once they are there; shuffle is taken out.
 _OTHERS = ("zlib", "szip", "zstd", "bzip2", "blosc", "fletcher32")
 
 
-def nc_def_var_filter(
-    variable: Any,
-    request: str | None = None,
-    /,
-    *,
-    abs: float | None = None,
-    noa: float | None = None,
-    rel: float | None = None,
-    rate: float | None = None,
-    precision: int | None = None,
-    lossless: bool = False,
-    range: float | None = None,
-    fill: float | None = None,
-    profile: str = "adaptive",
-) -> None:
+def nc_def_var_filter(variable: Any, request: str | None = None, /, **asked: Unpack[Asked]) -> None:
     """Makes a variable of netCDF4 use the filter, before anything is written to it; the arguments are those of `h5`.
 
     It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which sleek must be imported
@@ -50,13 +41,10 @@ def nc_def_var_filter(
 
     if not isinstance(variable, netCDF4.Variable):
         raise TypeError(f"a variable of netCDF4 is needed, not {type(variable).__name__}")
-    words = h5(
-        request, abs=abs, noa=noa, rel=rel, rate=rate, precision=precision, lossless=lossless, range=range, fill=fill, profile=profile,
-        variable=variable,
-    )["compression_opts"]
+    words = h5(request, variable=variable, **asked)["compression_opts"]
     others = [name for name, on in (variable.filters() or {}).items() if on and name in _OTHERS]
     is_float = getattr(variable.dtype, "kind", "") == "f"
-    if others and is_float and "lossless" not in (request or "") and not lossless:
+    if others and is_float and "lossless" not in (request or "") and not asked.get("lossless"):
         raise SleekError(
             f"{variable.name!r} was made with {', '.join(others)}, which would come first and break the bound: create it without"
             " (zlib=False, compression=None, fletcher32=False)",

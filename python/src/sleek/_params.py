@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,76 +39,83 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 F32 = (DTYPES["float32"], 0)
 # The arguments of a request, where nothing is asked for.
 NAMED: dict[str, Any] = {
-    "request": None,
-    "abs": None,
-    "noa": None,
-    "rel": None,
+    **dict.fromkeys((*MODES[1:], "range", "fill")),
     "lossless": False,
-    "range": None,
-    "fill": None,
     "profile": PROFILES[0],
 }
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Asked(TypedDict, total=False):
+        """The arguments of a request, which `compress` explains."""
+
+        abs: float | None
+        noa: float | None
+        rel: float | None
+        rate: float | None
+        precision: int | None
+        lossless: bool
+        range: float | None
+        fill: float | None
+        profile: str
+
+
 # The dimensions that tell of a stream that the array has none, as a stream has one at least: as many as there can be.
 _NO_DIMS = (1,) * 32
 INVALID_ARGUMENT = 2
 UNSUPPORTED_TYPE = 4
 
 
-def params(
-    kind: tuple[int, int],
-    request: str | None,
-    abs: float | None,
-    noa: float | None,
-    rel: float | None,
-    lossless: bool,
-    range: float | None,
-    fill: float | None,
-    profile: str,
-    threads: int = 0,
-) -> Params:
-    """The request, in words or by arguments, as parameters for elements of `kind`. Bounds are for the library to check."""
-    request, fill = no_fill(request, fill)
+def in_words(request: str | None, asked: Mapping[str, Any]) -> str:
+    """A request as the library takes it: as it is, or what the arguments ask for. Bounds are for the library to check."""
+    unknown = asked.keys() - NAMED.keys()
+    if unknown:
+        raise TypeError(f"{sorted(unknown)[0]} is no argument of a request; known are {', '.join(NAMED)}")
+    given = {name: value for name, value in asked.items() if value is not None and (NAMED[name] is None or value != NAMED[name])}
+    if request is not None and not isinstance(request, str):
+        raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
     if request is not None:
-        if not isinstance(request, str):
-            raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
-        if lossless or profile != PROFILES[0] or any(v is not None for v in (abs, noa, rel, range, fill)):
-            raise TypeError(f"the request {request!r} goes with no further arguments: write them into it, as in 'noa=1e-4,range=50'")
-        return Params.from_buffer_copy(_parsed(kind, request, threads))
-    p = _blank(kind, threads)
-    given = [(mode, bound) for mode, bound in (("abs", abs), ("noa", noa), ("rel", rel)) if bound is not None]
-    if len(given) + bool(lossless) != 1:
-        raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed, or a text such as 'abs=1e-3'")
-    mode, bound = given[0] if given else ("lossless", 0.0)
-    if range is not None and mode != "noa":
-        raise TypeError(f"range={range} goes with noa, not with {mode}")
-    if profile == "ratio":
+        words = [request] + ["no-fill"] * (given.get("fill") is False)
+        if len(given) >= len(words):
+            raise TypeError(f"the request {request!r} goes with no further arguments ({_told(given)}): write them into it")
+        return ",".join(words)
+    modes = [name for name in MODES if name in given]
+    if len(modes) != 1:
+        raise TypeError(f"exactly one of {', '.join(MODES)} is needed, not {_told(given)}; or a text such as 'abs=1e-3'")
+    if "range" in given and modes != ["noa"]:
+        raise TypeError(f"range={given['range']} goes with noa, not with {modes[0]}")
+    if given.get("profile") == "ratio":
         raise ValueError("profile 'ratio' is called 'small' now")
-    if profile not in PROFILES:
-        raise ValueError(f"profile is {profile!r}; known are {', '.join(PROFILES)}")
-    if range is not None and not range > 0:
-        # The library takes 0 for a range to be measured.
-        raise SleekError(f"range is {range}; a number above 0 is needed", INVALID_ARGUMENT)
-    p.mode, p.bound, p.profile = MODES.index(mode), bound, PROFILES.index(profile)
-    p.range = 0.0 if range is None else range
-    if fill is False:
-        p.find_fill = -1
-    elif fill is not None:
-        p.has_fill_value, p.fill_value = 1, fill
-    return p
+    if given.get("profile", PROFILES[0]) not in PROFILES:
+        raise ValueError(f"profile is {given['profile']!r}; known are {', '.join(PROFILES)}")
+    words = ["lossless"] if modes == ["lossless"] else []
+    words += [f"{name}={number(given[name])}" for name in (*modes, "range") if name in given and name != "lossless"]
+    words += ["codec=zfp"] if modes[0] in ("rate", "precision") else []
+    words += ["no-fill" if given["fill"] is False else f"fill={number(given['fill'])}"] if "fill" in given else []
+    return ",".join(words + ([f"profile={given['profile']}"] if "profile" in given else []))
 
 
-def _blank(kind: tuple[int, int], threads: int) -> Params:
-    p = Params()
-    check(lib.sleek_params_init(ctypes.byref(p)))
-    p.dtype, p.big_endian = kind
-    p.threads = threads
-    return p
+def number(value: Any) -> str:
+    """A number in words, exactly."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _told(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items()) or "none"
+
+
+def params(kind: tuple[int, int], request: str, threads: int = 0) -> Params:
+    """A request in words as parameters for elements of `kind`."""
+    return Params.from_buffer_copy(_parsed(kind, request, threads))
 
 
 @lru_cache(maxsize=64)
 def _parsed(kind: tuple[int, int], request: str, threads: int) -> bytes:
     """The parameters that a text asks for; programs ask for few."""
-    p = _blank(kind, threads)
+    p = Params()
+    check(lib.sleek_params_init(ctypes.byref(p)))
+    p.dtype, p.big_endian = kind
+    p.threads = threads
     check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
     return bytes(p)
 
@@ -116,21 +124,6 @@ def searching(p: Params) -> Params:
     """The same with the search for undeclared fill values, which the host does unless ``fill=False`` forbids it."""
     p.find_fill = p.find_fill or 1
     return p
-
-
-def in_words(request: str | None, rate: float | None, precision: int | None) -> str | None:
-    """The request, or what `rate` or `precision` ask for, in words: codec zfp alone has these."""
-    given = [(mode, number) for mode, number in (("rate", rate), ("precision", precision)) if number is not None]
-    if not given:
-        return request
-    if request is not None or len(given) > 1:
-        raise TypeError(f"{given[0][0]}={given[0][1]} goes with no other request: exactly one is needed")
-    return f"{given[0][0]}={given[0][1]},codec=zfp"
-
-
-def no_fill(request: str | None, fill: float | None) -> tuple[str | None, float | None]:
-    """The same with ``fill=False`` in the words, if there are some."""
-    return (f"{request},no-fill", None) if isinstance(request, str) and fill is False else (request, fill)
 
 
 def refuse_if_wrong(p: Params) -> None:
@@ -142,19 +135,9 @@ def refuse_if_wrong(p: Params) -> None:
     check(lib.sleek_compress(ctypes.byref(p), None, 0, stream, len(stream), ctypes.byref(written), None))
 
 
-def arguments(
-    request: str | None,
-    abs: float | None,
-    noa: float | None,
-    rel: float | None,
-    lossless: bool,
-    range: float | None,
-    fill: float | None,
-    profile: str,
-) -> dict[str, Any]:
-    """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
-    request, fill = no_fill(request, fill)
-    p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
+def arguments(request: str) -> dict[str, Any]:
+    """The keyword arguments of a request in words without those that are at their defaults, after the library has checked it."""
+    p = params(F32, request)
     refuse_if_wrong(p)
     if p.missing_count or p.codec or (p.find_fill < 0 and p.has_fill_value):
         # Arguments have no names for these; the words have.
@@ -201,9 +184,10 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     return p
 
 
-def requested(dtype: np.dtype[Any], request: dict[str, Any]) -> Params:
+def requested(dtype: np.dtype[Any], request: Mapping[str, Any]) -> Params:
     """The request of `arguments` as parameters."""
-    return params(element(dtype), **{**NAMED, **request})
+    asked = dict(request)
+    return params(element(dtype), in_words(asked.pop("request", None), asked))
 
 
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

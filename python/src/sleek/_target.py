@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._library import SleekError, check, lib
-from ._params import INVALID_ARGUMENT, MODES, as_elements, element, params, searching, shaped
+from ._params import INVALID_ARGUMENT, MODES, as_elements, element, in_words, params, searching, shaped
 
 _TARGETS = ("ratio", "size", "psnr", "ssim")
 
@@ -48,7 +48,7 @@ def find_bound(
         raise ValueError(f"one of {', '.join(_TARGETS)} is needed, not {', '.join(given) or 'none'}")
     name, value = next(iter(given.items()))
     a = as_elements(np.asarray(array, order="C"))
-    p = searching(params(element(a.dtype), None, None, None, None, True, None, fill, profile))
+    p = searching(params(element(a.dtype), in_words(None, {"lossless": True, "fill": fill, "profile": profile})))
     shaped(p, a.shape)
     try:
         check(lib.sleek_find_bound(ctypes.byref(p), a.ctypes.data, a.size, _TARGETS.index(name), value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._hdf5 import h5
+from ._params import NAMED
 
 # What an opened file's encoding says of how it was stored there. The rest of it tells what the numbers mean, and stays.
 _STORAGE = (
@@ -15,24 +16,11 @@ _CHUNK_BYTES = 4 << 20
 
 
 def to_netcdf(
-    dataset: Any,
-    path: Any,
-    request: str | None = None,
-    /,
-    *,
-    abs: float | None = None,
-    noa: float | None = None,
-    rel: float | None = None,
-    lossless: bool = False,
-    range: float | None = None,
-    fill: float | None = None,
-    profile: str = "adaptive",
-    encoding: dict[Any, dict[str, Any]] | None = None,
-    **options: Any,
+    dataset: Any, path: Any, request: str | None = None, /, *, encoding: dict[Any, dict[str, Any]] | None = None, **options: Any
 ) -> None:
     """Saves a dataset or a variable of xarray as a netCDF file whose data variables of numbers have the filter.
 
-    The request is that of `h5`, for all of them: floats keep the bound, integers and packed numbers every bit. What they declare missing
+    The request is that of `h5`, by the same arguments, for all of them: floats keep the bound, integers and packed numbers every bit. What they declare missing
     or valid is kept. Coordinates stay as they are. A dataset that was opened from a file is saved anew, whatever its filters were.
     `encoding` has more for some variables, `options` go to xarray's ``to_netcdf``. It is h5netcdf that writes.
 
@@ -46,13 +34,13 @@ def to_netcdf(
     if not hasattr(dataset, "data_vars"):
         dataset = dataset.to_dataset(name=dataset.name or "data")
     dataset = dataset.copy()
-    given: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel, "lossless": lossless, "range": range, "fill": fill, "profile": profile}
+    asked: dict[str, Any] = {name: options.pop(name) for name in NAMED if name in options}
     for name, variable in dataset.variables.items():
         is_data = name in dataset.data_vars and variable.ndim > 0 and variable.size > 0 and variable.dtype.kind in "fiu"
         if is_data or variable.encoding.get("compression") == "unknown":
             said = {**variable.attrs, **variable.encoding, **(encoding or {}).get(name, {})}
             is_packed = not said.keys().isdisjoint(("scale_factor", "add_offset"))
-            words = h5(request, variable=variable, **given) if is_data and not is_packed else h5(lossless=True)
+            words = h5(request, variable=variable, **asked) if is_data and not is_packed else h5(lossless=True)
             chunks = variable.encoding.get("chunksizes") or _chunks(variable.shape, variable.dtype.itemsize)
             kept = {key: value for key, value in variable.encoding.items() if key not in _STORAGE}
             variable.encoding = {**kept, "chunksizes": chunks, **words}

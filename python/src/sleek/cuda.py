@@ -12,15 +12,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, lib
 from ._library import check as _check
-from ._params import CODEC_IDS, NAMED, gains_by_dims, params, shaped, stored_as
+from ._params import CODEC_IDS, gains_by_dims, in_words, params, shaped, stored_as
 from ._place import Place, of_gpu, on_gpu
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._params import Asked
 
 __all__ = ["RESULT", "check", "compress_batch", "decompress_batch", "prepare", "workspace_bytes"]
 
@@ -34,11 +39,9 @@ def workspace_bytes(arrays: int) -> int:
     return size
 
 
-def prepare(
-    device: int, dtype: str, request: str | None = None, /, *, cuda_stream: Any = None, **bound: Any
-) -> None:
+def prepare(device: int, dtype: str, request: str | None = None, /, *, cuda_stream: Any = None, **asked: Unpack[Asked]) -> None:
     """Loads onto a GPU what calls with this request need: before a stream is captured into a graph, or before something timed."""
-    p = _parameters((stored_as(dtype)[0], 0), request, bound)
+    p = params((stored_as(dtype)[0], 0), in_words(request, asked))
     _check(lib.sleek_device_prepare(ctypes.byref(p), device, _stream.handle(cuda_stream)))
 
 
@@ -51,7 +54,7 @@ def compress_batch(
     results: Any,
     workspace: Any,
     cuda_stream: Any = None,
-    **bound: Any,
+    **asked: Unpack[Asked],
 ) -> None:
     """Enqueues the compression of each array into the buffer of bytes of the same place in `out`.
 
@@ -61,7 +64,7 @@ def compress_batch(
     stream = _work(cuda_stream, arrays)
     sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
     shapes = {place.shape for place in sources}
-    p = _parameters(_element("arrays", sources), request, bound)
+    p = params(_element("arrays", sources), in_words(request, asked))
     if gains_by_dims(p) and len(shapes) > 1:
         raise ValueError(f"arrays have the shapes {sorted(shapes)}; one shape is needed where the codec works along dimensions")
     if gains_by_dims(p):
@@ -80,7 +83,7 @@ def decompress_batch(
     """
     stream = _work(cuda_stream, out)
     sources, targets = _places("streams", streams, stream, False), _places("out", out, stream, True)
-    p = _parameters(_element("out", targets), None, {"lossless": True})
+    p = params(_element("out", targets), "lossless")
     known = [name for name in CODEC_IDS if name != "default"]
     if codec not in known:
         raise ValueError(f"codec is {codec!r}; known are {', '.join(known)}")
@@ -149,10 +152,3 @@ def _element(name: str, places: list[Place]) -> tuple[int, int]:
 
 def _pointers(places: list[Place]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(places))(*(place.address for place in places))
-
-
-def _parameters(element: tuple[int, int], request: str | None, bound: dict[str, Any]) -> Params:
-    unknown = set(bound) - set(NAMED)
-    if unknown:
-        raise TypeError(f"{sorted(unknown)[0]} is no argument of a request; known are {', '.join(NAMED)}")
-    return params(element, **{**NAMED, "request": request, **bound})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numcodecs.abc import Codec
@@ -12,6 +12,11 @@ from ._array import compress_chunk, decompress
 from ._attributes import with_declared
 from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._params import Asked
 
 # Two more dimensions of 1 behind those of its memory tell an array in Fortran's order (docs/guide/zarr.md).
 _FORTRAN = (1, 1)
@@ -36,31 +41,16 @@ class Sleek(Codec):  # type: ignore[misc]
 
     codec_id = "sleek"
 
-    def __init__(
-        self,
-        request: str | None = None,
-        /,
-        *,
-        abs: float | None = None,
-        noa: float | None = None,
-        rel: float | None = None,
-        rate: float | None = None,
-        precision: int | None = None,
-        lossless: bool = False,
-        range: float | None = None,
-        fill: float | None = None,
-        profile: str = "adaptive",
-    ) -> None:
-        self.request = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
+    def __init__(self, request: str | None = None, /, **asked: Unpack[Asked]) -> None:
+        self.request = arguments(in_words(request, asked))
 
     @classmethod
-    def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
+    def of(cls, variable: Any, request: str | None = None, /, **asked: Unpack[Asked]) -> Sleek:
         """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
 
         Where `fill` names some, or is False for none, they are not read.
         """
-        request, given = with_declared(variable, request, arguments)
-        return cls(request, **given)
+        return cls(with_declared(variable, request, asked))
 
     def get_config(self) -> dict[str, Any]:
         refuse_filters(self, self.request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,11 @@ _NOT_SLEEK = 6
 """The status of sleek.h for what is no stream."""
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
     from zarr.core.array_spec import ArraySpec
     from zarr.core.buffer import Buffer, NDBuffer
+
+    from ._params import Asked
 
 
 @dataclass(frozen=True)
@@ -45,32 +49,16 @@ class Sleek(ArrayBytesCodec):
     is_fixed_size = False
     request: tuple[tuple[str, Any], ...]
 
-    def __init__(
-        self,
-        request: str | None = None,
-        /,
-        *,
-        abs: float | None = None,
-        noa: float | None = None,
-        rel: float | None = None,
-        rate: float | None = None,
-        precision: int | None = None,
-        lossless: bool = False,
-        range: float | None = None,
-        fill: float | None = None,
-        profile: str = "adaptive",
-    ) -> None:
-        given = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
-        object.__setattr__(self, "request", tuple(given.items()))
+    def __init__(self, request: str | None = None, /, **asked: Unpack[Asked]) -> None:
+        object.__setattr__(self, "request", tuple(arguments(in_words(request, asked)).items()))
 
     @classmethod
-    def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
+    def of(cls, variable: Any, request: str | None = None, /, **asked: Unpack[Asked]) -> Sleek:
         """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
 
         Where `fill` names some, or is False, they are not read.
         """
-        request, given = with_declared(variable, request, arguments)
-        return cls(request, **given)
+        return cls(with_declared(variable, request, asked))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Sleek:
@@ -95,8 +83,7 @@ class Sleek(ArrayBytesCodec):
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         stream: Any = chunk_data.as_array_like()
-        given: Any = chunk_spec.dtype
-        kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
+        kind = _dtype(chunk_spec)
         if on_gpu(stream) and kind.name in DTYPES:
             # What zarr reads into memory of a GPU is restored there, but for what a machine of the other byte order wrote.
             restored = chunk_spec.prototype.nd_buffer.create(shape=chunk_spec.shape, dtype=kind)
@@ -128,8 +115,8 @@ class SleekBytes(BytesBytesCodec):
     is_fixed_size = False
     request: tuple[tuple[str, Any], ...]
 
-    def __init__(self, request: str | None = None, /, **arguments: Any) -> None:
-        object.__setattr__(self, "request", Sleek(request, **arguments).request)
+    def __init__(self, request: str | None = None, /, **asked: Unpack[Asked]) -> None:
+        object.__setattr__(self, "request", Sleek(request, **asked).request)
 
     @property
     def codec_config(self) -> dict[str, Any]:
@@ -160,8 +147,7 @@ class SleekBytes(BytesBytesCodec):
     @staticmethod
     def _words(data: Any, chunk_spec: ArraySpec) -> Any:
         """The bytes as the numbers that they most likely are; every bit of which comes back in any case."""
-        given: Any = chunk_spec.dtype
-        kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
+        kind = _dtype(chunk_spec)
         data = np.ascontiguousarray(data).reshape(-1).view("u1")
         return data.view(kind) if kind.kind in "fiu" and data.size and data.size % kind.itemsize == 0 else data
 
@@ -171,14 +157,13 @@ class SleekBytes(BytesBytesCodec):
             array = await asyncio.to_thread(decompress, data)
         except SleekError as e:
             # HDF5 stored the chunk without the filter, which references of VirtualiZarr do not tell. No stream is as long as its data.
-            if e.code == _NOT_SLEEK and data.nbytes == _bytes_of(chunk_spec):
+            if e.code == _NOT_SLEEK and data.nbytes == math.prod(chunk_spec.shape) * _dtype(chunk_spec).itemsize:
                 return chunk_data
             raise
         return chunk_spec.prototype.buffer.from_bytes(array.tobytes())
 
 
-def _bytes_of(chunk_spec: ArraySpec) -> int:
-    """Bytes of a whole chunk."""
+def _dtype(chunk_spec: ArraySpec) -> np.dtype[Any]:
     given: Any = chunk_spec.dtype
     kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
-    return int(np.prod(chunk_spec.shape, dtype="i8")) * kind.itemsize
+    return kind
