@@ -143,10 +143,10 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     """The stream of an array by parameters of its type: bytes, or the filled part of `out`."""
     written = ctypes.c_size_t()
     room = np.empty(capacity(p, source.size), "u1") if out is None else out
-    to = of_output(room, _first(stream, source.stream))
+    to = of_output(room, _stream.first(stream, source.stream))
     if to.itemsize != 1:
         raise ValueError(f"out has elements of {to.itemsize} bytes; a buffer of bytes is needed")
-    work = _first(stream, source.stream, to.stream)
+    work = _stream.first(stream, source.stream, to.stream)
     check(lib.sleek_compress(ctypes.byref(p), source.address, source.size, to.address, to.nbytes, ctypes.byref(written), work))
     return room[: written.value].tobytes() if out is None else part(out, written.value)
 
@@ -234,7 +234,7 @@ def decompress(
     seen = array if dtype is None else _seen_as(array, np.dtype(dtype))
     seen = seen if shape is None else seen.reshape(shape)
     to = _target(array, info, info.count, None)
-    check(lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _first(work, source.stream)))
+    check(lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _stream.first(work, source.stream)))
     return _masked(seen, info) if masked else seen
 
 
@@ -254,9 +254,9 @@ def _restored_into(out: Any, stream: Any, cuda_stream: Any) -> Any:
     """The array `out`, which a stream of its type and length has filled; in one call, without a look at the stream before."""
     work = _stream.handle(cuda_stream)
     source = _source(stream, work)
-    work = _first(work, source.stream)
+    work = _stream.first(work, source.stream)
     to = of_output(out, work)
-    work = _first(work, to.stream)
+    work = _stream.first(work, to.stream)
     code = lib.sleek_decompress_as(*to.element, source.address, source.nbytes, to.address, to.nbytes, work)
     if code:
         error = SleekError(lib.sleek_last_error().decode(), code)
@@ -291,8 +291,8 @@ def decompress_range(stream: Any, first: int, count: int, *, out: Any = None, cu
         to = of_host(array)
     else:
         array = out
-        to = _target(array, info, count, _first(work, source.stream))
-    work = _first(work, source.stream, to.stream)
+        to = _target(array, info, count, _stream.first(work, source.stream))
+    work = _stream.first(work, source.stream, to.stream)
     check(lib.sleek_decompress_range(source.address, source.nbytes, first, count, to.address, to.nbytes, work))
     return array
 
@@ -302,8 +302,8 @@ def decompress_box(
 ) -> Any:
     """Restores the box of `count` elements along each dimension from `start` on, and decodes only the chunks that hold them.
 
-    `out`, `stride` and `cuda_stream` are as for `decompress`; boxes on a GPU are made by the CPU and copied. With `stride` the
-    elements of the box are those at multiples of it in the array, not in the box.
+    `out`, `stride` and `cuda_stream` are as for `decompress`. With `stride` the elements of the box are those at multiples of it in the
+    array, not in the box.
 
     >>> import numpy as np, sleek
     >>> stream = sleek.compress(np.arange(12).reshape(3, 4), lossless=True)
@@ -329,10 +329,10 @@ def _boxed(stream: Any, box: Any, out: Any, stride: int, masked: bool, cuda_stre
     steps = [stride if k >= len(shape) - 3 else 1 for k in range(len(shape))]
     lengths = tuple(-(-(first + n) // step) - -(-first // step) for first, n, step in zip(start, count, steps))
     array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
-    to = _target(array, info, math.prod(lengths), _first(work, source.stream))
+    to = _target(array, info, math.prod(lengths), _stream.first(work, source.stream))
     # An array without dimensions has 32 of length 1 in the stream.
     part = (len(shape), *((ctypes.c_uint64 * len(shape))(*n) for n in (start, count))) if shape else (0, None, None)
-    work = _first(work, source.stream, to.stream)
+    work = _stream.first(work, source.stream, to.stream)
     check(lib.sleek_decompress_coarse(source.address, source.nbytes, level, *part, to.address, to.nbytes, None, work))
     return _masked(array, info) if masked else array
 
@@ -419,7 +419,3 @@ def _masked(array: np.ndarray[Any, Any], info: StreamInfo) -> np.ma.MaskedArray[
     found = np.isin(native.view(f"u{native.itemsize}"), np.array(marks, "u8").astype(f"u{native.itemsize}"))
     values = _missing(info)
     return np.ma.MaskedArray(array, found, fill_value=values[0] if values else None)
-
-
-def _first(*streams: int | None) -> int | None:
-    return next((s for s in streams if s is not None), None)

@@ -7,6 +7,8 @@ from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_ui
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ._library import fields
+
 DEVICES = {1: "CPU", 2: "CUDA", 3: "CUDA host", 7: "Vulkan", 8: "Metal", 10: "ROCm", 11: "ROCm host", 13: "CUDA managed", 14: "oneAPI"}
 CUDA, MANAGED = 2, 13
 _READ_ONLY = 1
@@ -19,31 +21,16 @@ _FIRST_OF_BYTES = 6
 class _Tensor(ctypes.Structure):
     """DLTensor"""
 
-    _fields_ = [
-        ("data", c_void_p),
-        ("device_type", c_int32),
-        ("device_id", c_int32),
-        ("ndim", c_int32),
-        ("code", c_uint8),
-        ("bits", c_uint8),
-        ("lanes", c_uint16),
-        ("shape", ctypes.POINTER(c_int64)),
-        ("strides", ctypes.POINTER(c_int64)),
-        ("byte_offset", c_uint64),
-    ]
+    _fields_ = fields(
+        data=c_void_p, device_type=c_int32, device_id=c_int32, ndim=c_int32, code=c_uint8, bits=c_uint8, lanes=c_uint16,
+        shape=ctypes.POINTER(c_int64), strides=ctypes.POINTER(c_int64), byte_offset=c_uint64,
+    )  # fmt: skip
 
 
 class _Versioned(ctypes.Structure):
     """DLManagedTensorVersioned; the older DLManagedTensor begins with its tensor."""
 
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("manager", c_void_p),
-        ("deleter", c_void_p),
-        ("flags", c_uint64),
-        ("tensor", _Tensor),
-    ]
+    _fields_ = fields(major=c_uint32, minor=c_uint32, manager=c_void_p, deleter=c_void_p, flags=c_uint64, tensor=_Tensor)
 
 
 class Tensor(NamedTuple):

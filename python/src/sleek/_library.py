@@ -31,14 +31,15 @@ class SleekError(Exception):
         return SleekError, (str(self), self.code)
 
 
-def _fields(**types: Any) -> list[tuple[str, Any]]:
+def fields(**types: Any) -> list[tuple[str, Any]]:
+    """The fields of a structure."""
     return list(types.items())
 
 
 class Params(ctypes.Structure):
     """sleek_params"""
 
-    _fields_ = _fields(
+    _fields_ = fields(
         struct_size=c_size_t, dtype=c_int32, mode=c_int32, codec=c_int32, profile=c_int32, bound=c_double, range=c_double,
         fill_value=c_double, has_fill_value=c_int32, big_endian=c_int32, device=c_int32, threads=c_int32, dims=POINTER(c_uint64),
         rank=c_int32, missing_count=c_int32, missing=c_uint64 * 4, find_fill=c_int32, reserved=c_uint32 * 3,
@@ -48,7 +49,7 @@ class Params(ctypes.Structure):
 class StreamInfo(ctypes.Structure):
     """sleek_info"""
 
-    _fields_ = _fields(
+    _fields_ = fields(
         struct_size=c_size_t, format_version=c_int32, codec=c_int32, dtype=c_int32, element_bytes=c_int32, mode=c_int32, profile=c_int32,
         big_endian=c_int32, rank=c_int32, count=c_uint64, raw_bytes=c_uint64, stream_bytes=c_uint64, bound=c_double, range=c_double,
         abs_bound=c_double, chunks_packed=c_uint64, chunks_raw=c_uint64, chunks_constant=c_uint64, chunks_masked=c_uint64,
@@ -59,7 +60,7 @@ class StreamInfo(ctypes.Structure):
 class DirectInfo(ctypes.Structure):
     """sleek_h5d_info"""
 
-    _fields_ = _fields(
+    _fields_ = fields(
         struct_size=c_size_t, route=c_int32, staged=c_int32, chunks=c_uint64, raw_bytes=c_uint64, stored_bytes=c_uint64,
         reserved=c_uint64 * 3, reason=c_char * 192,
     )  # fmt: skip

@@ -17,25 +17,13 @@ PROFILES = ("adaptive", "fast", "small")
 CODECS = {0: "default", 1: "sleek", 3: "zfp", 5: "interp"}
 CODEC_IDS = {name: codec for codec, name in CODECS.items()}
 
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 # Element types of sleek.h by numpy's names.
-DTYPES = {
-    "float32": 1,
-    "float64": 2,
-    "float16": 3,
-    "bfloat16": 4,
-    "int8": 5,
-    "int16": 6,
-    "int32": 7,
-    "int64": 8,
-    "uint8": 9,
-    "uint16": 10,
-    "uint32": 11,
-    "uint64": 12,
-}
+DTYPES = {name: code for code, name in enumerate(FLOATS + _INTEGERS, 1)}
 # What goes as elements of another type: complex numbers as pairs along one more dimension, where a bound holds for each part.
 PAIRS = {"complex64": "float32", "complex128": "float64"}
 ITEM_BYTES = {code: int("".join(c for c in name if c.isdigit())) // 8 for name, code in DTYPES.items()}
-FLOATS = ("float32", "float64", "float16", "bfloat16")
 F32 = (DTYPES["float32"], 0)
 # The arguments of a request, where nothing is asked for.
 NAMED: dict[str, Any] = {

@@ -43,6 +43,11 @@ def current(array: Any) -> int | None:
     return number or LEGACY
 
 
+def first(*streams: int | None) -> int | None:
+    """The first stream that is one."""
+    return next((s for s in streams if s is not None), None)
+
+
 def wait(stream: int) -> None:
     """Returns when everything on the stream is done."""
     driver = ctypes.CDLL("libcuda.so.1")

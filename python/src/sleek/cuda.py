@@ -132,8 +132,7 @@ def _enqueue(
 
 
 def _work(cuda_stream: Any, arrays: Sequence[Any]) -> int:
-    streams = [_stream.handle(cuda_stream), *map(_stream.current, arrays[:1])]
-    return next((s for s in streams if s is not None), _stream.LEGACY)
+    return _stream.first(_stream.handle(cuda_stream), *map(_stream.current, arrays[:1])) or _stream.LEGACY
 
 
 def _places(name: str, arrays: Sequence[Any], stream: int, writable: bool) -> list[Place]:
