@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 /// `text` with every control character written out.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    without(text, steers)
+    escaped(text, steers)
 }
 
 /// The same for a text of several lines.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    without(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
+    escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
 /// Control characters, and what ends a line or a paragraph, or turns the direction of what follows, for programs that
@@ -19,7 +19,7 @@ pub fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn without(text: &str, steers: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escaped(text: &str, steers: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&steers) {
         return Cow::Borrowed(text);
     }

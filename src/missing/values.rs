@@ -65,7 +65,7 @@ impl Missing {
         Missing::NONE.and(dtype, values)
     }
 
-    /// The same with others that nobody named.
+    /// These, and others that the encoder found.
     pub fn and_found(self, dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
         let all = self.and(dtype, values)?;
         Ok(Missing { found: all.count - self.count, ..all })
@@ -90,12 +90,13 @@ impl Missing {
         Ok(missing)
     }
 
-    /// As many as there can be, for the bytes that they take.
+    /// As many as a stream can name, for the largest header.
     pub fn most() -> Missing {
         Missing { count: MAX_MISSING as u8, bits: [0, 1, 2, 3], ..Missing::NONE }
     }
 
-    /// Those of a header, of which the last `found` were found; `None` if the format does not allow them.
+    /// Missing values as a header has them, the last `found` of them found by the encoder; `None` if the format does not
+    /// allow them.
     pub fn stored(dtype: DType, bits: &[u64], found: u8) -> Option<Missing> {
         let mut missing = Missing { found, ..Missing::NONE };
         let fits = |b: &u64| *b >> (8 * dtype.size() - 1) <= 1;
@@ -136,7 +137,7 @@ impl Missing {
         &self.bits[..self.len()]
     }
 
-    /// The bits of those that somebody named.
+    /// The bits of the declared ones, which somebody named.
     pub fn told(&self) -> &[u64] {
         &self.bits[..self.len() - self.found()]
     }

@@ -71,7 +71,8 @@ macro_rules! by {
     }};
 }
 
-/// A function that is compiled for a level, and safe to whoever has the level's token, its first argument. In brackets
+/// `given! { level, fn … }`: a function compiled for a level's instructions, and safe to call with the level's token as
+/// its first argument. In brackets
 /// are its parameters of types with their bounds, their names, and what else is asked of them.
 macro_rules! given {
     ($level:tt, $(#[$about:meta])* $vis:vis fn $name:ident($($arguments:tt)*) $(-> $r:ty)? $body:block) => {

@@ -8,8 +8,8 @@ pub const LANES: usize = 32;
 /// Numbers of the longest vector.
 pub const LONGEST: usize = 16;
 
-/// From `LONGEST` − n on all bits of n numbers, and none behind.
-pub static THERE: [u32; 2 * LONGEST] = {
+/// Masks of the first n lanes: a load from `LONGEST` − n on has all bits set in n lanes, and none behind.
+pub static LEADING_LANES: [u32; 2 * LONGEST] = {
     let mut there = [0; 2 * LONGEST];
     let mut i = 0;
     while i < LONGEST {

@@ -8,7 +8,7 @@ use super::numbers::{CodeVectors, LANES, NumberVectors};
 use super::word::Word;
 use super::words::WordVectors;
 
-/// No more than the portable code, which has arrays for vectors.
+/// The token of the scalar level, which needs no instructions beyond the portable ones.
 #[derive(Clone, Copy)]
 pub struct Scalar;
 
@@ -112,7 +112,7 @@ impl NumberVectors for Scalar {
     }
 }
 
-/// A number whose bits are all set where something is so.
+/// A mask lane: all bits set, or none.
 fn all_bits(is_so: bool) -> u32 {
     0u32.wrapping_sub(is_so.into())
 }

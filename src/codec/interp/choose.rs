@@ -1,6 +1,6 @@
 //! What is chosen once for an array, by trials of some tiles; `rules.rs` tells how.
 
-use super::format::Rule;
+use super::format::Interpolation;
 use super::predict::sample::SETS;
 use super::rules::{LIMIT_WORTH, LIMITS, WORTH, is_taken};
 
@@ -25,7 +25,7 @@ pub const NEVER: u64 = u64::MAX / 4096;
 /// A rule, and the limit up to which it is taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Limited {
-    pub rule: Rule,
+    pub rule: Interpolation,
     pub limit: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Choice {
     /// Multiples in steps, and where they cost little.
     pub steps: Option<Limited>,
     /// See above.
-    pub second: Option<Rule>,
+    pub second: Option<Interpolation>,
     /// Other numbers.
     pub exact: Option<Limited>,
 }
@@ -52,9 +52,9 @@ impl Choice {
 
     /// The axes of a rule in steps that is smooth, or rough.
     pub fn set_of(&self, rough: bool) -> u8 {
-        let is_it = |rule: &Rule| rule.rough == rough;
+        let is_it = |rule: &Interpolation| rule.rough == rough;
         let first = self.steps.map(|steps| steps.rule);
-        first.filter(is_it).or(self.second.filter(is_it)).map_or(0, |rule| rule.set)
+        first.filter(is_it).or(self.second.filter(is_it)).map_or(0, |rule| rule.axes)
     }
 }
 
@@ -74,5 +74,5 @@ fn best(trials: &[Trial], steps: bool, rules: std::ops::Range<usize>) -> Option<
     let usual = with(LIMITS[0]);
     let least = LIMITS.into_iter().min_by_key(|limit| with(*limit))?;
     let limit = if with(least) + usual / LIMIT_WORTH < usual { least } else { LIMITS[0] };
-    Some(Limited { rule: Rule { rough: best >= SETS, coarse: steps, set: (best % SETS) as u8 }, limit })
+    Some(Limited { rule: Interpolation { rough: best >= SETS, in_steps: steps, axes: (best % SETS) as u8 }, limit })
 }

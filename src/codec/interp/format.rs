@@ -120,7 +120,7 @@ impl Grid {
     }
 
     /// The axes along which tiles have more than one element.
-    pub fn set(&self) -> u8 {
+    pub fn axes(&self) -> u8 {
         (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a)
     }
 
@@ -137,13 +137,13 @@ impl Grid {
 
 /// How a tile is interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct Interpolation {
     /// Two nodes and a half of the mean instead of four and the boolean sum.
     pub rough: bool,
     /// Codes stand for multiples of a step; otherwise nothing is lost.
-    pub coarse: bool,
-    /// Axes along which codes of classes with one new axis are differences on the finest levels.
-    pub set: u8,
+    pub in_steps: bool,
+    /// A bit for each axis along which, on the finest two levels, codes of classes X, Y and Z are differences.
+    pub axes: u8,
 }
 
 /// How numbers are predicted.
@@ -178,7 +178,7 @@ pub enum Numbers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The axes along which differences are taken, of interpolated numbers of their codes.
-    pub set: u8,
+    pub axes: u8,
     /// How numbers are predicted.
     pub predictor: Predictor,
     /// What they stand for.
@@ -202,7 +202,7 @@ pub struct Head {
 impl Head {
     /// The bytes.
     pub fn to_bytes(self) -> [u8; HEAD_BYTES] {
-        let bits = u32::from(self.set)
+        let bits = u32::from(self.axes)
             | (self.predictor as u32) << 3
             | (self.numbers as u32) << 5
             | u32::from(self.has_table) << 7
@@ -216,14 +216,18 @@ impl Head {
     }
 
     /// That of a tile that is interpolated.
-    pub fn interpolated(rule: Rule) -> Head {
+    pub fn interpolated(rule: Interpolation) -> Head {
         let predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };
-        Head { predictor, set: rule.set, ..Head::default() }
+        Head { predictor, axes: rule.axes, ..Head::default() }
     }
 
     /// How its numbers are interpolated.
-    pub fn rule(&self) -> Rule {
-        Rule { rough: self.predictor == Predictor::Rough, coarse: self.numbers == Numbers::Steps, set: self.set }
+    pub fn rule(&self) -> Interpolation {
+        Interpolation {
+            rough: self.predictor == Predictor::Rough,
+            in_steps: self.numbers == Numbers::Steps,
+            axes: self.axes,
+        }
     }
 
     /// Whether numbers are interpolated.
@@ -235,7 +239,7 @@ impl Head {
     pub fn read(bytes: [u8; HEAD_BYTES], groups: usize, number_bits: u32) -> Result<Head> {
         let bits = u32::from_le_bytes(bytes);
         let head = Head {
-            set: (bits & 7) as u8,
+            axes: (bits & 7) as u8,
             predictor: [Predictor::Axes, Predictor::Smooth, Predictor::Rough, Predictor::Symbols]
                 [(bits >> 3 & 3) as usize],
             numbers: [Numbers::Bits, Numbers::Bins, Numbers::Steps, Numbers::Multiples][(bits >> 5 & 3) as usize],
@@ -254,7 +258,7 @@ impl Head {
             && head.low <= number_bits - LEAST_ABOVE_LOW
             && (!head.is_sparse
                 || head.switch == 0 && head.longest == 0 && head.low == 0 && !head.has_table && !symbols)
-            && (!symbols || head.has_table && head.numbers == Numbers::Bits && head.set == 0);
+            && (!symbols || head.has_table && head.numbers == Numbers::Bits && head.axes == 0);
         if !is_legal {
             return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");
         }

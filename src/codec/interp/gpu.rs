@@ -399,7 +399,7 @@ mod tests {
         let mut most = 0;
         for [x, y, z] in (0..15usize.pow(3)).map(|n| [n % 15, n / 15 % 15, n / 225]) {
             let sides = [x, y, z].map(|side| 1 << side);
-            if x + y + z > TILE_LOG2 as usize || !interpolation::is_for(sides) {
+            if x + y + z > TILE_LOG2 as usize || !interpolation::can_interpolate(sides) {
                 continue;
             }
             // Of tiles in two axes y takes the place of z.

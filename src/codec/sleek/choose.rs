@@ -48,8 +48,8 @@ pub struct Choices<W> {
     pub modes: PerSubchunk,
     /// Bits of a code in the payload.
     pub widths: PerSubchunk,
-    /// Bits of the largest code.
-    pub fulls: PerSubchunk,
+    /// Bits of the largest code, exceptions included.
+    pub full_widths: PerSubchunk,
     /// Codes of more than `widths` bits.
     pub exceptions: PerSubchunk,
     /// Mask bytes that are not 0.
@@ -65,7 +65,7 @@ impl<W: Word> Choices<W> {
     pub const NONE: Self = Choices {
         modes: [0; SUBCHUNKS],
         widths: [0; SUBCHUNKS],
-        fulls: [0; SUBCHUNKS],
+        full_widths: [0; SUBCHUNKS],
         exceptions: [0; SUBCHUNKS],
         mask_bytes: [0; SUBCHUNKS],
         bases: [W::ZERO; SUBCHUNKS],
@@ -235,12 +235,12 @@ fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S
     narrowest
 }
 
-/// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `fulls` bits.
+/// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `full_widths` bits.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, fulls: &PerSubchunk) -> PerSubchunk {
-    let (mut best, mut least) = (*fulls, [0; SUBCHUNKS]);
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, full_widths: &PerSubchunk) -> PerSubchunk {
+    let (mut best, mut least) = (*full_widths, [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
-        least[s] = payload::<S>(fulls[s]);
+        least[s] = payload::<S>(full_widths[s]);
     }
     let mut width = narrowest::<W, S, P>(p, widths);
     for _ in 0..4 {
@@ -248,10 +248,10 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, ful
         for s in 0..SUBCHUNKS {
             // From `full` on the bytes that any exceptions take rule a width out.
             let mask_bytes = (counts[s] / 2).min((S / MASK_BYTE_VALUES) as u16);
-            let bytes =
-                payload::<S>(width[s]) + exception_bytes::<S>(counts[s], mask_bytes, fulls[s].saturating_sub(width[s]));
+            let bytes = payload::<S>(width[s])
+                + exception_bytes::<S>(counts[s], mask_bytes, full_widths[s].saturating_sub(width[s]));
             // A later width is a larger one, but than the full one it is smaller.
-            let better = bytes < least[s] || bytes == least[s] && best[s] < fulls[s];
+            let better = bytes < least[s] || bytes == least[s] && best[s] < full_widths[s];
             best[s] = if better { width[s] } else { best[s] };
             least[s] = least[s].min(bytes);
             width[s] += 1;
@@ -381,18 +381,18 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
         let mode = encode_warp_tile::<E, S, P>(p, special, words, q, extremes, codes, bases, prefetch);
         c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
-    for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
+    for (full, codes) in c.full_widths.iter_mut().zip(&*codes) {
         *full = p.width(codes) as u16;
     }
-    c.widths = c.fulls;
+    c.widths = c.full_widths;
     if E::Word::BITS > 8 {
         for (widths, codes) in lists.widths.iter_mut().zip(&*codes) {
             prefetch.fetch(1);
             p.widths(codes, widths);
         }
         p.transpose(&lists.widths, &mut lists.transposed);
-        c.widths = fit::<E::Word, S, P>(p, &lists.transposed, &c.fulls);
-        for s in Subchunks::which(|s| c.widths[s] < c.fulls[s]) {
+        c.widths = fit::<E::Word, S, P>(p, &lists.transposed, &c.full_widths);
+        for s in Subchunks::which(|s| c.widths[s] < c.full_widths[s]) {
             prefetch.fetch(1);
             let masks = p.extract_exceptions(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
             c.exceptions[s] = count_of::<S>(&masks) as u16;
@@ -415,7 +415,7 @@ impl<W: Word> Choices<W> {
     fn settle<const S: usize>(&mut self, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
         for s in 0..SUBCHUNKS {
-            let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
+            let (width, full, count) = (self.widths[s], self.full_widths[s], self.exceptions[s]);
             let with = payload::<S>(width) + exception_bytes::<S>(count, self.mask_bytes[s], full - width);
             let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
@@ -425,8 +425,8 @@ impl<W: Word> Choices<W> {
             self.bases[s] = if keep { self.bases[s] } else { least[s] };
             self.modes[s] = if keep { self.modes[s] } else { SubMode::Offset as u16 };
             self.exceptions[s] = if keep && patched { count } else { 0 };
-            self.fulls[s] = if keep { full } else { plain };
-            self.widths[s] = if keep && patched { width } else { self.fulls[s] };
+            self.full_widths[s] = if keep { full } else { plain };
+            self.widths[s] = if keep && patched { width } else { self.full_widths[s] };
         }
         Subchunks::which(|s| changed[s])
     }
@@ -455,5 +455,5 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     };
     encode::<E, S>(mode, special, window(words, s), choices.bases[s], codes);
     let full = p.width(codes) as u16;
-    (choices.modes[s], choices.widths[s], choices.fulls[s]) = (mode as u16, full, full);
+    (choices.modes[s], choices.widths[s], choices.full_widths[s]) = (mode as u16, full, full);
 }

@@ -33,10 +33,10 @@ fn contains<W: Word>(words: &[W], x: W) -> bool {
     words.iter().fold(false, |any, w| any | (*w == x))
 }
 
-/// The same of small integers, which are exact distances from the domain's reference.
+/// [`collision`] of 16-bit integers, which are exact distances from the domain's reference.
 #[cold]
 #[inline(never)]
-pub fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<u16, S>) -> bool {
+pub fn small_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<u16, S>) -> bool {
     let distance = W::from_u64(x).sub(domain.reference);
     let small = distance.saturate16();
     W::from_u64(small.extend()) == distance

@@ -2,7 +2,7 @@
 
 use super::buffers::{Buffers, Scratch, view};
 use super::choose::Extremes;
-use super::collide::{all_come_beside, collision, near_collision};
+use super::collide::{all_come_beside, collision, small_collision};
 use super::integers::*;
 use super::pack::pack_chunk;
 use super::plan::Plan;
@@ -18,8 +18,8 @@ use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
 /// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
-/// `stores`; returns the kind and size of the body. And whether an element would come back as a missing value and no
-/// number next to that is within the bound: then the body must not be used.
+/// `stores`. Returns the kind and size of the body, and whether the body must not be used: an element would come back as
+/// a missing value, and the next larger number is not within its bound.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
@@ -36,9 +36,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
             if let Some(ends) = ends {
-                see_integers::<E, _, S>(plan, &domain, &integers, ends);
+                widen_ends::<E, _, S>(plan, &domain, &integers, ends);
             }
-            let collides = plan.collisions().iter().any(|c| near_collision(c.integer, &domain, &integers));
+            let collides = plan.collisions().iter().any(|c| small_collision(c.integer, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
         None => {
@@ -58,7 +58,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
             let integers = Integers { words, extremes };
             if let (Some(ends), Profile::Adaptive) = (ends, plan.profile) {
-                see_integers::<E, _, S>(plan, &domain, &integers, ends);
+                widen_ends::<E, _, S>(plan, &domain, &integers, ends);
             }
             let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
             (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)

@@ -175,9 +175,9 @@ impl<W: Word> Span<W> {
     }
 }
 
-/// Adds what the elements of a chunk lie between, by their integers.
+/// Widens `ends` to the bounds of a chunk's elements, from the extremes of its integers.
 #[inline(always)]
-pub fn see_integers<E: Element, W: Word, const S: usize>(
+pub fn widen_ends<E: Element, W: Word, const S: usize>(
     plan: &Plan,
     domain: &Domain<E::Word>,
     integers: &Integers<W, S>,
@@ -192,8 +192,8 @@ pub fn see_integers<E: Element, W: Word, const S: usize>(
     ends.add((number(least) - reach).next_down(), (number(most) + reach).next_up());
 }
 
-/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
-/// enough to it.
+/// The chunk's integers as 16-bit distances from the first one, with their extremes, where that pays, all are
+/// quantized, and none is too far from it.
 #[inline(always)]
 pub fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     p: P,

@@ -90,7 +90,7 @@ impl<'a, const S: usize> Exceptions<'a, S> {
             let place = masks[masks_end..].first_chunk_mut().expect("room for all that there may be");
             p.compress::<S>(&lists.masks[s], flags, place);
             masks_end += choices.mask_bytes[s] as usize;
-            let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
+            let (count, high_width) = (choices.exceptions[s] as usize, choices.full_widths[s] - choices.widths[s]);
             highs_end += p.pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
         }
         Exceptions { flags, masks: &masks[..masks_end], highs: &highs[..highs_end] }
@@ -129,10 +129,10 @@ impl<W: Word> Tail<W> {
         for s in 0..SUBCHUNKS {
             let width = choices.widths[s].wrapping_sub((choices.exceptions[s] == 0) as u16) & 63;
             descriptors[s] = choices.modes[s] << 6 | width;
-            high_widths[s] = choices.fulls[s] - choices.widths[s];
+            high_widths[s] = choices.full_widths[s] - choices.widths[s];
         }
         Tail {
-            active: Subchunks::which(|s| choices.fulls[s] > 0).0,
+            active: Subchunks::which(|s| choices.full_widths[s] > 0).0,
             patched: Subchunks::which(|s| choices.exceptions[s] > 0).0,
             descriptors: of_each(descriptors),
             bases,

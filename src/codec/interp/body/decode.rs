@@ -152,7 +152,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     /// For the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Decoder<E, N>> {
         let n = plan.grid.capacity();
-        let sides = if interpolation::is_for(plan.grid.sides) { plan.grid.sides } else { [1; AXES] };
+        let sides = if interpolation::can_interpolate(plan.grid.sides) { plan.grid.sides } else { [1; AXES] };
         Ok(Decoder {
             codes: Codes::new(n)?,
             ready: None,
@@ -323,7 +323,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         let (coded, codes) = (front.coded(lens, 0), &mut self.codes);
         codes.read(p, coded)?;
         let numbers = &mut codes.long[..coded.n];
-        p.run(Sums { set: front.head.set, lens, numbers: &mut *numbers });
+        p.run(Sums { set: front.head.axes, lens, numbers: &mut *numbers });
         p.run(Elements::<E, N, N> { meaning, numbers, out: &mut *out, element: PhantomData });
         patch::<E, N, N>(meaning, &self.patches, 0, numbers, out)
     }
@@ -431,8 +431,8 @@ fn check_head(plan: &Plan, head: &Head) -> Result<()> {
     };
     let is_legal = is_legal
         && (!head.has_patches || has_lattice)
-        && (!head.is_interpolated() || interpolation::is_for(plan.grid.sides))
-        && head.set & !plan.grid.set() == 0;
+        && (!head.is_interpolated() || interpolation::can_interpolate(plan.grid.sides))
+        && head.axes & !plan.grid.axes() == 0;
     if is_legal { Ok(()) } else { fail!(Corrupt, "head {head:?} does not go with the stream's header") }
 }
 

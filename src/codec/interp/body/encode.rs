@@ -59,10 +59,10 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
                 && !self.collides(plan, survey, rule, n)
             {
                 // Multiples without steps come back as they are.
-                if rule.coarse {
+                if rule.in_steps {
                     self.correct_steps(n);
                 }
-                let numbers = if rule.coarse { Numbers::Steps } else { Numbers::Multiples };
+                let numbers = if rule.in_steps { Numbers::Steps } else { Numbers::Multiples };
                 let head = Head { numbers, ..Head::interpolated(rule) };
                 (self.base, self.middle, self.are_short) = (N::from_u64(i64::from(base) as u64), N::ZERO, true);
                 return self.write(p, plan, head, Form::default(), n, out);

@@ -178,7 +178,7 @@ pub fn write<N: Word>(
 
 /// The same of codes that are all 0: states of 1 say so of any number of classes.
 pub fn write_nothing(head: &mut Head, front: &[u8], out: &mut [u8]) -> Option<usize> {
-    (head.predictor, head.set, head.switch) = (Predictor::Axes, 0, NEVER);
+    (head.predictor, head.axes, head.switch) = (Predictor::Axes, 0, NEVER);
     if matches!(head.numbers, Numbers::Steps | Numbers::Multiples) {
         head.predictor = Predictor::Smooth;
     }

@@ -18,11 +18,11 @@ use crate::simd::word::Word;
 /// Codes of groups that vectors code are below this.
 const LIMIT: u64 = 1 << 31;
 
-/// Whether vectors code a group.
-pub fn is_for(sum: &Sum) -> bool {
+/// Whether a group's codes fit the vector coder.
+pub fn has_vectors(sum: &Sum) -> bool {
     sum.most < LIMIT
 }
-/// Comparisons of tokens that take as long as counting them one by one.
+/// Up to so many vector comparisons are no slower than counting tokens one by one.
 const FEW: u32 = 60;
 
 /// For each token of a table what encodes it: its frequency's reciprocal, and bits 0–9 what the frequency lacks of
@@ -122,7 +122,7 @@ impl<W: Word> Classify<'_, W> {
     #[inline(always)]
     fn cost<P: CodeVectors<M>, const M: usize>(&self, p: P, g: usize, class: usize) -> u64 {
         let (codes, sum) = (&self.codes[g * GROUP..], &self.sums[g]);
-        if is_for(sum) {
+        if has_vectors(sum) {
             return cost::<P, M>(p, &self.places.as_chunks().0[g], codes.len(), sum.most as u32, class);
         }
         classes::cost(&codes[..codes.len().min(GROUP)], class, self.low)
@@ -213,7 +213,7 @@ impl<F: Fn(usize, u32) -> Group> Task for Count<'_, F> {
             }
             let left = self.n - g * GROUP;
             let counts = &mut self.counts[class];
-            if is_for(&self.sums[g]) {
+            if has_vectors(&self.sums[g]) {
                 let most = self.sums[g].most as u32;
                 self.costs[class] += cost::<P, M>(p, codes, left, most, class);
                 Tokens::<P, M>::of(p, codes, most).count(p, most, counts);
@@ -367,7 +367,7 @@ impl<F: Fn(usize, u32) -> Group> Task for Encode<'_, '_, F> {
                 codes = &shifted;
             }
             // Codes that are tokens have no raw bits.
-            let (is_long, most) = (!is_for(&self.sums[g]), self.sums[g].most as u32 >> more);
+            let (is_long, most) = (!has_vectors(&self.sums[g]), self.sums[g].most as u32 >> more);
             let long = is_long.then(|| (self.long)(g, more));
             let group = match &long {
                 Some(long) => Tokens::<P, M>::of_group(p, long),

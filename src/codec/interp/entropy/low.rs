@@ -8,8 +8,8 @@ use crate::simd::word::Word;
 
 /// Words that have the bits of the lanes of a vector, less than 64 each.
 const WORDS: usize = 2 * LONGEST;
-/// The numbers of lanes.
-static NUMBERS: [u32; LONGEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// Each lane's own number.
+static LANE_NUMBERS: [u32; LONGEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 /// Bits that are written at once, behind fewer than eight: a byte at least stays.
 const MOST_WRITTEN: u32 = 56;
 
@@ -114,7 +114,7 @@ impl<'a> Bits<'a> {
         let (count_v, over, most) = (p.splat(count), p.splat(count.saturating_sub(32)), count.min(32));
         for at in (0..GROUP).step_by(LANES / M) {
             let words = self.words();
-            let first = p.add(p.mul(p.load(&NUMBERS), count_v), p.splat((self.at % 8) as u32));
+            let first = p.add(p.mul(p.load(&LANE_NUMBERS), count_v), p.splat((self.at % 8) as u32));
             let (code, above) = (p.load(&low[at..]), p.load(&high[at..]));
             let own = bits_of(p, &words, first, most);
             p.store(p.or(p.left_by(code, count_v), own), &mut low[at..]);

@@ -1,5 +1,5 @@
 //! Codes to words and back: classes of groups, tables, states, and low bits apart
-//! (docs/reference/codecs/interp.md §4, §5, §9, §10).
+//! (docs/reference/codecs/interp.md §4, §5, §9).
 
 pub mod classes;
 pub mod decode;

@@ -3,7 +3,7 @@
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
-use crate::codec::interp::format::Rule;
+use crate::codec::interp::format::Interpolation;
 use crate::codec::interp::predict::interpolation::layout::{CodeRow, NodeLayout, NodeLayouts};
 use crate::codec::interp::predict::interpolation::march::{Direction, March};
 use crate::error::Result;
@@ -81,10 +81,10 @@ pub enum Signed<'a> {
     Long(&'a mut [u32]),
 }
 
-/// Restores the numbers of a tile, from 0 on, or what of it is on the grid of a level. It shows them plane by plane, in
-/// whatever order: the first element, and the numbers. Whether codes were long enough for their sums.
+/// Restores the numbers of a tile, or those on the grid of a level, and shows them plane by plane in any order: the
+/// number of the first element, and the numbers. False if sums overflowed the short codes.
 pub struct Decode<'a> {
-    pub rule: Rule,
+    pub rule: Interpolation,
     pub level: u32,
     /// None longer than the sides of the grid.
     pub lens: [usize; AXES],
@@ -105,22 +105,23 @@ impl Task for Decode<'_> {
         let place = (&mut rows[..], &mut errors[..], &mut plane[..]);
         match codes {
             Signed::Short(codes) => {
-                sum_up(layout, finest, rule.set, codes) && restore(l, layout, (rule, level, finest), codes, place, show)
+                sum_up(layout, finest, rule.axes, codes)
+                    && restore(l, layout, (rule, level, finest), codes, place, show)
             }
             Signed::Long(codes) => {
-                sum_up(layout, finest, rule.set, codes);
+                sum_up(layout, finest, rule.axes, codes);
                 restore(l, layout, (rule, level, finest), codes, place, show)
             }
         }
     }
 }
 
-/// Goes through a tile.
+/// Visits a tile's nodes with codes of either length.
 #[inline(always)]
 fn restore<L: NumberVectors, C: Codes + ?Sized>(
     l: L,
     layout: &NodeLayout,
-    (rule, level, finest): (Rule, u32, usize),
+    (rule, level, finest): (Interpolation, u32, usize),
     codes: &C,
     (rows, errors, plane): (&mut [u32], &mut [u32], &mut [u32]),
     show: &mut dyn FnMut(usize, &[u32]),
@@ -129,57 +130,57 @@ fn restore<L: NumberVectors, C: Codes + ?Sized>(
     true
 }
 
-/// Replaces codes that are differences along axes of a set by what they lead to, from a level on; whether all fit.
+/// Sums codes that are differences along the axes of a set, from a level on; false if a sum overflowed.
 #[inline(always)]
 fn sum_up<W: Word>(layout: &NodeLayout, finest: usize, set: u8, codes: &mut [W]) -> bool {
     // A march reads a vector from each code on.
     assert!(layout.lens.iter().product::<usize>() + LONGEST <= codes.len());
-    let mut beyond = W::ZERO;
+    let mut overflow = W::ZERO;
     for (first, [nx, ny, nz], axes) in layout.levels[finest..].iter().flat_map(|level| level.differences(set)) {
         let codes = &mut codes[first..first + nx * ny * nz];
         if axes & 1 != 0 {
             for row in codes.chunks_exact_mut(nx) {
                 let mut sum = W::ZERO;
                 for code in row {
-                    sum = add(sum, *code, &mut beyond);
+                    sum = add(sum, *code, &mut overflow);
                     *code = sum;
                 }
             }
         }
         if axes & 2 != 0 {
             for plane in codes.chunks_exact_mut(nx * ny) {
-                sum_rows(plane, nx, &mut beyond);
+                sum_rows(plane, nx, &mut overflow);
             }
         }
         if axes & 4 != 0 {
-            sum_rows(codes, nx * ny, &mut beyond);
+            sum_rows(codes, nx * ny, &mut overflow);
         }
     }
-    beyond & W::SIGN == W::ZERO
+    overflow & W::SIGN == W::ZERO
 }
 
 /// Adds to each row of this length but the first one the one before it.
 #[inline(always)]
-fn sum_rows<W: Word>(codes: &mut [W], len: usize, beyond: &mut W) {
-    let mut any = *beyond;
+fn sum_rows<W: Word>(codes: &mut [W], len: usize, overflow: &mut W) {
+    let mut any = *overflow;
     for at in (len..codes.len()).step_by(len) {
         let (before, row) = codes[at - len..at + len].split_at_mut(len);
         for i in 0..len {
             row[i] = add(before[i], row[i], &mut any);
         }
     }
-    *beyond = any;
+    *overflow = any;
 }
 
-/// The sum; the top bit of `beyond` tells whether one had no room.
+/// The sum; it sets the top bit of `overflow` where it overflows.
 #[inline(always)]
-fn add<W: Word>(a: W, b: W, beyond: &mut W) -> W {
+fn add<W: Word>(a: W, b: W, overflow: &mut W) -> W {
     let sum = a.add(b);
-    *beyond = *beyond | (a ^ sum) & (b ^ sum);
+    *overflow = *overflow | (a ^ sum) & (b ^ sum);
     sum
 }
 
-/// Adds what codes say.
+/// The decoder: adds each code to its node's prediction.
 struct Decoding<'a, C: ?Sized> {
     codes: &'a C,
     /// The level of the grid that is wanted, and the finest one that has it.

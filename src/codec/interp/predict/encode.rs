@@ -48,7 +48,7 @@ impl Case<'_> {
         let bins = self.bins();
         let first = bins.at(0);
         p.loops(|| {
-            bins.some(0, codes);
+            bins.copy_to(0, codes);
             codes.iter_mut().for_each(|code| *code = code.wrapping_sub(first));
             lorenzo::forward(set, self.lens, codes);
             codes.iter_mut().for_each(|code| *code = code.zigzag());
@@ -90,7 +90,7 @@ impl Numbers for BinsOf<'_> {
     }
 
     #[inline(always)]
-    fn some(&self, at: usize, to: &mut [u32]) {
+    fn copy_to(&self, at: usize, to: &mut [u32]) {
         let numbers = &self.numbers[at..at + to.len()];
         // Numbers are far from the ends: an even multiple more has none below 0.
         let (more, less) = if self.step == 1 { (0, 0) } else { (LATTICE_STEP << 27, 1 << 27) };
@@ -107,7 +107,7 @@ pub enum Way {
     Axes,
     /// Along axes, or by a rule for numbers that must not change.
     Exact,
-    Interpolated(Rule),
+    Interpolated(Interpolation),
 }
 
 impl<E: Multiple, N: Word> Encoder<E, N> {
@@ -117,7 +117,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let n = tile.lens.iter().product();
         let part = part(count, tile.lens);
         let survey = self.survey(p, plan, tile);
-        if !interpolation::is_for(plan.grid.sides) || n < FEWEST {
+        if !interpolation::can_interpolate(plan.grid.sides) || n < FEWEST {
             return None;
         }
         if let Some((survey, true)) = survey {
@@ -197,7 +197,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let Coded { codes, restored, sums, .. } = coded;
         p.run(interpolation::Load { lens, numbers: &codes[..n], is_masked, buffers: levels });
         for rough in [false, true] {
-            let rule = Rule { rough, coarse: steps, set: 0 };
+            let rule = Interpolation { rough, in_steps: steps, axes: 0 };
             if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && steps {
                 continue;
             }
@@ -206,7 +206,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             let cost = case.cost(p, &codes[..n], sums) + CORRECTION_COST * corrections as u64;
             let of_sets = p.run(CostsOfSets { lens, buffers: levels, codes: &codes[..n], room: &mut restored[..n] });
             for (set, of_set) in of_sets.into_iter().enumerate() {
-                if set as u8 & !plan.grid.set() == 0 {
+                if set as u8 & !plan.grid.axes() == 0 {
                     let changed = (cost + of_set).saturating_sub(of_sets[0]).max(cost / 4);
                     trial.rules[if rough { SETS + set } else { set }] = changed;
                 }
@@ -227,7 +227,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     ) -> Head {
         let (n, bits): (usize, bool) = (lens.iter().product(), plan.bins.is_none());
         self.cost = with_states(cost, false);
-        if let Some(Limited { rule, limit }) = limited.filter(|_| n >= FEWEST && interpolation::is_for(plan.grid.sides))
+        if let Some(Limited { rule, limit }) =
+            limited.filter(|_| n >= FEWEST && interpolation::can_interpolate(plan.grid.sides))
             && self.shorten(p, n)
         {
             let short = std::mem::take(&mut self.short);
@@ -243,7 +244,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             }
         }
         self.differ(p, set, lens, bits.then_some(N::ZERO.sub(self.base)));
-        Head { set, ..Head::default() }
+        Head { axes: set, ..Head::default() }
     }
 
     /// The numbers' differences along axes as codes. Without any they are distances: of elements' bits `zero` is told.
@@ -295,7 +296,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// The same of a tile with many elements that are multiples already.
     pub fn way_of_many(&mut self, p: impl Level, choice: &Choice, survey: Survey, case: &Case) -> Way {
         self.load(p, case);
-        let rule = |rough, coarse| Some(Rule { rough, coarse, set: choice.set_of(rough) });
+        let rule = |rough, coarse| Some(Interpolation { rough, in_steps: coarse, axes: choice.set_of(rough) });
         let ways = [rule(false, true), rule(true, true), None, rule(false, false), rule(true, false)];
         let (mut best, mut least) = (None, u64::MAX);
         for way in ways {
@@ -333,15 +334,15 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     }
 
     /// Encodes by a rule; what it costs with corrections, `None` if it cannot be.
-    pub fn run(&mut self, p: impl Level, rule: Rule, case: &Case) -> Option<u64> {
+    pub fn run(&mut self, p: impl Level, rule: Interpolation, case: &Case) -> Option<u64> {
         let n = case.numbers.len();
         let Encoder { levels, coded, multiples, .. } = self;
         let Coded { codes, restored, sums, .. } = coded;
-        if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && rule.coarse {
+        if !p.run(interpolation::Encode { rule, buffers: levels, codes }) && rule.in_steps {
             return None;
         }
         let cost = case.cost(p, &codes[..n], sums);
-        if !case.is_restored || !rule.coarse {
+        if !case.is_restored || !rule.in_steps {
             return Some(cost);
         }
         p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });

@@ -1,4 +1,4 @@
-//! What differences along sets of axes cost, by some pieces of a tile's rows.
+//! Estimated cost of a tile's differences along each set of axes, from a sample of pieces of its rows.
 
 use std::marker::PhantomData;
 
@@ -10,19 +10,19 @@ use crate::simd::{Level, Task};
 
 /// Sets of axes.
 pub const SETS: usize = 1 << AXES;
-/// What a magnitude counts at most in a sum.
-const MOST: u64 = 1 << 56;
+/// A magnitude is clamped to this before it is summed, so that sums do not overflow.
+const MAX_MAGNITUDE: u64 = 1 << 56;
 /// Numbers that are taken at once, so many that compilers use vectors for them; the last ones may not count.
 pub const STRIP: usize = 64;
 
 /// The strips of a piece, and of a neighbour before it.
 type Strips<N> = [[N; STRIP]; PIECE / STRIP + 1];
 
-/// What magnitudes cost, group by group.
+/// An estimate of what differences cost, fed group by group.
 pub trait Magnitudes: Copy {
     /// None yet.
     const NONE: Self;
-    /// All pieces of a tile are asked if some say that it is cheap: they say little of it.
+    /// A tile that the sample finds cheap is estimated again from all its pieces: a few of them say little of it.
     const ASKS_ALL: bool;
     /// Adds those of the first numbers to the group, all if so many are left.
     fn add<N: Word>(&mut self, numbers: &[N; STRIP], count: usize);
@@ -48,7 +48,7 @@ impl Magnitudes for Sums {
         let mut sum = 0;
         for i in 0..STRIP {
             let number = if (i as u32) < count as u32 { numbers[i] } else { N::ZERO };
-            sum += number.magnitude().to_u64().min(MOST);
+            sum += number.magnitude().to_u64().min(MAX_MAGNITUDE);
         }
         self.sum += sum;
     }
@@ -70,8 +70,8 @@ pub trait Numbers: Copy {
     type N: Word;
     /// One of them.
     fn at(&self, i: usize) -> Self::N;
-    /// Some one behind the other.
-    fn some(&self, at: usize, to: &mut [Self::N]);
+    /// Copies those from `at` on.
+    fn copy_to(&self, at: usize, to: &mut [Self::N]);
 }
 
 impl<N: Word> Numbers for &[N] {
@@ -83,7 +83,7 @@ impl<N: Word> Numbers for &[N] {
     }
 
     #[inline(always)]
-    fn some(&self, at: usize, to: &mut [N]) {
+    fn copy_to(&self, at: usize, to: &mut [N]) {
         to.copy_from_slice(&self[at..at + to.len()]);
     }
 }
@@ -175,10 +175,10 @@ fn axis_of([nx, ny, nz]: [usize; AXES]) -> usize {
     if nx >= SHORT { 0 } else { 1 + usize::from(nz > ny) }
 }
 
-/// A piece of a row or column: where it begins, how far its elements are from each other, and how many; how far their
+/// A run of elements along a row or column: where it begins, how far its elements are from each other, and how many; how far their
 /// neighbours are before them, and whether they are the first ones of rows. The first element of an axis, which has no
 /// neighbour before it, gives way to the second one, but that of a short row.
-struct Stretch {
+struct Piece {
     at: usize,
     stride: usize,
     count: usize,
@@ -186,14 +186,14 @@ struct Stretch {
     is_first: bool,
 }
 
-/// What pieces are shown to.
-trait Show {
-    fn show(&mut self, piece: Stretch);
+/// What is called for each sampled piece.
+trait PieceVisitor {
+    fn show(&mut self, piece: Piece);
 }
 
 /// Shows the pieces that are sampled: along rows one of so many by y + 3·z + 5·p, along columns by the other axes.
 #[inline(always)]
-fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl Show) {
+fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl PieceVisitor) {
     let (axis, strides) = (axis_of(lens), [1, lens[0], lens[0] * lens[1]]);
     let others = [[1, 2], [0, 2], [0, 1]][axis];
     let second = |k: usize, a: usize| if a == 0 { k } else { k.max(1).min(lens[a] - 1) };
@@ -208,13 +208,13 @@ fn each_piece(lens: [usize; AXES], every: usize, to: &mut impl Show) {
                 let count = lens[axis].min((p + 1) * PIECE) - at[axis];
                 let before = [0, 1, 2].map(|a| if at[a] > 0 { strides[a] } else { 0 });
                 let place = (0..AXES).map(|a| at[a] * strides[a]).sum();
-                to.show(Stretch { at: place, stride: strides[axis], count, before, is_first: at[0] == 0 });
+                to.show(Piece { at: place, stride: strides[axis], count, before, is_first: at[0] == 0 });
             }
         }
     }
 }
 
-/// What pieces say.
+/// Estimates of all sets, from the pieces visited so far.
 struct SampledRows<M, S: Numbers> {
     /// The differences along each set.
     sets: [M; SETS],
@@ -226,9 +226,9 @@ struct SampledRows<M, S: Numbers> {
     rows: [Strips<S::N>; 4],
 }
 
-impl<M: Magnitudes, S: Numbers> Show for SampledRows<M, S> {
+impl<M: Magnitudes, S: Numbers> PieceVisitor for SampledRows<M, S> {
     #[inline(always)]
-    fn show(&mut self, piece: Stretch) {
+    fn show(&mut self, piece: Piece) {
         if piece.stride == 1 {
             self.row(&piece);
         } else {
@@ -244,11 +244,11 @@ impl<M: Magnitudes, S: Numbers> Show for SampledRows<M, S> {
 impl<M: Magnitudes, S: Numbers> SampledRows<M, S> {
     /// A piece of a row, all of which have a number before them.
     #[inline(always)]
-    fn row(&mut self, piece: &Stretch) {
-        let Stretch { at, count, before: [x, y, z], .. } = *piece;
+    fn row(&mut self, piece: &Piece) {
+        let Piece { at, count, before: [x, y, z], .. } = *piece;
         let (first, at, len) = (self.numbers.at(0), at - x, count + x);
         for (row, from) in self.rows.iter_mut().zip([at, at - y, at - z, at - y - z]) {
-            self.numbers.some(from, &mut row.as_flattened_mut()[..len]);
+            self.numbers.copy_to(from, &mut row.as_flattened_mut()[..len]);
         }
         let [own, of_y, of_z, both] = &mut self.rows;
         let counted = own[0][x];
@@ -286,8 +286,8 @@ impl<M: Magnitudes, S: Numbers> SampledRows<M, S> {
 
     /// A piece of a column.
     #[inline(always)]
-    fn column(&mut self, piece: &Stretch) {
-        let Stretch { at, stride, count, before: [x, y, z], is_first } = *piece;
+    fn column(&mut self, piece: &Piece) {
+        let Piece { at, stride, count, before: [x, y, z], is_first } = *piece;
         let first = self.numbers.at(0);
         for from in (0..count).step_by(STRIP) {
             let mut sets = [[S::N::ZERO; STRIP]; SETS];
@@ -329,13 +329,13 @@ struct Distances<M, S: Numbers> {
     all: Strips<S::N>,
 }
 
-impl<M: Magnitudes, S: Numbers> Show for Distances<M, S> {
+impl<M: Magnitudes, S: Numbers> PieceVisitor for Distances<M, S> {
     #[inline(always)]
-    fn show(&mut self, piece: Stretch) {
-        let Stretch { at, stride, count, .. } = piece;
+    fn show(&mut self, piece: Piece) {
+        let Piece { at, stride, count, .. } = piece;
         let all = &mut self.all.as_flattened_mut()[..count];
         if stride == 1 {
-            self.numbers.some(at, all);
+            self.numbers.copy_to(at, all);
         } else {
             (0..count).for_each(|k| all[k] = self.numbers.at(at + k * stride));
         }

@@ -1,4 +1,4 @@
-//! What differences of elements' bits cost, which are anything from nothing to all bits.
+//! Cost of differences of elements' bits, by the entropy of their widths: they are anything from nothing to all bits.
 
 use crate::codec::interp::entropy::symbol_costs::log2;
 use crate::codec::interp::predict::sample::{Magnitudes, STRIP};
@@ -54,7 +54,7 @@ impl Magnitudes for Widths {
     }
 }
 
-/// What codes cost that differences of elements' bits have.
+/// Estimated cost of a group's codes, where numbers are elements' bits.
 #[inline(always)]
 pub fn cost_of_bits(codes: &[u32]) -> u64 {
     let mut widths = Widths::NONE;

@@ -82,12 +82,12 @@ impl<E: Element, N: Word> Numbers for Sampled<'_, E, N> {
     #[inline(always)]
     fn at(&self, i: usize) -> N {
         let mut number = [N::ZERO];
-        self.some(i, &mut number);
+        self.copy_to(i, &mut number);
         number[0]
     }
 
     #[inline(always)]
-    fn some(&self, at: usize, to: &mut [N]) {
+    fn copy_to(&self, at: usize, to: &mut [N]) {
         let (power, mut any_odd) = (POWERS[usize::from(self.digits)], 0);
         let mut are_odd = [0u8; 2 * PIECE];
         let (elements, are_odd) = (&self.elements[at..at + to.len()], &mut are_odd[..to.len()]);

@@ -57,19 +57,19 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         for (i, _) in self.patches.iter().filter(|(i, _)| *i > 0) {
             self.multiples.numbers[usize::from(*i)] = self.multiples.numbers[usize::from(*i) - 1];
         }
-        let steps = is_few && survey.near && n >= FEWEST && interpolation::is_for(plan.grid.sides);
+        let steps = is_few && survey.near && n >= FEWEST && interpolation::can_interpolate(plan.grid.sides);
         survey::mark(n, survey, missing, &mut self.multiples);
         Some((survey, steps))
     }
 
     /// Whether an element that is there would come back as a missing value by a rule.
-    pub fn collides(&self, plan: &Plan, survey: Survey, rule: Rule, n: usize) -> bool {
+    pub fn collides(&self, plan: &Plan, survey: Survey, rule: Interpolation, n: usize) -> bool {
         let Some(lattice) = plan.lattice() else { return false };
         let Encoder { coded, multiples, .. } = self;
         let number = |bits: &u64| multiple_of::<E>(lattice, E::Word::from_u64(*bits));
         let missing = plan.layout.shape.missing.bits();
         // Without steps multiples come back as they are.
-        let restored = if rule.coarse { &coded.restored[..n] } else { &multiples.numbers[..n] };
+        let restored = if rule.in_steps { &coded.restored[..n] } else { &multiples.numbers[..n] };
         let there = |i: usize| !survey.is_masked() || multiples.absent[i / BLOCK] >> (i % BLOCK) & 1 == 0;
         missing.iter().filter_map(number).any(|number| {
             let number = number.wrapping_sub(survey.base) as u32;

@@ -1,8 +1,8 @@
 //! Numbers of a tile to codes: what is encoded is what the decoder will restore, so errors do not add up.
 
-use super::layout::{ABSENT, CodeRow, NodeLayout, NodeLayouts, is_for};
+use super::layout::{ABSENT, CodeRow, NodeLayout, NodeLayouts, can_interpolate};
 use super::march::{Direction, March, there};
-use crate::codec::interp::format::Rule;
+use crate::codec::interp::format::Interpolation;
 use crate::error::Result;
 use crate::host::memory::Aligned;
 use crate::primitives::lorenzo::AXES;
@@ -32,7 +32,7 @@ impl Buffers {
     /// For tiles of a grid with these sides. Never inlined, for the sake of the stack.
     #[inline(never)]
     pub fn new(sides: [usize; AXES]) -> Result<Buffers> {
-        let sides = if is_for(sides) { sides } else { [1; AXES] };
+        let sides = if can_interpolate(sides) { sides } else { [1; AXES] };
         let (layouts, [rows, errors]) = NodeLayouts::new(sides, false)?;
         Ok(Buffers {
             layouts,
@@ -80,7 +80,7 @@ impl Task for Load<'_> {
 
 /// Encodes the numbers that were taken last into codes. Whether codes stand for them: differences may be too large.
 pub struct Encode<'a> {
-    pub rule: Rule,
+    pub rule: Interpolation,
     pub buffers: &'a mut Buffers,
     /// The codes, with room for a vector behind them.
     pub codes: &'a mut [u32],
@@ -101,10 +101,10 @@ impl Task for Encode<'_> {
         let mut march = March { l, layout, rule, finest: 0, rows, errors, direction };
         march.go();
         let any = l.any(march.direction.any) | march.direction.any_apart;
-        for (begin, lens, axes) in layout.levels.iter().flat_map(|level| level.differences(rule.set)) {
+        for (begin, lens, axes) in layout.levels.iter().flat_map(|level| level.differences(rule.axes)) {
             difference(l, codes, begin, axes, lens);
         }
-        any < if rule.coarse { MOST } else { CODE_LIMIT }
+        any < if rule.in_steps { MOST } else { CODE_LIMIT }
     }
 }
 

@@ -17,7 +17,7 @@ pub const SHORTEST_ROW: usize = 8;
 pub const FEW: usize = 2048;
 
 /// Whether tiles with these sides may be interpolated.
-pub fn is_for(sides: [usize; AXES]) -> bool {
+pub fn can_interpolate(sides: [usize; AXES]) -> bool {
     sides[0] >= SHORTEST_ROW || sides[0] > 0 && sides.iter().product::<usize>() <= FEW
 }
 

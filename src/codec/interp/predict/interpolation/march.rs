@@ -1,42 +1,43 @@
-//! The way through a tile, in either direction: level by level, on each plane by plane, so that what is read again is
-//! in the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
+//! The order in which encoder and decoder visit a tile's nodes: level by level, on each plane by plane, so that what is
+//! read again is in the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
 //! restored as a direction says. All arithmetic is modulo 2^32.
 
 use super::layout::{AlongX, COARSE, CodeRow, End, Level, NodeLayout, Tap};
 use super::weights::{WEIGHT_BITS, WeightKind};
-use crate::codec::interp::format::Rule;
+use crate::codec::interp::format::Interpolation;
 use crate::primitives::lorenzo::AXES;
-use crate::simd::numbers::{LONGEST, NumberVectors, THERE};
+use crate::simd::numbers::{LEADING_LANES, LONGEST, NumberVectors};
 
-/// Bits of predictions behind the point.
-const POINT: u32 = 4;
+/// Fraction bits of a prediction: it has 16 times the value.
+const FRACTION_BITS: u32 = 4;
 
-/// What a march does with nodes that it predicts: a decoder adds what codes say, an encoder makes the codes first.
+/// Encoder or decoder: how a predicted node gets its value. A decoder adds the code's difference, an encoder makes the
+/// code first.
 pub trait Direction<L: NumberVectors> {
-    /// What predictions of a vector of nodes lack: the nodes from `at` on, codes `v` and on of a row, of which so many
-    /// more are there.
+    /// Prediction errors (restored less predicted) of a vector of nodes: those from `at` on, which have codes `v` and on
+    /// of a row with so many more.
     ///
     /// # Safety
     /// Rows have a vector there, and codes one from the first on.
     #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
     unsafe fn errors(&mut self, l: L, predicted: L::V, at: usize, codes: (&CodeRow, usize, usize), step: u32) -> L::V;
 
-    /// The same of the node of one lane, which has code `i` of a row.
+    /// Prediction error of one lane's node, which has code `i` of a row.
     fn error(&mut self, l: L, predicted: (L::V, usize), at: usize, codes: (&CodeRow, usize), step: u32) -> u32;
 
     /// A plane of the finest level that is wanted is whole.
     fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize);
 }
 
-/// What goes through a tile.
+/// One visit of a tile.
 pub struct March<'a, L, D> {
     pub l: L,
     pub layout: &'a NodeLayout,
-    pub rule: Rule,
+    pub rule: Interpolation,
     /// The finest level that is wanted.
     pub finest: usize,
     pub rows: &'a mut [u32],
-    /// What was restored less what was predicted, of rows of a plane that others look at.
+    /// Prediction errors of a plane's rows, which predictions of other classes take.
     pub errors: &'a mut [u32],
     pub direction: D,
 }
@@ -66,7 +67,7 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
     /// What codes of a level stand for.
     #[inline(always)]
     fn step(&self, level: &Level) -> u32 {
-        if self.rule.coarse { level.step } else { 1 }
+        if self.rule.in_steps { level.step } else { 1 }
     }
 
     /// The nodes that no level makes: Lorenzo along all axes.
@@ -173,7 +174,7 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
         let (has_last, last) = last_of(level);
         let of_x = self.layout.along_x(level);
         let behind = l.splat(self.rows[from + coarser.last_of(level)]);
-        let (codes, step) = (level.codes(0b001, self.rule.set, y, z), self.step(level));
+        let (codes, step) = (level.codes(0b001, self.rule.axes, y, z), self.step(level));
         v = 0;
         while v < nodes.len / 2 {
             let p = half(l, self.taps_x::<ROUGH>(of_x, self.rows, row, v, behind));
@@ -194,7 +195,7 @@ impl<L: NumberVectors, D: Direction<L>> March<'_, L, D> {
     /// along x, too. What all rows of a plane share is asked of the level once.
     #[inline(always)]
     fn pairs<const NEW: u8, const ROUGH: bool>(&mut self, level: &Level, first: usize, z: usize) {
-        let (layout, set, half) = (self.layout, self.rule.set, level.half);
+        let (layout, set, half) = (self.layout, self.rule.axes, level.half);
         let rows = Rows {
             half,
             len: level.nodes[0].len,
@@ -393,10 +394,10 @@ fn tapped<L: NumberVectors, const ROUGH: bool>(l: L, numbers: &[u32], tap: &Tap,
     }
 }
 
-/// A number without its bits behind the point, rounded.
+/// A prediction without its fraction, rounded.
 #[inline(always)]
 fn half<L: NumberVectors>(l: L, p16: L::V) -> L::V {
-    l.right_signed::<POINT>(l.add(p16, l.splat(1 << (POINT - 1))))
+    l.right_signed::<FRACTION_BITS>(l.add(p16, l.splat(1 << (FRACTION_BITS - 1))))
 }
 
 /// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other
@@ -418,12 +419,13 @@ fn even<L: NumberVectors>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
 #[inline(always)]
 fn weighted<L: NumberVectors>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
     let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
-    let rest = l.right_signed::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
-    l.add(l.left::<POINT>(b), rest)
+    let rest =
+        l.right_signed::<{ WEIGHT_BITS - FRACTION_BITS }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - FRACTION_BITS - 1))));
+    l.add(l.left::<FRACTION_BITS>(b), rest)
 }
 
 /// All bits of the first `count` numbers of a vector.
 #[inline(always)]
 pub fn there<L: NumberVectors>(l: L, count: usize) -> L::V {
-    l.load(&THERE[LONGEST - count..])
+    l.load(&LEADING_LANES[LONGEST - count..])
 }

@@ -1,5 +1,5 @@
 //! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
-//! from the restored ones around them (docs/reference/codecs/interp.md §7).
+//! from the restored ones around them (docs/reference/codecs/interp.md §6).
 
 pub mod encode;
 pub mod layout;
@@ -7,13 +7,13 @@ pub mod march;
 pub mod weights;
 
 pub use encode::{Buffers, Encode, Load, Restored};
-pub use layout::{ABSENT, DIFFERENCE_LEVELS, FEW, SHORTEST_ROW, is_for};
+pub use layout::{ABSENT, DIFFERENCE_LEVELS, FEW, SHORTEST_ROW, can_interpolate};
 pub use weights::WEIGHT_BITS;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::interp::format::{LATTICE_STEP, Rule};
+    use crate::codec::interp::format::{Interpolation, LATTICE_STEP};
     use crate::codec::interp::predict::decode::{self, Signed};
     #[cfg(target_arch = "aarch64")]
     use crate::exec::Neon;
@@ -45,8 +45,8 @@ mod tests {
         [4, 1, 3],
     ];
 
-    fn rules() -> impl Iterator<Item = Rule> {
-        (0..32u8).map(|i| Rule { rough: i & 1 == 1, coarse: i & 2 == 2, set: i >> 2 })
+    fn rules() -> impl Iterator<Item = Interpolation> {
+        (0..32u8).map(|i| Interpolation { rough: i & 1 == 1, in_steps: i & 2 == 2, axes: i >> 2 })
     }
 
     /// A smooth field with some noise, and some elements that do not count.
@@ -66,7 +66,7 @@ mod tests {
     }
 
     /// A level restores these numbers from codes of 32 bits, and of 16 if they fit.
-    fn restore(p: impl Level, lens: [usize; AXES], rule: Rule, signed: &[u32], restored: &[u32]) {
+    fn restore(p: impl Level, lens: [usize; AXES], rule: Interpolation, signed: &[u32], restored: &[u32]) {
         let mut short: Vec<u16> = signed.iter().map(|code| *code as u16).collect();
         let fits = signed[..restored.len()].iter().all(|code| *code as i16 as u32 == *code);
         for is_short in [false, true] {
@@ -109,7 +109,7 @@ mod tests {
                 if let Some(p) = Isa::of(Processor::Neon).and_then(Neon::of) {
                     restore(p, lens, rule, &signed, &restored);
                 }
-                let most = if rule.coarse { LATTICE_STEP / 2 } else { 0 };
+                let most = if rule.in_steps { LATTICE_STEP / 2 } else { 0 };
                 let counts = |i: &usize| !masked || mask[*i] != 0;
                 let off = |i: usize| (numbers[i].wrapping_sub(restored[i]) as i32).unsigned_abs();
                 let worst = (0..n).filter(counts).map(off).max().unwrap();

@@ -1,5 +1,5 @@
-//! How the new nodes of a level are made of the coarse ones around them, along one axis
-//! (docs/reference/codecs/interp.md §7).
+//! Interpolation weights of a level's new nodes, from the coarse nodes around them along one axis
+//! (docs/reference/codecs/interp.md §6).
 
 /// Bits of weights.
 pub const WEIGHT_BITS: u32 = 10;
