@@ -95,8 +95,8 @@ impl Missing {
         Missing { count: MAX_MISSING as u8, bits: [0, 1, 2, 3], ..Missing::NONE }
     }
 
-    /// Missing values as a header has them, the last `found` of them found by the encoder; `None` if the format does not
-    /// allow them.
+    /// Missing values as a header has them, the last `found` of them found by the encoder; `None` if the format does
+    /// not allow them.
     pub fn stored(dtype: DType, bits: &[u64], found: u8) -> Option<Missing> {
         let mut missing = Missing { found, ..Missing::NONE };
         let fits = |b: &u64| *b >> (8 * dtype.size() - 1) <= 1;

@@ -1,8 +1,8 @@
 //! The numbers by which an encoder chooses, and the integer arithmetic of its choices. They decide bytes without being
 //! told in any, so CPU and GPU have the same. Costs are in parts of a bit, [`BIT`] of them.
 //!
-//! **What is chosen once for an array** ([`Choice`]), by trials ([`trials`], `choose.rs`): a [`Interpolation`] for tiles of
-//! multiples in steps and one for all others, and of the first kind a second one, smooth if the first one is rough.
+//! **What is chosen once for an array** ([`Choice`]), by trials ([`trials`], `choose.rs`): an [`Interpolation`] for
+//! tiles of multiples in steps and one for all others, and of the first kind a second one, smooth if the first one is rough.
 //! A trial is a tile ([`tried`]), or a part of one ([`part`]). Smooth and rough interpolate it with `axes` = 0. A rule
 //! costs what [`with_states`] makes of the sum of [`cost_of_sum`] over groups of codes, plus [`CORRECTION_COST`] for
 //! each correction; with other axes the costs of the classes that have them change, each taken as one sum. Axes cost

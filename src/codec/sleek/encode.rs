@@ -18,8 +18,8 @@ use crate::simd::stream::{MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::simd::word::Word;
 
 /// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
-/// `stores`. Returns the kind and size of the body, and whether the body must not be used: an element would come back as
-/// a missing value, and the next larger number is not within its bound.
+/// `stores`. Returns the kind and size of the body, and whether it must not be used: an element would come back as a
+/// missing value, and the next larger number is not within its bound.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,

@@ -175,9 +175,9 @@ fn axis_of([nx, ny, nz]: [usize; AXES]) -> usize {
     if nx >= SHORT { 0 } else { 1 + usize::from(nz > ny) }
 }
 
-/// A run of elements along a row or column: where it begins, how far its elements are from each other, and how many; how far their
-/// neighbours are before them, and whether they are the first ones of rows. The first element of an axis, which has no
-/// neighbour before it, gives way to the second one, but that of a short row.
+/// A run of elements along a row or column: where it begins, how far its elements are from each other, and how many;
+/// how far their neighbours are before them, and whether they are the first ones of rows. The first element of an axis,
+/// which has no neighbour before it, gives way to the second one, but that of a short row.
 struct Piece {
     at: usize,
     stride: usize,

@@ -1,6 +1,6 @@
 //! The order in which encoder and decoder visit a tile's nodes: level by level, on each plane by plane, so that what is
-//! read again is in the first cache. Nodes are predicted from what was restored around them (docs/reference/codecs/interp.md §6), and
-//! restored as a direction says. All arithmetic is modulo 2^32.
+//! read again is in the first cache. Nodes are predicted from what was restored around them
+//! (docs/reference/codecs/interp.md §6), and restored as a direction says. All arithmetic is modulo 2^32.
 
 use super::layout::{AlongX, COARSE, CodeRow, End, Level, NodeLayout, Tap};
 use super::weights::{WEIGHT_BITS, WeightKind};
@@ -14,8 +14,8 @@ const FRACTION_BITS: u32 = 4;
 /// Encoder or decoder: how a predicted node gets its value. A decoder adds the code's difference, an encoder makes the
 /// code first.
 pub trait Direction<L: NumberVectors> {
-    /// Prediction errors (restored less predicted) of a vector of nodes: those from `at` on, which have codes `v` and on
-    /// of a row with so many more.
+    /// Prediction errors (restored less predicted) of a vector of nodes: those from `at` on, which have codes `v` and
+    /// on of a row with so many more.
     ///
     /// # Safety
     /// Rows have a vector there, and codes one from the first on.
