@@ -2,12 +2,12 @@
 //! told in any, so CPU and GPU have the same. Costs are in parts of a bit, [`BIT`] of them.
 //!
 //! **What is chosen once for an array** ([`Choice`]), by trials ([`trials`], `choose.rs`): an [`Interpolation`] for
-//! tiles of multiples in steps and one for all others, and of the first kind a second one, smooth if the first one is rough.
-//! A trial is a tile ([`tried`]), or a part of one ([`part`]). Smooth and rough interpolate it with `axes` = 0. A rule
-//! costs what [`with_states`] makes of the sum of [`cost_of_sum`] over groups of codes, plus [`CORRECTION_COST`] for
-//! each correction; with other axes the costs of the classes that have them change, each taken as one sum. Axes cost
-//! the same of differences along the set that the sample finds ([`sample_every`], `sample.rs`). Each trial counts with
-//! the lesser of both. The rule with the least sum is taken, of such the first (smooth before rough, then by set),
+//! tiles of multiples in steps and one for all others, and of the first kind a second one, smooth if the first one is
+//! rough. A trial is a tile ([`tried`]), or a part of one ([`part`]). Smooth and rough interpolate it with `axes` = 0.
+//! A rule costs what [`with_states`] makes of the sum of [`cost_of_sum`] over groups of codes, plus [`CORRECTION_COST`]
+//! for each correction; with other axes the costs of the classes that have them change, each taken as one sum. Axes
+//! cost the same of differences along the set that the sample finds ([`sample_every`], `sample.rs`). Each trial counts
+//! with the lesser of both. The rule with the least sum is taken, of such the first (smooth before rough, then by set),
 //! unless it saves less than one part in [`WORTH`] of what axes cost everywhere: then there is none. Its limit is the
 //! first of [`LIMITS`], or the one by which trials cost least, if that saves one part in [`LIMIT_WORTH`].
 //!
