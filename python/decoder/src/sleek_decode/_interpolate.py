@@ -18,10 +18,10 @@ _STEPS = {0: (15, 15, 15, 13, 13, 11), 1: (15, 15, 15, 13, 13, 11), 2: (15, 15, 
 _EVEN, _MEAN = (-64, 576, 576, -64), (0, 512, 512, 0)
 
 
-def restore(differences: Numbers, lengths: Lengths, rough: bool, coarse: bool, axes: int) -> Numbers:
+def restore(differences: Numbers, lengths: Lengths, rough: bool, in_steps: bool, axes: int) -> Numbers:
     """The numbers of a tile with these lengths along z, y and x, in raster order."""
     levels = _levels(lengths)
-    steps = _STEPS[sum(n > 2 for n in lengths)] if coarse else (1,)
+    steps = _STEPS[sum(n > 2 for n in lengths)] if in_steps else (1,)
     tile = _Tile(differences, lengths, rough, axes)
     tile.anchors(levels[-1], steps[min(len(levels), len(steps)) - 1])
     for k in reversed(range(len(levels))):
