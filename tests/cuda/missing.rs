@@ -186,8 +186,8 @@ fn hostile_planes_are_refused_as_on_the_cpu() {
 }
 
 /// Numbers that come back as the next one above a missing value, and chunks that stay exact: one number is too far from
-/// that, that is a missing value too, or, under a relative bound, a zero is one. Constant chunks, chunks with and without
-/// gaps, parts of arrays. And streams told to have such numbers.
+/// that, that is a missing value too, or, under a relative bound, a zero is one. Constant chunks, chunks with gaps and
+/// without, parts of arrays. And streams told to have such numbers.
 #[test]
 fn numbers_next_to_missing_values() {
     let (shim, _turn) = Shim::get();

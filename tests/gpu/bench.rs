@@ -91,7 +91,8 @@ pub fn bench(mib: usize, reps: usize) {
 /// Codec interp: every field at each share.
 pub fn interp(mib: usize, reps: usize, shares: &[f64]) {
     println!(
-        "\n| {mib} MiB | bound | ratio | compress × memcpy | µs | decompress × memcpy | µs |\n|---|---|---|---|---|---|---|"
+        "\n| {mib} MiB | bound | ratio | compress × memcpy | µs | decompress × memcpy | µs |\n\
+        |---|---|---|---|---|---|---|"
     );
     for field in fields::load() {
         let (dims, bytes) = repeated(&field, mib << 20);

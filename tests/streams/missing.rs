@@ -243,8 +243,8 @@ fn about_to_change(random: &mut Random) -> Vec<f64> {
     values
 }
 
-/// What is found is what the rule says, whatever the chunks, threads and profiles; few values are kept exactly; and what
-/// an encoder tells of an array by the way hides nothing that a search before it finds.
+/// What is found is what the rule says, whatever the chunks, threads and profiles; few values are kept exactly; and
+/// what an encoder tells of an array by the way hides nothing that a search before it finds.
 #[test]
 fn the_verdict_is_the_rules_wherever_values_lie() {
     let random = &mut Random(48);

@@ -1,5 +1,5 @@
-//! The toy codec on GPUs: lines, one kernel each way. What has dimensions or missing values, boxes and previews are left
-//! to the CPU.
+//! The toy codec on GPUs: lines, one kernel each way. What has dimensions or missing values, boxes and previews are
+//! left to the CPU.
 
 use super::{ID, Toy, step_for};
 use crate::codec::shared::gpu_codec::{GpuCodec, arguments};

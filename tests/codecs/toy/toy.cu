@@ -1,5 +1,5 @@
 // The kernels of the toy codec, of which tests/codecs/toy/README.md says the bytes. They are to be right and short: of
-// lines alone, without missing values; the CPU does the rest. A block takes an array, thread 0 all that is not a tile's.
+// lines alone, without missing values; the CPU does the rest. A block takes an array, thread 0 what is not a tile's.
 //
 // Nothing is shared but what thread 0 read of a stream (Shared, in decompress).
 //
