@@ -35,6 +35,7 @@ def wait_for(what, of_=None):
 
 def killed(request, name, prepare, check):
     """Kills the command, whose arguments and whose children's have `name`, at moments of its time. `SLEEK_KILLS` says how many times."""
+    prepare()
     start = time.monotonic()
     sleek(request)
     lasts = time.monotonic() - start
@@ -110,7 +111,7 @@ def arrays_killed_at_any_moment():
                 found = new.read_bytes() if new.exists() else None
                 assert found in (old, right), f"{request}: {len(found)} bytes"
 
-            killed(f"{request} --force", os.path.abspath("new"), prepare, check)
+            killed(f"{request} --force" if old else request, os.path.abspath("new"), prepare, check)
     new.unlink(missing_ok=True)
     sleek("compress -f --dtype f32 --lossless in packed")
     assert files() == before
