@@ -10,8 +10,6 @@ import numpy as np
 
 from scenarios import ABS, SLEEK, opts
 
-del sys.path[0]  # dask would take sparse.py of this folder for the package sparse
-
 BOUND = 1e-3
 
 
