@@ -6,6 +6,7 @@ mod completions;
 mod compress;
 mod decompress;
 mod doctor;
+mod foreign;
 mod frames;
 mod grid;
 mod h5args;

@@ -45,20 +45,34 @@ fn stopped<E>(_: E) -> String {
 /// Runs `source` until it answers false, `work` on each block that it filled, and `sink` on each block that `work`
 /// sent.
 pub fn run(
-    source: impl FnMut(&mut Block) -> Result<bool, String> + Send,
+    mut source: impl FnMut(&mut Block) -> Result<bool, String> + Send,
     mut work: impl FnMut(&Block, &Outlet) -> Done,
-    sink: impl FnMut(&[u8]) -> Done + Send,
+    mut sink: impl FnMut(&[u8]) -> Done + Send,
 ) -> Done {
-    let (free_in, to_fill) = blocks();
+    let [(free_in, to_fill), (free_out, to_take)] = [blocks(), blocks()];
     let (filled, to_work) = sync_channel(BLOCKS);
-    let (free_out, to_take) = blocks();
-    let (made, to_write) = sync_channel(BLOCKS);
+    let (made, to_write) = sync_channel::<Block>(BLOCKS);
     thread::scope(|s| {
         let stage = || Builder::new().stack_size(STACK_BYTES);
-        let reader = stage().spawn_scoped(s, move || read(source, to_fill, filled)).map_err(no_thread)?;
-        let writer = stage().spawn_scoped(s, move || write(sink, to_write, free_out)).map_err(no_thread)?;
+        let read = move || {
+            for mut block in to_fill {
+                if !source(&mut block)? || filled.send(block).is_err() {
+                    break;
+                }
+            }
+            Done::Ok(())
+        };
+        let write = move || {
+            for block in to_write {
+                sink(block.data())?;
+                let _ = free_out.send(block); // the worker may have finished
+            }
+            Done::Ok(())
+        };
+        let reader = stage().spawn_scoped(s, read).map_err(no_thread)?;
+        let writer = stage().spawn_scoped(s, write).map_err(no_thread)?;
         let outlet = Outlet { full: made, free: to_take };
-        let worked = to_work.iter().try_for_each(|block| {
+        let worked = to_work.iter().try_for_each(|block: Block| {
             work(&block, &outlet)?;
             let _ = free_in.send(block); // the reader may have reached the end
             Ok(())
@@ -77,27 +91,6 @@ fn blocks() -> (Sender<Block>, Receiver<Block>) {
         let _ = sender.send(Block::default());
     }
     (sender, receiver)
-}
-
-fn read(
-    mut source: impl FnMut(&mut Block) -> Result<bool, String>,
-    free: Receiver<Block>,
-    full: SyncSender<Block>,
-) -> Done {
-    for mut block in free {
-        if !source(&mut block)? || full.send(block).is_err() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn write(mut sink: impl FnMut(&[u8]) -> Done, full: Receiver<Block>, free: Sender<Block>) -> Done {
-    for block in full {
-        sink(block.data())?;
-        let _ = free.send(block); // the worker may have finished
-    }
-    Ok(())
 }
 
 fn join(stage: ScopedJoinHandle<'_, Done>) -> Done {

@@ -109,7 +109,8 @@ pub fn number(x: f64) -> String {
 
 /// A number for reading: no more digits than anyone reads.
 pub fn short(x: f64) -> String {
-    number(format!("{x:.4e}").parse().unwrap_or(x))
+    // The largest numbers have no such neighbour.
+    number(format!("{x:.4e}").parse().ok().filter(|short: &f64| short.is_finite()).unwrap_or(x))
 }
 
 /// An SSIM for reading: with as many nines as there are, and two digits behind them.
@@ -121,4 +122,12 @@ pub fn similarity(ssim: f64) -> String {
 /// A measured number for reading: no more digits than anyone reads.
 pub fn figure(x: f64) -> String {
     if x == 0.0 { "0".into() } else { format!("{x:.4e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_number_is_infinite_for_being_short() {
+        assert_eq!([f64::MAX, 0.123456].map(super::short), ["1.7976931348623157e308", "0.12346"]);
+    }
 }

@@ -10,13 +10,6 @@ use sleek::advise::elements;
 /// Elements are looked at in pages of so many bytes.
 const PAGE_BYTES: usize = 4 << 10;
 
-/// The smallest or the largest value, and how often it is there.
-#[derive(Clone, Copy)]
-struct Extreme {
-    value: f64,
-    count: u64,
-}
-
 /// Looks at the elements of an array as they go by.
 pub struct Watch {
     dtype: DType,
@@ -25,16 +18,17 @@ pub struct Watch {
     known: Vec<f64>,
     /// Whether others are looked for.
     searches: bool,
-    /// The smallest and the largest value; the same one where there is no other.
-    ends: Option<[Extreme; 2]>,
-    /// The range of the values between them.
-    others: Option<(f64, f64)>,
+    /// The two smallest and the two largest values, from the ends on, and how often each is there.
+    least: Vec<(f64, u64)>,
+    most: Vec<(f64, u64)>,
+    /// The range of all values where nothing is looked for.
+    all: Option<(f64, f64)>,
 }
 
 impl Watch {
     /// Nothing was seen yet. `known` are up to four numbers of the element type.
     pub fn new(dtype: DType, big_endian: bool, known: Vec<f64>, searches: bool) -> Watch {
-        Watch { dtype, big_endian, known, searches, ends: None, others: None }
+        Watch { dtype, big_endian, known, searches, least: Vec::new(), most: Vec::new(), all: None }
     }
 
     /// The same of what else there is besides what this one found, if it found something and there may be more.
@@ -48,23 +42,29 @@ impl Watch {
     pub fn see(&mut self, bytes: &[u8]) {
         match self.searches {
             true => bytes.chunks(PAGE_BYTES).for_each(|page| self.page(page)),
-            false => self.others = join(self.others, value_range(self.dtype, self.big_endian, &self.known, bytes)),
+            false => self.all = join(self.all, value_range(self.dtype, self.big_endian, &self.known, bytes)),
         }
+    }
+
+    fn ends(&self) -> Option<[f64; 2]> {
+        Some([self.least.first()?.0, self.most.first()?.0])
+    }
+
+    /// The range of the values between the ends.
+    fn others(&self) -> Option<(f64, f64)> {
+        let (least, most) = (self.least.get(1)?.0, self.most.get(1)?.0);
+        (least <= most).then_some((least, most))
     }
 
     /// The range of all values but those that were found.
     pub fn range(&self) -> Option<(f64, f64)> {
         if !self.searches {
-            return self.others;
+            return self.all;
         }
-        let ([low, high], found) = (self.ends?, self.found());
-        let is_found = |end: Extreme| found.contains(&end.value);
-        match (is_found(low), is_found(high)) {
-            (false, false) => Some((low.value, high.value)),
-            (true, false) => Some((self.others.map_or(high.value, |others| others.0), high.value)),
-            (false, true) => Some((low.value, self.others.map_or(low.value, |others| others.1))),
-            (true, true) => self.others,
-        }
+        let ([low, high], found) = (self.ends()?, self.found());
+        let others = self.others().unwrap_or((low, high));
+        let or = |end: f64, other: f64| if found.contains(&end) { other } else { end };
+        Some((or(low, others.0), or(high, others.1)))
     }
 
     fn page(&mut self, page: &[u8]) {
@@ -75,7 +75,8 @@ impl Watch {
         }
         elements::for_each_pair(self.dtype, self.big_endian, page, page, |(_, v), _| {
             if v.is_finite() && !self.known.contains(&v) {
-                self.value(v);
+                take(&mut self.least, v, |v, known| v < known);
+                take(&mut self.most, v, |v, known| v > known);
             }
         });
     }
@@ -83,58 +84,39 @@ impl Watch {
     /// Whether values of this range change nothing: they lie among the others, or up to an end that does not stand
     /// apart, and so never will, since the others only become more.
     fn knows(&self, (lo, hi): (f64, f64)) -> bool {
-        let (Some([low, high]), Some((least, most))) = (self.ends, self.others) else { return false };
+        let (Some([low, high]), Some((least, most))) = (self.ends(), self.others()) else { return false };
         let is_apart = |distance: f64| distance > most - least;
-        (least <= lo || low.value <= lo && !is_apart(least - low.value))
-            && (hi <= most || hi <= high.value && !is_apart(high.value - most))
-    }
-
-    fn value(&mut self, v: f64) {
-        let once = Extreme { value: v, count: 1 };
-        let Some([low, high]) = self.ends else {
-            self.ends = Some([once; 2]);
-            return;
-        };
-        let mut ends = [low, high];
-        let only = low.value == high.value;
-        for end in ends.iter_mut().filter(|end| end.value == v) {
-            end.count += 1;
-        }
-        let place = if v < low.value { Some(0) } else { (v > high.value).then_some(1) };
-        match place {
-            Some(k) => {
-                let old = std::mem::replace(&mut ends[k], once);
-                if !only {
-                    self.between(old.value);
-                }
-            }
-            None if low.value < v && v < high.value => self.between(v),
-            None => {}
-        }
-        self.ends = Some(ends);
-    }
-
-    fn between(&mut self, v: f64) {
-        self.others = join(self.others, Some((v, v)));
+        (least <= lo || low <= lo && !is_apart(least - low)) && (hi <= most || hi <= high && !is_apart(high - most))
     }
 
     /// The values at the ends that are missing ones.
     pub fn found(&self) -> Vec<f64> {
-        let Some(ends) = self.ends.filter(|[low, high]| low.value < high.value) else { return Vec::new() };
+        let (Some(ends), Some(others)) = (self.ends(), self.others()) else { return Vec::new() };
         if self.known.len() > rule::MOST_KNOWN {
             return Vec::new();
         }
-        let Some(others) = self.others else { return Vec::new() };
-        let are = rule::are_fills(self.dtype, ends.map(|end| end.value), others, ends.map(|end| end.count > 1));
-        ends.iter().zip(are).filter(|(_, is)| *is).map(|(end, _)| end.value).collect()
+        let repeats = [&self.least, &self.most].map(|values| values[0].1 > 1);
+        let are = rule::are_fills(self.dtype, ends, others, repeats);
+        ends.into_iter().zip(are).filter(|(_, is)| *is).map(|(end, _)| end).collect()
     }
 
     /// Whether it is worth while to look at all elements, where only some were looked at.
     pub fn suspects(&self) -> bool {
-        let Some(ends) = self.ends.map(|ends| ends.map(|end| end.value)) else { return false };
+        let Some(ends) = self.ends() else { return false };
         let is_cleared = |others| rule::are_cleared(self.dtype, ends, others);
-        ends[0] < ends[1] && !self.others.is_some_and(is_cleared)
+        ends[0] < ends[1] && !self.others().is_some_and(is_cleared)
     }
+}
+
+/// Takes a value among the two that come first.
+fn take(first: &mut Vec<(f64, u64)>, v: f64, is_before: impl Fn(f64, f64) -> bool) {
+    match first.iter().position(|(known, _)| !is_before(*known, v)) {
+        Some(at) if first[at].0 == v => first[at].1 += 1,
+        Some(at) => first.insert(at, (v, 1)),
+        None if first.len() < 2 => first.push((v, 1)),
+        None => {}
+    }
+    first.truncate(2);
 }
 
 /// Adds what was found to the missing values that are known.

@@ -57,21 +57,20 @@ pub fn run(args: &Args) -> Outcome {
             _ => files.push(path.clone()),
         }
     }
-    let (mut is_whole, mut is_tested) = (true, true);
-    for path in &files {
-        let findings = test(path, args)?;
-        is_whole &= findings.damage.is_empty();
-        is_tested &= findings.untested.is_none();
-        tell(path, &findings, args);
-    }
     if files.is_empty() {
         return Err("no compressed or HDF5 file is there".into());
     }
-    Ok(match (is_whole, is_tested) {
-        (false, _) => ExitCode::from(DAMAGED),
-        (true, false) => ExitCode::from(ERROR),
-        (true, true) => ExitCode::SUCCESS,
-    })
+    let mut code = 0;
+    for path in &files {
+        let findings = test(path, args)?;
+        code = match (findings.damage.is_empty(), findings.untested.is_none()) {
+            (false, _) => DAMAGED,
+            (true, false) if code == 0 => ERROR,
+            _ => code,
+        };
+        tell(path, &findings, args);
+    }
+    Ok(ExitCode::from(code))
 }
 
 /// Prints what was found in a file.
@@ -84,14 +83,13 @@ fn tell(path: &Path, findings: &Findings, args: &Args) {
         return;
     }
     // Of many files it is enough how many there are.
-    let others = match (args.recursive, findings.others.len()) {
-        (_, 0) => String::new(),
-        (true, n) => format!(", {n} not, or not wholly"),
-        (false, _) => {
-            findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
-            String::new()
-        }
+    let others = match args.recursive && !findings.others.is_empty() {
+        true => format!(", {} not, or not wholly", findings.others.len()),
+        false => String::new(),
     };
+    if !args.recursive {
+        findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
+    }
     if findings.damage.is_empty() && findings.untested.is_none() {
         say!("{name}: whole, {} tested{others}", findings.whole);
     }
@@ -148,12 +146,11 @@ fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let hdf5 = match Hdf5::for_file(library, path) {
         Ok(hdf5) => hdf5,
-        Err(why) if needs_newer(&why) => {
-            findings.untested = Some(format!("needs a newer HDF5: {why}"));
-            return Ok(findings);
-        }
-        Err(damage) => {
-            findings.damage.push(damage);
+        Err(why) => {
+            match needs_newer(&why) {
+                true => findings.untested = Some(format!("needs a newer HDF5: {why}")),
+                false => findings.damage.push(why),
+            }
             return Ok(findings);
         }
     };
@@ -189,15 +186,12 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
             findings.damage.push(format!("{}, chunk at {:?}: {damage}", field.name, chunk.start));
         }
     }
+    let chunks = chunks.len();
     match (tested, findings.damage.len() == before) {
         (0, _) => findings.others.push(format!("{}: {why}", field.name)),
         (n, true) => {
             findings.whole += 1;
-            findings.others.push(format!(
-                "{}: {why}, but for the checksums of {n} of {} chunks",
-                field.name,
-                chunks.len()
-            ));
+            findings.others.push(format!("{}: {why}, but for the checksums of {n} of {chunks} chunks", field.name));
         }
         (_, false) => {}
     }

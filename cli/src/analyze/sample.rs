@@ -109,16 +109,19 @@ impl Sample {
             return Err(format!("{}: holds {count} {name} elements; --dims {dims} says {}", input.name, dims.count()));
         }
         let missing = fill.named;
+        let mut sample = Sample::empty(input.name.clone(), plain.dtype, plain.big_endian, fill, missing, count);
         let piece = plain.piece_bytes();
         let pieces = total.div_ceil(piece as u64);
-        let mut gather = Gather::new(plain.dtype, plain.big_endian, fill, missing, pieces, wanted / piece)?;
         let mut progress = Progress::new("reading", Some(total), quiet);
         let mut block = Block::default();
-        while input.fill(&mut block, piece)? > 0 {
-            gather.take(block.data(), plain.shape(block.data().len()));
-            progress.add(block.data().len() as u64);
-        }
-        gather.finish(input.name.clone(), None, count)
+        sample.gather(pieces, wanted / piece, |take| {
+            while input.fill(&mut block, piece)? > 0 {
+                take(block.data(), plain.shape(block.data().len()));
+                progress.add(block.data().len() as u64);
+            }
+            Ok(())
+        })?;
+        Ok(sample)
     }
 
     fn of_dataset(
@@ -136,16 +139,51 @@ impl Sample {
         let blocks = field.blocks()?;
         let largest = blocks.iter().map(|b| field.block_bytes(b)).max().unwrap_or(1).max(1);
         let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
-        let mut gather = Gather::new(dtype, big_endian, fill, missing, blocks.len() as u64, wanted / largest)?;
+        let (name, count) = (format!("{}:{}", file.display(), field.name), field.bytes() / dtype.size() as u64);
+        let mut sample = Sample::empty(name, dtype, big_endian, fill, missing, count);
+        sample.place = Some((file.to_path_buf(), field.name.clone()));
         let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
         let mut data = Vec::new();
-        for block in &blocks {
-            field.read_into(block, &mut data)?;
-            gather.take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
-            progress.add(data.len() as u64);
-        }
-        let name = format!("{}:{}", file.display(), field.name);
-        gather.finish(name, Some((file.to_path_buf(), field.name.clone())), field.bytes() / dtype.size() as u64)
+        sample.gather(blocks.len() as u64, wanted / largest, |take| {
+            blocks.iter().try_for_each(|block| {
+                field.read_into(block, &mut data)?;
+                take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
+                progress.add(data.len() as u64);
+                Ok(())
+            })
+        })?;
+        Ok(sample)
+    }
+
+    fn empty(name: String, dtype: DType, big_endian: bool, fill: Fill, missing: MissingValues, count: u64) -> Sample {
+        let (place, fills, pieces) = (None, Vec::new(), Vec::new());
+        Sample { name, place, dtype, big_endian, fill, missing, fills, extremes: (0.0, 0.0), count, pieces }
+    }
+
+    /// Keeps about `wanted` pieces from all over a field that goes by, of which there are `pieces`.
+    fn gather(
+        &mut self,
+        pieces: u64,
+        wanted: usize,
+        each: impl FnOnce(&mut dyn FnMut(&[u8], Dims)) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
+        let fills = self.missing.numbers(self.dtype).map_err(|e| format!("--fill: {}", e.message))?;
+        let mut watch = Watch::new(self.dtype, self.big_endian, fills, !self.fill.may_be_data);
+        let mut seen = 0;
+        each(&mut |data, shape| {
+            watch.see(data);
+            if seen % step == step / 2 {
+                // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
+                let is_whole = shape.count() == (data.len() / self.dtype.size()) as u64;
+                self.pieces.push((data.to_vec(), if is_whole { shape } else { Dims::NONE }));
+            }
+            seen += 1;
+        })?;
+        self.extremes = watch.range().ok_or_else(|| format!("{}: holds no number", self.name))?;
+        sentinel::add(&mut self.missing, &watch.found())?;
+        self.fills = self.missing.numbers(self.dtype).map_err(|e| e.to_string())?;
+        Ok(())
     }
 
     pub fn bytes(&self) -> usize {
@@ -178,55 +216,6 @@ impl Sample {
             });
         }
         (values, count)
-    }
-}
-
-/// Takes pieces from all over a field as it goes by.
-struct Gather {
-    dtype: DType,
-    big_endian: bool,
-    fill: Fill,
-    missing: MissingValues,
-    /// One piece of so many is kept.
-    step: u64,
-    seen: u64,
-    /// Of the whole field; sees all of it.
-    watch: Watch,
-    pieces: Vec<(Vec<u8>, Dims)>,
-}
-
-impl Gather {
-    fn new(
-        dtype: DType,
-        big_endian: bool,
-        fill: Fill,
-        missing: MissingValues,
-        pieces: u64,
-        wanted: usize,
-    ) -> Result<Gather, String> {
-        let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
-        let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
-        let watch = Watch::new(dtype, big_endian, fills, !fill.may_be_data);
-        Ok(Gather { dtype, big_endian, fill, missing, step, seen: 0, watch, pieces: Vec::new() })
-    }
-
-    fn take(&mut self, data: &[u8], shape: Dims) {
-        self.watch.see(data);
-        if self.seen % self.step == self.step / 2 {
-            // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
-            let whole = shape.count() == (data.len() / self.dtype.size()) as u64;
-            self.pieces.push((data.to_vec(), if whole { shape } else { Dims::NONE }));
-        }
-        self.seen += 1;
-    }
-
-    fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
-        let found = self.watch.found();
-        let extremes = self.watch.range().ok_or_else(|| format!("{name}: holds no number"))?;
-        let Gather { dtype, big_endian, fill, mut missing, pieces, .. } = self;
-        sentinel::add(&mut missing, &found)?;
-        let fills = missing.numbers(dtype).map_err(|e| e.to_string())?;
-        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces })
     }
 }
 

@@ -3,9 +3,8 @@
 use sleek::Params;
 
 use super::request::Args;
-use crate::io::Input;
+use crate::io::{Block, Input};
 use crate::npy::Array;
-use crate::pipeline;
 use crate::progress::Progress;
 use crate::sentinel::{self, Watch};
 
@@ -68,14 +67,10 @@ pub fn seen_range(
 /// start.
 pub fn read_through(args: &Args, input: &mut Input, piece: usize, mut look: impl FnMut(&[u8])) -> Result<(), String> {
     let mut progress = Progress::new("measuring", input.bytes, args.verbosity.quiet);
-    pipeline::run(
-        |block| Ok(input.fill(block, piece)? > 0),
-        |block, _| {
-            look(block.data());
-            progress.add(block.data().len() as u64);
-            Ok(())
-        },
-        |_| Ok(()),
-    )?;
+    let mut block = Block::default();
+    while input.fill(&mut block, piece)? > 0 {
+        look(block.data());
+        progress.add(block.data().len() as u64);
+    }
     input.rewind()
 }

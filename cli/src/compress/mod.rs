@@ -1,7 +1,6 @@
 //! `sleek compress`
 
 mod cut;
-mod kind;
 mod look;
 mod request;
 mod target;
@@ -15,6 +14,7 @@ pub use request::Args;
 use request::params;
 use write::{compress, create};
 
+use crate::foreign::untyped;
 use crate::io::{Input, Output};
 use crate::npy::{self, Array, Given};
 use crate::{Outcome, args};
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     let plain = dtype.map(|dtype| Array { dtype, big_endian: args.big_endian, dims: args.dims, head: None });
     match npy::array(&mut input, &given)?.or(plain) {
         Some(of) => array(args, &of, input, output).map(|()| ExitCode::SUCCESS),
-        None => Err(kind::unknown(&args.input, &mut input)?),
+        None => Err(untyped(&args.input, &mut input)?),
     }
 }
 

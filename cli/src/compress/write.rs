@@ -17,7 +17,7 @@ use crate::sentinel::flattens;
 const SOME_BYTES: usize = 4 << 20;
 
 pub fn create(args: &Args, input: &Input) -> Result<Output, String> {
-    Output::create(&args.output(), args.force, input.rights.as_ref())
+    Output::create(&args.output(), args.force, input.rights.clone())
 }
 
 /// Compresses the input into the place for the result.

@@ -1,6 +1,9 @@
 //! `sleek decompress` of an HDF5 file: the whole of it without our filter, or one variable.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Seek;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -10,16 +13,15 @@ use sleek::Dims;
 use super::Args;
 use crate::Outcome;
 use crate::grid::{self, on_grid};
-use crate::hdf5::dataset::{Block, Field, cut};
+use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::object::Contents;
 use crate::hdf5::{Hdf5, Id, is_hdf5, split};
-use crate::io::{Model, Output, tell, zeroed};
+use crate::io::{Output, tell};
 use crate::npy;
 use crate::progress::{Array, Progress, summary};
-use crate::repack::provenance;
 
-/// Bytes of a part that is read at a time, unless a chunk has more.
-const PART_BYTES: u64 = 8 << 20;
+/// Bytes of fill values that are written at once.
+const PIECE_BYTES: usize = 1 << 20;
 
 pub struct Variable {
     file: PathBuf,
@@ -67,37 +69,21 @@ impl Variable {
         let (thin_start, thin_lens) = on_grid(&start, &lens, args.stride);
         let (whole, thin) = (Block { start, count: lens }, Block { start: thin_start, count: thin_lens });
         let head = head(args, field, &thin.count)?;
-        let mut output = Output::create(args.output()?, args.force, Model::at(&self.file).as_ref())?;
-        output.write(&head)?;
+        let output = Output::create(args.output()?, args.force, std::fs::metadata(&self.file).ok())?;
         let total = thin.count.iter().product::<u64>() * field.size;
         let mut progress = Progress::new("restoring", Some(total), args.verbosity.quiet);
-        let mut bytes = Vec::new();
-        let (is_file, at) = (output.is_file(), head.len() as u64);
-        if args.stride > 0 {
-            // What is on a grid is little: where it cannot be written where it belongs it is put together here.
-            bytes = zeroed(if is_file { 0 } else { total as usize })?;
-            field.each_on_grid(&whole, args.stride, |part, some| {
-                progress.add(some.len() as u64);
-                rows(field.size, &thin, part, &some, |place, row| match is_file {
-                    true => output.write_at(at + place, row),
-                    false => {
-                        bytes[place as usize..][..row.len()].copy_from_slice(row);
-                        Ok(())
-                    }
-                })
-            })?;
-            output.write(&bytes)?;
-        } else {
-            // A file gets each chunk's rows where they belong. Elsewhere bytes come in their order, for which chunks
-            // may be read several times.
-            for block in if is_file { of_chunks(field, &whole) } else { in_order(field, &whole) } {
-                field.read_into(&block, &mut bytes)?;
-                match is_file {
-                    true => rows(field.size, &whole, &block, &bytes, |place, row| output.write_at(at + place, row))?,
-                    false => output.write(&bytes)?,
-                }
-                progress.add(bytes.len() as u64);
-            }
+        // Chunks come in their own order: for a pipe a file without a name puts them together.
+        let scratch = if output.is_file() { None } else { Some(tempfile::tempfile().map_err(|e| e.to_string())?) };
+        let blame = |e: std::io::Error| format!("{}: {e}", output.name);
+        let (file, begin) = (scratch.as_ref().unwrap_or(output.file()), head.len() as u64);
+        file.write_all_at(&head, 0).map_err(blame)?;
+        let fill = |fill: &[u8]| put_fill(file, begin, total, fill).map_err(blame);
+        field.each_on_grid(&whole, args.stride, fill, |part, some| {
+            progress.add(some.len() as u64);
+            rows(field.size, &thin, part, &some, |at, row| file.write_all_at(row, begin + at).map_err(blame))
+        })?;
+        if let Some(mut scratch) = scratch {
+            scratch.rewind().and_then(|()| std::io::copy(&mut scratch, &mut output.file())).map_err(blame)?;
         }
         let to = output.name.clone();
         output.finish()?;
@@ -141,42 +127,16 @@ fn head(args: &Args, field: &Field, lens: &[u64]) -> Result<Vec<u8>, String> {
     Ok(npy::header(stored.dtype, stored.big_endian, lens))
 }
 
-/// Parts of a box that begin and end where chunks do: as many chunks along the fastest dimensions as stay small.
-fn of_chunks(field: &Field, whole: &Block) -> Vec<Block> {
-    let mut shape = field.chunk.clone();
-    for i in (0..shape.len()).rev() {
-        let bytes = shape.iter().fold(field.size, |n, len| n.saturating_mul(*len)).max(1);
-        let ends = whole.start[i] + whole.count[i];
-        let chunks = ends.div_ceil(field.chunk[i]) - whole.start[i] / field.chunk[i];
-        let times = (PART_BYTES / bytes).clamp(1, chunks.max(1));
-        shape[i] *= times;
-        if times < chunks {
-            break;
-        }
+/// Gives a file so many bytes of a fill value behind its first `begin`; zeros take no room.
+fn put_fill(file: &File, begin: u64, bytes: u64, fill: &[u8]) -> std::io::Result<()> {
+    file.set_len(begin + bytes)?;
+    if fill.iter().all(|byte| *byte == 0) {
+        return Ok(());
     }
-    field.parts(whole, &shape)
-}
-
-/// Parts of a box in the order of its elements: as many whole rows, planes and so on as stay small, and of chunks where
-/// there is room for more than one.
-fn in_order(field: &Field, whole: &Block) -> Vec<Block> {
-    let inner = |axis: usize| whole.count[axis + 1..].iter().fold(field.size, |n, len| n.saturating_mul(*len)).max(1);
-    let rank = whole.count.len();
-    let axis = (0..rank).find(|axis| inner(*axis) <= PART_BYTES && whole.count[*axis] > 1).unwrap_or(rank - 1);
-    let most = (PART_BYTES / inner(axis)).max(1);
-    let chunk = field.chunk[axis];
-    let step = if most > chunk { most / chunk * chunk } else { most };
-    // Where the box begins within a chunk, so does the first part.
-    let shape: Vec<u64> = (0..rank)
-        .map(|i| match i.cmp(&axis) {
-            std::cmp::Ordering::Less => 1,
-            std::cmp::Ordering::Equal => step,
-            std::cmp::Ordering::Greater => whole.count[i].max(1),
-        })
-        .collect();
-    let moved =
-        |part: Block| Block { start: part.start.iter().zip(&whole.start).map(|(a, b)| a + b).collect(), ..part };
-    cut(&whole.count, &shape).map(moved).collect()
+    let piece = fill.repeat((PIECE_BYTES / fill.len()).max(1));
+    (0..bytes)
+        .step_by(piece.len())
+        .try_for_each(|at| file.write_all_at(&piece[..piece.len().min((bytes - at) as usize)], begin + at))
 }
 
 /// Shows the rows of a part of a box, each with its place among the bytes of the box.
@@ -199,7 +159,7 @@ pub fn whole(args: &Args) -> Outcome {
         return Err(format!("{name}: is an HDF5 file; one variable of it is {name}:NAME"));
     }
     let mut command = Command::new(std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?);
-    command.args(["repack", "--typed", &provenance::command(), "--filter", "none"]);
+    command.args(["repack", "--filter", "none"]);
     command.args([(args.force, "-f"), (args.verbosity.quiet, "-q")].iter().filter(|(on, _)| *on).map(|(_, word)| word));
     if let Some(library) = &args.library.library {
         command.arg("--library").arg(library);

@@ -9,6 +9,7 @@ use sleek::Dims;
 use sleek::container::{Header, Region};
 
 use crate::args::{self, Slice, Threads, Verbosity};
+use crate::foreign::foreign;
 use crate::frames::{self, FrameReader, SUFFIX};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
@@ -54,11 +55,11 @@ pub fn run(args: &Args) -> Outcome {
         return hdf5::whole(args);
     }
     let mut input = Input::open(&args.input)?;
-    if let Some(what) = foreign(input.peek(FOREIGN_BYTES)?) {
+    if let Some(what) = foreign(&mut input)? {
         return Err(format!("{}: is {what}", input.name));
     }
-    let mut head = Head::new(args, &input)?;
-    let mut output = Output::create(args.output()?, args.force, input.rights.as_ref())?;
+    let (known, mut told) = (known_dims(args, &input)?, None);
+    let mut output = Output::create(args.output()?, args.force, input.rights.clone())?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
     let (from, to) = (input.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (0, 0);
@@ -73,10 +74,12 @@ pub fn run(args: &Args) -> Outcome {
         },
         |frame, outlet| {
             let header = frames::header(frame)?;
-            if let Some(bytes) = head.bytes(args, &header, &from)? {
+            if args.is_npy() && told.is_none() {
+                let (bytes, dims) = npy_header(args, known, &header, &from)?;
                 let mut block = outlet.block()?;
                 block.keep_bytes(&bytes);
                 outlet.send(block)?;
+                told = Some(dims);
             }
             let mut send = |restore: &dyn Fn(&mut Block) -> Result<(), String>| {
                 let mut block = outlet.block()?;
@@ -105,30 +108,15 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(whole) = &whole {
         whole.check().map_err(|e| format!("--box: {from}: {e}"))?;
     }
-    head.check(&last, &from)?;
+    if let Some(told) = told.filter(|told| *told != last) {
+        return Err(format!("{from}: changed from {told} to {last} while it was read"));
+    }
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
         tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Bytes by which files of other programs are known.
-const FOREIGN_BYTES: usize = 6;
-
-/// What a file of another program is that begins so, and what helps.
-fn foreign(first: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 7] = [
-        (b"\x89SLTNS", "a compressed safetensors file: sleek.safetensors of Python reads it"),
-        (b"PK\x03\x04", "a ZIP file, as .npz, .keras and .pt are: unzip it, then restore what is in it"),
-        (b"\x1f\x8b", "a gzip file: gunzip it first"),
-        (b"\x28\xb5\x2f\xfd", "a Zstandard file: unzstd it first"),
-        (b"\x93NUMPY", "an NPY file, which is not compressed; sleek compress does that"),
-        (b"\x89HDF", "an HDF5 file, which cannot be read from a pipe: name the file"),
-        (b"CDF", "a classic netCDF file, which has no filters"),
-    ];
-    known.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what)
 }
 
 impl Args {
@@ -145,63 +133,37 @@ impl Args {
     }
 }
 
-/// The header of an NPY file, which goes before all elements and tells how many there are.
-enum Head {
-    /// Plain bytes have none, and this one was written.
-    None,
-    /// The dimensions of the whole array are known.
-    Known(Dims),
-    /// The first stream will tell them.
-    Unknown,
-    /// It was written for an array of these dimensions.
-    Written(Dims),
+/// The dimensions of the whole array, where the header of an NPY file is to tell them before all elements: of a regular
+/// file, which can be read twice.
+fn known_dims(args: &Args, input: &Input) -> Result<Option<Dims>, String> {
+    match args.is_npy() && input.bytes.is_some() {
+        true => FrameReader::new(Input::open(&args.input)?).survey().map(|(_, dims)| Some(dims)),
+        false => Ok(None),
+    }
 }
 
-impl Head {
-    fn new(args: &Args, input: &Input) -> Result<Head, String> {
-        match (args.is_npy(), input.bytes) {
-            (false, _) => Ok(Head::None),
-            (true, None) => Ok(Head::Unknown),
-            // A regular file is there to be read twice.
-            (true, Some(_)) => FrameReader::new(Input::open(&args.input)?).survey().map(|(_, dims)| Head::Known(dims)),
+/// The header of an NPY file, and the dimensions of the whole array, which the first stream tells where they are not
+/// known.
+fn npy_header(args: &Args, known: Option<Dims>, first: &Header, from: &str) -> Result<(Vec<u8>, Dims), String> {
+    let dims = match known {
+        Some(dims) => dims,
+        None if first.more => {
+            return Err(format!(
+                "{from}: has several streams, and the header of an NPY file tells how long they are together: a file \
+                 is needed that can be read twice"
+            ));
         }
-    }
-
-    /// The header, before the first stream's elements.
-    fn bytes(&mut self, args: &Args, first: &Header, from: &str) -> Result<Option<Vec<u8>>, String> {
-        let dims = match self {
-            Head::None | Head::Written(_) => return Ok(None),
-            Head::Known(dims) => *dims,
-            Head::Unknown if first.more => {
-                return Err(format!(
-                    "{from}: has several streams, and the header of an NPY file tells how long they are together: \
-                     a file is needed that can be read twice"
-                ));
-            }
-            Head::Unknown => first.layout.shape.dims,
-        };
-        *self = Head::Written(dims);
-        let (start, lens) = match &args.slice {
-            None => (vec![0; dims.rank()], dims.lens().to_vec()),
-            Some(slice) => {
-                let region = slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?;
-                (region.start().to_vec(), region.lens().to_vec())
-            }
-        };
-        let lens = grid::on_grid(&start, &lens, args.stride).1;
-        let (dtype, big_endian) = (first.layout.dtype, first.big_endian);
-        Ok(Some(npy::header(dtype, big_endian, &lens)))
-    }
-
-    /// Refuses what came to other dimensions than the header says.
-    fn check(&self, found: &Dims, from: &str) -> Result<(), String> {
-        match self {
-            Head::Written(dims) if dims != found => {
-                Err(format!("{from}: changed from {dims} to {found} while it was read"))
-            }
-            _ => Ok(()),
+        None => first.layout.shape.dims,
+    };
+    let (start, lens) = match &args.slice {
+        None => (vec![0; dims.rank()], dims.lens().to_vec()),
+        Some(slice) => {
+            let region = slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?;
+            (region.start().to_vec(), region.lens().to_vec())
         }
-    }
+    };
+    let lens = grid::on_grid(&start, &lens, args.stride).1;
+    Ok((npy::header(first.layout.dtype, first.big_endian, &lens), dims))
 }
 
 /// A box of the whole array, of which each frame has a part, or what of it is on a grid.

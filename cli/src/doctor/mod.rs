@@ -44,6 +44,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// What is known so far.
+#[derive(Default)]
 struct Doctor {
     /// The directories that replace those of every library.
     variable: Option<Vec<PathBuf>>,
@@ -52,8 +53,6 @@ struct Doctor {
     /// Versions of the plugin files that were seen.
     versions: BTreeMap<PathBuf, Result<String, String>>,
     advice: BTreeSet<String>,
-    /// Directories of the libraries that would find the plugin there without a variable.
-    defaults: BTreeSet<PathBuf>,
     /// Directories that the libraries search by themselves.
     searched: BTreeSet<PathBuf>,
     /// Folders of plugins that packages of Python bring, by the names of their modules.
@@ -68,16 +67,7 @@ impl Doctor {
         let variable = variable.map(|v| std::env::split_paths(&v).filter(|p| !p.as_os_str().is_empty()).collect());
         let in_python = libraries::plugins_in_python();
         let of_package = in_python.iter().find(|(module, _)| module == "sleek").map(|(_, dir)| dir.join("libsleek.so"));
-        Doctor {
-            variable,
-            own: own_plugin().or(of_package),
-            versions: BTreeMap::new(),
-            advice: BTreeSet::new(),
-            defaults: BTreeSet::new(),
-            searched: BTreeSet::new(),
-            in_python,
-            needs_import: false,
-        }
+        Doctor { variable, own: own_plugin().or(of_package), in_python, ..Doctor::default() }
     }
 
     fn look_at_environment(&mut self) {
@@ -222,9 +212,6 @@ impl Doctor {
         say!("    with HDF5_PLUGIN_PATH={} it works", dir.display());
         say("export HDF5_PLUGIN_PATH as the line above has it, before programs start that are to find the filter"
             .into());
-        if self.variable.is_none() {
-            self.defaults.extend(findings.directories.first().cloned());
-        }
     }
 
     /// The folders that one variable has to name so that every filter of this machine is found: what it names, or what
@@ -263,10 +250,6 @@ impl Doctor {
         }
         say!("\nWhat to fix");
         self.advice.iter().for_each(|line| say!("  - {line}"));
-        if !self.defaults.is_empty() {
-            say!("  - or, for all users, copy libsleek.so to where the libraries look by themselves:");
-            self.defaults.iter().for_each(|dir| say!("      {}", dir.display()));
-        }
         self.say_lines_to_paste();
         ExitCode::from(AILING)
     }

@@ -93,6 +93,5 @@ fn round_trip(file: &Id, profile: Profile) -> Result<u64, String> {
     if !kept {
         return Err(format!("what was read differs from what was written by more than {BOUND}"));
     }
-    // SAFETY: the id is alive.
-    Ok(unsafe { (hdf5.call.H5Dget_storage_size)(dataset.id) })
+    Ok(dataset.storage_size())
 }

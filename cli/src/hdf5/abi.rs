@@ -158,7 +158,6 @@ functions! {
 
     H5Screate: fn(c_int) -> Hid;
     H5Screate_simple: fn(c_int, *const u64, *const u64) -> Hid;
-    H5Sextent_equal: fn(Hid, Hid) -> c_int;
     H5Sget_simple_extent_type: fn(Hid) -> c_int;
     H5Sget_simple_extent_ndims: fn(Hid) -> c_int;
     H5Sget_simple_extent_dims: fn(Hid, *mut u64, *mut u64) -> c_int;

@@ -15,30 +15,39 @@ enum Reading {
     Stream(Vec<u8>),
 }
 
+/// Where a box ends.
+fn ends(block: &Block) -> Vec<u64> {
+    block.start.iter().zip(&block.count).map(|(at, len)| at + len).collect()
+}
+
 impl Field<'_> {
-    /// The chunks that a box has a part of, each with this part.
-    pub fn parts(&self, whole: &Block, shape: &[u64]) -> Vec<Block> {
-        let first: Vec<u64> = whole.start.iter().zip(shape).map(|(at, side)| at / side * side).collect();
-        let ends: Vec<u64> = whole.start.iter().zip(&whole.count).map(|(at, len)| at + len).collect();
-        let covered: Vec<u64> = ends.iter().zip(&first).map(|(end, first)| end - first).collect();
-        let inside = |part: Block| {
-            let starts = part.start.iter().zip(&first).zip(&whole.start);
-            let start: Vec<u64> = starts.map(|((at, first), min)| (at + first).max(*min)).collect();
-            let past = part.start.iter().zip(&part.count).zip(&first).map(|((at, len), first)| at + len + first);
-            let count = past.zip(&ends).zip(&start).map(|((past, end), at)| past.min(*end) - at).collect();
-            Block { start, count }
+    /// What a box has of each chunk that is in the file, and whether some are not.
+    fn parts(&self, whole: &Block) -> Result<(Box<dyn Iterator<Item = Block>>, bool), String> {
+        let (start, end) = (whole.start.clone(), ends(whole));
+        let inside = move |chunk: Block| {
+            let first: Vec<u64> = chunk.start.iter().zip(&start).map(|(a, b)| *a.max(b)).collect();
+            let past = ends(&chunk).into_iter().zip(&end).map(|(a, b)| a.min(*b));
+            let count: Vec<u64> = past.zip(&first).map(|(past, first)| past.saturating_sub(*first)).collect();
+            (!count.contains(&0)).then_some(Block { start: first, count })
         };
-        match whole.count.contains(&0) {
-            true => Vec::new(),
-            false => cut(&covered, shape).map(inside).collect(),
+        if let Some(chunks) = self.some_chunks()? {
+            let are_all = chunks.len() as u64 == self.blocks_of_all_chunks().total();
+            return Ok((Box::new(chunks.into_iter().filter_map(inside)), !are_all));
         }
+        let first: Vec<u64> = whole.start.iter().zip(&self.chunk).map(|(at, side)| at / side * side).collect();
+        let covered: Vec<u64> = ends(whole).iter().zip(&first).map(|(end, first)| end - first).collect();
+        let moved =
+            move |part: Block| Block { start: part.start.iter().zip(&first).map(|(a, b)| a + b).collect(), ..part };
+        Ok((Box::new(cut(&covered, &self.chunk).map(moved).filter_map(inside)), false))
     }
 
     /// Takes what of a box is on the grid of a level, chunk by chunk: a box of the grid, and the bytes of its elements.
+    /// What is not in the file is passed over: it has the fill value, which `fill` is told before.
     pub fn each_on_grid(
         &self,
         whole: &Block,
         level: u32,
+        fill: impl FnOnce(&[u8]) -> Result<(), String>,
         mut take: impl FnMut(&Block, Vec<u8>) -> Result<(), String>,
     ) -> Result<(), String> {
         let is_ours = self.is_chunked && matches!(&pipeline(&self.properties)?[..], [filter] if filter.is_sleek());
@@ -66,8 +75,11 @@ impl Field<'_> {
                 of_stream(&stream, &chunk_of(part), (&start, &count), level, size)
             }
         };
-        let parts = self.parts(whole, &self.chunk);
-        let parts = parts.into_iter().filter(|part| !on_grid(part).count.contains(&0));
+        let (parts, has_holes) = self.parts(whole)?;
+        if has_holes {
+            fill(&self.fill_bytes())?;
+        }
+        let parts = parts.filter(|part| !on_grid(part).count.contains(&0));
         in_order(parts, read, work, |part, done| {
             take(&on_grid(part), done.map_err(|e| format!("{}: {e}, at {:?}", self.name, part.start))?)
         })

@@ -13,43 +13,28 @@ use super::{Id, c_string, h5, h5_id};
 const ATTRIBUTES: [&CStr; 3] = [c"coordinates", c"bounds", c"climatology"];
 
 /// What the CF conventions have coordinates of the globe measured in, and called.
-const DEGREES: [&str; 12] = [
-    "degrees_north",
-    "degree_north",
-    "degrees_N",
-    "degree_N",
-    "degreesN",
-    "degreeN",
-    "degrees_east",
-    "degree_east",
-    "degrees_E",
-    "degree_E",
-    "degreesE",
-    "degreeE",
-];
-const STANDARD_NAMES: [&str; 7] = [
-    "latitude",
-    "longitude",
-    "time",
-    "grid_latitude",
-    "grid_longitude",
-    "projection_x_coordinate",
-    "projection_y_coordinate",
-];
+const DEGREES: &str = "degrees_north degree_north degrees_N degree_N degreesN degreeN degrees_east degree_east degrees_E \
+                       degree_E degreesE degreeE";
+const STANDARD_NAMES: &str = "latitude longitude time grid_latitude grid_longitude projection_x_coordinate \
+                              projection_y_coordinate";
 /// Units of times, before `since`; plurals and short forms begin so or stand in `SHORT_TIMES`.
-const TIMES: [&str; 8] = ["second", "minute", "hour", "day", "month", "year", "millisec", "microsec"];
-const SHORT_TIMES: [&str; 12] = ["s", "sec", "secs", "min", "mins", "h", "hr", "hrs", "d", "ms", "msec", "yr"];
+const TIMES: &str = "second minute hour day month year millisec microsec";
+const SHORT_TIMES: &str = "s sec secs min mins h hr hrs d ms msec yr";
+
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
 
 /// Why a dataset is a coordinate by its own attributes, as the CF conventions tell: a latitude, a longitude, a time, or
 /// what says that it is an axis.
 fn by_itself(dataset: &Id) -> Result<Option<String>, String> {
     if let Some(units) = text_of(dataset, c"units")?
-        && (DEGREES.contains(&units.trim()) || is_time(&units))
+        && (is_one_of(DEGREES, units.trim()) || is_time(&units))
     {
         return Ok(Some(format!("units {}", units.trim())));
     }
-    for (attribute, known) in [(c"standard_name", &STANDARD_NAMES[..]), (c"axis", &["X", "Y", "Z", "T"])] {
-        if let Some(said) = text_of(dataset, attribute)?.filter(|said| known.contains(&said.trim())) {
+    for (attribute, known) in [(c"standard_name", STANDARD_NAMES), (c"axis", "X Y Z T")] {
+        if let Some(said) = text_of(dataset, attribute)?.filter(|said| is_one_of(known, said.trim())) {
             return Ok(Some(format!("{} {}", attribute.to_string_lossy(), said.trim())));
         }
     }
@@ -66,7 +51,7 @@ fn is_time(units: &str) -> bool {
     let mut words = units.split_whitespace();
     let (Some(unit), Some(since), Some(_)) = (words.next(), words.next(), words.next()) else { return false };
     let unit = unit.to_ascii_lowercase();
-    let is_unit = SHORT_TIMES.contains(&unit.as_str()) || TIMES.iter().any(|time| unit.starts_with(time));
+    let is_unit = is_one_of(SHORT_TIMES, &unit) || TIMES.split(' ').any(|time| unit.starts_with(time));
     is_unit && since.eq_ignore_ascii_case("since")
 }
 

@@ -131,8 +131,7 @@ impl<'a> Field<'a> {
     }
 
     pub fn stored_bytes(&self) -> u64 {
-        // SAFETY: the id is alive; the answer 0 stands for an error too, and then nothing is stored.
-        unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
+        self.dataset.storage_size()
     }
 
     /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were

@@ -9,6 +9,7 @@ use super::{Hdf5, Id, h5};
 /// HDF5's own filters by number.
 pub const DEFLATE: c_int = 1;
 pub const SHUFFLE: c_int = 2;
+pub const FLETCHER32: c_int = 3;
 
 /// Words of a filter that are read; SLEEK has fewer.
 const WORDS: usize = 256;

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use sleek::hdf5::CdValues;
-use sleek::{Bound, Mode, Params};
+use sleek::{Bound, Mode};
 
 use super::coordinates::text_of;
 use super::dataset::Field;
@@ -29,7 +29,7 @@ pub fn losses(field: &Field) -> Result<Vec<String>, String> {
     };
     let by_filter = |filter: &Filter| match CdValues::decode(&filter.words) {
         Ok(said) if filter.is_sleek() => {
-            (told.is_none() && said.request.bound != Bound::Lossless).then(|| loss(&said.request))
+            (told.is_none() && said.request.bound != Bound::Lossless).then(|| loss(said.request.bound))
         }
         _ => is_lossy(filter.id, field.stored.dtype.is_float()).then(|| filter_name(filter.id)),
     };
@@ -79,6 +79,6 @@ fn bound_of(loss: &str) -> Option<Bound> {
     Bound::new(mode, number.parse().ok()?).ok().filter(|bound| !bound.measures())
 }
 
-pub fn loss(params: &Params) -> String {
-    format!("{}={}", params.bound.mode().name(), number(params.bound.number()))
+pub fn loss(bound: Bound) -> String {
+    format!("{}={}", bound.mode().name(), number(bound.number()))
 }

@@ -163,6 +163,14 @@ impl<'a> Id<'a> {
     }
 }
 
+impl Id<'_> {
+    /// Bytes that a dataset has in the file; 0 where HDF5 cannot tell, for then nothing is stored.
+    pub fn storage_size(&self) -> u64 {
+        // SAFETY: the id is alive.
+        unsafe { (self.hdf5.call.H5Dget_storage_size)(self.id) }
+    }
+}
+
 impl Drop for Id<'_> {
     fn drop(&mut self) {
         if self.hdf5.failure.borrow().is_none() {

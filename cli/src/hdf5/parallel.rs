@@ -6,29 +6,20 @@ use std::io::Read;
 use sleek::hdf5::bytes_of_chunk;
 
 use super::dataset::{Block, Field};
-use super::filters::{Filter, pipeline};
+use super::filters::{DEFLATE, Filter, SHUFFLE, pipeline};
 use super::rim::Rim;
 use crate::io::{reserve, zeroed};
 use crate::pipeline::in_order;
 
-/// Filters that are undone here.
-const DEFLATE: i32 = 1;
-const SHUFFLE: i32 = 2;
 /// Bytes that deflate makes of one, at most.
 const MOST_INFLATED: usize = 1032;
-/// How chunks come from what is stored.
-struct Decoder {
-    steps: Vec<Step>,
-    words: Vec<u32>,
-    rim: Rim,
-}
 
-#[derive(Clone, Copy)]
-enum Step {
-    Inflate,
-    /// Of elements of so many bytes.
-    Unshuffle(usize),
-    Sleek,
+/// How chunks come from what is stored.
+pub struct Decoder {
+    filters: Vec<Filter>,
+    /// Whether all of them can be undone here. Without filters HDF5 reads straight into place.
+    is_known: bool,
+    rim: Rim,
 }
 
 /// A part of a dataset on its way.
@@ -40,38 +31,47 @@ pub enum Reading {
 }
 
 impl Decoder {
-    /// `None` where only HDF5 can undo a filter.
-    fn of(field: &Field) -> Result<Option<Decoder>, String> {
-        if !field.is_chunked {
-            return Ok(None);
+    pub fn of(field: &Field) -> Result<Decoder, String> {
+        let filters = if field.is_chunked { pipeline(&field.properties)? } else { Vec::new() };
+        let is_known = |filter: &Filter| {
+            filter.is_sleek() || filter.id == DEFLATE || filter.id == SHUFFLE && filter.words.first() > Some(&0)
+        };
+        Ok(Decoder { is_known: !filters.is_empty() && filters.iter().all(is_known), filters, rim: Rim::of(field) })
+    }
+
+    /// Reads a part: as it is stored if it is one chunk, so that any thread can undo its filters.
+    pub fn read(&self, field: &Field, part: &Block) -> Result<Reading, String> {
+        if self.is_known
+            && field.is_chunk(part)
+            && let Some(stored) = field.chunk(part)?
+        {
+            return Ok(Reading::Stored(stored.bytes, stored.skipped));
         }
-        let (mut steps, mut words) = (Vec::new(), Vec::new());
-        for filter in pipeline(&field.properties)? {
-            steps.push(match (filter.id, filter.words.first()) {
-                (DEFLATE, _) => Step::Inflate,
-                (SHUFFLE, Some(size)) if *size > 0 => Step::Unshuffle(*size as usize),
-                _ if filter.is_sleek() => {
-                    words = filter.words;
-                    Step::Sleek
-                }
-                _ => return Ok(None),
-            });
+        Ok(Reading::Plain(field.bytes_of(part)?))
+    }
+
+    /// The bytes of a part's elements.
+    pub fn bytes(&self, part: &Block, read: Reading) -> Result<Vec<u8>, String> {
+        match read {
+            Reading::Plain(bytes) => Ok(bytes),
+            Reading::Stored(bytes, skipped) => {
+                let bytes = self.decode(bytes, skipped).map_err(|e| format!("{e}, at {:?}", part.start))?;
+                Ok(self.rim.cut_out(part, bytes))
+            }
         }
-        // Without filters HDF5 reads straight into place.
-        Ok((!steps.is_empty()).then(|| Decoder { steps, words, rim: Rim::of(field) }))
     }
 
     /// A whole chunk of what is stored.
     fn decode(&self, mut bytes: Vec<u8>, skipped: u32) -> Result<Vec<u8>, String> {
         let right = self.rim.bytes();
-        // Another filter may have come before this one; what it gave may be longer than the chunk.
-        let most = |i: usize| self.steps[..i].iter().fold(right, |most, step| step.longest(most));
-        for (i, step) in self.steps.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
-            bytes = match step {
-                Step::Inflate => inflate(&bytes, most(i))?,
-                Step::Unshuffle(size) => unshuffled(&bytes, *size)?,
-                Step::Sleek => restored(&self.words, &bytes, most(i))?,
-            };
+        // What a filter before this one gave may be longer than the chunk: deflate and SLEEK add to what gets no smaller.
+        let longest = |most: usize, filter: &Filter| match filter.id {
+            SHUFFLE => most,
+            _ => most.saturating_add(most / 8).saturating_add(64 << 10),
+        };
+        for (i, filter) in self.filters.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
+            let most = self.filters[..i].iter().fold(right, longest);
+            bytes = undone(filter, &bytes, most).ok_or("a filter that is not known")??;
         }
         match bytes.len() == right {
             true => Ok(bytes),
@@ -80,13 +80,13 @@ impl Decoder {
     }
 }
 
-impl Step {
-    /// The most bytes that its filter makes of so many: deflate and SLEEK add some where nothing gets smaller.
-    fn longest(self, bytes: usize) -> usize {
-        match self {
-            Step::Unshuffle(_) => bytes,
-            Step::Inflate | Step::Sleek => bytes.saturating_add(bytes / 8).saturating_add(64 << 10),
-        }
+/// What a filter was given, of `most` bytes at most; `None` where only HDF5 can undo it.
+fn undone(filter: &Filter, bytes: &[u8], most: usize) -> Option<Result<Vec<u8>, String>> {
+    match (filter.id, filter.words.first()) {
+        _ if filter.is_sleek() => Some(restored(&filter.words, bytes, most)),
+        (DEFLATE, _) => Some(inflate(bytes, most.min(bytes.len().saturating_mul(MOST_INFLATED)))),
+        (SHUFFLE, Some(size)) if *size > 0 => Some(unshuffled(bytes, *size as usize)),
+        _ => None,
     }
 }
 
@@ -124,66 +124,15 @@ fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String
     Ok(plain)
 }
 
-/// Reads parts of a dataset, of which other threads undo the filters where these are known here.
-pub struct Reader<'a> {
-    field: &'a Field<'a>,
-    decoder: Option<Decoder>,
-}
-
-impl<'a> Reader<'a> {
-    pub fn of(field: &'a Field<'a>) -> Result<Reader<'a>, String> {
-        Ok(Reader { field, decoder: Decoder::of(field)? })
-    }
-
-    /// Reads a part: as it is stored if it is one chunk.
-    pub fn read(&self, part: &Block) -> Result<Reading, String> {
-        if self.decoder.is_some()
-            && self.field.is_chunk(part)
-            && let Some(stored) = self.field.chunk(part)?
-        {
-            return Ok(Reading::Stored(stored.bytes, stored.skipped));
-        }
-        Ok(Reading::Plain(self.field.bytes_of(part)?))
-    }
-
-    /// What undoes the filters, for any thread.
-    pub fn undo(&self) -> Undo<'_> {
-        Undo(self.decoder.as_ref())
-    }
-}
-
-/// Undoes the filters of what a `Reader` read.
-#[derive(Clone, Copy)]
-pub struct Undo<'a>(Option<&'a Decoder>);
-
-impl Undo<'_> {
-    /// The bytes of a part's elements.
-    pub fn bytes(&self, part: &Block, read: Reading) -> Result<Vec<u8>, String> {
-        match (read, self.0) {
-            (Reading::Stored(bytes, skipped), Some(decoder)) => {
-                let bytes = decoder.decode(bytes, skipped).map_err(|e| format!("{e}, at {:?}", part.start))?;
-                Ok(decoder.rim.cut_out(part, bytes))
-            }
-            (Reading::Plain(bytes) | Reading::Stored(bytes, _), _) => Ok(bytes),
-        }
-    }
-}
-
 /// Whether a stored chunk is whole, as the checksums of its filters tell; `None` where a filter is in the way that is
 /// not known here, or where there are no filters. Nothing need be known of the type of the dataset.
 pub fn is_chunk_whole(filters: &[Filter], mut bytes: Vec<u8>, skipped: u32) -> Option<Result<(), String>> {
-    let passed = filters.iter().enumerate().filter(|(i, _)| skipped >> i & 1 == 0);
     let mut is_tested = None;
-    for (_, filter) in passed.rev() {
-        let undone = match (filter.id, filter.words.first()) {
-            _ if filter.is_sleek() => restored(&filter.words, &bytes, usize::MAX),
-            (DEFLATE, _) => inflate(&bytes, bytes.len().saturating_mul(MOST_INFLATED)),
-            (SHUFFLE, Some(size)) if *size > 0 => unshuffled(&bytes, *size as usize),
-            _ => return is_tested,
-        };
-        match undone {
-            Ok(undone) => bytes = undone,
-            Err(e) => return Some(Err(e)),
+    for (_, filter) in filters.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
+        match undone(filter, &bytes, usize::MAX) {
+            None => break,
+            Some(Ok(undone)) => bytes = undone,
+            Some(Err(e)) => return Some(Err(e)),
         }
         is_tested = Some(Ok(()));
     }
@@ -198,7 +147,7 @@ impl Field<'_> {
 
     /// Whether its filters are undone by all threads.
     pub fn is_decoded_here(&self) -> Result<bool, String> {
-        Ok(Reader::of(self)?.decoder.is_some())
+        Ok(Decoder::of(self)?.is_known)
     }
 
     /// Has threads do `work` on the bytes of each of these chunks, and `take`s what comes of it in their order.
@@ -208,16 +157,15 @@ impl Field<'_> {
         work: impl Fn(&Block, Vec<u8>) -> Result<T, String> + Sync,
         mut take: impl FnMut(&Block, T) -> Result<(), String>,
     ) -> Result<(), String> {
-        let reader = Reader::of(self)?;
-        let undo = reader.undo();
+        let decoder = Decoder::of(self)?;
         let blame = |e: String| match e.starts_with(&self.name) {
             true => e,
             false => format!("{}: {e}", self.name),
         };
         in_order(
             chunks.iter().cloned(),
-            |chunk| reader.read(chunk).map_err(blame),
-            |chunk, read| work(chunk, undo.bytes(chunk, read)?),
+            |chunk| decoder.read(self, chunk).map_err(blame),
+            |chunk, read| work(chunk, decoder.bytes(chunk, read)?),
             |chunk, done| take(chunk, done.map_err(blame)?),
         )
     }

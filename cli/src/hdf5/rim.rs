@@ -26,19 +26,11 @@ impl Rim {
         if block.count == self.shape {
             return Ok(bytes);
         }
-        let (mut chunk, size, origin) = (self.filled()?, self.fill.len(), self.origin());
+        let (mut chunk, size, origin) = (zeroed(self.bytes())?, self.fill.len(), vec![0; self.shape.len()]);
+        chunk.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&self.fill));
         let (row, places) = rows(&self.shape, &origin, &block.count);
         for (data, at) in bytes.chunks((row as usize * size).max(1)).zip(places) {
             chunk[at as usize * size..][..data.len()].copy_from_slice(data);
-        }
-        Ok(chunk)
-    }
-
-    /// A chunk of the fill value alone.
-    fn filled(&self) -> Result<Vec<u8>, String> {
-        let mut chunk = zeroed(self.bytes())?;
-        if self.fill.iter().any(|byte| *byte != 0) {
-            chunk.chunks_exact_mut(self.fill.len()).for_each(|element| element.copy_from_slice(&self.fill));
         }
         Ok(chunk)
     }
@@ -48,13 +40,8 @@ impl Rim {
         if block.count == self.shape {
             return chunk;
         }
-        let (size, origin) = (self.fill.len(), self.origin());
+        let (size, origin) = (self.fill.len(), vec![0; self.shape.len()]);
         let (row, places) = rows(&self.shape, &origin, &block.count);
         places.flat_map(|at| &chunk[at as usize * size..][..row as usize * size]).copied().collect()
-    }
-
-    /// Where a block lies in its chunk.
-    fn origin(&self) -> Vec<u64> {
-        vec![0; self.shape.len()]
     }
 }

@@ -1,16 +1,13 @@
 //! `sleek inspect`
 
-#[cfg(unix)]
 pub mod dataset;
 pub mod stream;
-#[cfg(unix)]
 mod tree;
 
 use std::path::PathBuf;
 
 use crate::Outcome;
 use crate::args::check_variables;
-#[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
 use crate::io::Input;
 
@@ -21,10 +18,6 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Of each chunk of a file of streams tell the least and the largest value, exactly, and what is missing
-    #[arg(long)]
-    ranges: bool,
-    #[cfg(unix)]
     #[command(flatten)]
     library: LibraryArg,
     /// The compressed file; - is standard input
@@ -34,14 +27,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     check_variables()?;
-    #[cfg(unix)]
-    if is_hdf5(&args.input) {
-        refuse_ranges(args, "sleek stats --chunks FILE:NAME tells them of a variable")?;
-        return tree::run(args);
+    match is_hdf5(&args.input) {
+        true => tree::run(args),
+        false => stream::run(Input::open(&args.input)?, args.json),
     }
-    stream::run(Input::open(&args.input)?, args.json, args.ranges)
-}
-
-fn refuse_ranges(args: &Args, but: &str) -> Result<(), String> {
-    if args.ranges { Err(format!("--ranges: is for a file of streams; {but}")) } else { Ok(()) }
 }

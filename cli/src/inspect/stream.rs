@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use sleek::missing::Missing;
-use sleek::{ChunkRange, Info, MissingValue, Mode};
+use sleek::{Info, MissingValue, Mode};
 
 use crate::Outcome;
 use crate::frames::FrameReader;
@@ -16,54 +16,25 @@ use crate::sentinel::text;
 const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
 
 /// Reads the headers and the indices of all streams.
-pub fn run(input: Input, as_json: bool, with_ranges: bool) -> Outcome {
+pub fn run(input: Input, as_json: bool) -> Outcome {
     let name = input.name.clone();
-    let mut reader = FrameReader::new(input);
-    let mut frame = Block::default();
-    let mut total: Option<Info> = None;
-    let (mut frames, mut ranges) = (0, Vec::new());
+    let (mut reader, mut frame) = (FrameReader::new(input), Block::default());
+    let (mut total, mut frames): (Option<Info>, _) = (None, 0);
     while reader.next(&mut frame)? {
         let mut info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
         info.dims = reader.dims()?;
         frames += 1;
-        if with_ranges {
-            ranges.extend(sleek::chunk_ranges(frame.data()).map_err(|e| format!("{name}: {e}"))?);
-        }
         total = Some(match total {
             Some(sum) => add(sum, &info),
             None => info,
         });
     }
-    let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
-    match as_json {
-        true => {
-            let mut all = to_json(&info, frames);
-            if with_ranges {
-                all["ranges"] = ranges.iter().map(range_json).collect();
-            }
-            say_json(&all);
-        }
-        false => {
-            print(&info, frames);
-            ranges.iter().enumerate().for_each(print_range);
-        }
+    match (total, as_json) {
+        (Some(info), true) => say_json(&to_json(&info, frames)),
+        (Some(info), false) => print(&info, frames),
+        (None, _) => {}
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn range_json(range: &ChunkRange) -> Value {
-    let number = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
-    let ChunkRange { least, most, count, missing, nan, .. } = *range;
-    json!({"least": number(least), "most": number(most), "count": count, "missing": missing, "nan": nan})
-}
-
-fn print_range((k, range): (usize, &ChunkRange)) {
-    let ChunkRange { least, most, count, missing, nan, .. } = range;
-    let others = [(missing, "missing"), (nan, "NaN")].map(|(n, what)| match n {
-        0 => String::new(),
-        n => format!(", {n} {what}"),
-    });
-    say!("{:<11}{least:.6e} to {most:.6e}, {count} numbers{}", format!("chunk {k}"), others.concat());
 }
 
 /// The sum of the frames so far and another one, whose dimensions are those of all of them; what only one of them can

@@ -2,11 +2,9 @@
 
 mod below;
 mod input;
-mod leftovers;
 mod memory;
 mod output;
 mod place;
-mod rights;
 mod signals;
 mod staging;
 mod turned;
@@ -22,7 +20,6 @@ pub use below::files_below;
 pub use input::Input;
 pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};
-pub use rights::Model;
 pub use signals::{remove_on_signal, remove_unfinished, settle_signals};
 pub use staging::Staging;
 
@@ -54,12 +51,6 @@ impl Block {
 
     pub fn keep_bytes(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);
-    }
-
-    /// The bytes that were kept.
-    pub fn into_bytes(mut self) -> Vec<u8> {
-        self.bytes.truncate(self.used);
-        self.bytes
     }
 
     pub fn data(&self) -> &[u8] {

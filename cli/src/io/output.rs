@@ -1,12 +1,11 @@
 //! Where a result goes: a stream takes bytes as they come, a file appears complete or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Staging;
 use super::place::Place;
-use super::rights::Model;
 
 /// Where a result goes.
 pub struct Output {
@@ -24,7 +23,7 @@ enum Sink {
 impl Output {
     /// Prepares to write `path`; `-` is standard output. An existing file is refused without `force`. A new one can be
     /// read by whoever can read the file `like`.
-    pub fn create(path: &Path, force: bool, like: Option<&Model>) -> Result<Output, String> {
+    pub fn create(path: &Path, force: bool, like: Option<Metadata>) -> Result<Output, String> {
         let name = path.display().to_string();
         let blame = |e: io::Error| format!("{name}: {e}");
         let target = match path.as_os_str() == "-" {
@@ -53,26 +52,19 @@ impl Output {
     }
 
     pub fn write(&mut self, data: &[u8]) -> Result<(), String> {
-        let mut file = match &self.sink {
+        self.file().write_all(data).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    pub fn file(&self) -> &File {
+        match &self.sink {
             Sink::Direct(file) => file,
             Sink::Staged(staging) => staging.file(),
-        };
-        file.write_all(data).map_err(|e| format!("{}: {e}", self.name))
+        }
     }
 
     /// Whether bytes can go to any place in it.
     pub fn is_file(&self) -> bool {
         matches!(self.sink, Sink::Staged(_))
-    }
-
-    /// Writes all of `data` at a place of a file.
-    pub fn write_at(&self, at: u64, data: &[u8]) -> Result<(), String> {
-        use std::os::unix::fs::FileExt;
-        let file = match &self.sink {
-            Sink::Direct(file) => file,
-            Sink::Staged(staging) => staging.file(),
-        };
-        file.write_all_at(data, at).map_err(|e| format!("{}: {e}", self.name))
     }
 
     /// Puts the result in its place.

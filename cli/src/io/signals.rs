@@ -1,14 +1,16 @@
-//! Signals that end the command take with them the file that it has not finished.
+//! Signals that end the command take with them the files that it has not finished.
 
-use std::path::PathBuf;
-use std::sync::{Mutex, Once};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
 
-/// The file that shall not survive an interruption.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Files that shall not survive an interruption.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Lets a closed pipe end the process as it ends every other tool, rather than fail each print. A file that reaches the
 /// limit of sizes (`ulimit -f`) fails its write instead, so that it goes away as on a full disk.
 pub fn settle_signals() {
+    super::staging::mask(); // there is no other thread yet that makes files
     // SAFETY: restores a default disposition and ignores a signal, before any thread runs.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
@@ -16,21 +18,31 @@ pub fn settle_signals() {
     }
 }
 
-/// Names the one file that shall not survive an interruption.
-pub fn remove_on_signal(path: Option<PathBuf>) {
+/// Has a thread wait for what ends programs, so that it waits before there is a file.
+pub fn expect_signals() {
     static WAITING: Once = Once::new();
     WAITING.call_once(wait_for_signals);
-    *UNFINISHED.lock().unwrap_or_else(|e| e.into_inner()) = path;
 }
 
-/// Removes it. None can be named from then on: the process is about to end.
+/// Names a file that shall not survive an interruption.
+pub fn remove_on_signal(path: &Path) {
+    expect_signals();
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf());
+}
+
+/// The file is finished, or gone.
+pub fn finished(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+}
+
+/// Removes them. None can be named from then on: the process is about to end.
 pub fn remove_unfinished() {
-    let unfinished = UNFINISHED.lock().unwrap_or_else(|e| e.into_inner());
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     unfinished.iter().for_each(|path| drop(std::fs::remove_file(path)));
     std::mem::forget(unfinished);
 }
 
-/// Has a thread wait for what a user or a scheduler ends programs with; what is ignored (nohup) stays so.
+/// Waits for what a user or a scheduler ends programs with; what is ignored (nohup) stays so.
 fn wait_for_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let is_ignored = |signal: &i32| {

@@ -1,15 +1,16 @@
 //! A new file that takes its place when it is complete. Until then it has a hidden name, and only its owner can read
 //! it.
 
-use std::fs::File;
+use std::fs::{File, Metadata, Permissions};
 use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
 
 use super::output::exists;
-use super::rights::{self, Model};
-use super::{leftovers, signals};
+use super::signals;
 
 /// Letters of the final name that the hidden one has: names may have 255 bytes.
 const LETTERS: usize = 32;
@@ -21,20 +22,18 @@ pub struct Staging {
     /// What the user calls it.
     name: String,
     force: bool,
-    like: Option<Model>,
+    like: Option<Metadata>,
 }
 
 impl Staging {
     /// Makes an empty file for the place `target`, which is no link. It will be as private as the file that it
     /// replaces, else as `like`, else as the user's mask has it.
-    pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<Staging> {
+    pub fn new(name: &str, target: PathBuf, force: bool, like: Option<Metadata>) -> io::Result<Staging> {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
-        let prefix = leftovers::prefix(&letters);
-        leftovers::remove(folder(&target));
-        signals::remove_on_signal(None); // so that its thread waits before there is a file
-        let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder(&target))?;
-        signals::remove_on_signal(Some(file.path().to_path_buf()));
-        Ok(Staging { file, target, name: name.to_owned(), force, like: like.copied() })
+        signals::expect_signals();
+        let file = tempfile::Builder::new().prefix(&format!(".{letters}.sleek-")).tempfile_in(folder(&target))?;
+        signals::remove_on_signal(file.path());
+        Ok(Staging { file, target, name: name.to_owned(), force, like: like.filter(Metadata::is_file) })
     }
 
     pub fn file(&self) -> &File {
@@ -50,8 +49,9 @@ impl Staging {
     pub fn finish(self) -> Result<(), String> {
         let Staging { file, target, name, force, like } = self;
         let blame = |e: io::Error| format!("{name}: {e}");
-        let replaced = Model::at(&target).filter(|_| force);
-        rights::take_over(file.as_file(), replaced, like).map_err(blame)?;
+        let replaced = std::fs::metadata(&target).ok().filter(|meta| force && meta.is_file());
+        take_over(file.as_file(), replaced, like).map_err(blame)?;
+        let hidden = file.path().to_path_buf();
         let placed = match force {
             true => {
                 file.as_file().sync_all().map_err(blame)?;
@@ -59,7 +59,7 @@ impl Staging {
             }
             false => file.persist_noclobber(&target),
         };
-        signals::remove_on_signal(None);
+        signals::finished(&hidden);
         match placed {
             Ok(_) => {}
             Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&name)),
@@ -72,6 +72,34 @@ impl Staging {
         super::placed(&name);
         Ok(())
     }
+}
+
+/// Gives a new file the owner, the group and the permissions of the one that it replaces, as far as that is allowed;
+/// else the permissions of the one that it was made of, else those that the user's mask gives.
+fn take_over(file: &File, replaced: Option<Metadata>, like: Option<Metadata>) -> io::Result<()> {
+    if let Some(old) = &replaced {
+        let _ = fchown(file, None, Some(old.gid())); // what came of it shows below
+        let _ = fchown(file, Some(old.uid()), None);
+    }
+    let mode = match replaced.or(like) {
+        Some(model) if model.gid() == file.metadata()?.gid() => model.mode() & 0o777,
+        // Another group gets no more than everybody.
+        Some(model) => model.mode() & (0o707 | (model.mode() & 0o7) << 3),
+        None => 0o666 & !mask(),
+    };
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// The permissions that the user's new files do not get, as they were when the first thread asked.
+pub fn mask() -> u32 {
+    static MASK: OnceLock<u32> = OnceLock::new();
+    // SAFETY: plain calls. The mask in between is the strictest.
+    *MASK.get_or_init(|| unsafe {
+        let mask = libc::umask(0o777);
+        libc::umask(mask);
+        #[allow(clippy::unnecessary_cast)] // macOS has 16 bits
+        (mask as u32)
+    })
 }
 
 /// The folder of a file.

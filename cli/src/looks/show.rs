@@ -17,7 +17,7 @@ use crate::grid::{self, on_grid};
 use crate::hdf5::dataset::{Block, Field};
 use crate::inspect::dataset::Dataset;
 use crate::inspect::stream::bound;
-use crate::io::{self, Input, Model, Output, say, tell, zeroed};
+use crate::io::{self, Input, Output, say, tell, zeroed};
 use crate::progress::{ratio, short};
 use crate::verify::promise::Promise;
 
@@ -75,6 +75,9 @@ struct Slice {
 impl Slice {
     /// Of an array of these dimensions.
     fn new(args: &Args, dims: &[u64]) -> Result<Slice, String> {
+        if dims.contains(&0) {
+            return Err(format!("{}: has no element to be shown: its dimensions are {dims:?}", args.input.display()));
+        }
         let long: Vec<usize> = (0..dims.len()).filter(|k| dims[*k] > 1).collect();
         let axes = match long[..] {
             [.., y, x] => [y, x],
@@ -146,8 +149,8 @@ pub fn run(args: &Args) -> Outcome {
     };
     let is_png = path.extension().is_some_and(|end| end == "png");
     let picture = if is_png { plane.png() } else { plane.svg() };
-    let like = Model::at(&crate::hdf5::split(&args.input).0);
-    let mut output = Output::create(path, args.force, like.as_ref())?;
+    let like = std::fs::metadata(crate::hdf5::split(&args.input).0).ok();
+    let mut output = Output::create(path, args.force, like)?;
     output.write(&picture.map_err(|e| format!("{}: {e}", path.display()))?)?;
     output.finish()?;
     if !args.verbosity.quiet {
@@ -162,13 +165,19 @@ fn of_dataset(args: &Args, field: &Field) -> Result<PlaneMap, String> {
         return Err(format!("{name}: {}, not single numbers", field.stored.what));
     }
     let (slice, known, promise) = (Slice::new(args, &field.dims)?, Dataset::of(field)?, Promise::of(field)?);
-    let mut bytes = zeroed(field.block_bytes(&slice.thin))?;
-    field.each_on_grid(&slice.whole, slice.level, |part, some| {
-        rows(field.size, &slice.thin, part, &some, |at, row| {
-            bytes[at as usize..][..row.len()].copy_from_slice(row);
-            Ok(())
-        })
-    })?;
+    let (mut bytes, fill) = (zeroed(field.block_bytes(&slice.thin))?, field.fill_bytes());
+    bytes.chunks_exact_mut(fill.len()).for_each(|element| element.copy_from_slice(&fill));
+    field.each_on_grid(
+        &slice.whole,
+        slice.level,
+        |_| Ok(()),
+        |part, some| {
+            rows(field.size, &slice.thin, part, &some, |at, row| {
+                bytes[at as usize..][..row.len()].copy_from_slice(row);
+                Ok(())
+            })
+        },
+    )?;
     let seen = known.coded.info.iter().flat_map(|info| info.missing.bits().to_vec());
     let marks: Vec<u64> = promise.marks(field, field)?.into_iter().chain(seen).collect();
     let mut plane = slice.plane(&bytes, (field.stored.dtype, field.stored.big_endian), &marks);

@@ -1,15 +1,14 @@
 //! NumPy's files of one array: the header is read and written, the elements behind it are plain bytes.
 
-mod dictionary;
 mod kind;
 
 use std::path::Path;
 
+use serde_json::{Map, Value};
 use sleek::container::Header;
 use sleek::{DType, Dims};
 
 use crate::io::{Block, Input};
-use dictionary::Said;
 use kind::ElementKind;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -44,6 +43,35 @@ pub struct Head {
     /// The file, for a person.
     name: String,
     said: Said,
+}
+
+/// The dictionary in it: a literal of Python, which is JSON but for a few signs.
+#[derive(Debug)]
+struct Said {
+    /// The element type, such as `<f4`; None for what is no single one, as the fields of a structured array.
+    descr: Option<String>,
+    fortran_order: bool,
+    shape: Vec<u64>,
+}
+
+impl Said {
+    fn parse(text: &str) -> Result<Said, String> {
+        let mut json: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+        for (python, json_has) in
+            [("'", "\""), ("(", "["), (")", "]"), (":True", ":true"), (":False", ":false"), (",]", "]"), (",}", "}")]
+        {
+            json = json.replace(python, json_has);
+        }
+        let said: Map<String, Value> = serde_json::from_str(&json).map_err(|e| format!("is no dictionary: {e}"))?;
+        let of = |key: &str| said.get(key).ok_or_else(|| format!("it has no '{key}'"));
+        let lens = of("shape")?.as_array().and_then(|lens| lens.iter().map(Value::as_u64).collect());
+        Ok(Said {
+            descr: of("descr")?.as_str().map(str::to_owned),
+            fortran_order: of("fortran_order")?.as_bool().ok_or("fortran_order is neither True nor False")?,
+            shape: lens
+                .ok_or_else(|| format!("shape: {} is no list of lengths", of("shape").unwrap_or(&Value::Null)))?,
+        })
+    }
 }
 
 /// Whether a file is to be one, by its name.
@@ -107,7 +135,7 @@ fn read(input: &mut Input, block: &mut Block) -> Result<Said, String> {
         return Err(format!("should have {length} bytes; the file ends after {} of them", text.len()));
     }
     // Before version 3.0 it is Latin-1, which matters in names of fields alone.
-    dictionary::parse(&String::from_utf8_lossy(text))
+    Said::parse(&String::from_utf8_lossy(text))
 }
 
 impl Head {

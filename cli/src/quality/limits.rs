@@ -52,14 +52,14 @@ impl Limits {
 
     /// The figures that have a limit, or all of them.
     pub fn wanted(&self, all: bool) -> Wanted {
-        if all { Wanted::ALL } else { Wanted::of(self.given().map(|(figure, _)| figure)) }
+        if all { Figure::ALL.into() } else { self.given().map(|(figure, _)| figure).collect() }
     }
 
     /// The limits that figures miss, in words. A figure that a field cannot have is not held to any.
     pub fn missed(&self, figures: &Figures) -> Vec<String> {
         let missed = self.given().filter_map(|(figure, limit)| {
             let value = figures.get(figure).filter(|value| !figure.is_met(*value, limit))?;
-            Some(format!("{} {limit} is missed: {}", figure.argument(), figure.words(value)))
+            Some(format!("{} {limit} is missed: {}", figure.names()[0], figure.words(value)))
         });
         missed.collect()
     }
@@ -69,7 +69,7 @@ impl Limits {
         let untold = |figure: Figure| all.clone().all(|figures| figures.get(figure).is_none());
         match self.given().find(|(figure, _)| untold(*figure)) {
             None => Ok(()),
-            Some((figure, _)) => Err(format!("{}: nothing that was compared has such a figure", figure.argument())),
+            Some((figure, _)) => Err(format!("{}: nothing that was compared has such a figure", figure.names()[0])),
         }
     }
 }

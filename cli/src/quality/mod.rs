@@ -6,6 +6,8 @@ pub mod limits;
 mod moments;
 pub mod squares;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::progress::{figure, similarity};
@@ -14,7 +16,7 @@ use dssim::Dssim;
 use moments::Moments;
 use sleek::advise::ssim::Ssim;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     Max,
     Mean,
@@ -27,19 +29,13 @@ pub enum Figure {
 }
 
 impl Figure {
-    pub const ALL: [Figure; 8] = [
-        Figure::Max,
-        Figure::Mean,
-        Figure::Rms,
-        Figure::Psnr,
-        Figure::Pearson,
-        Figure::Ks,
-        Figure::Ssim,
-        Figure::Dssim,
-    ];
+    pub const ALL: [Figure; 8] = {
+        use Figure::{Dssim, Ks, Max, Mean, Pearson, Psnr, Rms, Ssim};
+        [Max, Mean, Rms, Psnr, Pearson, Ks, Ssim, Dssim]
+    };
 
     /// The argument that limits it, the name that JSON has, and the title in a table.
-    fn names(self) -> [&'static str; 3] {
+    pub fn names(self) -> [&'static str; 3] {
         match self {
             Figure::Max => ["--max-error", "max_error", "max error"],
             Figure::Mean => ["--mean-error", "mean_absolute_error", "mean |error|"],
@@ -50,21 +46,6 @@ impl Figure {
             Figure::Ssim => ["--ssim", "ssim", "SSIM"],
             Figure::Dssim => ["--dssim", "dssim", "DSSIM"],
         }
-    }
-
-    /// The argument that limits it.
-    pub fn argument(self) -> &'static str {
-        self.names()[0]
-    }
-
-    /// As JSON calls it.
-    pub fn key(self) -> &'static str {
-        self.names()[1]
-    }
-
-    /// For a table.
-    pub fn title(self) -> &'static str {
-        self.names()[2]
     }
 
     /// Whether more of it is better.
@@ -99,7 +80,7 @@ impl Figures {
     }
 
     pub fn to_json(&self) -> Value {
-        let pairs = Figure::ALL.iter().map(|figure| (figure.key().to_owned(), json!(self.get(*figure))));
+        let pairs = Figure::ALL.iter().map(|figure| (figure.names()[1].to_owned(), json!(self.get(*figure))));
         Value::Object(pairs.collect::<Map<_, _>>())
     }
 
@@ -109,31 +90,8 @@ impl Figures {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wanted([bool; Figure::ALL.len()]);
-
-impl Wanted {
-    pub const ALL: Wanted = Wanted([true; Figure::ALL.len()]);
-
-    pub fn of(figures: impl Iterator<Item = Figure>) -> Wanted {
-        let mut wanted = Wanted::default();
-        figures.for_each(|figure| wanted.0[figure as usize] = true);
-        wanted
-    }
-
-    pub fn has(&self, figure: Figure) -> bool {
-        self.0[figure as usize]
-    }
-
-    pub fn any(&self) -> bool {
-        self.0.contains(&true)
-    }
-
-    /// Whether one of them is taken of parts of any shape, and no comparison finds it by the way.
-    pub fn any_of_parts(&self) -> bool {
-        [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim].iter().any(|figure| self.has(*figure))
-    }
-}
+/// The figures that are to be taken.
+pub type Wanted = BTreeSet<Figure>;
 
 /// Takes in a field and its restored form part by part. What does not count is NaN on both sides.
 pub struct Quality {
@@ -145,28 +103,28 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Nothing yet, of a field of this value range.
-    pub fn new(wanted: Wanted, range: f64) -> Quality {
-        let (distribution, dssim) = (Distribution::default(), Dssim::default());
-        Quality { wanted, moments: Moments::new(range), distribution, ssim: Ssim::new(range), dssim }
+    /// Nothing yet, of a field of so many values and this value range.
+    pub fn new(wanted: &Wanted, count: u64, range: f64) -> Quality {
+        let (distribution, dssim) = (Distribution::new(count), Dssim::default());
+        Quality { wanted: wanted.clone(), moments: Moments::new(range), distribution, ssim: Ssim::new(range), dssim }
     }
 
     /// Takes in a part of these dimensions.
     pub fn add(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
-        if self.wanted.has(Figure::Mean) || self.wanted.has(Figure::Pearson) {
+        if self.wanted.contains(&Figure::Mean) || self.wanted.contains(&Figure::Pearson) {
             self.moments.add(original, restored);
         }
-        if self.wanted.has(Figure::Ks) {
+        if self.wanted.contains(&Figure::Ks) {
             self.distribution.add(original, restored);
         }
-        if self.wanted.has(Figure::Ssim) {
+        if self.wanted.contains(&Figure::Ssim) {
             self.ssim.add(count, original, restored);
         }
     }
 
     /// Takes in whole planes, which the last two of these dimensions are those of.
     pub fn add_planes(&mut self, count: &[u64], original: &[f64], restored: &[f64]) {
-        if self.wanted.has(Figure::Dssim) {
+        if self.wanted.contains(&Figure::Dssim) {
             self.dssim.add(count, original, restored);
         }
     }
@@ -187,10 +145,10 @@ impl Quality {
             Figure::Psnr => known.map(|known| known[2]),
             Figure::Mean => any.then(|| self.moments.mean_error()),
             Figure::Pearson => any.then(|| self.moments.pearson()),
-            Figure::Ks => self.distribution.any().then(|| self.distribution.distance()),
+            Figure::Ks => self.distribution.distance(),
             Figure::Ssim => self.ssim.any().then(|| self.ssim.value()),
             Figure::Dssim => self.dssim.value(),
         };
-        Figures(Figure::ALL.map(|figure| self.wanted.has(figure).then(|| value(figure)).flatten()))
+        Figures(Figure::ALL.map(|figure| self.wanted.contains(&figure).then(|| value(figure)).flatten()))
     }
 }

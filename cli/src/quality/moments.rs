@@ -3,7 +3,7 @@
 use sleek::advise::ssim::scale_of;
 
 /// Sums over all pairs, taken together part by part, so that nothing is lost to large means.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Moments {
     /// What values are multiplied by, so that their squares are numbers.
     scale: f64,
@@ -23,18 +23,7 @@ pub struct Moments {
 impl Moments {
     /// Nothing yet, of a field of this value range.
     pub fn new(range: f64) -> Moments {
-        Moments {
-            scale: scale_of(range),
-            from: None,
-            count: 0.0,
-            errors: 0.0,
-            is_same: true,
-            mean_a: 0.0,
-            mean_b: 0.0,
-            aa: 0.0,
-            bb: 0.0,
-            ab: 0.0,
-        }
+        Moments { scale: scale_of(range), is_same: true, ..Moments::default() }
     }
 
     /// Takes in a part; what is NaN does not count.

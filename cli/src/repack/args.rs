@@ -99,12 +99,9 @@ pub struct Args {
     /// In the child process: do the work, with this empty file for the result
     #[arg(long, hide = true)]
     pub(super) child: Option<PathBuf>,
-    /// Of several files: do this one
+    /// In the child process, of several files: do this one
     #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
     pub(super) only: Vec<PathBuf>,
-    /// In the process for one of several files, or for another subcommand: the command as it was given
-    #[arg(long, hide = true)]
-    pub(super) typed: Option<String>,
     /// The file to read
     #[arg(value_name = "IN")]
     pub(super) input: PathBuf,

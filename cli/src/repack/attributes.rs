@@ -79,8 +79,8 @@ fn data(copy: &Copy, old: &Id, new: &Id, has_none: bool) -> Result<(), String> {
     }
     let space = h5_id!(hdf5, H5Dget_space(old.id))?;
     let mut values = Values::new(&kind, &space)?;
-    // SAFETY: the id is alive. Where nothing was written there is nothing to read.
-    if values.count == 0 || unsafe { (hdf5.call.H5Dget_storage_size)(old.id) } == 0 {
+    // Where nothing was written there is nothing to read.
+    if values.count == 0 || old.storage_size() == 0 {
         return Ok(());
     }
     let (everything, memory) = (abi::ALL, values.memory_type.id);
@@ -174,8 +174,8 @@ impl Drop for Values<'_> {
 enum Shape {
     /// There are none.
     Plain,
-    Object,
-    Region,
+    /// To an object or a region, with its bytes.
+    Reference(i32, usize),
     /// Parts at offsets.
     Parts(Vec<(usize, Shape)>),
     /// A sequence of variable length, with the size of an element of it.
@@ -225,14 +225,14 @@ impl Shape {
 
     fn of_reference(kind: &Id) -> Result<Shape, String> {
         let hdf5 = kind.hdf5;
-        let is = |name: &CStr| Ok::<bool, String>(h5!(hdf5, H5Tequal(kind.id, hdf5.constant(name)?))? > 0);
-        if is(c"H5T_STD_REF_OBJ_g")? {
-            Ok(Shape::Object)
-        } else if is(c"H5T_STD_REF_DSETREG_g")? {
-            Ok(Shape::Region)
-        } else {
-            Err("holds references of the kind that came with HDF5 1.12, which cannot be carried over".into())
+        for (name, to, size) in
+            [(c"H5T_STD_REF_OBJ_g", abi::TO_OBJECT, 8), (c"H5T_STD_REF_DSETREG_g", abi::TO_REGION, 12)]
+        {
+            if h5!(hdf5, H5Tequal(kind.id, hdf5.constant(name)?))? > 0 {
+                return Ok(Shape::Reference(to, size));
+            }
         }
+        Err("holds references of the kind that came with HDF5 1.12, which cannot be carried over".into())
     }
 
     /// # Safety
@@ -241,9 +241,7 @@ impl Shape {
         match self {
             Shape::Plain => Ok(()),
             // SAFETY: the contract.
-            Shape::Object => unsafe { reference(copy, at, abi::TO_OBJECT, 8) },
-            // SAFETY: the contract.
-            Shape::Region => unsafe { reference(copy, at, abi::TO_REGION, 12) },
+            Shape::Reference(kind, size) => unsafe { reference(copy, at, *kind, *size) },
             Shape::Parts(parts) => parts.iter().try_for_each(|(offset, shape)| {
                 // SAFETY: the parts of such an element are at these offsets.
                 unsafe { shape.translate(copy, at.byte_add(*offset)) }

@@ -1,19 +1,23 @@
 //! `sleek repack` of many files: each by a process of its own, which leaves its file whole or not at all.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use sleek::printable::printable;
+use tempfile::tempfile;
 
 use super::args::{Args, BROKEN};
+use super::child::Done;
 use super::jobs::{self, Job};
-use super::provenance;
-use crate::io::{Model, Output, placed, say, tell};
+use super::repack;
+use crate::hdf5::expect_hdf5;
+use crate::io::{Output, placed, say, tell};
 use crate::progress::{Progress, bytes, ratio};
 use crate::{ERROR, Outcome};
 
@@ -29,7 +33,7 @@ pub fn run(args: &Args) -> Outcome {
         }
     };
     let paths: Vec<PathBuf> = std::iter::once(&args.input).chain(&args.output).chain(&args.more).cloned().collect();
-    let jobs = jobs::jobs(&paths, args.recursive, &to)?;
+    let jobs = jobs::jobs(&paths, args.recursive || args.dry_run, &to)?;
     let passed_over = jobs::passed_over(&paths, &to)?;
     if let Some(first) = passed_over.first() {
         let (n, first) = (passed_over.len(), first.display());
@@ -47,13 +51,16 @@ pub fn run(args: &Args) -> Outcome {
         Some(part) => part.of(jobs),
         None => jobs,
     };
-    let files = Batch { args, to: &to, jobs: &jobs }.run();
     if !args.dry_run {
-        placed(&to.display().to_string());
+        placed(&to.display().to_string()); // for an error in printing, which comes when all is there
     }
+    let files = Batch { args, to: &to, jobs: &jobs }.run();
     if let Some(path) = &args.report {
-        let like = Model::of_all(jobs.iter().map(|job| job.input.as_path()));
-        let mut output = Output::create(path, true, like.as_ref())?;
+        let rights: Vec<Metadata> = jobs.iter().filter_map(|job| fs::metadata(&job.input).ok()).collect();
+        let are_alike = rights.windows(2).all(|two| (two[0].mode(), two[0].gid()) == (two[1].mode(), two[1].gid()));
+        // Of others none but the owner reads what is told of all, as a file without a name.
+        let like = if are_alike { rights.into_iter().next() } else { tempfile().and_then(|f| f.metadata()).ok() };
+        let mut output = Output::create(path, true, like)?;
         output.write(format!("{:#}\n", json!({"files": files, "totals": totals(&files)})).as_bytes())?;
         output.finish()?;
     }
@@ -73,14 +80,6 @@ struct Batch<'a> {
     args: &'a Args,
     to: &'a Path,
     jobs: &'a [Job],
-}
-
-/// What a process did.
-enum Done {
-    /// Its table of datasets.
-    Table(Value),
-    /// A bound did not hold, and nothing was written.
-    Broken(String),
 }
 
 impl Batch<'_> {
@@ -129,12 +128,7 @@ impl Batch<'_> {
             return file;
         }
         let start = Instant::now();
-        let done = self.work(job, &output, workers).and_then(|done| match done {
-            Done::Broken(message) => Ok(("broken", json!(message), Value::Null, Value::Null)),
-            Done::Table(datasets) => {
-                Ok(("done", Value::Null, json!(self.bytes_after(job, &output, &datasets)?), datasets))
-            }
-        });
+        let done = self.work(job, &output, workers);
         let input = job.input.display();
         let (status, message, after, datasets) = done.unwrap_or_else(|message| {
             let message = message.strip_prefix(&format!("{input}: ")).unwrap_or(&message);
@@ -153,47 +147,27 @@ impl Batch<'_> {
         file
     }
 
-    /// Has a process of its own do a file.
-    fn work(&self, job: &Job, output: &Path, workers: usize) -> Result<Done, String> {
+    /// Does a file: status, message, bytes of the result and table of datasets.
+    fn work(&self, job: &Job, output: &Path, workers: usize) -> Result<(&'static str, Value, Value, Value), String> {
         if let Some(folder) = output.parent().filter(|_| !self.args.dry_run) {
             fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         }
-        let blame = |e: std::io::Error| format!("cannot run a process: {e}");
-        let mut command = Command::new(std::env::current_exe().map_err(blame)?);
-        command.args(["repack", "--typed", &provenance::command(), "--only"]).arg(&job.input).arg(output);
-        command.args((!self.args.json).then_some("--json"));
-        command.args(std::env::args_os().skip(2));
-        let threads = sleek::environment::THREADS;
-        if std::env::var_os(threads).is_none() {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            command.env(threads, (cores / workers).max(1).to_string());
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(blame)?;
-        // Closed by the end of this process, whatever ends it.
-        let _lifeline = child.stdin.take();
-        let out = child.wait_with_output().map_err(blame)?;
-        let said = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-        match out.status.code() {
-            Some(0) => {
-                let table = serde_json::from_slice(&out.stdout).map_err(|e| format!("no table came back: {e}"))?;
-                Ok(Done::Table(table))
+        expect_hdf5(&job.input)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        match repack(self.args, &job.input, Some(output), Some((cores / workers).max(1)))? {
+            (Done::Broken(why), _) => Ok(("broken", json!(why), Value::Null, Value::Null)),
+            (Done::Table(table), after) => {
+                let datasets = serde_json::from_str(&table).map_err(|e| format!("no table came back: {e}"))?;
+                let after = after.unwrap_or_else(|| Batch::bytes_after(job, &datasets));
+                Ok(("done", Value::Null, json!(after), datasets))
             }
-            Some(code) if code == i32::from(BROKEN) => {
-                Ok(Done::Broken(said.replace("sleek: ", "").replace('\n', "; ")))
-            }
-            _ if said.is_empty() => Err(format!("the work ended with {}", out.status)),
-            _ => Err(said.strip_prefix("sleek: error: ").unwrap_or(&said).to_owned()),
         }
     }
 
-    /// Bytes of the new file, or what they would be.
-    fn bytes_after(&self, job: &Job, output: &Path, datasets: &Value) -> Result<u64, String> {
-        if !self.args.dry_run {
-            return fs::metadata(output).map(|m| m.len()).map_err(|e| format!("{}: {e}", output.display()));
-        }
+    /// Bytes that the new file would have.
+    fn bytes_after(job: &Job, datasets: &Value) -> u64 {
         let sum = |key: &str| datasets.as_array().into_iter().flatten().filter_map(|d| d[key].as_u64()).sum::<u64>();
-        Ok((job.bytes + sum("stored_after")).saturating_sub(sum("stored_before")))
+        (job.bytes + sum("stored_after")).saturating_sub(sum("stored_before"))
     }
 }
 

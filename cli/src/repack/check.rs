@@ -10,14 +10,11 @@ use super::plan::Item;
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, Target};
-use crate::progress::Progress;
+use crate::progress::{Progress, some_of};
 use crate::verify::files::compare_bytes;
 use crate::verify::pair::Pair;
 use crate::verify::promise::Promise;
 use crate::verify::report::FieldVerdict;
-
-/// How many of what was not compared are named.
-const NAMED: usize = 20;
 
 /// What came of the comparison.
 #[derive(Default)]
@@ -34,10 +31,7 @@ impl Checked {
         if self.others.is_empty() {
             return "verified: every value of the new file was compared with the old one".into();
         }
-        let named: Vec<&str> = self.others.iter().map(String::as_str).take(NAMED).collect();
-        let more = self.others.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("verified, but for what was not compared: {}{more}", named.join(", "))
+        format!("verified, but for what was not compared: {}", some_of(self.others.iter().cloned()))
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread::Builder;
 
+use sleek::environment::THREADS;
+
 use super::args::BROKEN;
 use crate::ERROR;
 use crate::io::remove_unfinished;
@@ -16,15 +18,38 @@ use crate::progress::bytes;
 /// Bytes of the stack of the thread that only waits.
 const LISTENER_STACK: usize = 256 << 10;
 
-/// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is
-/// to print, or `None` if a bound is broken. `file` is whom to blame for a crash.
-pub fn run(new: &Path, file: &Path) -> Result<Option<String>, String> {
-    let (text, status) = answer(new).map_err(|e| format!("cannot run a child process: {e}"))?;
-    match status.code().map(u8::try_from) {
-        Some(Ok(0)) => Ok(Some(text)),
-        Some(Ok(BROKEN)) => Ok(None),
-        Some(Ok(ERROR)) if !text.is_empty() => Err(text.lines().collect::<Vec<_>>().join(" ")),
-        _ => Err(format!("{}: {}", file.display(), ending(status, new))),
+/// What a child process did.
+pub enum Done {
+    /// What there is to print.
+    Table(String),
+    /// A bound does not hold, and nothing was written: what it said of that, where nobody has seen it.
+    Broken(String),
+}
+
+/// Has a child process do what the arguments of this one say, with the empty file `new` for the result. Of several files
+/// it does `only` one, says nothing to anybody and takes so many threads.
+pub fn run(new: &Path, input: &Path, output: Option<&Path>, only: Option<usize>) -> Result<Done, String> {
+    let blame = |e: std::io::Error| format!("cannot run a child process: {e}");
+    let mut command = Command::new(std::env::current_exe().map_err(blame)?);
+    command.args(["repack", "--child"]).arg(new);
+    if let (Some(threads), Some(output)) = (only, output) {
+        command.arg("--only").arg(input).arg(output).stderr(Stdio::piped());
+        if std::env::var_os(THREADS).is_none() {
+            command.env(THREADS, threads.to_string());
+        }
+    }
+    // The variable is for programs that have no such arguments.
+    command.args(std::env::args_os().skip(2)).env_remove("SLEEK_PARAMS");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(blame)?;
+    // Closed by the end of this process, whatever ends it: `listen`.
+    let _lifeline = child.stdin.take();
+    let done = child.wait_with_output().map_err(blame)?;
+    let [table, said] = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    match done.status.code().map(u8::try_from) {
+        Some(Ok(0)) => Ok(Done::Table(table)),
+        Some(Ok(BROKEN)) => Ok(Done::Broken(said.replace("sleek: ", "").trim().replace('\n', "; "))),
+        Some(Ok(ERROR)) if !table.is_empty() => Err(table.lines().collect::<Vec<_>>().join(" ")),
+        _ => Err(format!("{}: {}", output.unwrap_or(input).display(), ending(done.status, new))),
     }
 }
 
@@ -39,23 +64,6 @@ pub fn listen() -> Result<(), String> {
     };
     let listening = Builder::new().stack_size(LISTENER_STACK).spawn(until_closed);
     listening.map(drop).map_err(|e| format!("cannot start a thread: {e}"))
-}
-
-/// What the child printed, and how it ended.
-fn answer(new: &Path) -> std::io::Result<(String, ExitStatus)> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["repack", "--child"]).arg(new).args(std::env::args_os().skip(2));
-    // The variable is for programs that have no such arguments.
-    command.env_remove("SLEEK_PARAMS").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    // Closed by the end of this process, whatever ends it: `listen`.
-    let _lifeline = child.stdin.take();
-    let mut text = Vec::new();
-    if let Some(mut pipe) = child.stdout.take() {
-        let _ = pipe.read_to_end(&mut text); // what came before an error is still of use
-    }
-    let status = child.wait()?;
-    Ok((String::from_utf8_lossy(&text).into_owned(), status))
 }
 
 /// Signals by which a process ends itself.

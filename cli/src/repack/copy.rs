@@ -10,17 +10,17 @@ use std::path::Path;
 use sleek::Params;
 use sleek::hdf5::{FILTER_ID, cd_values_of, stream_of_chunk};
 
+use super::args::Args;
 use super::decide::Decision;
-use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
 use super::new_file::{Copy, unused_name};
 use super::plan::Item;
 use super::provenance::FILTERS;
 use super::request::Filter;
-use super::{attributes, provenance};
+use super::{attributes, provenance, views};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::{Block, Field, set_chunk};
-use crate::hdf5::filters::{self, DEFLATE, SHUFFLE, pipeline};
+use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -30,27 +30,15 @@ use crate::progress::Progress;
 /// Chunks smaller than this are written many at once, by HDF5.
 const FEW_BYTES: usize = 1024;
 
-/// How the new file is written.
-#[derive(Clone, Copy)]
-pub struct How<'a> {
-    /// Whether attributes of it say what was done.
-    pub say_what_was_done: bool,
-    /// The command as it was given, where this process was not.
-    pub typed: Option<&'a str>,
-    pub quiet: bool,
-    /// The filter that datasets get.
-    pub filter: Filter,
-}
-
 /// Writes the new file over the empty one at `path`.
 pub fn file(
+    args: &Args,
     from: &Id,
-    input: &Path,
     path: &Path,
     contents: &Contents,
     items: &mut [Option<Item>],
-    how: How,
 ) -> Result<(), String> {
+    let input = &args.input;
     let hdf5 = from.hdf5;
     let creation = creation_properties(from)?;
     let access = access_properties(hdf5, input)?;
@@ -58,11 +46,11 @@ pub fn file(
     let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
     let mut made = vec![false; contents.objects.len()];
     made[0] = true;
-    let (waiting_types, elsewhere) = (unused_name(contents)?, Elsewhere::new(input, path));
-    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, elsewhere, filter: how.filter };
+    let (waiting_types, left) = (unused_name(contents)?, views::left_folder(input, path));
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, left, filter: args.filter };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
-    let mut progress = Progress::new("writing", Some(total), how.quiet);
+    let mut progress = Progress::new("writing", Some(total), args.verbosity.quiet);
     for place in 0..contents.objects.len() {
         for link in &contents.links[place] {
             copy.link(place, link, items, &mut progress).map_err(|e| {
@@ -72,8 +60,8 @@ pub fn file(
         }
     }
     attributes::copy_all(&copy, |place| items[place].as_ref().is_some_and(Item::is_restored_by_values))?;
-    if how.say_what_was_done {
-        provenance::tell(&copy, items, how.typed)?;
+    if !args.no_attributes {
+        provenance::tell(&copy, items)?;
     }
     copy.forget_waiting_types()?;
     copy.to.close()?;
@@ -150,8 +138,6 @@ impl<'a> Copy<'a> {
                 h5!(hdf5, H5Lcreate_soft(target.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
             }
             Target::Other(class, value) => {
-                let led = Some(value).filter(|_| *class == EXTERNAL_LINK).and_then(|value| self.elsewhere.link(value));
-                let value = led.as_ref().unwrap_or(value);
                 let (start, len) = (value.as_ptr().cast(), value.len());
                 h5!(hdf5, H5Lcreate_ud(at.id, name, *class, start, len, properties.id, DEFAULT)).map(drop)
             }
@@ -162,7 +148,7 @@ impl<'a> Copy<'a> {
                     return h5!(hdf5, H5Lcreate_hard(self.to.id, path, at.id, name, properties.id, DEFAULT)).map(drop);
                 }
                 self.made[*place] = true;
-                self.object(*place, &at, link, &properties, items, progress)
+                self.object(*place, &Destination { at: &at, link, properties: &properties }, items, progress)
             }
         }
     }
@@ -171,57 +157,51 @@ impl<'a> Copy<'a> {
     fn object(
         &self,
         place: usize,
-        at: &Id,
-        link: &Link,
-        properties: &Id,
+        to: &Destination,
         items: &mut [Option<Item>],
         progress: &mut Progress,
     ) -> Result<(), String> {
-        let hdf5 = self.hdf5;
-        let object = &self.contents.objects[place];
-        let name = link.name.as_ptr();
+        let (hdf5, object) = (self.hdf5, &self.contents.objects[place]);
+        let (at, name, by) = (to.at.id, to.link.name.as_ptr(), to.properties.id);
         match (object.kind, &mut items[place]) {
             (ObjectKind::Group, _) => {
                 let old = open_object(self.from, &object.path)?;
                 let creation = hdf5.properties(c"H5P_CLS_GROUP_CREATE_ID_g")?;
                 group_properties(&old, &creation)?;
-                h5_id!(hdf5, H5Gcreate2(at.id, name, properties.id, creation.id, DEFAULT)).map(drop)
+                h5_id!(hdf5, H5Gcreate2(at, name, by, creation.id, DEFAULT)).map(drop)
             }
             (ObjectKind::NamedType, _) => {
                 let waiting = self.waiting_type(place)?;
-                h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
-            }
-            (ObjectKind::Dataset, Some(item))
-                if matches!((&item.field, &item.decision), (Some(_), Decision::Compress(_))) =>
-            {
-                let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
-                let place = Destination { at, link, properties };
-                let params = Some(params).filter(|_| !item.is_restored);
-                item.new_bytes = self.convert(field, params, &place, progress)?;
-                Ok(())
-            }
-            (ObjectKind::Dataset, Some(item)) if item.is_restored_by_values() => {
-                progress.add(item.raw_bytes);
-                let old = open_object(self.from, &object.path)?;
-                let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-                self.restored(&old, &kind, &Destination { at, link, properties }).map(drop)
+                h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at, name, by, DEFAULT)).map(drop)
             }
             (ObjectKind::Dataset, item) => {
+                let found = item
+                    .as_mut()
+                    .map(|item| (item.field.as_ref(), &item.decision, item.is_restored, &mut item.new_bytes));
+                if let Some((Some(field), Decision::Compress(params), is_restored, new_bytes)) = found {
+                    *new_bytes = self.convert(field, Some(params).filter(|_| !is_restored), to, progress)?;
+                    return Ok(());
+                }
                 progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
-                self.keep(object, at, link, properties)
+                if !item.as_ref().is_some_and(Item::is_restored_by_values) {
+                    return self.keep(object, to);
+                }
+                let old = open_object(self.from, &object.path)?;
+                let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+                self.restored(&old, &kind, to).map(drop)
             }
         }
     }
 
     /// Copies a dataset as it is stored, without its attributes.
-    fn keep(&self, object: &Object, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+    fn keep(&self, object: &Object, to: &Destination) -> Result<(), String> {
         let hdf5 = self.hdf5;
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-        self.elsewhere.check_view(&old)?;
+        self.left.iter().try_for_each(|left| views::check(&old, left))?;
         if attributes::has_variable_fill(&old, &kind)? {
             let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
-            return self.empty(&old, &kind, &creation, &Destination { at, link, properties }).map(drop);
+            return self.empty(&old, &kind, &creation, to).map(drop);
         }
         let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
         let mut flags = abi::WITHOUT_ATTRIBUTES;
@@ -230,8 +210,8 @@ impl<'a> Copy<'a> {
             h5!(hdf5, H5Padd_merge_committed_dtype_path(how.id, path.as_ptr()))?;
         }
         h5!(hdf5, H5Pset_copy_object(how.id, flags))?;
-        let (from, path, name) = (self.from.id, object.path.as_ptr(), link.name.as_ptr());
-        h5!(hdf5, H5Ocopy(from, path, at.id, name, how.id, properties.id)).map(drop)
+        let (from, path, name) = (self.from.id, object.path.as_ptr(), to.link.name.as_ptr());
+        h5!(hdf5, H5Ocopy(from, path, to.at.id, name, how.id, to.properties.id)).map(drop)
     }
 
     /// Makes a dataset of an old one's type and shape, without its data.
@@ -279,9 +259,7 @@ impl<'a> Copy<'a> {
         }
         // The last chunks pass the filter only now.
         new.close()?;
-        let new = open_object(place.at, &place.link.name)?;
-        // SAFETY: the id is alive.
-        Ok(unsafe { (self.hdf5.call.H5Dget_storage_size)(new.id) })
+        Ok(open_object(place.at, &place.link.name)?.storage_size())
     }
 }
 
@@ -337,8 +315,9 @@ fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<Id<'a>, Strin
     };
     // HDF5 1.10 crashes where one of several is taken out, or another one joins them.
     h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
-    let optional = 1;
     for filter in filters {
+        // As HDF5's own functions ask for them: a checksum that may be left out is none.
+        let optional = u32::from(filter.id != FLETCHER32);
         // One that rounds would move the values away from those of the file that is undone.
         if filter.gives_every_byte_back() && h5!(hdf5, H5Zfilter_avail(filter.id))? > 0 {
             let (count, words) = (filter.words.len(), filter.words.as_ptr());

@@ -1,21 +1,16 @@
 //! What becomes of a dataset, by what is asked for it and by its values.
 
-use std::ffi::c_int;
-
 use sleek::bound::sub_down;
-use sleek::hdf5::FILTER_ID;
 use sleek::{Bound, MissingValues, Params};
 
 use super::measure::rough_step;
-use super::request::{Request, Wish};
-use super::requests::{By, Requests, Unfit};
+use super::request::Wish;
+use super::requests::Requests;
 use super::survey::{Survey, add, can_be_said};
 use crate::hdf5::dataset::Field;
-use crate::hdf5::filters::filters;
 use crate::hdf5::losses::losses;
 use crate::io::tell;
 use crate::sentinel::flattens;
-use crate::targets::argument;
 
 #[allow(clippy::large_enum_variant)] // one for each dataset
 pub enum Decision {
@@ -24,45 +19,9 @@ pub enum Decision {
     Compress(Params),
 }
 
-/// What becomes of a dataset where our filter is undone; whether it is one of those that are to be looked at.
-pub fn restored(field: &Field, is_wanted: bool) -> Result<Decision, String> {
-    if !is_wanted {
-        return Ok(not_wanted());
-    }
-    if !filters(&field.properties)?.contains(&(FILTER_ID as c_int)) {
-        return Ok(Decision::Keep("not compressed by SLEEK".into()));
-    }
-    let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
-    Ok(Decision::Compress(Params { big_endian, ..Params::new(dtype) }))
-}
-
-/// What becomes of a dataset that is not to be looked at.
-pub fn not_wanted() -> Decision {
-    Decision::Keep("not named, or excluded".into())
-}
-
-/// What becomes of it, and what there is to say of that.
-pub type Decided = (Decision, Option<String>);
-
-/// What becomes of a dataset, by what is asked for.
-pub fn decide(
-    place: usize,
-    field: &Field,
-    (request, by): (Option<Request>, By),
-    all: &Requests,
-) -> Result<Decided, String> {
-    let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
-    let Wish { mut params, target } = match request {
-        None => return keep("not named"),
-        Some(Request::Keep) => return keep("by request"),
-        Some(Request::Compress(wish)) => wish,
-    };
-    if let Some(Unfit::Whatever(why) | Unfit::Bound(why)) = all.unfit(place, field, &params, by)? {
-        return match target {
-            Some(target) => keep(&format!("{why}; {} was passed over", argument(&target))),
-            None => keep(&why),
-        };
-    }
+/// What becomes of a dataset that is compressed, and what there is to say of that.
+pub fn decide(field: &Field, wish: Wish, all: &Requests) -> Result<(Decision, Option<String>), String> {
+    let Wish { mut params, target } = wish;
     params.dtype = field.stored.dtype;
     params.big_endian = field.stored.big_endian;
     if params.bound == Bound::Lossless {
@@ -85,19 +44,14 @@ pub fn decide(
             Some("the filter's parameters have no room for its missing values".into()),
         ));
     }
-    let survey = Survey {
-        field,
-        params: &params,
-        valid: declared.valid,
-        no_fill: all.args.sentinels.no_fill,
-        is_rough: all.args.dry_run,
-    };
+    let (is_rough, no_fill) = (all.args.dry_run, all.args.sentinels.no_fill);
+    let survey = Survey { field, params: &params, valid: declared.valid, no_fill, is_rough };
+    let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
-        let remarks: Vec<String> = lossy_before(field)?.into_iter().chain([remark]).collect();
+        remarks.push(remark);
         return Ok((Decision::Compress(params), Some(remarks.join("; "))));
     }
-    let mut remarks: Vec<String> = lossy_before(field)?.into_iter().collect();
     if params.bound.measures() {
         let (range, found) = survey.range()?;
         remarks.extend(add(&mut params, &found));
@@ -106,11 +60,11 @@ pub fn decide(
             params = params.with_bound(Bound::Lossless);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
-        if all.args.dry_run && rough_step(true, field.bytes(), usize::MAX) > 1 {
+        if is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
             remarks.push("the range is that of a sample".into());
         }
-    } else if !all.args.sentinels.no_fill && params.bound.number() > 0.0 {
-        let (extremes, found) = survey.look_for_sentinels()?;
+    } else if !no_fill && params.bound.number() > 0.0 {
+        let (extremes, found) = Survey { is_rough: true, ..survey }.range()?;
         if let Some(warning) = flattens(&params, extremes) {
             tell(&format!("sleek: warning: {}: {warning}", field.name));
         }

@@ -1,8 +1,8 @@
 //! The new file while it is made, and the named types in it.
 
 use std::ffi::CString;
+use std::path::PathBuf;
 
-use super::elsewhere::Elsewhere;
 use super::request::Filter;
 use crate::hdf5::abi::DEFAULT;
 use crate::hdf5::object::{Contents, ObjectKind, open_object};
@@ -18,8 +18,8 @@ pub struct Copy<'a> {
     pub made: Vec<bool>,
     /// Where named types wait for their first link: datasets need them before.
     pub waiting_types: CString,
-    /// What becomes of names of other files.
-    pub elsewhere: Elsewhere,
+    /// The folder of the old file, where the new one lies in another.
+    pub left: Option<PathBuf>,
     /// The filter that datasets get.
     pub filter: Filter,
 }

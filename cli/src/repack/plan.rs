@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use sleek::hdf5::FILTER_ID;
 use sleek::{DType, Mode, Params, Profile};
 
-use super::decide::{Decision, decide, not_wanted, restored};
+use super::decide::{Decision, decide};
 use super::measure::Chunks;
 use super::request::Request;
 use super::requests::{By, Requests};
@@ -35,54 +35,6 @@ pub struct Item<'a> {
     remark: Option<String>,
 }
 
-/// What becomes of a dataset before its size is looked at.
-struct FirstDecision<'a> {
-    field: Option<Field<'a>>,
-    decision: Decision,
-    is_restored: bool,
-    remark: Option<String>,
-    /// Whether it is compressed only where that saves something, whatever was asked.
-    is_spared: bool,
-    /// Whether compression was asked for by its name.
-    asked: bool,
-}
-
-impl<'a> FirstDecision<'a> {
-    fn of(file: &Id<'a>, contents: &Contents, place: usize, requests: &Requests) -> Result<FirstDecision<'a>, String> {
-        let object = &contents.objects[place];
-        let name = object.name();
-        let opened = Field::open(file, object)?;
-        let (request, by) = requests.of(place, &name, opened.as_ref().ok());
-        let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
-        let (mut is_restored, mut is_spared) = (false, false);
-        let (field, decision, remark) = match opened {
-            Err(_) if requests.args.filter.restores() && is_ours(file, object)? => {
-                is_restored = true;
-                let params = Params::new(DType::U8);
-                let is_wanted = matches!(request, Some(Request::Compress(_)));
-                (None, if is_wanted { Decision::Compress(params) } else { not_wanted() }, None)
-            }
-            Ok(field) if requests.args.filter.restores() => {
-                is_restored = true;
-                let decision = restored(&field, matches!(request, Some(Request::Compress(_))))?;
-                (Some(field), decision, None)
-            }
-            Err(why) if asked => {
-                return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
-            }
-            Err(why) => (None, Decision::Keep(why), None),
-            Ok(field) => {
-                let (request, spared) = requests.spared(place, &field, (request, by))?;
-                is_spared = spared.is_some();
-                let (decision, remark) = decide(place, &field, (request, by), requests)?;
-                let remark = spared.or(remark);
-                (Some(field), decision, remark)
-            }
-        };
-        Ok(FirstDecision { field, decision, is_restored, remark, is_spared, asked })
-    }
-}
-
 impl<'a> Item<'a> {
     /// Looks at a dataset; `estimate` asks for the bytes that it would take.
     pub fn decide(
@@ -93,32 +45,38 @@ impl<'a> Item<'a> {
         estimate: bool,
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
-        let name = object.name();
-        let FirstDecision { field, decision, is_restored, remark, is_spared, asked } =
-            FirstDecision::of(file, contents, place, requests)?;
-        let raw_bytes = match &field {
-            Some(field) => field.bytes(),
-            None if is_restored => bytes_of_any(file, object)?,
-            None => 0,
-        };
-        let stored_bytes = match &field {
-            Some(field) => field.stored_bytes(),
-            // SAFETY: the id is alive.
-            None => unsafe { (file.hdf5.call.H5Dget_storage_size)(open_object(file, &object.path)?.id) },
-        };
-        let only_if_smaller = is_spared || !requests.args.even_if_larger;
-        let new_bytes = stored_bytes;
-        let mut item = Item { name, field, decision, is_restored, raw_bytes, stored_bytes, new_bytes, remark };
-        if is_restored {
-            if matches!(item.decision, Decision::Compress(_)) {
-                item.new_bytes = raw_bytes;
-            }
-            return Ok(item);
+        let (name, opened) = (object.name(), Field::open(file, object)?);
+        let (request, by) = requests.of(place, &name, opened.as_ref().ok());
+        let is_wanted = matches!(request, Some(Request::Compress(_)));
+        if requests.args.filter.restores() {
+            return Item::restored(file, object, opened, is_wanted);
         }
+        let asked = by == By::Name && is_wanted;
+        let (field, fit) = match opened {
+            Err(why) if asked => {
+                return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
+            }
+            Err(why) => (None, Err(why)),
+            Ok(field) => {
+                let fit = requests.fit(place, &field, request, by)?;
+                (Some(field), fit)
+            }
+        };
+        let (mut item, mut is_spared) = (Item::kept(file, object, field)?, false);
+        match (&item.field, fit) {
+            (Some(field), Ok((wish, spared))) => {
+                let (decision, remark) = decide(field, wish, requests)?;
+                is_spared = spared.is_some();
+                (item.decision, item.remark) = (decision, spared.or(remark));
+            }
+            (_, Err(why)) => item.decision = Decision::Keep(why),
+            (None, Ok(_)) => {}
+        }
+        let only_if_smaller = is_spared || !requests.args.even_if_larger;
         if (estimate || only_if_smaller)
             && let Some(estimated) = item.estimated_bytes(requests, asked)?
         {
-            if only_if_smaller && estimated >= stored_bytes {
+            if only_if_smaller && estimated >= item.stored_bytes {
                 item.keep()?;
                 // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
                 // of another size (1.10 writes past their end): a dataset that was opened anew has none.
@@ -127,6 +85,46 @@ impl<'a> Item<'a> {
             } else {
                 item.new_bytes = estimated;
             }
+        }
+        Ok(item)
+    }
+
+    /// A dataset that stays as it is.
+    fn kept(file: &Id<'a>, object: &Object, field: Option<Field<'a>>) -> Result<Item<'a>, String> {
+        let stored_bytes = open_object(file, &object.path)?.storage_size();
+        Ok(Item {
+            name: object.name(),
+            raw_bytes: field.as_ref().map_or(0, Field::bytes),
+            field,
+            decision: Decision::Keep("not named, or excluded".into()),
+            is_restored: false,
+            stored_bytes,
+            new_bytes: stored_bytes,
+            remark: None,
+        })
+    }
+
+    /// A dataset of which our filter is undone, if it has it.
+    fn restored(
+        file: &Id<'a>,
+        object: &Object,
+        opened: Result<Field<'a>, String>,
+        is_wanted: bool,
+    ) -> Result<Item<'a>, String> {
+        let (field, why) =
+            opened.map_or_else(|why| (None, why), |field| (Some(field), "not compressed by SLEEK".into()));
+        let (is_ours, mut item) = (is_ours(file, object)?, Item::kept(file, object, field)?);
+        item.is_restored = is_ours || item.field.is_some();
+        if item.is_restored && item.field.is_none() {
+            item.raw_bytes = bytes_of_any(file, object)?;
+        }
+        if is_ours && is_wanted {
+            let stored = item.field.as_ref().map(|field| &field.stored);
+            let (dtype, big_endian) = stored.map_or((DType::U8, false), |stored| (stored.dtype, stored.big_endian));
+            item.decision = Decision::Compress(Params { big_endian, ..Params::new(dtype) });
+            item.new_bytes = item.raw_bytes;
+        } else if !is_ours && (is_wanted || item.field.is_none()) {
+            item.decision = Decision::Keep(why);
         }
         Ok(item)
     }

@@ -30,10 +30,10 @@ const HISTORY: &CStr = c"history";
 /// A text of more bytes may not fit into an object's header.
 const LONG: usize = 60_000;
 /// Arguments of the processes that work for the one that was started; so many words follow.
-const OWN: [(&str, usize); 3] = [("--child", 1), ("--only", 2), ("--typed", 1)];
+const OWN: [(&str, usize); 2] = [("--child", 1), ("--only", 2)];
 
-/// Says it in the new file. `typed` is the command as it was given, where this process was not.
-pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<(), String> {
+/// Says it in the new file.
+pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
     let mut any = false;
     for (object, item) in copy.contents.objects.iter().zip(items) {
         let Some(Item { field: Some(field), decision: Decision::Compress(params), is_restored, .. }) = item else {
@@ -49,7 +49,7 @@ pub fn tell(copy: &Copy, items: &[Option<Item>], typed: Option<&str>) -> Result<
         }
     }
     let root = open_object(&copy.to, c"/")?;
-    if any && is_netcdf(&root)? { history(&root, typed) } else { Ok(()) }
+    if any && is_netcdf(&root)? { history(&root) } else { Ok(()) }
 }
 
 /// Tells the filters that ours took the place of; of a dataset that is restored nothing.
@@ -97,7 +97,7 @@ fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -
         }
     }
     put_text(new, VERSION, sleek::VERSION)?;
-    all.extend(is_another.then(|| loss(params)));
+    all.extend(is_another.then(|| loss(params.bound)));
     put_text(new, LOSSES, &all.join(SEPARATOR))
 }
 
@@ -130,8 +130,8 @@ fn is_netcdf(root: &Id) -> Result<bool, String> {
 }
 
 /// A line before those that are there, as NCO and CDO write theirs. What is no single text is left alone.
-fn history(root: &Id, typed: Option<&str>) -> Result<(), String> {
-    let command = typed.map_or_else(command, str::to_owned);
+fn history(root: &Id) -> Result<(), String> {
+    let command = in_shell(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
     let line = format!("{}: {} # sleek {}", date(now()), printable(&command), sleek::VERSION);
     let text = match (exists(root, HISTORY)?, text_of(root, HISTORY)?) {
         (true, None) => return Ok(()),
@@ -139,11 +139,6 @@ fn history(root: &Id, typed: Option<&str>) -> Result<(), String> {
         _ => line,
     };
     if text.len() > LONG { Ok(()) } else { put_text(root, HISTORY, &text) }
-}
-
-/// The command of this process as it was given, ready to be given to a shell again.
-pub fn command() -> String {
-    in_shell(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// Words of a command as a shell takes them, without those that a process adds for another.

@@ -5,24 +5,17 @@ use std::collections::BTreeMap;
 use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::args::Args;
-use super::request::{Filter, Others, Request, Wish};
+use super::request::{Others, Request, Wish};
 use super::rules::Rules;
 use crate::hdf5::coordinates::{coordinates, is_scale};
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
 use crate::hdf5::{Id, c_string};
 use crate::progress::some_of;
+use crate::targets::argument;
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
-
-/// Why a request is not for a dataset.
-pub enum Unfit {
-    /// Nothing is to be done, or to be gained.
-    Whatever(String),
-    /// It is not to lose anything.
-    Bound(String),
-}
 
 pub struct Requests<'a> {
     pub args: &'a Args,
@@ -61,39 +54,43 @@ impl<'a> Requests<'a> {
         Ok(requests)
     }
 
-    /// How a dataset is compressed that a bound is not for, if it is.
-    pub fn exactly(&self, params: Option<&Params>, field: &Field) -> Option<Params> {
-        let wanted = match self.args.others {
-            Some(others) => others == Others::Lossless,
-            None => params.is_some(),
+    /// How a dataset is compressed, and why without the bound that was asked for, if so; in its place the reason why it
+    /// is kept. An error if it is named and cannot be compressed as it is asked for.
+    pub fn fit(&self, place: usize, field: &Field, request: Option<Request>, by: By) -> Result<Fit, String> {
+        let wish = match request {
+            Some(Request::Keep) => return Ok(Err("by request".into())),
+            Some(Request::Compress(wish)) => Some(wish),
+            None => None,
         };
-        if !wanted || self.args.filter != Filter::Sleek {
-            return None;
+        let why = match &wish {
+            None => Some("not named".to_owned()),
+            Some(wish) if wish.params.bound == Bound::Lossless => None,
+            Some(_) => self.takes_no_bound(place, field, by)?,
+        };
+        let target = wish.as_ref().and_then(|wish| wish.target);
+        let kept = |why: String| match target {
+            Some(target) => Ok(Err(format!("{why}; {} was passed over", argument(&target)))),
+            None => Ok(Err(why)),
+        };
+        let wish = match (&why, wish) {
+            (None, Some(wish)) => wish,
+            (_, wish) => match self.exactly(wish.as_ref().map(|wish| &wish.params), field) {
+                Some(params) => Wish { params, target: None },
+                None => return kept(why.unwrap_or_default()),
+            },
+        };
+        match unfit(field, &wish.params, by)? {
+            Some(why) => kept(why),
+            None => Ok(Ok((wish, why))),
         }
-        // Its codec may have no such elements.
-        let profile = params.map_or_else(Profile::default, |params| params.profile);
-        Some(Params { profile, ..Params::new(field.stored.dtype) })
     }
 
-    /// The request for a dataset, or a lossless one where a bound is not for it, and then why.
-    pub fn spared(
-        &self,
-        place: usize,
-        field: &Field,
-        (request, by): (Option<Request>, By),
-    ) -> Result<(Option<Request>, Option<String>), String> {
-        let (params, why) = match &request {
-            None => (None, "not named".to_owned()),
-            Some(Request::Compress(wish)) => match self.unfit(place, field, &wish.params, by)? {
-                Some(Unfit::Bound(why)) => (Some(&wish.params), why),
-                _ => return Ok((request, None)),
-            },
-            Some(Request::Keep) => return Ok((request, None)),
-        };
-        Ok(match self.exactly(params, field) {
-            Some(params) => (Some(Request::Compress(Wish { params, target: None })), Some(why)),
-            None => (request, None),
-        })
+    /// How a dataset is compressed that a bound is not for, if it is.
+    fn exactly(&self, params: Option<&Params>, field: &Field) -> Option<Params> {
+        let is_wanted = self.args.others.map_or(params.is_some(), |others| others == Others::Lossless);
+        // Its codec may have no such elements.
+        let profile = params.map_or_else(Profile::default, |params| params.profile);
+        is_wanted.then(|| Params { profile, ..Params::new(field.stored.dtype) })
     }
 
     /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
@@ -108,44 +105,25 @@ impl<'a> Requests<'a> {
         Ok(())
     }
 
-    /// Why a dataset is not compressed as it is asked for; an error if it is named and cannot be compressed so.
-    pub fn unfit(&self, place: usize, field: &Field, params: &Params, by: By) -> Result<Option<Unfit>, String> {
-        let because = |why: &str| Ok(Some(Unfit::Whatever(why.to_owned())));
-        let is_exact = |why: String| Ok(Some(Unfit::Bound(why)));
-        if !field.stored.dtype.is_float() && params.bound != Bound::Lossless {
+    /// Why a dataset is not to lose anything.
+    fn takes_no_bound(&self, place: usize, field: &Field, by: By) -> Result<Option<String>, String> {
+        if !field.stored.dtype.is_float() {
             let (name, what) = (&field.name, &field.stored.what);
             let by_name = if by == By::Rule { "--rules" } else { "--dataset" };
             return match by != By::All {
                 true => Err(format!(
                     "{by_name}: {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
                 )),
-                false => is_exact(format!("{what}: bounds are for floats")),
+                false => Ok(Some(format!("{what}: bounds are for floats"))),
             };
         }
-        let typed = Params { dtype: field.stored.dtype, ..params.clone() };
-        if let Err(e) = sleek::codec::chosen(&typed)
-            && e.kind == sleek::Kind::UnsupportedType
-        {
-            return match by == By::Name {
-                true => Err(format!("--dataset {}: {}; keep is possible", field.name, e.message)),
-                false => because(&e.message),
-            };
+        if by != By::All {
+            return Ok(None);
         }
-        if field.bytes() < SMALL_BYTES && by == By::All {
-            return because("small");
+        if is_scale(&field.dataset)? {
+            return Ok(Some("coordinates (a dimension scale)".into()));
         }
-        if field.bytes() == 0 || field.stored_bytes() == 0 {
-            return because("holds nothing");
-        }
-        if params.bound != Bound::Lossless && by == By::All {
-            if is_scale(&field.dataset)? {
-                return is_exact("coordinates (a dimension scale)".into());
-            }
-            if let Some(said) = self.coordinates.get(&place) {
-                return is_exact(format!("coordinates ({said})"));
-            }
-        }
-        Ok(None)
+        Ok(self.coordinates.get(&place).map(|said| format!("coordinates ({said})")))
     }
 
     /// What is asked for a dataset, and who named it.
@@ -163,6 +141,27 @@ impl<'a> Requests<'a> {
             None => (self.general.clone().map(Request::Compress), By::All),
         }
     }
+}
+
+/// How a dataset is compressed, and why without a bound that was asked for; in its place why it is kept.
+pub type Fit = Result<(Wish, Option<String>), String>;
+
+/// Why nothing is to be gained; an error if a dataset is named and cannot be compressed so.
+fn unfit(field: &Field, params: &Params, by: By) -> Result<Option<String>, String> {
+    let typed = Params { dtype: field.stored.dtype, ..params.clone() };
+    if let Err(e) = sleek::codec::chosen(&typed)
+        && e.kind == sleek::Kind::UnsupportedType
+    {
+        return match by == By::Name {
+            true => Err(format!("--dataset {}: {}; keep is possible", field.name, e.message)),
+            false => Ok(Some(e.message)),
+        };
+    }
+    if field.bytes() < SMALL_BYTES && by == By::All {
+        return Ok(Some("small".into()));
+    }
+    let holds_nothing = field.bytes() == 0 || field.stored_bytes() == 0;
+    Ok(holds_nothing.then(|| "holds nothing".into()))
 }
 
 /// Who asks for what becomes of a dataset.

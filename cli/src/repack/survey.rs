@@ -13,9 +13,6 @@ use crate::targets::{self, Measured, Quest, Target};
 
 /// Bytes of the sample on which a bound is searched for.
 const SAMPLE_BYTES: u64 = 8 << 20;
-/// Where all of a dataset need not be read: so many bytes of it are, and of what follows one block in `STEP`.
-const HEAD_BYTES: u64 = 16 << 20;
-const STEP: usize = 16;
 
 /// Whether the filter's parameters tell all missing values.
 pub fn can_be_said(params: &Params) -> bool {
@@ -62,16 +59,17 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// The range of the valid values, by a part of them if that will do, and what was found not to be any.
+    /// The range of the valid values, by a part of them if that will do, and what was found not to be any: in all of the
+    /// values, where a part holds what may be one.
     pub fn range(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
-            let some = self.see_some()?;
+            let some = self.see(true)?;
             // What may be a missing value is for all values to decide.
             if !some.watch.suspects() {
                 return Ok((some.range, Vec::new()));
             }
         }
-        let all = self.see_all()?;
+        let all = self.see(false)?;
         let mut found = all.watch.found();
         if found.is_empty() {
             return Ok((all.range, found));
@@ -84,44 +82,23 @@ impl Survey<'_> {
         Ok((range, found))
     }
 
-    fn see_all(&self) -> Result<Seen, String> {
-        if self.field.is_decoded_here()? {
-            return self.see_chunks(&self.field.blocks_in_chunks()?);
-        }
-        let (mut seen, missing) = (self.nothing_seen()?, self.missing()?);
-        for block in self.field.blocks()? {
-            self.see(&mut seen, &missing, &self.field.bytes_of(&block)?);
-        }
-        Ok(seen)
-    }
-
-    /// Chunks from all over the dataset.
-    fn see_some(&self) -> Result<Seen, String> {
-        let chunks = self.field.blocks_in_chunks()?;
-        let step = rough_step(true, self.field.bytes(), chunks.len());
-        self.see_chunks(&chunks.into_iter().skip(step / 2).step_by(step).collect::<Vec<_>>())
-    }
-
-    fn see_chunks(&self, chunks: &[Block]) -> Result<Seen, String> {
-        let (mut seen, missing) = (self.nothing_seen()?, self.missing()?);
+    /// Looks at all of it, or at chunks from all over it.
+    fn see(&self, is_rough: bool) -> Result<Seen, String> {
+        let (mut seen, missing) = (Seen { range: None, watch: self.watch(!self.no_fill)? }, self.missing()?);
+        let by_chunk = is_rough || self.field.is_decoded_here()?;
+        let blocks = if by_chunk { self.field.blocks_in_chunks()? } else { self.field.blocks()? };
+        let step = rough_step(is_rough, self.field.bytes(), blocks.len());
+        let some: Vec<Block> = blocks.into_iter().skip(step / 2).step_by(step).collect();
         self.field.each_chunk(
-            chunks,
+            &some,
             |_, bytes| Ok(bytes),
             |_, bytes| {
-                self.see(&mut seen, &missing, &bytes);
+                seen.watch.see(&bytes);
+                seen.range = join(seen.range, self.valid_range(&missing, &bytes));
                 Ok(())
             },
         )?;
         Ok(seen)
-    }
-
-    fn see(&self, seen: &mut Seen, missing: &[f64], bytes: &[u8]) {
-        seen.watch.see(bytes);
-        seen.range = join(seen.range, self.valid_range(missing, bytes));
-    }
-
-    fn nothing_seen(&self) -> Result<Seen, String> {
-        Ok(Seen { range: None, watch: self.watch(!self.no_fill)? })
     }
 
     /// The range of the valid values in `bytes`.
@@ -146,22 +123,13 @@ impl Survey<'_> {
         let (range, found) = self.range()?;
         let params = &mut self.params.clone();
         let word = add(params, &found);
-        let survey = Survey { params, ..*self };
-        survey.meet_with(target, range, word)
-    }
-
-    fn meet_with(
-        &self,
-        target: Target,
-        range: Option<(f64, f64)>,
-        word: Option<String>,
-    ) -> Result<(Params, String), String> {
         let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
-        let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
+        let missing = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
+        let chunks = Chunks::of(self.field)?.rough(self.is_rough);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
         let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
-        let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
+        let quest = Quest { target, params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
             .map_err(|failed| format!("{}: {}", self.field.name, targets::reason(failed)))?;
@@ -173,26 +141,6 @@ impl Survey<'_> {
         };
         let remark = format!("{reached}for {}", targets::argument(&target));
         Ok((answer.params, [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
-    }
-
-    /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
-    /// one. The smallest and the largest value that were seen, and what was found.
-    pub fn look_for_sentinels(&self) -> Result<RangeAndFound, String> {
-        if self.is_rough {
-            return self.range();
-        }
-        let (mut some, blocks) = (self.watch(true)?, self.field.blocks()?);
-        let mut seen = 0;
-        for (i, block) in blocks.iter().enumerate() {
-            if seen < HEAD_BYTES || i % STEP == 0 {
-                some.see(&self.field.bytes_of(block)?);
-                seen += self.field.block_bytes(block) as u64;
-            }
-        }
-        if !some.suspects() {
-            return Ok((some.range(), Vec::new()));
-        }
-        Survey { is_rough: false, ..*self }.range()
     }
 
     fn watch(&self, searches: bool) -> Result<Watch, String> {

@@ -18,7 +18,9 @@ use crate::progress::Progress;
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
 pub fn run(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> ! {
-    remove_on_signal(Some(new.to_path_buf()).filter(|_| !args.dry_run));
+    if !args.dry_run {
+        remove_on_signal(new);
+    }
     let done = child::listen().and_then(|()| work(args, general, rules, new));
     let code = done.unwrap_or_else(|message| {
         say!("{message}");
@@ -52,7 +54,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
             }
             show(args, &items, "ratio");
             match checked {
-                Some(checked) if !quiet && !args.json => say!("{}", checked.words()),
+                Some(checked) if !quiet && !is_json(args) => say!("{}", checked.words()),
                 Some(checked) if !checked.others.is_empty() => tell(&format!("sleek: {}", checked.words())),
                 _ => {}
             }
@@ -62,8 +64,13 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     Ok(0)
 }
 
+/// Whether the table is for a program, as that of one of several files is.
+fn is_json(args: &Args) -> bool {
+    args.json || !args.only.is_empty()
+}
+
 fn show(args: &Args, items: &[Option<Item>], ratio_label: &str) {
-    match (args.json, args.verbosity.quiet) {
+    match (is_json(args), args.verbosity.quiet) {
         (true, _) => table::print_json(items),
         (false, true) => {}
         (false, false) => table::print(items, ratio_label),
@@ -100,16 +107,13 @@ fn write(
     contents: &Contents,
     items: &mut [Option<Item>],
 ) -> Result<Option<Checked>, String> {
-    let quiet = args.verbosity.quiet;
-    let how =
-        copy::How { say_what_was_done: !args.no_attributes, typed: args.typed.as_deref(), quiet, filter: args.filter };
-    copy::file(file, &args.input, new, contents, items, how)
+    copy::file(args, file, new, contents, items)
         .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
     if !args.verify {
         return Ok(None);
     }
-    let checked =
-        check::compare(file, new, contents, items, quiet).map_err(|e| format!("{}: {e}", output.display()))?;
+    let checked = check::compare(file, new, contents, items, args.verbosity.quiet)
+        .map_err(|e| format!("{}: {e}", output.display()))?;
     checked.violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
     if !checked.violations.is_empty() {
         tell(&format!("sleek: {} was not written", output.display()));

@@ -30,8 +30,7 @@ fn within_relative(v: f64, r: f64, bound: f64) -> bool {
 /// |v − r| ≤ high + low, exactly, for a limit given as a rounded number and its rounding error.
 fn within(v: f64, r: f64, (high, low): (f64, f64)) -> bool {
     let d = v - r;
-    let (d, rest) = if d < 0.0 { (-d, -rounding(v, -r, d)) } else { (d, rounding(v, -r, d)) };
-    d < high || (d == high && rest <= low)
+    d.abs() < high || (d.abs() == high && rounding(v, -r, d) * d.signum() <= low)
 }
 
 /// (a + b) − sum, exactly, for `sum` = a + b rounded.

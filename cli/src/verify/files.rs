@@ -4,12 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::path::Path;
 
-use sleek::hdf5::Stored;
-
 use super::Args;
 use super::pair::{Pair, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
-use crate::hdf5::dataset::{Field, encoded, size_of_type};
+use crate::hdf5::dataset::{Field, encoded, lengths, size_of_type};
 use crate::hdf5::filters::missing_filter;
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
@@ -65,7 +63,7 @@ fn compare_files(args: &Args) -> Result<Report, String> {
             continue;
         };
         met[twin] = true;
-        let compared = compare([(&old.0, object), (&new.0, &new.1.objects[twin])], args.wanted(), &mut progress);
+        let compared = compare([(&old.0, object), (&new.0, &new.1.objects[twin])], &args.wanted(), &mut progress);
         let (verdict, figures) = compared.unwrap_or_else(|why| {
             hdf5.forgive(Err::<(), _>(String::new()));
             (FieldVerdict::Broken(format!("cannot be read: {why}")), None)
@@ -140,7 +138,7 @@ fn target((file, contents): &File, group: usize, link: &Link) -> Result<Option<u
 /// Compares two datasets, and takes the figures that are asked for where both are of floats.
 fn compare(
     sides: [(&Id, &Object); 2],
-    wanted: Wanted,
+    wanted: &Wanted,
     progress: &mut Progress,
 ) -> Result<(FieldVerdict, Option<Figures>), String> {
     if let Some(how) = differs_in_kind(sides)? {
@@ -151,10 +149,10 @@ fn compare(
         (Ok(old), Ok(new)) => {
             let pair = Pair::of_datasets(&old, &new)?;
             let difference = pair.difference(progress)?;
-            let has_figures = wanted.any() && pair.dtype.is_float() && difference.count > 0;
+            let has_figures = !wanted.is_empty() && pair.dtype.is_float() && difference.count > 0;
             let figures = has_figures.then(|| pair.figures(wanted, &difference)).transpose()?;
             let (mode, promise) = (pair.promise.bound.mode(), pair.promise.words());
-            Ok((FieldVerdict::of(Judged { mode, promise, difference }), figures))
+            Ok((FieldVerdict::Judged(Judged { mode, promise, difference }.into()), figures))
         }
         (Err(_), Err(_)) => Ok((compare_bytes(sides)?, None)),
         (Ok(_), Err(why)) => Ok((FieldVerdict::Broken(format!("has numbers, in the second file {why}")), None)),
@@ -164,11 +162,12 @@ fn compare(
 
 /// Where type or shape of two datasets are not the same, how they differ, in words that follow the name.
 fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String> {
-    let [old, new] = sides.map(|(file, object)| Kind::of(file, object));
-    let (old, new) = (old?, new?);
-    let hdf5 = old.datatype.hdf5;
-    if h5!(hdf5, H5Tequal(old.datatype.id, new.datatype.id))? == 0 {
-        let words = match (old.stored()?, new.stored()?) {
+    let [old, new] = sides.map(|(file, object)| type_and_shape(file, object));
+    let ((old, old_shape), (new, new_shape)) = (old?, new?);
+    if h5!(old.hdf5, H5Tequal(old.id, new.id))? == 0 {
+        // As far as they are known.
+        let [a, b] = [&old, &new].map(|kind| Ok::<_, String>(sleek::hdf5::datatype(&encoded(kind)?).ok()));
+        let words = match (a?, b?) {
             (Some(old), Some(new)) => types_in_words([&old, &new]),
             both => [both.0, both.1].map(|stored| stored.map_or("elements of a type of its own".into(), |s| s.what)),
         };
@@ -179,17 +178,25 @@ fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String>
     }
     // Two types are equal to HDF5 in whatever character sets their strings of any length are.
     let [mut a, mut b] = [Vec::new(), Vec::new()];
-    character_sets(&old.datatype, &mut a)?;
-    character_sets(&new.datatype, &mut b)?;
+    character_sets(&old, &mut a)?;
+    character_sets(&new, &mut b)?;
     if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| a != b) {
         return Ok(Some(format!("has strings in {}, in the second file in {}", set_name(*a), set_name(*b))));
     }
-    // How long it may become is no part of what it holds.
-    let is_same = h5!(hdf5, H5Sextent_equal(old.space.id, new.space.id))? > 0 || old.lengths()? == new.lengths()?;
-    Ok(match is_same {
-        true => None,
-        false => Some(format!("has shape {}, in the second file {}", old.shape_in_words()?, new.shape_in_words()?)),
-    })
+    Ok((old_shape != new_shape).then(|| format!("has shape {old_shape}, in the second file {new_shape}")))
+}
+
+/// The type of a dataset in memory, where that of one file can be the same as that of another, and its shape in words.
+/// How long it may become is no part of what it holds.
+fn type_and_shape<'a>(file: &Id<'a>, object: &Object) -> Result<(Id<'a>, String), String> {
+    let (hdf5, dataset) = (file.hdf5, open_object(file, &object.path)?);
+    let (stored, space) = (h5_id!(hdf5, H5Dget_type(dataset.id))?, h5_id!(hdf5, H5Dget_space(dataset.id))?);
+    let shape = match h5!(hdf5, H5Sget_simple_extent_type(space.id))? {
+        abi::SIMPLE_SPACE => format!("{:?}", lengths(&space)?),
+        abi::SCALAR_SPACE => "of a single value".into(),
+        _ => "of nothing (a null dataspace)".into(),
+    };
+    Ok((h5_id!(hdf5, H5Tcopy(stored.id))?, shape))
 }
 
 /// The character sets of the strings of any length in a type, in its order.
@@ -213,42 +220,6 @@ fn set_name(set: c_int) -> String {
         abi::ASCII => "ASCII".into(),
         abi::UTF8 => "UTF-8".into(),
         other => format!("character set {other}"),
-    }
-}
-
-struct Kind<'a> {
-    /// In memory, where a type of one file can be the same as that of another.
-    datatype: Id<'a>,
-    space: Id<'a>,
-}
-
-impl<'a> Kind<'a> {
-    fn of(file: &Id<'a>, object: &Object) -> Result<Kind<'a>, String> {
-        let hdf5 = file.hdf5;
-        let dataset = open_object(file, &object.path)?;
-        let datatype = h5_id!(hdf5, H5Dget_type(dataset.id))?;
-        Ok(Kind { datatype: h5_id!(hdf5, H5Tcopy(datatype.id))?, space: h5_id!(hdf5, H5Dget_space(dataset.id))? })
-    }
-
-    /// The type as far as it is known.
-    fn stored(&self) -> Result<Option<Stored>, String> {
-        Ok(sleek::hdf5::datatype(&encoded(&self.datatype)?).ok())
-    }
-
-    /// The lengths of an array; `None` of a single value, and of nothing at all.
-    fn lengths(&self) -> Result<Option<Vec<u64>>, String> {
-        match h5!(self.space.hdf5, H5Sget_simple_extent_type(self.space.id))? {
-            abi::SIMPLE_SPACE => crate::hdf5::dataset::lengths(&self.space).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    fn shape_in_words(&self) -> Result<String, String> {
-        Ok(match (self.lengths()?, h5!(self.space.hdf5, H5Sget_simple_extent_type(self.space.id))?) {
-            (Some(lengths), _) => format!("{lengths:?}"),
-            (None, abi::SCALAR_SPACE) => "of a single value".into(),
-            (None, _) => "of nothing (a null dataspace)".into(),
-        })
     }
 }
 

@@ -7,7 +7,7 @@ use sleek::hdf5::Stored;
 use super::difference::{Difference, PLANE_ELEMENTS, Rule, Valid};
 use super::promise::Promise;
 use crate::hdf5::dataset::{Block, Cut, Field, cut};
-use crate::hdf5::parallel::Reader;
+use crate::hdf5::parallel::Decoder;
 use crate::pipeline::in_order;
 use crate::progress::Progress;
 use crate::quality::{Figure, Figures, Quality, Wanted};
@@ -33,11 +33,11 @@ pub struct Pair<'f> {
 type Boxes = Box<dyn Iterator<Item = Block>>;
 
 /// A box of both.
-struct PairPart<'a> {
-    start: &'a [u64],
-    count: &'a [u64],
-    original: &'a [u8],
-    restored: &'a [u8],
+struct PairPart {
+    start: Vec<u64>,
+    count: Vec<u64>,
+    original: Vec<u8>,
+    restored: Vec<u8>,
     /// What an error is held against; 0 where nothing may change or nothing is promised.
     limit: f64,
 }
@@ -91,7 +91,7 @@ impl<'f> Pair<'f> {
         let rule = self.rule();
         let mut all = Difference::default();
         let work = |part: &PairPart| {
-            let of = Difference::of(&rule, part.limit, part.original, part.restored, &|n| part.index(n));
+            let of = Difference::of(&rule, part.limit, &part.original, &part.restored, |n| part.index(n));
             (of, part.original.len())
         };
         let skipped = self.each(Parts::Stored, work, |(difference, bytes)| {
@@ -103,31 +103,31 @@ impl<'f> Pair<'f> {
             // Elements that nobody wrote are as the two fill values are.
             let limit = self.promise.limit(self.new, &skipped.first)?;
             let (old, new) = (self.old.fill_bytes(), self.new.fill_bytes());
-            let of = Difference::of(&rule, limit, &old, &new, &|_| skipped.first.start.clone());
+            let of = Difference::of(&rule, limit, &old, &new, |_| skipped.first.start.clone());
             all.join(&of.times(skipped.elements));
         }
         Ok(all)
     }
 
     /// The figures that are asked for, of which `difference` knows some.
-    pub fn figures(&self, wanted: Wanted, difference: &Difference) -> Result<Figures, String> {
-        let (rule, empty) = (&self.rule(), || Quality::new(wanted, difference.range()));
+    pub fn figures(&self, wanted: &Wanted, difference: &Difference) -> Result<Figures, String> {
+        let (rule, empty) = (&self.rule(), || Quality::new(wanted, difference.count, difference.range()));
         let mut all = empty();
         let mut take = |part: Quality| {
             all.join(&part);
             Ok(())
         };
         let of = |part: &PairPart, add: fn(&mut Quality, &[u64], &[f64], &[f64])| {
-            let (original, restored) = rule.values(part.original, part.restored);
-            let mut quality = empty();
-            add(&mut quality, part.count, &original, &restored);
+            let (mut quality, (original, restored)) = (empty(), rule.values(&part.original, &part.restored));
+            add(&mut quality, &part.count, &original, &restored);
             quality
         };
-        if wanted.any_of_parts() {
+        // The others come with the comparison, or of planes.
+        if [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim].iter().any(|figure| wanted.contains(figure)) {
             let parts = if self.fills_do_not_count() { Parts::Stored } else { Parts::All };
             self.each(parts, |part| of(part, Quality::add), &mut take)?;
         }
-        if wanted.has(Figure::Dssim) && self.has_planes() {
+        if wanted.contains(&Figure::Dssim) && self.has_planes() {
             self.each(Parts::Planes, |part| of(part, Quality::add_planes), &mut take)?;
         }
         Ok(all.figures(difference.figures()))
@@ -142,29 +142,26 @@ impl<'f> Pair<'f> {
         mut take: impl FnMut(T) -> Result<(), String>,
     ) -> Result<Option<Skipped>, String> {
         let Pair { old, new, promise, .. } = self;
-        let (readers, inner) = ([Reader::of(old)?, Reader::of(new)?], self.inner());
-        let undo = [readers[0].undo(), readers[1].undo()];
+        let (decoders, inner) = ([Decoder::of(old)?, Decoder::of(new)?], self.inner());
         let (boxes, skipped) = self.boxes(parts)?;
-        let names = [format!("{}: ", old.name), format!("{}: ", new.name)];
-        let first = |e: String| format!("first file: {}", e.strip_prefix(&names[0]).unwrap_or(&e));
-        let second = |e: String| format!("second file: {}", e.strip_prefix(&names[1]).unwrap_or(&e));
+        let prefixes = [format!("{}: ", old.name), format!("{}: ", new.name)];
+        let blame = |k: usize, e: String| {
+            let e = e.strip_prefix(&prefixes[k]).unwrap_or(&e);
+            format!("{} file: {e}", ["first", "second"][k])
+        };
         in_order(
             boxes,
             |part| {
-                let both = [readers[0].read(part).map_err(first)?, readers[1].read(part).map_err(second)?];
+                let read = |k: usize| decoders[k].read([old, new][k], part).map_err(|e| blame(k, e));
                 let limit = if parts == Parts::Planes { 0.0 } else { promise.limit(new, part)? };
-                Ok((both, limit))
+                Ok(([read(0)?, read(1)?], limit))
             },
             |part, ([a, b], limit)| {
-                let original = undo[0].bytes(part, a).map_err(first)?;
-                let restored = undo[1].bytes(part, b).map_err(second)?;
-                let (mut start, mut count) = (part.start.clone(), part.count.clone());
-                if let Some(inner) = inner {
-                    start.push(0);
-                    count.push(inner);
-                }
-                let (start, count) = (&start[..], &count[..]);
-                Ok(work(&PairPart { start, count, original: &original, restored: &restored, limit }))
+                let original = decoders[0].bytes(part, a).map_err(|e| blame(0, e))?;
+                let restored = decoders[1].bytes(part, b).map_err(|e| blame(1, e))?;
+                let start = part.start.iter().copied().chain(inner.map(|_| 0)).collect();
+                let count = part.count.iter().copied().chain(inner).collect();
+                Ok(work(&PairPart { start, count, original, restored, limit }))
             },
             |_, done| take(done?),
         )?;
@@ -222,7 +219,7 @@ impl<'f> Pair<'f> {
         do_not
     }
 
-    fn rule(&self) -> Rule<'_> {
+    fn rule(&self) -> Rule {
         Rule::new(self.dtype, self.big_endian, self.promise.bound.mode(), &self.marks).with_valid(self.valid)
     }
 }
@@ -245,11 +242,11 @@ impl Skipped {
     }
 }
 
-impl PairPart<'_> {
+impl PairPart {
     /// The indices of the `n`th element.
     fn index(&self, mut n: u64) -> Vec<u64> {
-        let mut index = self.start.to_vec();
-        for (at, len) in index.iter_mut().zip(self.count).rev() {
+        let mut index = self.start.clone();
+        for (at, len) in index.iter_mut().zip(&self.count).rev() {
             *at += n % len;
             n /= len;
         }

@@ -9,7 +9,7 @@ use sleek::{Bound, Limits, Params};
 use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::losses::lost_since;
+use crate::hdf5::losses::{SEPARATOR, loss, lost_since};
 
 /// What a dataset promises.
 pub struct Promise {
@@ -37,13 +37,13 @@ impl Promise {
         Ok(Promise { place: place.unwrap_or(0), ..Promise::of_params(field, &params)? })
     }
 
-    /// By its filter; without it by what the attributes tell that was lost since the values were those of `old`.
+    /// By its filter. By what the attributes tell that was lost since the values were those of `old`, where there is no
+    /// filter, or its bound is only the last one of several.
     pub fn since(old: &Field, field: &Field) -> Result<Promise, String> {
         let promise = Promise::of(field)?;
-        if pipeline(&field.properties)?.iter().any(Filter::is_sleek) {
-            return Ok(promise);
-        }
-        Ok(match lost_since(old, field)? {
+        let is_ours = pipeline(&field.properties)?.iter().any(Filter::is_sleek);
+        let is_last = |told: &str| told.rsplit_once(SEPARATOR).is_some_and(|(_, last)| last == loss(promise.bound));
+        Ok(match lost_since(old, field)?.filter(|(_, told)| !is_ours || is_last(told)) {
             Some((bound, told)) => Promise { bound, told: Some(told), ..promise },
             None => promise,
         })

@@ -10,6 +10,9 @@ use crate::progress::figure;
 use crate::quality::limits::Limits;
 use crate::quality::{Figure, Figures};
 
+/// The name of a verdict by which a file is not what it should be.
+const BROKEN: &str = "BROKEN";
+
 /// How two datasets of numbers differ, and what the second one promises.
 pub struct Judged {
     pub mode: Mode,
@@ -19,11 +22,10 @@ pub struct Judged {
 
 /// What came of a dataset.
 pub enum FieldVerdict {
-    /// Bit for bit; what is known if it is of numbers.
-    Identical(Option<Box<Judged>>),
-    /// It differs as it may.
-    Within(Box<Judged>),
-    Differs(Box<Judged>),
+    /// Both are of numbers.
+    Judged(Box<Judged>),
+    /// Bit for bit, where it is not of numbers.
+    Same,
     /// In words that follow its name.
     Broken(String),
     /// It is in the second file only.
@@ -33,91 +35,42 @@ pub enum FieldVerdict {
 }
 
 impl FieldVerdict {
-    pub fn of(judged: Judged) -> FieldVerdict {
-        let judged = Box::new(judged);
-        match (judged.difference.violations, judged.difference.changed) {
-            (0, 0) => FieldVerdict::Identical(Some(judged)),
-            (0, _) => FieldVerdict::Within(judged),
-            _ => FieldVerdict::Differs(judged),
-        }
-    }
-
     /// Of what must be the same.
     pub fn exact(same: bool) -> FieldVerdict {
-        if same { FieldVerdict::Identical(None) } else { FieldVerdict::Broken("differs".into()) }
+        if same { FieldVerdict::Same } else { FieldVerdict::Broken("differs".into()) }
     }
 
     pub fn is_kept(&self) -> bool {
-        !matches!(self, FieldVerdict::Differs(_) | FieldVerdict::Broken(_))
+        self.name() != BROKEN
     }
 
     pub fn name(&self) -> &'static str {
         match self {
-            FieldVerdict::Identical(_) => "identical",
-            FieldVerdict::Within(judged) if !judged.mode.has_bound() => "no bound",
-            FieldVerdict::Within(_) => "within bound",
-            FieldVerdict::Differs(_) | FieldVerdict::Broken(_) => "BROKEN",
+            FieldVerdict::Judged(judged) => judged.name(),
+            FieldVerdict::Same => "identical",
+            FieldVerdict::Broken(_) => BROKEN,
             FieldVerdict::Extra => "extra",
             FieldVerdict::NotCompared(_) => "not compared",
         }
     }
 
     pub fn judged(&self) -> Option<&Judged> {
-        match self {
-            FieldVerdict::Identical(judged) => judged.as_deref(),
-            FieldVerdict::Within(judged) | FieldVerdict::Differs(judged) => Some(judged),
-            _ => None,
-        }
+        if let FieldVerdict::Judged(judged) = self { Some(judged) } else { None }
     }
 
     /// What there is to say besides.
     pub fn words(&self) -> String {
         match self {
-            FieldVerdict::Identical(judged) => {
-                judged.as_ref().map_or(String::new(), |j| j.missing().trim_start_matches("; ").to_owned())
-            }
-            FieldVerdict::Within(judged) => {
-                format!("{}{}{}{}", judged.measured(), judged.worst(), judged.left_valid(), judged.missing())
-            }
-            FieldVerdict::Differs(judged) => {
-                let masks = match judged.difference.missing_violations {
-                    0 => String::new(),
-                    n => format!(", of {n} the missing values do not agree"),
-                };
-                let violations = judged.difference.violations;
-                let left = judged.left_valid();
-                format!("{}: {violations} elements{masks}{}{left}", judged.measured(), judged.worst())
-            }
-            FieldVerdict::Broken(why) => why.clone(),
+            FieldVerdict::Judged(judged) => judged.words(),
+            FieldVerdict::Same => String::new(),
+            FieldVerdict::Broken(what) | FieldVerdict::NotCompared(what) => what.clone(),
             FieldVerdict::Extra => "is in the second file only".into(),
-            FieldVerdict::NotCompared(what) => what.clone(),
         }
     }
 
     pub fn to_json(&self) -> Value {
-        let mut of = json!({"verdict": self.name().to_lowercase()});
-        if let Some(Judged { mode, promise, difference: d }) = self.judged() {
-            let worst = d.worst.as_ref();
-            let worst = worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored}));
-            let known = json!({
-                "mode": mode.name(),
-                "promise": promise,
-                "count": d.count,
-                "max_error": d.max_error,
-                "mean_error": d.bias(),
-                "rms_error": d.rms(),
-                "psnr": d.psnr(d.range()),
-                "error_over_bound": mode.has_bound().then_some(d.of_bound),
-                "changed": d.changed,
-                "violations": d.violations,
-                "special_values": d.special,
-                "missing_values": d.missing,
-                "missing_violations": d.missing_violations,
-                "left_valid_range": d.left_valid,
-                "worst": worst,
-            });
-            of.as_object_mut().into_iter().for_each(|of| of.extend(known.as_object().cloned().unwrap_or_default()));
-        }
+        let mut of = self.judged().map_or_else(|| json!({}), Judged::to_json);
+        of["verdict"] = json!(self.name().to_lowercase());
         if !self.is_kept() {
             of["why"] = json!(self.words());
         }
@@ -126,35 +79,53 @@ impl FieldVerdict {
 }
 
 impl Judged {
-    fn measured(&self) -> String {
-        let (promise, error, of_bound) = (&self.promise, figure(self.difference.max_error), self.difference.of_bound);
-        match of_bound > 0.0 {
-            true => format!("{promise}, max error {error}, {of_bound:.4} of the bound"),
-            false => format!("{promise}, max error {error}"),
+    fn name(&self) -> &'static str {
+        match (self.difference.violations, self.difference.changed) {
+            (0, 0) => "identical",
+            (0, _) if !self.mode.has_bound() => "no bound",
+            (0, _) => "within bound",
+            _ => BROKEN,
         }
     }
 
-    fn worst(&self) -> String {
-        match &self.difference.worst {
-            Some(ComparedElement { index, original, restored }) => {
-                format!(", the worst at {index:?}: {original:e} became {restored:e}")
-            }
-            None => String::new(),
+    fn words(&self) -> String {
+        let Judged { promise, difference: d, .. } = self;
+        let counted = |n: u64, words: &dyn Fn(u64) -> String| if n > 0 { words(n) } else { String::new() };
+        let missing = counted(d.missing, &|n| format!("; {n} missing values agree"));
+        if d.violations + d.changed == 0 {
+            return missing.trim_start_matches("; ").to_owned();
         }
+        let share = if d.of_bound > 0.0 { format!(", {:.4} of the bound", d.of_bound) } else { String::new() };
+        let worst = d.worst.as_ref().map_or_else(String::new, |ComparedElement { index, original, restored }| {
+            format!(", the worst at {index:?}: {original:e} became {restored:e}")
+        });
+        let left = counted(d.left_valid, &|n| format!("; {n} left the valid range: programs take them for missing"));
+        let masks = counted(d.missing_violations, &|n| format!(", of {n} the missing values do not agree"));
+        let broken = counted(d.violations, &|n| format!(": {n} elements{masks}"));
+        let missing = if d.violations > 0 { "" } else { &missing };
+        format!("{promise}, max error {}{share}{broken}{worst}{left}{missing}", figure(d.max_error))
     }
 
-    fn left_valid(&self) -> String {
-        match self.difference.left_valid {
-            0 => String::new(),
-            n => format!("; {n} left the valid range: programs take them for missing"),
-        }
-    }
-
-    fn missing(&self) -> String {
-        match self.difference.missing {
-            0 => String::new(),
-            n => format!("; {n} missing values agree"),
-        }
+    fn to_json(&self) -> Value {
+        let Judged { mode, promise, difference: d } = self;
+        let worst = d.worst.as_ref();
+        json!({
+            "mode": mode.name(),
+            "promise": promise,
+            "count": d.count,
+            "max_error": d.max_error,
+            "mean_error": d.bias(),
+            "rms_error": d.rms(),
+            "psnr": d.psnr(),
+            "error_over_bound": mode.has_bound().then_some(d.of_bound),
+            "changed": d.changed,
+            "violations": d.violations,
+            "special_values": d.special,
+            "missing_values": d.missing,
+            "missing_violations": d.missing_violations,
+            "left_valid_range": d.left_valid,
+            "worst": worst.map(|e| json!({"index": e.index, "original": e.original, "restored": e.restored})),
+        })
     }
 }
 
@@ -202,28 +173,25 @@ impl Report {
         let widest =
             self.datasets.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
         for (name, verdict) in &self.datasets {
-            say!(
-                "{}",
-                format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()))
-                    .trim_end()
-            );
+            let line = format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()));
+            say!("{}", line.trim_end());
         }
-        let names = ["identical", "within bound", "no bound", "BROKEN", "extra", "not compared"];
-        let count = |name: &str| self.datasets.iter().filter(|(_, v)| v.name() == name).count();
-        let counts: Vec<String> = names
-            .iter()
-            .map(|n| (n, count(n)))
-            .filter(|(_, n)| *n > 0)
-            .map(|(name, n)| format!("{n} {name}"))
-            .collect();
+        let names = ["identical", "within bound", "no bound", BROKEN, "extra", "not compared"];
+        let counts = names.map(|name| (name, self.datasets.iter().filter(|(_, v)| v.name() == name).count()));
+        let counts = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
         if !self.figures.is_empty() {
             self.print_figures(widest);
         }
-        say!("{:<widest$} {}: {}", "verdict", if self.kept() { "kept" } else { "BROKEN" }, counts.join(", "));
+        say!(
+            "{:<widest$} {}: {}",
+            "verdict",
+            if self.kept() { "kept" } else { BROKEN },
+            counts.collect::<Vec<_>>().join(", ")
+        );
     }
 
     fn print_figures(&self, widest: usize) {
-        let head: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figure.title())).collect();
+        let head: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figure.names()[2])).collect();
         say!("\n{:<widest$} {head}", "figures");
         for (name, figures) in &self.figures {
             let cells: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figures.words(*figure))).collect();

@@ -8,7 +8,7 @@ use super::Args;
 use super::difference::{Difference, PLANE_ELEMENTS, Rule};
 use super::promise;
 use super::report::{FieldVerdict, Judged};
-use crate::frames::{self, FRAME_BYTES, FramePiece, FrameReader};
+use crate::frames::{self, FRAME_BYTES, FrameReader};
 use crate::io::{Block, Input, say, say_json};
 use crate::npy;
 use crate::pipeline::in_order;
@@ -32,7 +32,7 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
             report.print();
             for figure in [Figure::Mean, Figure::Pearson, Figure::Ks, Figure::Ssim, Figure::Dssim] {
                 if let Some(value) = figures.as_ref().and_then(|figures| figures.get(figure)) {
-                    say!("{:<17}{}", figure.title(), figure.words(value));
+                    say!("{:<17}{}", figure.names()[2], figure.words(value));
                 }
             }
             missed.iter().for_each(|missed| say!("{:<17}{missed}", "MISSED"));
@@ -44,13 +44,15 @@ pub fn run(args: &Args, original: Input, compressed: Input) -> Result<bool, Stri
 /// The figures, if they are asked for.
 fn figures(args: &Args, report: &Report) -> Result<Option<Figures>, String> {
     let wanted = args.wanted();
-    let Some(Judged { difference, .. }) = report.verdict.judged().filter(|_| wanted.any()) else { return Ok(None) };
+    let Some(Judged { difference, .. }) = report.verdict.judged().filter(|_| !wanted.is_empty()) else {
+        return Ok(None);
+    };
     if [&args.original, &args.compressed].iter().any(|path| path.as_os_str() == "-") {
         return Err("--quality and limits read both files twice; regular files are needed".into());
     }
-    let new = || Quality::new(wanted, difference.range());
+    let new = || Quality::new(&wanted, difference.count, difference.range());
     let work = |part: &StreamPart| {
-        let (mut quality, (original, restored)) = (new(), part.rule().values(&part.original, &part.restored));
+        let (mut quality, (original, restored)) = (new(), part.rule().values(part.original, part.restored));
         quality.add(&part.shape, &original, &restored);
         if part.shape.len() == PLANES {
             quality.add_planes(&part.shape, &original, &restored);
@@ -58,33 +60,27 @@ fn figures(args: &Args, report: &Report) -> Result<Option<Figures>, String> {
         quality
     };
     let mut all = new();
-    let mut sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
-    sides.largest_plane = if wanted.has(Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
-    sides.each(work, |part| all.join(&part))?;
+    let sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
+    let largest_plane = if wanted.contains(&Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
+    sides.each(largest_plane, work, |part| all.join(&part))?;
     let figures = all.figures(difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
     Ok(Some(figures))
 }
 
 fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
-    let mut sides = Sides::new(original, compressed, quiet)?;
-    let (mut difference, mut original_bytes, mut restored_bytes) = (Difference::default(), 0, 0);
+    let sides = Sides::new(original, compressed, quiet)?;
+    let mut difference = Difference::default();
     let work = |part: &StreamPart| {
-        let (limit, index) = (promise::limit_of(bound(&part.header)), |n| vec![part.first + n]);
-        let of = Difference::of(&part.rule(), limit, &part.original, &part.restored, &index);
-        (of, part.original.len() as u64, part.restored.len() as u64)
+        let limit = promise::limit_of(bound(part.header));
+        Difference::of(&part.rule(), limit, part.original, part.restored, |n| vec![part.first + n])
     };
-    sides.each(work, |(of, original, restored)| {
-        difference.join(&of);
-        (original_bytes, restored_bytes) = (original_bytes + original, restored_bytes + restored);
-    })?;
-    original_bytes += sides.rest()?;
-    let Sides { first, compressed_bytes, name, .. } = sides;
-    let header = first.ok_or_else(|| format!("{name}: holds no stream"))?;
+    let Seen { header, original_bytes, restored_bytes, compressed_bytes } =
+        sides.each(PART_ELEMENTS as u64, work, |part| difference.join(&part))?;
     let verdict = match original_bytes == restored_bytes {
         true => {
             let bound = bound(&header);
-            FieldVerdict::of(Judged { mode: bound.mode(), promise: promise::in_words(bound), difference })
+            FieldVerdict::Judged(Judged { mode: bound.mode(), promise: promise::in_words(bound), difference }.into())
         }
         false => FieldVerdict::Broken(format!("{original_bytes} bytes, the compressed file restores {restored_bytes}")),
     };
@@ -97,19 +93,19 @@ const PLANES: usize = 3;
 const PART_ELEMENTS: usize = 1 << 19;
 
 /// A part of both sides: whole planes, or some rows of a large one, or a part of a line.
-struct StreamPart {
+struct StreamPart<'a> {
     /// Of its stream.
-    header: Header,
+    header: &'a Header,
     /// The number of its first element in the array.
     first: u64,
     shape: Vec<u64>,
-    original: Vec<u8>,
-    restored: Vec<u8>,
+    original: &'a [u8],
+    restored: &'a [u8],
 }
 
-impl StreamPart {
-    fn rule(&self) -> Rule<'_> {
-        let Header { layout, big_endian, mode, .. } = &self.header;
+impl StreamPart<'_> {
+    fn rule(&self) -> Rule {
+        let Header { layout, big_endian, mode, .. } = self.header;
         Rule::new(layout.dtype, *big_endian, *mode, layout.shape.missing.bits())
     }
 }
@@ -126,25 +122,22 @@ fn least_part(header: &Header, largest: u64) -> Vec<u64> {
     }
 }
 
-/// An array and its compressed file, read part by part.
+/// An array and its compressed file.
 struct Sides {
     name: String,
     original: Input,
     npy: Option<npy::Head>,
     reader: FrameReader,
-    /// The header of the first stream; what was asked for is the same in all of them.
-    first: Option<Header>,
-    frame: Block,
-    header: Option<Header>,
-    pieces: Box<dyn Iterator<Item = FramePiece>>,
-    /// A piece, of which the bytes from `at` on were not shown.
-    restored: Block,
-    at: usize,
-    elements: u64,
-    /// Elements of the largest plane that is a part.
-    largest_plane: u64,
-    compressed_bytes: u64,
     progress: Progress,
+}
+
+/// What was compared.
+struct Seen {
+    /// Of the first stream; what was asked for is the same in all of them.
+    header: Header,
+    original_bytes: u64,
+    restored_bytes: u64,
+    compressed_bytes: u64,
 }
 
 impl Sides {
@@ -155,78 +148,59 @@ impl Sides {
             original,
             progress: Progress::new("comparing", compressed.bytes, quiet),
             reader: FrameReader::new(compressed),
-            first: None,
-            frame: Block::default(),
-            header: None,
-            pieces: Box::new(std::iter::empty()),
-            restored: Block::default(),
-            at: 0,
-            elements: 0,
-            largest_plane: PART_ELEMENTS as u64,
-            compressed_bytes: 0,
         })
     }
 
     /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order.
-    fn each<T: Send>(&mut self, work: impl Fn(&StreamPart) -> T + Sync, mut take: impl FnMut(T)) -> Result<(), String> {
-        in_order(
-            std::iter::from_fn(|| self.next().transpose()),
-            |part| part.as_ref().map(|_| ()).map_err(String::clone),
-            |part, ()| part.as_ref().map(&work).map_err(String::clone),
-            |_, done| done.map(&mut take),
-        )
-    }
-
-    fn next(&mut self) -> Result<Option<StreamPart>, String> {
-        loop {
-            if let (rest @ [_, ..], Some(header)) = (&self.restored.data()[self.at..], &self.header) {
-                let (size, mut shape) = (header.layout.dtype.size(), least_part(header, self.largest_plane));
-                let least = shape.iter().product::<u64>() as usize;
-                let restored = rest[..rest.len().min((PART_ELEMENTS / least).max(1) * least * size)].to_vec();
-                let (mut original, first, count) = (Block::default(), self.elements, (restored.len() / size) as u64);
-                self.original.fill(&mut original, restored.len())?;
-                (self.at, self.elements) = (self.at + restored.len(), first + count);
-                shape[0] = count / shape[1..].iter().product::<u64>();
-                return Ok(Some(StreamPart {
-                    header: header.clone(),
-                    first,
-                    shape,
-                    original: original.into_bytes(),
-                    restored,
-                }));
-            }
-            if let Some(piece) = self.pieces.next() {
-                piece.restore(&self.frame, &mut self.restored).map_err(|e| format!("{}: {e}", self.name))?;
-                self.at = 0;
-                continue;
-            }
-            if !self.reader.next(&mut self.frame)? {
-                return Ok(None);
-            }
-            let header = frames::header(&self.frame)?;
+    fn each<T: Send>(
+        mut self,
+        largest_plane: u64,
+        work: impl Fn(&StreamPart) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<Seen, String> {
+        let (mut frame, mut original, mut restored) = (Block::default(), Block::default(), Block::default());
+        let (mut seen, mut elements): (Option<Seen>, u64) = (None, 0);
+        while self.reader.next(&mut frame)? {
+            let header = frames::header(&frame)?;
             if let Some(head) = self.npy.take() {
                 head.check_elements(&header, &self.name)?;
                 head.place(&mut self.original)?;
             }
-            self.compressed_bytes += header.stream_bytes;
             self.progress.add(header.stream_bytes);
-            let least = least_part(&header, self.largest_plane).iter().product::<u64>() as usize;
-            let least = least * header.layout.dtype.size();
-            self.pieces = Box::new(frames::pieces_of(&header, (FRAME_BYTES / least).max(1) * least));
-            self.first.get_or_insert_with(|| header.clone());
-            self.header = Some(header);
-        }
-    }
-
-    /// Bytes of the original that are left.
-    fn rest(&mut self) -> Result<u64, String> {
-        let (mut total, mut block) = (0, Block::default());
-        loop {
-            match self.original.fill(&mut block, FRAME_BYTES)? {
-                0 => return Ok(total),
-                n => total += n as u64,
+            let new = || Seen { header: header.clone(), original_bytes: 0, restored_bytes: 0, compressed_bytes: 0 };
+            let seen = seen.get_or_insert_with(new);
+            seen.compressed_bytes += header.stream_bytes;
+            let (size, least) = (header.layout.dtype.size(), least_part(&header, largest_plane));
+            let row: u64 = least[1..].iter().product();
+            let least_bytes = (least[0] * row) as usize * size;
+            let step = (PART_ELEMENTS * size / least_bytes).max(1) * least_bytes;
+            for piece in frames::pieces_of(&header, (FRAME_BYTES / step).max(1) * step) {
+                piece.restore(&frame, &mut restored).map_err(|e| format!("{}: {e}", self.name))?;
+                let bytes = restored.data().len();
+                seen.restored_bytes += bytes as u64;
+                seen.original_bytes += self.original.fill(&mut original, bytes)? as u64;
+                let parts = original.data().chunks(step).zip(restored.data().chunks(step)).enumerate();
+                let part = |(n, (original, restored)): &(usize, (&[u8], &[u8]))| {
+                    let mut shape = least.clone();
+                    shape[0] = (restored.len() / size) as u64 / row;
+                    work(&StreamPart {
+                        header: &header,
+                        first: elements + (n * step / size) as u64,
+                        shape,
+                        original,
+                        restored,
+                    })
+                };
+                in_order(parts, |_| Ok(()), |each, ()| Ok(part(each)), |_, done| done.map(&mut take))?;
+                elements += (bytes / size) as u64;
             }
         }
+        let mut seen = seen.ok_or_else(|| format!("{}: holds no stream", self.name))?;
+        // Bytes that no stream has count too.
+        while self.original.fill(&mut original, FRAME_BYTES)? > 0 {
+            seen.original_bytes += original.data().len() as u64;
+        }
+        Ok(seen)
     }
 }
 
@@ -257,7 +231,7 @@ impl Report {
         if let Some(Judged { difference: d, .. }) = self.verdict.judged() {
             row("elements", format!("{} {}", d.count, self.header.layout.dtype.name()));
             row("RMS error", figure(d.rms()));
-            row("PSNR", if d.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", d.psnr(d.range())) });
+            row("PSNR", if d.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", d.psnr()) });
             row("NaN and infinite", d.special.to_string());
         }
         row("verdict", format!("{} {}", self.verdict.name(), self.verdict.words()).trim_end().to_owned());

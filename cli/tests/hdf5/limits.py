@@ -5,7 +5,9 @@ import zlib
 
 import fields
 from batch import folder
-from command import attempt, files, filters_of, h5py, has, main, np, scenario, told
+from command import SLEEK, attempt, files, filters_of, h5py, has, main, np, run, scenario, told
+
+from scenarios import ABS, opts
 
 SPARSE = 5, 2**30 + 7, 2**37
 
@@ -71,6 +73,25 @@ def a_full_disk_leaves_everything_as_it_was():
         if limit < 8000:
             assert attempt("repack -r --lossless --to out in", **full).returncode == 2
         assert files() == before, limit
+
+
+@scenario
+def looks_pass_over_chunks_that_were_never_written():
+    """Of 2^24 chunks, nearly all of which were never written, those in the file alone are looked at."""
+    with h5py.File("wide.h5", "w") as f:
+        ours = {"compression": 47474, "compression_opts": opts(ABS, 1e-3), "fillvalue": -1}
+        for name, how in ("e", ours), ("g", {"compression": "gzip"}):
+            d = f.create_dataset(name, (2**36,), "f4", chunks=(4096,), **how)
+            d[5:500], d[3 * 65536] = np.arange(495), 7
+    for name, fill in ("e", -1), ("g", 0):
+        thin = f"decompress -q --stride 65536 wide.h5:{name}"
+        for request in f"show --text wide.h5:{name}", f"{thin} {name}", f"decompress -qf --box 196600:10 wide.h5:{name} box":
+            told(request, **fields.limited(1 << 30))
+        x, box = np.fromfile(name, "f4"), np.fromfile("box", "f4")
+        assert x.size == 2**20 and np.flatnonzero(x != fill).tolist() == [3] and abs(x[3] - 7) <= 1e-3, (name, x[:5])
+        assert np.abs(box - np.where(np.arange(10) == 8, 7, fill)).max() <= 1e-3, box
+        run("bash", "-c", f"{SLEEK} {thin} - | cat > piped")
+        assert (np.fromfile("piped", "f4") == x).all()
 
 
 if __name__ == "__main__":

@@ -249,5 +249,24 @@ def valid_values_stay_valid():
     assert (d["left_valid_range"], d["verdict"]) == (n, "within bound"), d
 
 
+@scenario
+def rounded_twice_and_undone():
+    """What was rounded twice is held to the sum of both bounds; undone, its checksums are as mandatory as they were."""
+    x = np.cumsum(np.random.default_rng(1).normal(size=40_000)).astype("f4")
+    with h5py.File("old.h5", "w") as f:
+        f.create_dataset("x", data=x, chunks=(4000,), compression="gzip", fletcher32=True)
+        f.create_dataset("none", (0, 5), "f4", chunks=(1, 5), maxshape=(None, 5))
+    sleek("repack -q --abs 0.01 old.h5 once.h5")
+    sleek("repack -q --abs 0.02 once.h5 twice.h5")
+    has(sleek("verify -q old.h5:x twice.h5"), "within bound", "abs=0.01, abs=0.02 by its attributes")
+    has(sleek("verify -q once.h5:x twice.h5"), " abs 2e-2, max error")
+    sleek("decompress -q once.h5 back.h5")
+    with h5py.File("old.h5") as old, h5py.File("back.h5") as back:
+        plists = [f["x"].id.get_create_plist() for f in (old, back)]
+        before, after = ([p.get_filter(k)[:2] for k in range(p.get_nfilters())] for p in plists)
+    assert before == after and (h5py.h5z.FILTER_FLETCHER32, 0) in after, (before, after)
+    fails("show --text old.h5:none", "has no element to be shown: its dimensions are [0, 5]")
+
+
 if __name__ == "__main__":
     main()
