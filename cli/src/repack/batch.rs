@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use sleek::printable::printable;
-use tempfile::tempfile;
+use tempfile::NamedTempFile;
 
 use super::args::{Args, BROKEN};
 use super::child::Done;
@@ -58,8 +58,9 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(path) = &args.report {
         let rights: Vec<Metadata> = jobs.iter().filter_map(|job| fs::metadata(&job.input).ok()).collect();
         let are_alike = rights.windows(2).all(|two| (two[0].mode(), two[0].gid()) == (two[1].mode(), two[1].gid()));
-        // Of others none but the owner reads what is told of all, as a file without a name.
-        let like = if are_alike { rights.into_iter().next() } else { tempfile().and_then(|f| f.metadata()).ok() };
+        // Of others none but the owner reads what is told of all, as a temporary file.
+        let private = || NamedTempFile::new().and_then(|file| file.as_file().metadata());
+        let like = if are_alike { rights.into_iter().next() } else { Some(private().map_err(|e| e.to_string())?) };
         let mut output = Output::create(path, true, like)?;
         output.write(format!("{:#}\n", json!({"files": files, "totals": totals(&files)})).as_bytes())?;
         output.finish()?;
