@@ -98,17 +98,6 @@ pub struct Region {
     lens: [u64; MAX_RANK],
 }
 
-/// A row of a box: elements that follow each other in the array and in the box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The number of its first element in the array.
-    pub at: u64,
-    /// The number of that element in the box.
-    pub in_box: u64,
-    /// Elements.
-    pub len: u64,
-}
-
 impl Region {
     /// The box; an error where it does not lie in `dims`.
     pub fn new(dims: &Dims, start: &[u64], lens: &[u64]) -> Result<Region> {
@@ -134,6 +123,11 @@ impl Region {
         region.start[..start.len()].copy_from_slice(start);
         region.lens[..lens.len()].copy_from_slice(lens);
         Ok(region)
+    }
+
+    /// All of an array.
+    pub fn all(dims: &Dims) -> Region {
+        Region { rank: dims.rank(), start: [0; MAX_RANK], lens: dims.lens }
     }
 
     /// The tile with this number of an array that is cut into such with these sides, as powers of two.
@@ -213,225 +207,12 @@ impl Region {
         (1..self.rank).rev().for_each(|k| strides[k - 1] = strides[k] * self.lens[k]);
         strides
     }
-
-    /// Shows the lines of the box along its last dimension, in their order, by the numbers that their first elements
-    /// have in two others, where those of the first line and the strides are these. The box is not empty.
-    pub fn lines(&self, mut at: [u64; 2], strides: &[[u64; MAX_RANK]; 2], mut show: impl FnMut([u64; 2])) {
-        let mut place = [0; MAX_RANK];
-        loop {
-            show(at);
-            let mut k = self.rank - 1;
-            loop {
-                let Some(next) = k.checked_sub(1) else { return };
-                k = next;
-                if place[k] + 1 < self.lens[k] {
-                    place[k] += 1;
-                    (0..2).for_each(|i| at[i] += strides[i][k]);
-                    break;
-                }
-                (0..2).for_each(|i| at[i] -= place[k] * strides[i][k]);
-                place[k] = 0;
-            }
-        }
-    }
-
-    /// How many lines there are.
-    pub fn line_count(&self) -> u64 {
-        self.lens[..self.rank - 1].iter().product()
-    }
-
-    /// Where a line starts.
-    pub fn line(&self, mut line: u64) -> [u64; MAX_RANK] {
-        let mut position = self.start;
-        for k in (0..self.rank - 1).rev() {
-            position[k] += line % self.lens[k];
-            line /= self.lens[k];
-        }
-        position
-    }
-
-    /// The rows of the box in an array of `dims`, in their order, from the first that holds an element at number `from`
-    /// of the array or behind it.
-    pub fn rows(&self, dims: &Dims, from: u64) -> Rows {
-        // Dimensions of which all is in the box make its rows longer.
-        let whole = (0..self.rank).rev().take_while(|k| *k > 0 && self.lens[*k] == dims.lens[*k]).count();
-        let row_axis = self.rank - 1 - whole;
-        let stride = dims.lens()[row_axis + 1..].iter().product::<u64>();
-        let mut rows = Rows {
-            region: *self,
-            dims: *dims,
-            row_axis,
-            stride,
-            len: self.lens[row_axis] * stride,
-            place: [0; MAX_RANK],
-            number: 0,
-            place_at: 0,
-            done: self.count() == 0,
-        };
-        if !rows.done {
-            rows.seek(from);
-        }
-        rows
-    }
-}
-
-/// Rows of a box that begin equally far from each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strip {
-    /// The first one.
-    pub first: Row,
-    /// How many there are, one behind the other in the box.
-    pub rows: u64,
-    /// From the beginning of one to that of the next, in elements of the array.
-    pub stride: u64,
-}
-
-impl Region {
-    /// The numbers of its first element in an array of `dims` and of the one behind its last; it has elements.
-    pub fn reach(&self, dims: &Dims) -> (u64, u64) {
-        let number = |at: &dyn Fn(usize) -> u64| (0..self.rank).fold(0, |n, k| n * dims.lens[k] + at(k));
-        (number(&|k| self.start[k]), number(&|k| self.start[k] + self.lens[k] - 1) + 1)
-    }
-
-    /// Shows all rows of the box in an array of `dims`, in their order, those along one axis at once.
-    pub fn strips(&self, dims: &Dims, mut show: impl FnMut(Strip)) {
-        let mut rows = self.rows(dims, 0);
-        let (count, stride) = match rows.row_axis.checked_sub(1) {
-            Some(k) => (self.lens[k], dims.lens[rows.row_axis] * rows.stride),
-            None => (1, 0),
-        };
-        while !rows.done {
-            let first = Row { at: rows.place_at, in_box: rows.number * rows.len, len: rows.len };
-            show(Strip { first, rows: count, stride });
-            rows.number += count;
-            if let Some(k) = rows.row_axis.checked_sub(1) {
-                rows.place[k] = count - 1;
-            }
-            rows.carry();
-        }
-    }
-}
-
-/// The rows of a box.
-pub struct Rows {
-    region: Region,
-    dims: Dims,
-    /// The last axis along which rows differ is the one before this one.
-    row_axis: usize,
-    /// Elements of the array behind each other along all axes after `row_axis`.
-    stride: u64,
-    len: u64,
-    /// The row within the box, along the axes before `row_axis`.
-    place: [u64; MAX_RANK],
-    /// The number of the row, and where it begins in the array.
-    number: u64,
-    place_at: u64,
-    done: bool,
-}
-
-impl Rows {
-    fn at(&self) -> u64 {
-        let r = &self.region;
-        let outer = (0..self.row_axis).fold(0, |n, k| n * self.dims.lens[k] + r.start[k] + self.place[k]);
-        (outer * self.dims.lens[self.row_axis] + r.start[self.row_axis]) * self.stride
-    }
-
-    /// Goes on to the next row, which mostly is the next along one axis.
-    #[inline(always)]
-    fn step(&mut self) {
-        self.number += 1;
-        if let Some(k) = self.row_axis.checked_sub(1)
-            && self.place[k] + 1 < self.region.lens[k]
-        {
-            self.place[k] += 1;
-            self.place_at += self.dims.lens[self.row_axis] * self.stride;
-            return;
-        }
-        self.carry();
-    }
-
-    /// Goes on where the last axis has come to its end.
-    #[inline(never)]
-    fn carry(&mut self) {
-        for k in (0..self.row_axis).rev() {
-            self.place[k] += 1;
-            if self.place[k] < self.region.lens[k] {
-                self.place_at = self.at();
-                return;
-            }
-            self.place[k] = 0;
-        }
-        self.done = true;
-    }
-
-    /// Passes over the rows that end at `from` or before; by bisection, since rows stand in the order of the array.
-    fn seek(&mut self, from: u64) {
-        let rows: u64 = self.region.lens[..self.row_axis].iter().product();
-        let (mut low, mut high) = (0, rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            self.go_to(middle);
-            if self.at() + self.len <= from { low = middle + 1 } else { high = middle }
-        }
-        self.done = low == rows;
-        if !self.done {
-            self.go_to(low);
-        }
-    }
-
-    fn go_to(&mut self, mut row: u64) {
-        self.number = row;
-        for k in (0..self.row_axis).rev() {
-            self.place[k] = row % self.region.lens[k];
-            row /= self.region.lens[k];
-        }
-        self.place_at = self.at();
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Row;
-
-    #[inline]
-    fn next(&mut self) -> Option<Row> {
-        if self.done {
-            return None;
-        }
-        let row = Row { at: self.place_at, in_box: self.number * self.len, len: self.len };
-        self.step();
-        Some(row)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Kind;
-
-    #[test]
-    fn strips_are_all_rows() {
-        let dims = Dims::new(&[3, 4, 5, 6]).unwrap();
-        let boxes: [([u64; 4], [u64; 4]); 6] = [
-            ([0; 4], [3, 4, 5, 6]),
-            ([1, 0, 0, 0], [2, 4, 5, 6]),
-            ([0, 1, 2, 3], [3, 2, 2, 3]),
-            ([2, 3, 0, 0], [1, 1, 5, 6]),
-            ([1, 1, 1, 0], [2, 3, 4, 6]),
-            ([0, 0, 4, 5], [1, 1, 1, 1]),
-        ];
-        for (start, lens) in boxes {
-            let region = Region::new(&dims, &start, &lens).unwrap();
-            let mut rows = Vec::new();
-            region.strips(&dims, |Strip { first, rows: count, stride }| {
-                let Row { at, in_box, len } = first;
-                rows.extend((0..count).map(|r| Row { at: at + r * stride, in_box: in_box + r * len, len }));
-            });
-            let expected: Vec<Row> = region.rows(&dims, 0).collect();
-            assert_eq!(rows, expected, "{start:?} {lens:?}");
-            let last = expected[expected.len() - 1];
-            assert_eq!(region.reach(&dims), (expected[0].at, last.at + last.len));
-        }
-    }
 
     #[test]
     fn boxes_beyond_the_array_are_refused_by_name() {
@@ -441,46 +222,5 @@ mod tests {
         assert_eq!(error(&[0, 3], &[5, 5]).message, "5 elements from 3 on along dimension 1; the array (5x7) has 7");
         assert_eq!(error(&[u64::MAX, 0], &[2, 1]).kind, Kind::OutOfRange);
         assert_eq!(error(&[0], &[1]).kind, Kind::InvalidArgument);
-    }
-
-    /// All boxes of small arrays: rows give each element of the box once, in order, from wherever they begin.
-    #[test]
-    fn rows_are_the_elements_of_the_box() {
-        for lens in [&[6u64][..], &[3, 4], &[4, 1], &[1, 5], &[2, 3, 4], &[3, 1, 2, 2]] {
-            let dims = Dims::new(lens).unwrap();
-            let starts = dims.count();
-            for code in 0..starts * starts {
-                let (mut a, mut b, mut start, mut len) = (code % starts, code / starts, vec![], vec![]);
-                for n in lens.iter().rev() {
-                    start.insert(0, a % n);
-                    len.insert(0, (b % n + 1).min(n - a % n));
-                    (a, b) = (a / n, b / n);
-                }
-                let region = Region::new(&dims, &start, &len).unwrap();
-                let mut expected = vec![];
-                for i in 0..dims.count() {
-                    let (mut rest, mut position) = (i, vec![0; lens.len()]);
-                    for k in (0..lens.len()).rev() {
-                        position[k] = rest % lens[k];
-                        rest /= lens[k];
-                    }
-                    if (0..lens.len()).all(|k| (start[k]..start[k] + len[k]).contains(&position[k])) {
-                        assert_eq!(region.number_of(&position), expected.len() as u64);
-                        expected.push(i);
-                    }
-                }
-                let rows: Vec<Row> = region.rows(&dims, 0).collect();
-                let all: Vec<u64> = rows.iter().flat_map(|r| r.at..r.at + r.len).collect();
-                assert_eq!(all, expected, "{lens:?} {start:?} {len:?}");
-                rows.iter().fold(0, |n, r| {
-                    assert_eq!(r.in_box, n);
-                    n + r.len
-                });
-                for from in 0..=dims.count() {
-                    let behind: Vec<Row> = rows.iter().copied().filter(|r| r.at + r.len > from).collect();
-                    assert_eq!(region.rows(&dims, from).collect::<Vec<_>>(), behind);
-                }
-            }
-        }
     }
 }

@@ -106,26 +106,18 @@ impl Header {
         Ok(header)
     }
 
-    /// Bytes that [`Header::peek`] needs of a stream that begins with `head`, of which at least the first 80 bytes are
-    /// there if there are so many; what is not a stream needs no more.
-    pub fn bytes_of(head: &[u8]) -> usize {
-        let extended = head.len() >= HEADER_BYTES + EXTENSION_BYTES && head[11] & FLAG_EXTENDED != 0;
-        let extension = if extended { u32_at(head, HEADER_BYTES) as usize } else { 0 };
-        HEADER_BYTES + extension.min(MAX_EXTENSION_BYTES)
-    }
-
     /// [`Header::peek`] of a stream that lies where only `copy` reaches, which gives so many of its first bytes.
     pub fn fetch(have: usize, copy: impl Fn(usize) -> Result<Vec<u8>>) -> Result<Header> {
         let mut head = copy(have.min(HEADER_BYTES + EXTENSION_BYTES))?;
-        if Header::bytes_of(&head) > head.len() {
-            head = copy(have.min(Header::bytes_of(&head)))?;
+        if head.len() == HEADER_BYTES + EXTENSION_BYTES && head[11] & FLAG_EXTENDED != 0 {
+            let extension = u32_at(&head, HEADER_BYTES) as usize;
+            head = copy(have.min(HEADER_BYTES + extension.clamp(EXTENSION_BYTES, MAX_EXTENSION_BYTES)))?;
         }
         Header::peek(&head, have as u64)
     }
 
     /// Reads the header alone, not verified but for the lengths: header and index lie within the `have` bytes that are
-    /// there.
-    /// `head` holds as many bytes of them as [`Header::bytes_of`] says.
+    /// there, of which `stream` holds all of the header.
     pub fn peek(stream: &[u8], have: u64) -> Result<Header> {
         let head = &stream[..stream.len().min(HEADER_BYTES)];
         if head.len() < 6 || head[..6] != MAGIC {

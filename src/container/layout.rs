@@ -1,7 +1,9 @@
 //! Where things stand in a stream: what follows from element type, dimensions and geometry alone.
 
+use std::ops::Range;
+
 use super::constants::*;
-use super::dims::{Dims, MAX_LEVEL, MAX_RANK, Region, Row};
+use super::dims::{Dims, MAX_LEVEL, MAX_RANK, Region};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::missing::Missing;
@@ -118,13 +120,11 @@ pub enum Wanted {
         /// How many.
         count: u64,
     },
-    /// A box.
-    Region(Region),
     /// A box of the grid of a level, [`Region::on_grid`].
-    Grid {
+    Box {
         /// The box.
         region: Region,
-        /// The level, 1 or more.
+        /// The level; 0 for all elements.
         level: u32,
     },
     /// Whole chunks, one behind the other, in the order of their numbers.
@@ -139,19 +139,17 @@ pub enum Wanted {
 impl Wanted {
     /// What of a box lies on the grid of a level.
     pub fn on_grid(region: Region, level: u32) -> Result<Wanted> {
-        match level {
-            0 => Ok(Wanted::Region(region)),
-            1..=MAX_LEVEL => Ok(Wanted::Grid { region: region.on_grid(level), level }),
-            _ => fail!(InvalidArgument, "level {level}; 0 to {MAX_LEVEL}"),
+        if level > MAX_LEVEL {
+            return fail!(InvalidArgument, "level {level}; 0 to {MAX_LEVEL}");
         }
+        Ok(Wanted::Box { region: region.on_grid(level), level })
     }
 
     /// The box, and the level of its grid, if it is one.
     pub fn on_level(&self) -> Option<(&Region, u32)> {
         match self {
             Wanted::Range { .. } | Wanted::Chunks { .. } => None,
-            Wanted::Region(region) => Some((region, 0)),
-            Wanted::Grid { region, level } => Some((region, *level)),
+            Wanted::Box { region, level } => Some((region, *level)),
         }
     }
 
@@ -159,25 +157,12 @@ impl Wanted {
     pub fn count(&self) -> u64 {
         match self {
             Wanted::Range { count, .. } | Wanted::Chunks { count, .. } => *count,
-            Wanted::Region(region) | Wanted::Grid { region, .. } => region.count(),
+            Wanted::Box { region, .. } => region.count(),
         }
     }
 }
 
-/// Elements of a chunk that are equally far from each other there, and follow each other in what is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comb {
-    /// The number of the first one in the chunk.
-    pub in_chunk: usize,
-    /// The number of the first one in what is wanted.
-    pub in_wanted: usize,
-    /// Elements.
-    pub len: usize,
-    /// From one to the next in the chunk.
-    pub step: usize,
-}
-
-/// Rows of elements that lie behind each other in a chunk as well as in what is wanted.
+/// Rows of elements that follow each other in what is wanted, and are equally far from each other in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The number of the first one in the chunk.
@@ -186,7 +171,9 @@ pub struct Piece {
     pub in_wanted: u64,
     /// Elements of a row.
     pub len: u64,
-    /// Rows. In the chunk each follows the one before.
+    /// From one to the next in the chunk.
+    pub step: u64,
+    /// Rows; several only where the step is 1 and each follows the one before in the chunk.
     pub rows: u64,
     /// Elements from the start of a row to that of the next in what is wanted.
     pub stride: u64,
@@ -285,8 +272,11 @@ impl Layout {
         Region::tile(&self.shape.dims, sides_log2, c as u64)
     }
 
-    /// The number of the first element of tile `c`, if all of it follow each other in the array.
+    /// The number of the first element of chunk `c`, if all of it follow each other in the array.
     pub fn run_of(&self, c: usize) -> Option<u64> {
+        if self.is_linear() {
+            return Some(self.run(c).start);
+        }
         let tile = self.tile(c);
         let (lens, dims) = (tile.lens(), self.shape.dims.lens());
         // Behind the first dimension along which the tile has more than one element it has all there is.
@@ -295,12 +285,23 @@ impl Layout {
             .then(|| dims.iter().zip(tile.start()).fold(0, |at, (len, start)| at * len + start))
     }
 
+    /// The whole array.
+    pub fn all(&self) -> Wanted {
+        Wanted::Range { first: 0, count: self.count }
+    }
+
     /// Chunks among which are all that have something of what is wanted, which is not nothing.
-    pub fn chunks_of(&self, wanted: &Wanted) -> std::ops::Range<usize> {
+    pub fn chunks_of(&self, wanted: &Wanted) -> Range<usize> {
         let (region, level) = match wanted {
-            Wanted::Range { .. } | Wanted::Chunks { .. } => return 0..self.chunks,
-            Wanted::Region(region) => (region, 0),
-            Wanted::Grid { region, level } => (region, *level),
+            Wanted::Range { first, count } if self.is_linear() => {
+                let [start, end] = [*first, first + count].map(|at| at as usize * self.dtype.size());
+                return start / self.chunk_bytes()..end.div_ceil(self.chunk_bytes());
+            }
+            Wanted::Range { .. } => return 0..self.chunks,
+            Wanted::Chunks { starts, .. } => {
+                return starts.first().map_or(0..0, |(c, _)| *c..starts[starts.len() - 1].0 + 1);
+            }
+            Wanted::Box { region, level } => (region, *level),
         };
         // Chunks come in the order of the corners that they hold.
         let [first, last] = region.corners().map(|corner| self.chunk_of(&region.off_grid(level, corner)));
@@ -325,138 +326,63 @@ impl Layout {
     /// Whether anything of chunk `c` is `wanted`.
     pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
         match wanted {
-            Wanted::Range { first: 0, count } if *count == self.shape.dims.count() => *count > 0,
-            Wanted::Grid { region, level } if self.is_linear() => self.combs(c, region, *level, false, &mut |_| ()),
-            Wanted::Grid { region, level } => self.tile(c).on_grid(*level).intersection(region).is_some(),
-            _ => self.pieces(c, wanted, &mut |_| ()),
+            Wanted::Chunks { starts, .. } => starts.binary_search_by_key(&c, |(c, _)| *c).is_ok(),
+            Wanted::Range { first: 0, count } if *count == self.count => *count > 0,
+            Wanted::Range { first, count } if self.is_linear() => {
+                let run = self.run(c);
+                run.start.max(*first) < run.end.min(first + count)
+            }
+            Wanted::Box { region, level } if !self.is_linear() => {
+                self.tile(c).on_grid(*level).intersection(region).is_some()
+            }
+            _ => self.pieces(c, wanted, false, &mut |_| ()),
         }
     }
 
-    /// Shows the pieces of chunk `c` that are `wanted`, in the order in which they lie in it; whether there are any.
+    /// Shows the pieces of chunk `c` that are `wanted`, in the order in which they lie in it; whether there are any. Of
+    /// a tile that `is_thin` the chunk holds what is on the grid of the level alone. Whole chunks have no pieces.
     ///
     /// Never inlined: its boxes of 32 dimensions would lie on the stack of whoever decodes a chunk between two calls.
     #[inline(never)]
-    pub fn pieces(&self, c: usize, wanted: &Wanted, show: &mut dyn FnMut(Piece)) -> bool {
-        let dims = &self.shape.dims;
-        let mut any = false;
-        let mut show_rows = |in_chunk, in_wanted, len, rows, stride| {
-            any = true;
-            show(Piece { in_chunk, in_wanted, len, rows, stride });
+    pub fn pieces(&self, c: usize, wanted: &Wanted, is_thin: bool, show: &mut dyn FnMut(Piece)) -> bool {
+        let all = Region::all(&self.shape.dims);
+        let (region, level) = wanted.on_level().unwrap_or((&all, 0));
+        let (tile, run) = match self.is_linear() {
+            true => (all, self.run(c)),
+            false => (self.tile(c), 0..u64::MAX),
         };
-        let mut show = |in_chunk, in_wanted, len| show_rows(in_chunk, in_wanted, len, 1, 0);
-        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its
-        // length.
-        let common = |row: Row, (first, count): (u64, u64)| {
-            let (start, end) = (row.at.max(first), (row.at + row.len).min(first + count));
-            (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
+        let range = match wanted {
+            Wanted::Range { first, count } => *first..first + count,
+            _ => 0..u64::MAX,
         };
-        match (&self.shape.geometry, wanted) {
-            // These have no rows, but combs or all.
-            (_, Wanted::Grid { .. } | Wanted::Chunks { .. }) => {}
-            (Geometry::Linear { chunk_log2 }, wanted) => {
-                let size = self.dtype.size() as u64;
-                let run = (((c as u64) << chunk_log2) / size, self.chunk_raw_bytes(c) as u64 / size);
-                let mut show = |row| {
-                    if let Some((in_wanted, in_chunk, len)) = common(row, run) {
-                        show(in_chunk, in_wanted, len);
-                    }
-                };
-                if let Wanted::Region(region) = wanted {
-                    region.rows(dims, run.0).take_while(|row| row.at < run.0 + run.1).for_each(show);
-                } else if let Wanted::Range { first, count } = wanted {
-                    show(Row { at: *first, in_box: 0, len: *count });
-                }
-            }
-            (Geometry::Tile { .. }, Wanted::Range { first, count }) => {
-                let wanted = (*first, *count);
-                let tile = self.tile(c);
-                let (begin, end) = tile.reach(dims);
-                if begin >= *first && end <= *first + *count {
-                    tile.strips(dims, |strip| {
-                        let Row { at, in_box, len } = strip.first;
-                        show_rows(in_box, at - first, len, strip.rows, strip.stride);
-                    });
-                    return any;
-                }
-                let rows = tile.rows(dims, *first).take_while(|row| row.at < wanted.0 + wanted.1);
-                for (in_chunk, in_wanted, len) in rows.filter_map(|row| common(row, wanted)) {
-                    show(in_chunk, in_wanted, len);
-                }
-            }
-            (Geometry::Tile { .. }, Wanted::Region(region)) => {
-                let tile = self.tile(c);
-                let Some(both) = tile.intersection(region) else { return false };
-                let len = both.lens()[dims.rank() - 1];
-                let first = [&tile, region].map(|of| of.number_of(both.start()));
-                both.lines(first, &[tile.strides(), region.strides()], |[in_tile, in_wanted]| {
-                    show(in_tile, in_wanted, len);
-                });
-            }
-        }
-        any
-    }
-
-    /// Shows those elements of chunk `c` that are in a box of the grid of a level, in their order, by their numbers in
-    /// the chunk or, if it `is_thin`, in what of its tile is on the grid; whether there are any.
-    #[inline(never)]
-    pub fn combs(&self, c: usize, region: &Region, level: u32, is_thin: bool, show: &mut dyn FnMut(Comb)) -> bool {
-        let (dims, mut any) = (&self.shape.dims, false);
-        let step = if is_thin { 1 } else { 1u64 << level };
-        let mut show = |in_chunk: u64, in_wanted: u64, len: u64| {
-            any = true;
-            show(Comb {
-                in_chunk: in_chunk as usize,
-                in_wanted: in_wanted as usize,
-                len: len as usize,
-                step: step as usize,
-            });
-        };
-        if self.is_linear() {
-            let size = self.dtype.size() as u64;
-            let first = c as u64 * self.chunk_bytes() as u64 / size;
-            let end = first + self.chunk_raw_bytes(c) as u64 / size;
-            let line_len = region.lens()[dims.rank() - 1];
-            let line_at = |line| {
-                let position = region.off_grid(level, region.line(line));
-                dims.lens().iter().zip(position).fold(0, |at, (len, place)| at * len + place)
-            };
-            let Some(reach) = line_len.checked_sub(1).map(|last| last * step) else { return false };
-            // The first line that does not end before the chunk, by bisection: lines stand in the order of the array.
-            let (mut line, mut high) = (0, region.line_count());
-            while line < high {
-                let middle = line + (high - line) / 2;
-                if line_at(middle) + reach < first { line = middle + 1 } else { high = middle }
-            }
-            for line in line..region.line_count() {
-                let at = line_at(line);
-                if at >= end {
-                    break;
-                }
-                let skipped = first.saturating_sub(at).div_ceil(step);
-                let until = (end - at).div_ceil(step).min(line_len);
-                if skipped < until {
-                    show(at + skipped * step - first, line * line_len + skipped, until - skipped);
-                }
-            }
-            return any;
-        }
-        let tile = self.tile(c);
         let thin = tile.on_grid(level);
         let Some(both) = thin.intersection(region) else { return false };
-        let (start, len) = (both.line(0), both.lens()[dims.rank() - 1]);
-        let (first, strides) = match is_thin {
+        let [start, _] = both.corners();
+        let (in_chunk, of_chunk) = match is_thin {
             true => (thin.number_of(&start), thin.strides()),
-            // Steps of the grid.
             false => (tile.number_of(&tile.off_grid(level, start)), tile.off_grid(level, tile.strides())),
         };
-        both.lines([first, region.number_of(&start)], &[strides, region.strides()], |[in_chunk, in_wanted]| {
-            show(in_chunk, in_wanted, len);
-        });
-        any
+        let rows = Rows {
+            lens: both.lens(),
+            first: [in_chunk, region.number_of(&start)],
+            strides: [of_chunk, region.strides()],
+            // Of an array in runs its own numbers are those in the chunk, else those in a range.
+            decisive: usize::from(!self.is_linear()),
+            within: run.start.max(range.start)..run.end.min(range.end),
+            zeros: [run.start, range.start],
+        };
+        rows.show(show)
+    }
+
+    /// The elements of run `c`, by their numbers in the array.
+    fn run(&self, c: usize) -> Range<u64> {
+        let size = self.dtype.size();
+        let first = c * self.chunk_bytes() / size;
+        first as u64..(first + self.chunk_raw_bytes(c) / size) as u64
     }
 
     /// Chunks of group `g`.
-    pub fn group_chunks(&self, g: usize) -> std::ops::Range<usize> {
+    pub fn group_chunks(&self, g: usize) -> Range<usize> {
         g * GROUP_CHUNKS..((g + 1) * GROUP_CHUNKS).min(self.chunks)
     }
 
@@ -471,6 +397,99 @@ impl Layout {
             Some(bytes) => Ok(bytes),
             None => fail!(InvalidArgument, "{} elements do not fit in memory as a stream", self.count),
         }
+    }
+}
+
+/// A box of elements, each of which has two numbers: in a chunk and in what is wanted, or in the array where they come
+/// from a run or a range.
+struct Rows<'a> {
+    lens: &'a [u64],
+    /// The numbers of the first element.
+    first: [u64; 2],
+    /// How far apart the numbers of neighbours along each dimension are.
+    strides: [[u64; MAX_RANK]; 2],
+    /// Which of the numbers has to be `within`; both rise from row to row.
+    decisive: usize,
+    within: Range<u64>,
+    /// The numbers of what is to be counted from 0.
+    zeros: [u64; 2],
+}
+
+impl Rows<'_> {
+    /// Shows the pieces in their order; whether there are any.
+    fn show(&self, show: &mut dyn FnMut(Piece)) -> bool {
+        let Rows { lens, strides, decisive, within, zeros, .. } = self;
+        // Dimensions whose lines follow each other make rows longer.
+        let mut axis = lens.len() - 1;
+        let (mut len, step) = (lens[axis], strides.map(|strides| strides[axis]));
+        while axis > 0 && (0..2).all(|i| strides[i][axis - 1] == len * step[i]) {
+            axis -= 1;
+            len *= lens[axis];
+        }
+        // Rows along the dimension before are a strip.
+        let (outer, rows, stride) = match axis.checked_sub(1) {
+            Some(k) => (k, lens[k], strides.map(|strides| strides[k])),
+            None => (0, 1, [0; 2]),
+        };
+        let in_row = (len - 1) * step[*decisive];
+        let in_strip = in_row + (rows - 1) * stride[*decisive];
+        let are_together = step[0] == 1 && (rows == 1 || stride[0] == len);
+        let strips = lens[..outer].iter().product();
+        let mut any = false;
+        let mut show = |at: [u64; 2], len, rows| {
+            any = true;
+            let [in_chunk, in_wanted] = [at[0] - zeros[0], at[1] - zeros[1]];
+            show(Piece { in_chunk, in_wanted, len, step: step[0], rows, stride: stride[1] });
+        };
+        for strip in self.first_strip(outer, strips, in_strip)..strips {
+            let at = self.strip(outer, strip);
+            let first = at[*decisive];
+            if first >= within.end {
+                break;
+            }
+            let is_whole = within.start <= first && first + in_strip < within.end;
+            if is_whole && are_together {
+                show(at, len, rows);
+                continue;
+            }
+            let skipped = within.start.saturating_sub(first + in_row).div_ceil(stride[*decisive].max(1));
+            for row in skipped..rows {
+                let at = [0, 1].map(|i| at[i] + row * stride[i]);
+                let (mut skipped, mut until) = (0, len);
+                if !is_whole {
+                    let first = at[*decisive];
+                    skipped = within.start.saturating_sub(first).div_ceil(step[*decisive]);
+                    until = len.min(within.end.saturating_sub(first).div_ceil(step[*decisive]));
+                }
+                if skipped >= until {
+                    break;
+                }
+                show([0, 1].map(|i| at[i] + skipped * step[i]), until - skipped, 1);
+            }
+        }
+        any
+    }
+
+    /// The numbers that the first element of a strip along dimension `outer` has.
+    fn strip(&self, outer: usize, mut strip: u64) -> [u64; 2] {
+        let mut at = self.first;
+        for k in (0..outer).rev() {
+            let place = strip % self.lens[k];
+            strip /= self.lens[k];
+            (0..2).for_each(|i| at[i] += place * self.strides[i][k]);
+        }
+        at
+    }
+
+    /// The first of so many strips that does not end before what counts, by bisection.
+    fn first_strip(&self, outer: usize, strips: u64, in_strip: u64) -> u64 {
+        let (mut low, mut high) = (0, if self.within.start == 0 { 0 } else { strips });
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let end = self.strip(outer, middle)[self.decisive] + in_strip;
+            if end < self.within.start { low = middle + 1 } else { high = middle }
+        }
+        low
     }
 }
 
@@ -506,18 +525,44 @@ mod tests {
         Layout::with(DType::F32, shape).unwrap()
     }
 
+    /// Where an element is in an array.
+    fn position(dims: &Dims, mut number: u64) -> Vec<u64> {
+        let mut position = vec![0; dims.rank()];
+        for (at, len) in position.iter_mut().zip(dims.lens()).rev() {
+            (*at, number) = (number % len, number / len);
+        }
+        position
+    }
+
+    /// The elements of a box of the grid of a level, by their numbers in the array.
+    fn elements(dims: &Dims, region: &Region, level: u32) -> Vec<u64> {
+        let along = |(k, at): (usize, &u64)| {
+            let level = if k + 3 < dims.rank() { 0 } else { level };
+            let place = (at >> level).checked_sub(region.start()[k]);
+            at % (1 << level) == 0 && place.is_some_and(|place| place < region.lens()[k])
+        };
+        (0..dims.count()).filter(|number| position(dims, *number).iter().enumerate().all(along)).collect()
+    }
+
+    /// The elements of a chunk.
+    fn elements_of(layout: &Layout, c: usize) -> Vec<u64> {
+        match layout.is_linear() {
+            true => layout.run(c).collect(),
+            false => elements(&layout.shape.dims, &layout.tile(c), 0),
+        }
+    }
+
     #[test]
     fn tiles_cover_an_array_once() {
         for (lens, sides) in
             [(&[10u64, 7][..], &[2u8, 1][..]), (&[5, 1, 9], &[1, 3, 2]), (&[33], &[4]), (&[0, 4], &[1, 1])]
         {
             let layout = tiled(lens, sides);
-            let dims = Dims::new(lens).unwrap();
-            let mut seen = vec![0; dims.count() as usize];
+            let mut seen = vec![0; layout.count as usize];
             for c in 0..layout.chunks {
-                let rows: Vec<_> = layout.tile(c).rows(&dims, 0).collect();
-                assert_eq!(layout.chunk_raw_bytes(c) as u64, 4 * rows.iter().map(|r| r.len).sum::<u64>());
-                rows.iter().flat_map(|r| r.at..r.at + r.len).for_each(|i| seen[i as usize] += 1);
+                let own = elements_of(&layout, c);
+                assert_eq!(layout.chunk_raw_bytes(c), 4 * own.len());
+                own.iter().for_each(|i| seen[*i as usize] += 1);
             }
             assert!(seen.iter().all(|n| *n == 1), "{lens:?} {sides:?}");
         }
@@ -527,70 +572,63 @@ mod tests {
     /// holds it.
     #[test]
     fn pieces_are_what_is_wanted() {
-        let dims = Dims::new(&[5, 6, 4]).unwrap();
-        let tile = tiled(&[5, 6, 4], &[1, 2, 1]);
         let wide = Dims::new(&[3, 700, 5]).unwrap();
         let run = Shape { dims: wide, geometry: Geometry::Linear { chunk_log2: 12 }, ..Shape::line(0) };
-        let run = Layout::with(DType::F32, run).unwrap();
+        let layouts = [
+            tiled(&[5, 6, 4], &[1, 2, 1]),
+            tiled(&[5, 6, 4], &[3, 0, 2]),
+            tiled(&[9], &[2]),
+            tiled(&[4, 1], &[1, 1]),
+            tiled(&[3, 1, 2, 5], &[1, 0, 1, 1]),
+            Layout::with(DType::F32, run).unwrap(),
+        ];
         let ranges = |n: u64| {
             (0..n).step_by(1 + n as usize / 30).flat_map(move |a| [0, 1, 7, n - a].map(move |c| (a, c.min(n - a))))
         };
         let mut cases = vec![];
-        for (layout, dims) in [(tile, dims), (run, wide)] {
+        for layout in layouts {
+            let dims = layout.shape.dims;
             cases.extend(ranges(dims.count()).map(|(first, count)| (layout, Wanted::Range { first, count })));
             for k in 0..60u64 {
-                let start: Vec<u64> = dims.lens().iter().zip([7, 3, 5]).map(|(n, m)| k * m % n).collect();
-                let lens: Vec<u64> = dims
-                    .lens()
-                    .iter()
-                    .zip(&start)
-                    .zip([2, 11, 3])
-                    .map(|((n, s), m)| (k * m % n + 1).min(n - s))
-                    .collect();
+                let start: Vec<u64> = dims.lens().iter().zip([7, 3, 5, 2]).map(|(n, m)| k * m % n).collect();
+                let long = |((n, s), m): ((&u64, &u64), u64)| (k * m % n + 1).min(n - s);
+                let lens: Vec<u64> = dims.lens().iter().zip(&start).zip([2, 11, 3, 1]).map(long).collect();
                 let region = Region::new(&dims, &start, &lens).unwrap();
-                cases.push((layout, Wanted::Region(region)));
+                cases.push((layout, Wanted::on_grid(region, 0).unwrap()));
                 cases.push((layout, Wanted::on_grid(region, 1 + k as u32 % 4).unwrap()));
             }
         }
         for (layout, wanted) in cases {
-            let dims = layout.shape.dims;
-            let expected: Vec<u64> = match &wanted {
-                Wanted::Range { first, count } => (*first..first + count).collect(),
-                Wanted::Region(region) => region.rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect(),
-                Wanted::Chunks { .. } => unreachable!("no case has them"),
-                Wanted::Grid { region, level } => {
-                    let number = |at: [u64; MAX_RANK]| (0..3).fold(0, |n, k| n * dims.lens()[k] + at[k]);
-                    let line = |(at, len)| (0..len).map(move |i| number(region.off_grid(*level, at)) + (i << level));
-                    let lines = (0..region.line_count()).map(|n| (region.line(n), region.lens()[2]));
-                    lines.flat_map(line).collect()
-                }
+            let expected = match (&wanted, wanted.on_level()) {
+                (_, Some((region, level))) => elements(&layout.shape.dims, region, level),
+                (Wanted::Range { first, count }, _) => (*first..first + count).collect(),
+                _ => unreachable!("no case has whole chunks"),
             };
             let touched: Vec<_> = (0..layout.chunks).filter(|c| layout.touches(*c, &wanted)).collect();
-            if let (Wanted::Region(_) | Wanted::Grid { .. }, [first, ..]) = (&wanted, &touched[..]) {
+            if let (Some(_), [first, ..]) = (wanted.on_level(), &touched[..]) {
                 assert_eq!(layout.chunks_of(&wanted), *first..touched[touched.len() - 1] + 1);
             }
             let mut found = vec![None; expected.len()];
             for c in 0..layout.chunks {
-                let own: Vec<u64> = if layout.is_linear() {
-                    let first = (c * layout.chunk_bytes()) as u64 / 4;
-                    (first..first + layout.chunk_raw_bytes(c) as u64 / 4).collect()
-                } else {
-                    layout.tile(c).rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect()
-                };
-                if let Wanted::Grid { region, level } = &wanted {
-                    let any = layout.combs(c, region, *level, false, &mut |comb| {
-                        for i in 0..comb.len {
-                            let element = own[comb.in_chunk + i * comb.step];
-                            assert!(found[comb.in_wanted + i].replace(element).is_none());
-                        }
-                    });
-                    assert_eq!(any, layout.touches(c, &wanted));
-                    continue;
-                }
-                layout.pieces(c, &wanted, &mut |piece| {
+                let (own, mut behind) = (elements_of(&layout, c), 0);
+                let any = layout.pieces(c, &wanted, false, &mut |piece| {
+                    assert!(piece.in_chunk >= behind && (piece.rows == 1 || piece.step == 1), "{piece:?}");
+                    behind = piece.in_chunk + piece.rows * piece.len;
                     for (row, i) in (0..piece.rows).flat_map(|row| (0..piece.len).map(move |i| (row, i))) {
                         let place = &mut found[(piece.in_wanted + row * piece.stride + i) as usize];
-                        assert!(place.replace(own[(piece.in_chunk + row * piece.len + i) as usize]).is_none());
+                        let element = own[(piece.in_chunk + row * piece.len + i * piece.step) as usize];
+                        assert!(place.replace(element).is_none());
+                    }
+                });
+                assert_eq!(any, layout.touches(c, &wanted), "{wanted:?} {c}");
+                // What is on the grid has numbers of its own in a thin tile.
+                let Some((region, level)) = wanted.on_level().filter(|_| !layout.is_linear()) else { continue };
+                let on_grid = elements(&layout.shape.dims, &layout.tile(c).on_grid(level), level);
+                assert!(region.count() > 0 || !any);
+                layout.pieces(c, &wanted, true, &mut |piece| {
+                    for (row, i) in (0..piece.rows).flat_map(|row| (0..piece.len).map(move |i| (row, i))) {
+                        let place = found[(piece.in_wanted + row * piece.stride + i) as usize];
+                        assert_eq!(place, Some(on_grid[(piece.in_chunk + row * piece.len + i) as usize]));
                     }
                 });
             }

@@ -8,7 +8,7 @@ mod header;
 mod index;
 mod layout;
 
-pub use dims::{Dims, GRID_AXES, MAX_RANK, Region, Row};
+pub use dims::{Dims, GRID_AXES, MAX_RANK, Region};
 pub use header::Header;
 pub use index::{Body, CodedChunk, Index, IndexMut, Kind};
-pub use layout::{Comb, EntryForm, Geometry, Layout, Piece, Shape, Wanted};
+pub use layout::{EntryForm, Geometry, Layout, Piece, Shape, Wanted};

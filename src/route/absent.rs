@@ -1,5 +1,5 @@
-//! `gpu.rs` in a library without GPUs: all memory is the host's, and what needs a GPU is refused.
-#![allow(missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments)] // as in gpu.rs
+//! `device.rs` in a library without GPUs: all memory is the host's, and what needs a GPU is refused.
+#![allow(missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments)] // as there
 
 use std::ffi::c_void;
 

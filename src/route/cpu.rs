@@ -194,7 +194,7 @@ impl<'a> Stream<'a> {
 
     /// See [`crate::decompress_into`].
     pub fn decompress_into(&self, dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-        self.restore(dst, options, |header| Ok(Wanted::Range { first: 0, count: header.layout.count }))
+        self.restore(dst, options, |header| Ok(header.layout.all()))
     }
 
     /// Its header.
@@ -229,11 +229,6 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Bytes of the array, for one who is about to allocate them.
-pub fn raw_bytes(src: &[u8]) -> Result<usize> {
-    Ok(Stream::open(src)?.held().bytes)
-}
-
 /// See [`crate::decompress_into`].
 pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     Stream::open(src)?.decompress_into(dst, options)
@@ -266,7 +261,7 @@ pub fn decompress_chunks_into(src: &[u8], numbers: &[u64], dst: &mut [u8]) -> Re
 pub fn coarse(header: &Header, level: u32, part: Option<(&[u64], &[u64])>) -> Result<Wanted> {
     let dims = &header.layout.shape.dims;
     if level == 0 && part.is_none() {
-        return range(header, 0, header.layout.count);
+        return Ok(header.layout.all());
     }
     let (start, lens) = part.unwrap_or((&[0; MAX_RANK][..dims.rank()], dims.lens()));
     Wanted::on_grid(Region::new(dims, start, lens)?, level)

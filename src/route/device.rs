@@ -17,75 +17,48 @@ use crate::host::memory::{Heap, filled};
 use crate::missing::sentinel;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
-use crate::runtime::cuda::driver::{DeviceScratch, Session, place};
+use crate::runtime::cuda::driver::{self, DeviceScratch, Session};
 use crate::runtime::cuda::launch::{Item, Outcome};
-use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
+use crate::runtime::cuda::memory::{Operand, host_copy};
+use crate::runtime::cuda::module;
 
-/// Who does what a call in GPU memory asks for.
-pub enum Worker {
-    /// The kernels of a codec.
-    Kernels(&'static dyn GpuCodec),
-    /// The CPU, since there are no kernels for it, for this reason.
-    Cpu(String),
+pub use crate::runtime::cuda::driver::place;
+pub use crate::runtime::cuda::memory::download;
+
+/// The kernels' side of a codec; or why there is none for what is asked, which the CPU does then.
+pub type Kernels = std::result::Result<&'static dyn GpuCodec, String>;
+
+/// The kernels of `codec`, unless they have a reason to refuse.
+fn kernels(codec: &'static dyn Codec, refuses: impl FnOnce(&dyn GpuCodec) -> Option<String>) -> Kernels {
+    let gpu = codec.gpu().ok_or_else(|| format!("codec {} has no kernels", codec.name()))?;
+    refuses(gpu).map_or(Ok(gpu), Err)
 }
 
-impl Worker {
-    /// The kernels of `codec`, unless they have a reason to refuse.
-    fn of(codec: &'static dyn Codec, refuses: impl FnOnce(&dyn GpuCodec) -> Option<String>) -> Worker {
-        match codec.gpu() {
-            None => Worker::Cpu(format!("codec {} has no kernels", codec.name())),
-            Some(gpu) => refuses(gpu).map_or(Worker::Kernels(gpu), Worker::Cpu),
-        }
-    }
-
-    /// Why there are no kernels.
-    fn reason(self) -> Option<String> {
-        match self {
-            Worker::Kernels(_) => None,
-            Worker::Cpu(why) => Some(why),
-        }
-    }
-
-    /// The kernels, for calls that cannot go by the CPU.
-    pub fn kernels(self) -> Result<&'static dyn GpuCodec> {
-        match self {
-            Worker::Kernels(gpu) => Ok(gpu),
-            Worker::Cpu(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
-        }
-    }
-}
-
-/// Who compresses an array of `layout`.
-pub fn compressor(params: &Params, layout: &Layout) -> Result<Worker> {
+/// Those that compress an array of `layout`.
+pub fn compressor(params: &Params, layout: &Layout) -> Result<Kernels> {
     let inside = params.limits.map(|_| "values that are to stay inside of limits are looked at by the CPU".into());
-    Ok(Worker::of(codec::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
+    Ok(kernels(codec::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
 }
 
-/// Who restores what is wanted of a stream.
-fn decompressor(header: &Header, wanted: &Wanted) -> Result<Worker> {
-    Ok(Worker::of(codec::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, wanted)))
-}
-
-/// The names of the codecs without kernels.
-pub fn without_kernels() -> Vec<&'static str> {
-    codec::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
+/// Those that restore what is wanted of a stream.
+fn decompressor(header: &Header, wanted: &Wanted) -> Result<Kernels> {
+    Ok(kernels(codec::by_id(header.codec)?, |gpu| gpu.refuses_to_restore(header, wanted)))
 }
 
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
-    codec::named(params).map_or_else(|e| Some(e.message), |codec| Worker::of(codec, |_| None).reason())
+    codec::named(params).map_or_else(|e| Some(e.message), |codec| kernels(codec, |_| None).err())
 }
 
 /// Why no kernels compress arrays of `layout`, if none do.
 pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
-    Ok(compressor(params, layout)?.reason())
+    Ok(compressor(params, layout)?.err())
 }
 
 /// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
 pub fn takes(params: &Params, header: &Header) -> bool {
     let is_own = codec::named(params).is_ok_and(|codec| codec.id() == header.codec);
-    let whole = Wanted::Range { first: 0, count: header.layout.count };
-    let has_kernels = || decompressor(header, &whole).is_ok_and(|worker| worker.reason().is_none());
+    let has_kernels = || decompressor(header, &header.layout.all()).is_ok_and(|kernels| kernels.is_ok());
     is_own && header.layout.dtype == params.dtype && has_kernels()
 }
 
@@ -101,7 +74,15 @@ fn may_go_by_cpu(asked: Device, why: &str) -> Result<()> {
 pub fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
     let codec = codec::named(params)?;
     codec::check_dtype(codec, params.dtype)?;
-    Worker::of(codec, |_| None).kernels()
+    needed(kernels(codec, |_| None))
+}
+
+/// Of a call that cannot go by the CPU.
+pub fn needed(kernels: Kernels) -> Result<&'static dyn GpuCodec> {
+    match kernels {
+        Ok(gpu) => Ok(gpu),
+        Err(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
+    }
 }
 
 /// Loads the kernels that calls with `params` need, so that later calls find them; needed before a stream capture.
@@ -115,26 +96,19 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
 ///
 /// # Safety
 /// Those of [`compress`].
-unsafe fn declared(
-    params: &Params,
-    src: *const u8,
-    count: usize,
-    ordinal: i32,
-    stream: *mut c_void,
-) -> Result<Heap<Params>> {
-    if !sentinel::is_wanted(params)? {
-        return Heap::new(params.clone());
-    }
-    codec::chosen(params)?;
-    let session = Session::enter(ordinal, stream)?;
-    if place(src.cast()) == MemorySpace::Host {
-        let bytes = count.saturating_mul(params.dtype.size());
-        // SAFETY: the contract of this function; the null pointer of an array without elements is not looked at.
-        let array = if bytes > 0 { unsafe { std::slice::from_raw_parts(src, bytes) } } else { &[] };
-        return Heap::new(sentinel::declared(params.clone(), array)?);
-    }
-    // SAFETY: the contract of this function.
-    Heap::new(unsafe { sentinel::gpu::declared(&session, params.clone(), src, count) }?)
+unsafe fn declared(session: &Session, params: &Params, src: *const u8, count: usize) -> Result<Heap<Params>> {
+    let params = params.clone();
+    Heap::new(match (sentinel::is_wanted(&params)?, place(src.cast())) {
+        (false, _) => params,
+        (_, MemorySpace::Host) => {
+            let bytes = count * params.dtype.size();
+            // SAFETY: the contract of this function; the null pointer of an array without elements is not looked at.
+            let array = if bytes > 0 { unsafe { std::slice::from_raw_parts(src, bytes) } } else { &[] };
+            sentinel::declared(params, array)?
+        }
+        // SAFETY: as above.
+        _ => unsafe { sentinel::gpu::declared(session, params, src, count) }?,
+    })
 }
 
 /// Refuses a call that cannot wait for what is found.
@@ -163,38 +137,40 @@ pub unsafe fn compress(
     ordinal: i32,
     stream: *mut c_void,
 ) -> Result<usize> {
+    codec::chosen(params)?;
+    let session = &Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function.
-    let params = &*unsafe { declared(params, src, count, ordinal, stream) }?;
+    let params = &*unsafe { declared(session, params, src, count) }?;
     let layout = codec::layout(params, count as u64)?;
-    let enough = cpu::compress_bound(params, count)?;
-    if capacity < layout.bodies_at() {
-        return fail!(
-            BufferTooSmall,
-            "{capacity} bytes; header and index take {}, {enough} are always enough",
-            layout.bodies_at()
-        );
+    let (least, enough) = (layout.bodies_at(), cpu::compress_bound(params, count)?);
+    if capacity < least {
+        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {least}, {enough} are always enough");
     }
     let room = capacity.min(enough);
-    let compressor = compressor(params, &layout)?;
-    let session = Session::enter(ordinal, stream)?;
-    let gpu = match compressor {
-        Worker::Kernels(gpu) => gpu,
-        Worker::Cpu(why) => {
+    let gpu = match compressor(params, &layout)? {
+        Ok(gpu) => gpu,
+        Err(why) => {
             may_go_by_cpu(params.device, &why)?;
+            let compress = |array: &[u8]| {
+                let mut stream = filled(room, 0u8)?;
+                let n = cpu::compress_into(params, array, &mut stream, ExecOptions::threads(params.threads))?;
+                stream.truncate(n);
+                Ok(stream)
+            };
             // SAFETY: the contract of this function.
-            return unsafe { compress_on_host(&session, params, &layout, src, dst, room) };
+            return unsafe { on_host(session, (src, layout.raw_bytes as usize), dst, compress) };
         }
     };
     // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
     unsafe {
-        let mut workspace = DeviceScratch::take(&session, WORKSPACE_BYTES)?;
-        let from = Operand::input(&session, src, layout.raw_bytes as usize, 1)?;
-        let to = Operand::output(&session, dst, room, ALIGN)?;
+        let mut workspace = DeviceScratch::take(session, WORKSPACE_BYTES)?;
+        let from = Operand::input(session, src, layout.raw_bytes as usize, 1)?;
+        let to = Operand::output(session, dst, room, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
-        gpu.compress(&Arrays::alone(&session, &item, workspace.start(), None), params, &layout)?;
-        let outcome = Outcome::wait(&session, &mut workspace)?;
+        gpu.compress(&Arrays::alone(session, &item, workspace.start(), None), params, &layout)?;
+        let outcome = Outcome::wait(session, &mut workspace)?;
         outcome.check()?;
-        to.put_back(&session, dst, outcome.bytes as usize)?;
+        to.put_back(session, dst, outcome.bytes as usize)?;
         Ok(outcome.bytes as usize)
     }
 }
@@ -220,12 +196,19 @@ pub unsafe fn decompress(
         return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
     }
     let gpu = match decompressor(header, wanted) {
-        Ok(Worker::Kernels(gpu)) => gpu,
+        Ok(Ok(gpu)) => gpu,
         other => {
             // Of a header that was not verified the CPU says whether it was written so or is damaged.
-            other.map_or(Ok(()), |worker| may_go_by_cpu(asked, &worker.reason().unwrap_or_default()))?;
+            other.map_or(Ok(()), |kernels| may_go_by_cpu(asked, &kernels.err().unwrap_or_default()))?;
+            let restore = |stream: &[u8]| {
+                let stream = cpu::Stream::open(stream)?;
+                // As many as an unverified header says, but the index was looked at.
+                let mut array = filled(bytes, 0u8)?;
+                stream.restore(&mut array, ExecOptions::threads(0), |_| Ok(wanted.clone()))?;
+                Ok(array)
+            };
             // SAFETY: as above.
-            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), wanted.clone()) };
+            return unsafe { on_host(session, (src, src_bytes), dst, restore) };
         }
     };
     // Elements of a box are stored one by one.
@@ -257,103 +240,69 @@ unsafe fn read_header(session: &Session, src: *const u8, bytes: usize) -> Result
     Ok(header)
 }
 
-/// Compresses on the CPU what may lie in device memory.
+/// Does the work on the CPU, wherever both memories are; returns the bytes written.
 ///
 /// # Safety
-/// `src` holds an array of `layout`, `dst` has `room` bytes, wherever they are.
-unsafe fn compress_on_host(
+/// `src` and `dst` have so many bytes, and as many as come of the work.
+unsafe fn on_host(
     session: &Session,
-    params: &Params,
-    layout: &Layout,
-    src: *const u8,
+    (src, bytes): (*const u8, usize),
     dst: *mut u8,
-    room: usize,
-) -> Result<usize> {
-    let mut stream = filled(room, 0u8)?;
-    // SAFETY: the contract of this function; the buffers live until the waits are over.
-    unsafe {
-        let array = host_copy(session, src, layout.raw_bytes as usize)?;
-        let n = cpu::compress_into(params, &array, &mut stream, ExecOptions::threads(params.threads))?;
-        session.copy(dst, stream.as_ptr(), n)?;
-        session.wait()?;
-        Ok(n)
-    }
-}
-
-/// Restores on the CPU what may lie in device memory. Its bytes are what an unverified header says, so they are
-/// allocated only after the index was looked at.
-///
-/// # Safety
-/// `src` and `dst` have so many bytes, wherever they are.
-unsafe fn decompress_on_host(
-    session: &Session,
-    (src, src_bytes): (*const u8, usize),
-    (dst, bytes): (*mut u8, usize),
-    wanted: Wanted,
+    work: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
 ) -> Result<usize> {
     // SAFETY: the contract of this function; the buffers live until the waits are over.
     unsafe {
-        let stream = host_copy(session, src, src_bytes)?;
-        let stream = cpu::Stream::open(&stream)?;
-        let mut array = filled(bytes, 0u8)?;
-        let n = stream.restore(&mut array, ExecOptions::threads(0), |_| Ok(wanted))?;
-        session.copy(dst, array.as_ptr(), n)?;
+        let done = work(&host_copy(session, src, bytes)?)?;
+        session.copy(dst, done.as_ptr(), done.len())?;
         session.wait()?;
-        Ok(n)
+        Ok(done.len())
     }
 }
 
-/// Enqueues a compression and returns at once; `outcome` in device memory receives {u64 bytes, u32 status, u32 0}.
-///
-/// # Safety
-/// Every pointer is device memory that stays valid until the stream has passed, `workspace` of `WORKSPACE_BYTES`.
-#[allow(clippy::too_many_arguments)] // those of the C function
-pub unsafe fn compress_async(
-    params: &Params,
-    src: *const u8,
-    count: usize,
-    dst: *mut u8,
-    capacity: usize,
-    outcome: *mut u8,
-    workspace: *mut u8,
-    stream: *mut c_void,
-) -> Result<()> {
-    refuse_search(params)?;
-    let layout = codec::layout(params, count as u64)?;
-    let gpu = compressor(params, &layout)?.kernels()?;
-    let ordinal = common_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
-    if capacity < layout.bodies_at() {
-        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());
+/// The GPU to use where no pointer names one.
+pub fn default_for(asked: Device) -> Result<i32> {
+    match asked {
+        Device::Cuda => driver::usable().map(|_| driver::default_ordinal()),
+        _ => Ok(0),
     }
-    let session = Session::enter(ordinal, stream)?;
-    let item = Item::new(src, dst, layout.count, capacity as u64);
-    // SAFETY: the contract.
-    unsafe { gpu.compress(&Arrays::alone(&session, &item, workspace, Some(outcome.cast())), params, &layout) }
 }
 
-/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for
-/// `compress_async`. Of `params` codec and element type count.
+/// Copies bytes from or to memory of GPU `ordinal`, behind what is on the stream, and waits for it.
 ///
 /// # Safety
-/// As for `compress_async`.
-#[allow(clippy::too_many_arguments)] // those of the C function
-pub unsafe fn decompress_async(
-    params: &Params,
-    src: *const u8,
-    src_bytes: usize,
-    dst: *mut u8,
-    (first, count): (u64, u64),
-    outcome: *mut u8,
-    workspace: *mut u8,
-    stream: *mut c_void,
-) -> Result<()> {
-    Layout::new(params.dtype, count)?;
-    let gpu = named_side(params)?;
-    let ordinal =
-        common_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+/// Both ranges are valid, and do not overlap.
+pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<()> {
     let session = Session::enter(ordinal, stream)?;
-    let item = Item::new(src, dst, count, src_bytes as u64);
-    let streams = Arrays::alone(&session, &item, workspace, Some(outcome.cast()));
-    // SAFETY: the contract.
-    unsafe { gpu.decompress(&streams, params.dtype, &Wanted::Range { first, count }, None) }
+    // SAFETY: the contract; what is copied is waited for.
+    unsafe { session.copy(to, from, bytes) }?;
+    session.wait()
+}
+
+/// What there is of GPUs: a line for each card, or one that says why there is none; and one if kernels are missing.
+pub fn gpus() -> Vec<String> {
+    let of_cards = driver::usable().and_then(|(version, count)| {
+        let card = |ordinal| {
+            let (name, major, minor) = driver::describe(ordinal)?;
+            let (of, digit) = (version / 1000, version % 1000 / 10);
+            Ok(format!("{name}, compute capability {major}.{minor}, driver for CUDA {of}.{digit}"))
+        };
+        (0..count).map(card).collect::<Result<Vec<_>>>()
+    });
+    let mut lines = of_cards.unwrap_or_else(|e| vec![e.message]);
+    if !module::is_built() {
+        lines.push("no kernels are in this build: make kernels, and build it again".into());
+    }
+    lines
+}
+
+/// A sentence on GPU `ordinal`, which was chosen for a reason.
+pub fn describe(ordinal: i32, reason: &str) -> Result<String> {
+    let (name, major, minor) = driver::describe(ordinal)?;
+    let missing =
+        codec::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect::<Vec<_>>();
+    let but = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
+    };
+    Ok(format!("cuda device {ordinal} ({name}, compute capability {major}.{minor}): {reason}{but}"))
 }

@@ -3,15 +3,13 @@
 #[cfg(feature = "cuda")]
 pub mod batch;
 pub mod cpu;
-#[cfg(feature = "cuda")]
-pub mod device;
 #[cfg_attr(not(feature = "cuda"), path = "absent.rs")]
-#[cfg_attr(feature = "cuda", path = "present.rs")]
-mod gpu;
+pub mod device;
 mod limits;
 pub mod ranges;
 pub mod recompression;
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 
 use crate::container::{Header, Wanted};
@@ -20,9 +18,11 @@ use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
 
 pub use crate::exec::WORKSPACE_BYTES;
+#[cfg(feature = "cuda")]
+pub use batch::{compress_one as compress_async, decompress_one as decompress_async};
 #[cfg(not(feature = "cuda"))]
-pub use gpu::batch;
-pub use gpu::{compress_async, decompress_async, gpus, prepare};
+pub use device::{batch, compress_async, decompress_async};
+pub use device::{gpus, place, prepare};
 
 /// What requests and streams are asked of codecs, whoever does the work.
 pub use crate::codec::{Codec, chosen, layout, profile_of, refuse_retired, zfp::array};
@@ -68,11 +68,6 @@ pub fn route(asked: Device, src: MemorySpace, dst: MemorySpace, stream: bool, de
     }
 }
 
-/// Where a pointer leads; creates no context and loads no driver.
-pub fn place(pointer: *const c_void) -> MemorySpace {
-    gpu::place(pointer)
-}
-
 /// The GPU that a pointer leads to.
 pub fn gpu_of(pointer: *const c_void) -> Option<i32> {
     match place(pointer) {
@@ -93,13 +88,13 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, stream: *mut c_vo
             Ok(())
         }
         // SAFETY: the contract.
-        Some(ordinal) => unsafe { gpu::copy(to, from, bytes, ordinal, stream) },
+        Some(ordinal) => unsafe { device::copy(to, from, bytes, ordinal, stream) },
     }
 }
 
 /// [`route`] for two pointers. Null is an array without elements, which is nowhere: it goes with any stream.
 pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *mut c_void) -> Result<Route> {
-    let default = gpu::default_for(asked)?;
+    let default = device::default_for(asked)?;
     let waits = !(stream.is_null() || src.is_null() || dst.is_null());
     route(asked, place(src), place(dst), waits, default)
 }
@@ -123,7 +118,7 @@ pub unsafe fn compress(
     let route = route_of(params.device, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
         // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe { gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
+        Some(ordinal) => unsafe { device::compress(params, src, count, dst, capacity, ordinal, stream) },
         // SAFETY: as above, and host memory.
         None => unsafe {
             let (src, dst) = (slice(src, bytes), slice_mut(dst, capacity));
@@ -146,7 +141,7 @@ pub unsafe fn restore(
     match route_of(asked, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
         // SAFETY: the contract of this function, here and below.
         Some(ordinal) => unsafe {
-            gpu::decompress(asked, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
+            device::decompress(asked, (src, src_bytes), wanted, (dst, capacity), (ordinal, stream))
         },
         // SAFETY: as above, and host memory.
         None => unsafe {
@@ -202,7 +197,7 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
         MemorySpace::Host | MemorySpace::Managed(_) => Ok(None),
         MemorySpace::Device(d) => {
             // SAFETY: the contract of this function, here and below.
-            let copy = |n| unsafe { gpu::download(src, n, d) };
+            let copy = |n| unsafe { device::download(src, n, d) };
             copy(Header::fetch(bytes, copy)?.layout.bodies_at()).map(Some)
         }
     }
@@ -213,12 +208,8 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
 /// # Safety
 /// `src` is readable for `bytes` where it lies.
 pub unsafe fn chunk_ranges(src: *const u8, bytes: usize) -> Result<Vec<ranges::ChunkRange>> {
-    match place(src.cast()) {
-        // SAFETY: the contract, here and below.
-        MemorySpace::Device(d) => ranges::chunk_ranges(&unsafe { gpu::download(src, bytes, d) }?),
-        // SAFETY: as above.
-        _ => ranges::chunk_ranges(unsafe { slice(src, bytes) }),
-    }
+    // SAFETY: the contract.
+    ranges::chunk_ranges(&unsafe { reachable(src, bytes) }?)
 }
 
 /// Restores whole chunks of a stream, wherever it lies, into host memory; returns the bytes written.
@@ -231,12 +222,20 @@ pub unsafe fn decompress_chunks(
     (dst, capacity): (*mut u8, usize),
 ) -> Result<usize> {
     // SAFETY: the contract.
-    let dst = unsafe { slice_mut(dst, capacity) };
+    let (stream, dst) = unsafe { (reachable(src, bytes)?, slice_mut(dst, capacity)) };
+    cpu::decompress_chunks_into(&stream, numbers, dst)
+}
+
+/// The bytes at `src`, or a copy of what the host cannot reach.
+///
+/// # Safety
+/// `src` is readable for `bytes` where it lies.
+unsafe fn reachable<'a>(src: *const u8, bytes: usize) -> Result<Cow<'a, [u8]>> {
     match place(src.cast()) {
-        // SAFETY: the contract, here and below.
-        MemorySpace::Device(d) => cpu::decompress_chunks_into(&unsafe { gpu::download(src, bytes, d) }?, numbers, dst),
+        // SAFETY: the contract.
+        MemorySpace::Device(d) => unsafe { device::download(src, bytes, d) }.map(Cow::Owned),
         // SAFETY: as above.
-        _ => cpu::decompress_chunks_into(unsafe { slice(src, bytes) }, numbers, dst),
+        _ => Ok(Cow::Borrowed(unsafe { slice(src, bytes) })),
     }
 }
 
@@ -246,7 +245,7 @@ pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String
         Err(e) => format!("none: {}", e.message),
         Ok(Route { ordinal: None, reason }) => format!("cpu: {reason}"),
         Ok(Route { ordinal: Some(d), reason }) => {
-            gpu::describe(d, reason).unwrap_or_else(|e| format!("none: {}", e.message))
+            device::describe(d, reason).unwrap_or_else(|e| format!("none: {}", e.message))
         }
     }
 }

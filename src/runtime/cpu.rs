@@ -4,8 +4,7 @@ mod chunk;
 mod codec;
 mod job;
 mod parallel;
-mod pieces;
-mod runs;
+mod restore;
 mod scan;
 mod serial;
 mod threads;
@@ -13,7 +12,7 @@ mod threads;
 pub use chunk::raw;
 pub use codec::{ChunkCodec, Data};
 use job::Job;
-pub use pieces::each as each_chunk;
+pub use restore::each as each_chunk;
 pub use scan::{of_pieces, range_without, value_range};
 use threads::{COMPRESSED_PER_THREAD, tasks};
 
@@ -82,11 +81,5 @@ pub fn decompress<C: ChunkCodec>(
     if dst.is_empty() {
         return Ok(());
     }
-    match wanted {
-        Wanted::Range { first, .. } if index.header().layout.is_linear() => {
-            runs::decompress(codec, index, *first, dst, options)
-        }
-        Wanted::Chunks { starts, .. } => pieces::whole(codec, index, starts, dst, options),
-        _ => pieces::decompress(codec, index, wanted, dst, options),
-    }
+    restore::decompress(codec, index, wanted, dst, options)
 }

@@ -16,11 +16,6 @@ use sleek::primitives::quantize::mantissa_and_bias;
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
 
-/// Numbers by their own names.
-macro_rules! numbers {
-    ($($name:ident)*) => { [$((stringify!($name), $name as u64)),*] };
-}
-
 fn kernels() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
@@ -239,13 +234,6 @@ fn headers_are_fresh() {
         ("WIDE_SIZE_MASK", (1 << wide.kind_shift()) - 1),
     ];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
-    let interp = numbers! {
-        INTERP_LIST_BYTES DECODE_WARPS DECODE_TABLE_BYTES DECODE_WARP_BYTES TILE_BYTES RESTORE_BYTES
-        RESTORE_WIDE_BYTES IN_SLOT NODES_BYTES INTERP_THREADS INTERP_TOGETHER INTERP_NUMBER_BYTES INTERP_WARP_BYTES
-        INTERP_ERRORS INTERP_DESK_WORDS INTERP_DESK_BYTES INTERP_TRIALS_BYTES INTERP_TRIAL_PARTS
-        INTERP_STAGE_TILE_BYTES INTERP_LISTS_BYTES INTERP_WEIGHTS_BYTES INTERP_PREDICT_BYTES
-        INTERP_PREDICT_WIDE_BYTES ENTROPY_WARPS ENTROPY_TABLE_BYTES ENTROPY_WARP_BYTES PLACE_WARPS PLACE_TILES
-    };
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),
         ("ZFP_TILE_LOG2", TILE_LOG2.into()),
@@ -263,7 +251,7 @@ fn headers_are_fresh() {
         ("interp/tables.h", interp_tables_h()),
         (
             "interp/launch.h",
-            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &interp, INTERP),
+            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", INTERP_NUMBERS, INTERP),
         ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),

@@ -45,15 +45,12 @@ impl Base {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "base")?, |module| {
             let decompress = module.kernel_sharing("decompress", SHARED_BYTES)?;
-            let decode = |role| match module.has(role) {
-                true => module.warps_sharing(role, DECODE_TABLE_BYTES, DECODE_WARP_BYTES),
-                false => Ok(None),
-            };
+            let decode = |role| module.warps_sharing(role, DECODE_TABLE_BYTES, DECODE_WARP_BYTES);
             let stages = |(decode, decode_nodes)| -> Result<Stages> {
                 // The last one says how much its blocks may share.
                 let narrow = module.kernel_sharing("restore", RESTORE_BYTES)?;
                 let restore = [narrow, module.kernel_sharing("restore", RESTORE_WIDE_BYTES)?];
-                let restore_nodes = module.warps_of(module.kernel_sharing("restore_nodes", NODES_BYTES)?)?;
+                let restore_nodes = Warps::of_kernel(module.kernel_sharing("restore_nodes", NODES_BYTES)?);
                 Ok(Stages { decode, restore, decode_nodes, restore_nodes })
             };
             let stages = decode("decode")?.zip(decode("decode_nodes")?).map(stages).transpose()?;
@@ -87,10 +84,7 @@ impl Encoder {
     fn load(session: &Session, dtype: DType) -> Result<Encoder> {
         static LOADED: Loaded<Encoder> = Loaded::none();
         LOADED.get(session, need(CODEC_INTERP, dtype, "encoder")?, |module| {
-            let entropy = match module.has("entropy") {
-                true => module.warps_sharing("entropy", ENTROPY_TABLE_BYTES, ENTROPY_WARP_BYTES)?,
-                false => None,
-            };
+            let entropy = module.warps_sharing("entropy", ENTROPY_TABLE_BYTES, ENTROPY_WARP_BYTES)?;
             let whole = |entropy| -> Result<WholeEncoder> {
                 let narrow = module.kernel_sharing("predict", INTERP_PREDICT_BYTES)?;
                 let wide = module.kernel_sharing("predict_wide", INTERP_PREDICT_WIDE_BYTES)?;
@@ -101,7 +95,7 @@ impl Encoder {
                 try_tiles: module.kernel_sharing("try", SHARED_BYTES)?,
                 compress: module.kernel_sharing("compress", SHARED_BYTES)?,
                 place: module.kernel("place")?,
-                range: if module.has("range") { Some(module.kernel("range")?) } else { None },
+                range: module.optional("range")?,
                 whole: entropy.map(whole).transpose()?,
             })
         })
@@ -183,7 +177,7 @@ impl GpuCodec for Interp {
             |item: &Item| if dims.len() == 1 { item.count.div_ceil(1 << TILE_LOG2) } else { layout.chunks as u64 };
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
         unsafe {
-            let batch = arrays.tell_chunks(list, tiles_of)?;
+            let batch = arrays.tell(list, None, tiles_of)?;
             let tiles = batch.work_slots;
             let whole = encoder.whole.filter(|_| matches!(params.bound, Bound::Abs(_) | Bound::Noa { .. }));
             let wave = WAVE_TILES.min(tiles).next_multiple_of(16).max(16);
@@ -206,14 +200,10 @@ impl GpuCodec for Interp {
                 scratch: scratch.start(),
                 trials: trials.start(),
                 stages: stages.start(),
-                first: 0,
                 room: wave,
-                count: 0,
-                wave: 0,
                 staged: whole.is_some().into(),
-                trying: 0,
                 rank,
-                zero: 0,
+                ..InterpCompressArgs::ZERO
             };
             if let Some(range) = encoder.range.filter(|_| params.bound.measures()) {
                 batch.clear_slots(session)?;
@@ -245,19 +235,10 @@ impl GpuCodec for Interp {
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them, and the scratch memory
         // is freed behind it.
         unsafe {
-            let batch = streams.tell(list, decompress, |item| tiles(item.count))?;
+            let batch = streams.tell(list, Some(decompress), |item| tiles(item.count))?;
             batch.clear_slots(session)?;
-            let null = std::ptr::null_mut();
-            let mut args = InterpDecompressArgs {
-                common: arguments(batch, dtype, wanted),
-                list: null,
-                tiles: null,
-                room: 0,
-                first_tile: 0,
-                end_tile: u64::MAX,
-                wide: 0,
-                words: 0,
-            };
+            let common = arguments(batch, dtype, wanted);
+            let mut args = InterpDecompressArgs { common, end_tile: u64::MAX, ..InterpDecompressArgs::ZERO };
             let blocks = decompress.blocks(batch.work_slots);
             // Codes have at least 32 bits.
             let bytes = (blocks as usize * INTERP_TOGETHER * dtype.size().max(4)) << TILE_LOG2;
@@ -372,7 +353,7 @@ impl Level {
                 decode.launch(session, decode.blocks(of_wave.div_ceil(decode.warps().into())), args)?;
                 // To it a slot is a tile of the array.
                 let common = DecompressArgs { boxed: 0, level: 0, ..args.common };
-                let of_slots = InterpDecompressArgs { common, wide: IN_SLOT, ..*args };
+                let of_slots = InterpDecompressArgs { common, wide: IN_SLOT as u32, ..*args };
                 in_slots.launch(session, in_slots.blocks(of_wave), &of_slots)?;
                 of_nodes.launch(session, of_nodes.blocks(of_wave), args)?;
             }

@@ -51,5 +51,5 @@ pub fn arguments(batch: Batch, dtype: DType, wanted: &Wanted) -> DecompressArgs 
         wanted.on_level().map_or((&[][..], &[][..], 0), |(region, level)| (region.start(), region.lens(), level));
     let boxed = wanted.on_level().is_some().into();
     let (start, lens, dtype) = (padded(start), padded(lens), dtype as u32);
-    DecompressArgs { batch, first, start, lens, scratch: std::ptr::null_mut(), dtype, boxed, level, zero: 0 }
+    DecompressArgs { batch, first, start, lens, dtype, boxed, level, ..DecompressArgs::ZERO }
 }

@@ -10,7 +10,7 @@ use crate::params::{Bound, Params};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cpu;
 #[cfg(feature = "cuda")]
-use crate::runtime::cuda::launch::{Batch, CompressArgs, EXTENSION_WORDS};
+use crate::runtime::cuda::launch::{Batch, CompressArgs};
 
 /// How far elements may be off: as bins of a quantizer, as mantissas of fewer bits, or not at all.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,6 @@ pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs
         bound: params.bound.number(),
         range: params.bound.range().unwrap_or(0.0),
         missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
-        extension: [0; EXTENSION_WORDS],
         dtype: params.dtype as u32,
         mode: params.bound.mode() as u32,
         fast: (params.profile == Profile::Fast).into(),
@@ -106,10 +105,9 @@ pub fn arguments(batch: Batch, params: &Params, layout: &Layout) -> CompressArgs
         values: missing.len() as u32,
         rounded: (drop > 0).into(),
         drop,
-        extension_bytes: 0,
         found: layout.shape.missing.found() as u32,
         exact: params.exact.into(),
-        zero: 0,
+        ..CompressArgs::ZERO
     }
 }
 

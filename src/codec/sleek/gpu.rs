@@ -39,17 +39,13 @@ impl Base {
     fn load(session: &Session, dtype: DType) -> Result<Base> {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_SLEEK, dtype, "base")?, |module| {
-            let optional = |role, blocks| match module.has(role) {
-                true => module.kernel_at_most(role, blocks).map(Some),
-                false => Ok(None),
-            };
             Ok(Base {
                 decompress: module.kernel("decompress")?,
                 decompress_box: module.kernel("decompress_box")?,
                 begin_compress: module.kernel("begin_compress")?,
                 list: module.kernel("list")?,
-                compress_fast: optional("compress_fast", FAST_BLOCKS)?,
-                range: optional("range", u32::MAX)?,
+                compress_fast: module.optional("compress_fast")?.map(|kernel| kernel.at_most(FAST_BLOCKS)),
+                range: module.optional("range")?,
             })
         })
     }
@@ -143,7 +139,7 @@ impl GpuCodec for Sleek {
         let compress = compressor(arrays, &base, params, layout)?;
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
-            let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
+            let batch = arrays.tell(base.list, Some(compress), |item| chunks(params.dtype, item.count))?;
             let args = CompressArgs { extension, extension_bytes, ..promise::arguments(batch, params, layout) };
             let all = layout.raw_bytes.div_ceil(PIECE_BYTES);
             if let Some(range) = base.range.filter(|_| params.bound.measures()) {
@@ -174,7 +170,7 @@ impl GpuCodec for Sleek {
         // is freed behind it.
         unsafe {
             let kernel = if wanted.on_level().is_some() { base.decompress_box } else { base.decompress };
-            let batch = streams.tell(base.list, kernel, chunks)?;
+            let batch = streams.tell(base.list, Some(kernel), chunks)?;
             batch.clear_slots(session)?;
             let blocks = kernel.blocks(batch.work_slots);
             let mut args = arguments(batch, dtype, wanted);

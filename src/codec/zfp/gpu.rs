@@ -92,7 +92,7 @@ impl GpuCodec for Zfp {
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(compress.warps().into());
-            let batch = arrays.tell(base.list, compress, blocks_of)?;
+            let batch = arrays.tell(base.list, Some(compress), blocks_of)?;
             let blocks = compress.blocks(batch.work_slots);
             let warps = u64::from(blocks) * u64::from(compress.warps());
             let scratch = session.allocate(warps as usize * room)?;
@@ -110,7 +110,7 @@ impl GpuCodec for Zfp {
                 mode: params.bound.mode() as u32,
                 coding: u32::from_le_bytes(header.word),
                 big_endian: params.big_endian.into(),
-                zero: 0,
+                ..ZfpCompressArgs::ZERO
             };
             let begin = base.begin_compress;
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
@@ -130,7 +130,7 @@ impl GpuCodec for Zfp {
         // SAFETY: the contract of this function; slots are zeroed before the kernel uses them.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(decompress.warps().into());
-            let batch = streams.tell(base.list, decompress, blocks_of)?;
+            let batch = streams.tell(base.list, Some(decompress), blocks_of)?;
             batch.clear_slots(session)?;
             decompress.launch(session, decompress.blocks(batch.work_slots), &arguments(batch, dtype, wanted))
         }

@@ -9,7 +9,6 @@ use super::{Searched, measured, with_found};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::WORKSPACE_BYTES;
-use crate::missing::MAX_MISSING;
 use crate::params::Params;
 use crate::primitives::range::Extremes;
 use crate::runtime::cuda::Session;
@@ -26,23 +25,18 @@ const _: () = assert!(size_of::<Seen>() <= WORKSPACE_BYTES);
 pub unsafe fn declared(session: &Session, params: Params, src: *const u8, count: usize) -> Result<Params> {
     let look = kernel(session, params.dtype)?;
     let array = DeviceArray { session, look, src, count: count as u64, least_special: Cell::new(None) };
-    measured(with_found(params, &array)?)
+    measured(with_found(params, &array, true)?)
 }
 
 /// The kernel that looks at elements of a float type.
 fn kernel(session: &Session, dtype: DType) -> Result<Kernel> {
     const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
     static LOADED: Loaded<[Kernel; 4]> = Loaded::none();
-    let [f32, f64, f16, bf16] = LOADED.get(session, shared("sentinel")?, |module| {
+    let kernels = LOADED.get(session, shared("sentinel")?, |module| {
         let [a, b, c, d] = TYPES.map(|dtype| module.kernel(dtype.name()));
         Ok([a?, b?, c?, d?])
     })?;
-    Ok(match dtype {
-        DType::F64 => f64,
-        DType::F16 => f16,
-        DType::BF16 => bf16,
-        _ => f32,
-    })
+    Ok(kernels[TYPES.iter().position(|of| *of == dtype).unwrap_or_default()])
 }
 
 /// An array in GPU memory.
@@ -58,7 +52,7 @@ struct DeviceArray<'a> {
 impl DeviceArray<'_> {
     /// A look beside numbers that do not count, and NaN and infinities up to the bits `above`.
     fn look(&self, params: &Params, fills: &[f64], above: u64) -> Result<Seen> {
-        let mut seen = Seen { ends: [0; 2], between: [0; 2], special: 0, counts: [0; MAX_MISSING] };
+        let mut seen = Seen::ZERO;
         if self.count > 0 {
             let mut workspace = DeviceScratch::take(self.session, WORKSPACE_BYTES)?;
             let args = LookArgs {

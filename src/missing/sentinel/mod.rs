@@ -56,30 +56,27 @@ fn measured((mut params, range): (Params, Option<(f64, f64)>)) -> Result<Params>
 /// The same, and the smallest and the largest of all other values, if they are known then.
 pub fn declared_with_range(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
     match is_wanted(&params)? && src.len().is_multiple_of(params.dtype.size()) {
-        true => with_found(params, &HostArray::new(src, true)),
+        true => with_found(params, &HostArray::new(src, true), true),
         false => Ok((params, None)),
     }
 }
 
-/// The same of an array wherever it lies, for a call that is to search.
-fn with_found<A: Searched + ?Sized>(mut params: Params, array: &A) -> Result<(Params, Option<(f64, f64)>)> {
-    let found = search_in(&params, array)?;
-    declare(&mut params, &found, array)?;
-    Ok((params, found.range))
+/// The same where an encoder tells whether there is anything but numbers.
+pub fn declared_but_specials(params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
+    with_found(params, &HostArray::new(src, false), false)
 }
 
-/// The same where an encoder tells whether there is anything but numbers.
-pub fn declared_but_specials(mut params: Params, src: &[u8]) -> Result<(Params, Option<(f64, f64)>)> {
-    let array = HostArray::new(src, false);
-    let found = search_in(&params, &array)?;
-    if found.few || !found.values().is_empty() {
-        declare(&mut params, &found, &array)?;
+/// The same of an array wherever it lies, for a call that is to search; what is no number may be known to be nowhere.
+fn with_found(mut params: Params, array: &impl Searched, specials: bool) -> Result<(Params, Option<(f64, f64)>)> {
+    let found = search_in(&params, array)?;
+    if specials || found.few || !found.values().is_empty() {
+        declare(&mut params, &found, array)?;
     }
     Ok((params, found.range))
 }
 
 /// Adds to a request what was found, and what is no number.
-fn declare<A: Searched + ?Sized>(params: &mut Params, found: &Found, array: &A) -> Result<()> {
+fn declare(params: &mut Params, found: &Found, array: &impl Searched) -> Result<()> {
     params.find_fill = Some(false);
     params.exact = found.few;
     for value in found.values() {
@@ -225,7 +222,7 @@ pub fn search(params: &Params, src: &[u8]) -> Result<Found> {
     search_in(params, &HostArray::new(src, false))
 }
 
-fn search_in<A: Searched + ?Sized>(params: &Params, array: &A) -> Result<Found> {
+fn search_in(params: &Params, array: &impl Searched) -> Result<Found> {
     let _fpu = fpu::Guard::standard();
     let (known, n) = known(params)?;
     let known = &known[..n];

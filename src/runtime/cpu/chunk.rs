@@ -3,7 +3,8 @@
 
 use super::codec::{ChunkCodec, Data, SLACK};
 use super::job::Job;
-use crate::container::{CodedChunk, Comb, Header, Kind, Layout, Piece, Region, Wanted};
+use super::threads::Shared;
+use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
@@ -90,12 +91,11 @@ fn next_for_collisions(isa: Isa, layout: &Layout, big_endian: bool, kind: Kind, 
 /// Copies the elements of tile `c` from their places in the array.
 fn gather(layout: &Layout, c: usize, src: &[u8], tile: &mut [u8]) {
     let size = layout.dtype.size();
-    layout.tile(c).strips(&layout.shape.dims, |strip| {
-        let (at, len) = (strip.first.at as usize * size, strip.first.len as usize * size);
-        let to = strip.first.in_box as usize * size;
-        let rows = tile[to..to + strip.rows as usize * len].chunks_exact_mut(len);
+    layout.pieces(c, &layout.all(), false, &mut |Piece { in_chunk, in_wanted, len, rows, stride, .. }| {
+        let [to, at, len, stride] = [in_chunk, in_wanted, len, stride].map(|elements| elements as usize * size);
+        let rows = tile[to..to + rows as usize * len].chunks_exact_mut(len);
         for (row, to) in rows.enumerate() {
-            let from = at + row * strip.stride as usize * size;
+            let from = at + row * stride;
             stream::copy_row(&src[from..from + len], to);
         }
     });
@@ -103,6 +103,16 @@ fn gather(layout: &Layout, c: usize, src: &[u8], tile: &mut [u8]) {
 
 /// Bytes before the elements that a codec is given, as if they were those of the chunk before: some look behind.
 const BEFORE: usize = 1024;
+
+/// A mask for each missing value.
+fn masks(layout: &Layout) -> Result<Vec<Mask>> {
+    let mut masks = Vec::new();
+    reserve(&mut masks, layout.shape.missing.len())?;
+    for _ in layout.shape.missing.bits() {
+        masks.push(filled((layout.chunk_bytes() / layout.dtype.size()).div_ceil(64), 0)?);
+    }
+    Ok(masks)
+}
 
 /// Takes missing values out of chunks.
 struct Masker {
@@ -128,11 +138,6 @@ impl Masker {
     fn new(layout: &Layout, big_endian: bool) -> Result<Masker> {
         let (size, bytes) = (layout.dtype.size(), layout.chunk_bytes());
         let capacity = bytes / size;
-        let mut masks = Vec::new();
-        reserve(&mut masks, layout.shape.missing.len())?;
-        for _ in layout.shape.missing.bits() {
-            masks.push(filled(capacity.div_ceil(64), 0)?);
-        }
         Ok(Masker {
             isa: Isa::best(),
             size,
@@ -140,7 +145,7 @@ impl Masker {
             block: planes::block_elements(capacity),
             big_endian,
             values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size, big_endian))).collect(),
-            masks,
+            masks: masks(layout)?,
             any: filled(capacity.div_ceil(64) + 1, 0)?,
             there: 0,
             filled: Scratch::new(BEFORE + bytes)?,
@@ -255,17 +260,29 @@ pub fn raw(size: usize, big_endian: bool, src: &[u8], out: &mut [u8]) {
 /// Pieces of a chunk whose places are fetched before they come: memory is slow to give a line that is written in parts.
 const FETCHED: usize = 4;
 
-/// Where the elements of a chunk go.
-pub trait PieceSink {
-    /// Takes bytes for the place of the first one.
-    fn put(&mut self, at: usize, bytes: &[u8]);
-    /// Has a place fetched that bytes will soon be put to.
-    fn fetch(&self, _at: usize, _len: usize) {}
+/// Where the elements that are wanted go, of which each is in one chunk; each chunk is one thread's.
+pub struct Target<'a> {
+    pub dst: &'a Shared,
+    pub past_caches: bool,
 }
 
-impl<F: FnMut(usize, &[u8])> PieceSink for F {
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self(at, bytes);
+impl Target<'_> {
+    /// Takes bytes for the place of the first one.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
+    fn put(&self, at: usize, bytes: &[u8]) {
+        // SAFETY: only this thread has these elements; `dst` outlives the pool's scope.
+        let place = unsafe { self.dst.part(at..at + bytes.len()) };
+        if self.past_caches { stream::copy_row_past(bytes, place) } else { stream::copy_row(bytes, place) }
+    }
+
+    /// Has a place fetched that bytes will soon be put to.
+    #[inline(always)]
+    fn fetch(&self, at: usize, len: usize) {
+        // What goes past the caches is not read.
+        if !self.past_caches || !self.dst.is_lines(at, len) {
+            (0..len.div_ceil(64) + 1).for_each(|line| stream::fetch(self.dst.at(at + line * 64)));
+        }
     }
 }
 
@@ -279,7 +296,7 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     /// Has row `row` of piece `k` fetched.
     #[inline(always)]
-    fn fetch(&self, k: usize, row: usize, target: &impl PieceSink) {
+    fn fetch(&self, k: usize, row: usize, target: &Target) {
         if let Some(piece) = self.pieces.get(k)
             && row < piece.rows as usize
         {
@@ -289,7 +306,7 @@ impl Pieces<'_> {
     }
 
     /// Has the first pieces fetched.
-    fn fetch_first(&self, target: &impl PieceSink) {
+    fn fetch_first(&self, target: &Target) {
         for (k, piece) in self.pieces.iter().enumerate().take(FETCHED) {
             (0..piece.rows as usize).for_each(|row| self.fetch(k, row, target));
         }
@@ -297,7 +314,7 @@ impl Pieces<'_> {
 
     /// Puts bytes of the chunk from this one on to their places, as far as they have any.
     #[inline(always)]
-    fn put(&self, first: usize, bytes: &[u8], target: &mut impl PieceSink) {
+    fn put(&self, first: usize, bytes: &[u8], target: &Target) {
         let size = self.size;
         let (first, end) = (first / size, (first + bytes.len()) / size);
         let end_of = |piece: &Piece| (piece.in_chunk + piece.rows * piece.len) as usize;
@@ -338,21 +355,9 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     /// For a stream with this header; fails when memory is short.
     pub fn new(codec: &'a C, header: &'a Header) -> Result<Self> {
         let Header { layout, big_endian, .. } = header;
-        let mut masks = Vec::new();
-        reserve(&mut masks, layout.shape.missing.len())?;
-        for _ in layout.shape.missing.bits() {
-            masks.push(filled((layout.chunk_bytes() / layout.dtype.size()).div_ceil(64), 0)?);
-        }
-        Ok(ChunkDecoder {
-            codec,
-            layout,
-            isa: Isa::best(),
-            big_endian: *big_endian,
-            decoder: codec.decoder()?,
-            apart: None,
-            masks,
-            pieces: Vec::new(),
-        })
+        let (isa, big_endian, decoder) = (Isa::best(), *big_endian, codec.decoder()?);
+        let (masks, pieces) = (masks(layout)?, Vec::new());
+        Ok(ChunkDecoder { codec, layout, isa, big_endian, decoder, apart: None, masks, pieces })
     }
 
     /// Decodes a verified chunk into `out`, its bytes, as [`ChunkCodec::decode`] does.
@@ -404,45 +409,28 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         chunk: CodedChunk,
         next: Option<CodedChunk>,
         wanted: &Wanted,
-        mut target: impl PieceSink,
+        target: &Target,
     ) -> Result<()> {
         let (mut apart, size) = (self.take_apart()?, self.layout.dtype.size());
-        self.find_pieces(chunk.number, wanted)?;
+        let level = wanted.on_level().map_or(0, |(_, level)| level);
+        let is_thin = level > 0 && !self.layout.is_linear() && self.thin(chunk, next, level, &mut apart)?;
+        self.find_pieces(chunk.number, wanted, is_thin)?;
         let out = &mut apart[..self.layout.chunk_raw_bytes(chunk.number)];
-        if chunk.kind == Kind::Masked {
-            self.masked(chunk, &[], out)?;
-            Pieces { pieces: &self.pieces, size }.put(0, out, &mut target);
+        if level > 0 || chunk.kind == Kind::Masked {
+            if !is_thin {
+                self.decode(chunk, &[], out, false)?;
+            }
+            self.pieces.iter_mut().for_each(|piece| close_up(piece, size, out));
+            Pieces { pieces: &self.pieces, size }.put(0, out, target);
         } else {
             let ChunkDecoder { codec, layout, isa, big_endian, decoder, pieces, .. } = self;
             let (next, pieces) = (next.filter(|next| next.kind != Kind::Masked), Pieces { pieces, size });
-            pieces.fetch_first(&target);
+            pieces.fetch_first(target);
             codec.show(decoder, chunk, next, out, &mut |first, bytes| {
                 next_for_collisions(*isa, layout, *big_endian, chunk.kind, bytes);
-                pieces.put(first, bytes, &mut target);
+                pieces.put(first, bytes, target);
             })?;
         }
-        self.apart = Some(apart);
-        Ok(())
-    }
-
-    /// Decodes a chunk; what of it lies in a box of the grid of a level goes to its place.
-    #[inline(never)]
-    pub fn decode_combs(
-        &mut self,
-        chunk: CodedChunk,
-        next: Option<CodedChunk>,
-        (region, level): (&Region, u32),
-        mut target: impl PieceSink,
-    ) -> Result<()> {
-        let (mut apart, size) = (self.take_apart()?, self.layout.dtype.size());
-        let is_thin = !self.layout.is_linear() && self.thin(chunk, next, level, &mut apart)?;
-        if !is_thin {
-            self.decode(chunk, &[], &mut apart[..self.layout.chunk_raw_bytes(chunk.number)], false)?;
-        }
-        self.layout.combs(chunk.number, region, level, is_thin, &mut |comb| {
-            let at = if comb.step == 1 { comb.in_chunk * size } else { close_up(comb, size, &mut apart) };
-            target.put(comb.in_wanted * size, &apart[at..at + comb.len * size]);
-        });
         self.apart = Some(apart);
         Ok(())
     }
@@ -459,9 +447,10 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         }
         next_for_collisions(self.isa, self.layout, self.big_endian, inner.kind, out);
         if chunk.kind == Kind::Masked {
-            self.layout.combs(number, &thin, level, false, &mut |comb| {
-                let those = out[comb.in_wanted * size..].chunks_exact_mut(size).take(comb.len);
-                for (place, i) in those.zip((comb.in_chunk..).step_by(comb.step)) {
+            let wanted = Wanted::Box { region: thin, level };
+            self.layout.pieces(number, &wanted, false, &mut |Piece { in_chunk, in_wanted, len, step, .. }| {
+                let those = out[in_wanted as usize * size..].chunks_exact_mut(size).take(len as usize);
+                for (place, i) in those.zip((in_chunk as usize..).step_by(step as usize)) {
                     for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
                         if mask[i / 64] >> (i % 64) & 1 == 1 {
                             place.copy_from_slice(&in_array(*bits, size, self.big_endian).to_le_bytes()[..size]);
@@ -474,11 +463,11 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     }
 
     /// Finds where the wanted elements of a chunk belong.
-    fn find_pieces(&mut self, chunk: usize, wanted: &Wanted) -> Result<()> {
+    fn find_pieces(&mut self, chunk: usize, wanted: &Wanted, is_thin: bool) -> Result<()> {
         loop {
             let (pieces, mut lacking) = (&mut self.pieces, 0);
             pieces.clear();
-            self.layout.pieces(chunk, wanted, &mut |piece| {
+            self.layout.pieces(chunk, wanted, is_thin, &mut |piece| {
                 if pieces.len() < pieces.capacity() { pieces.push(piece) } else { lacking += 1 }
             });
             if lacking == 0 {
@@ -534,17 +523,18 @@ fn in_array(bits: u64, size: usize, big_endian: bool) -> u64 {
     if big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { bits }
 }
 
-/// Has the elements of a comb, of `size` bytes, follow each other, from where the first one is on; where that is.
-fn close_up(comb: Comb, size: usize, chunk: &mut [u8]) -> usize {
-    fn of<const N: usize>(Comb { in_chunk, len, step, .. }: Comb, chunk: &mut [u8]) {
-        let elements = &mut chunk.as_chunks_mut::<N>().0[in_chunk..];
-        (1..len).for_each(|i| elements[i] = elements[i * step]);
+/// Has the elements of a piece, of `size` bytes, follow each other in a chunk, from where the first one is on.
+fn close_up(piece: &mut Piece, size: usize, chunk: &mut [u8]) {
+    fn of<const N: usize>(Piece { in_chunk, len, step, .. }: Piece, chunk: &mut [u8]) {
+        let elements = &mut chunk.as_chunks_mut::<N>().0[in_chunk as usize..];
+        (1..len as usize).for_each(|i| elements[i] = elements[i * step as usize]);
     }
     match size {
-        1 => of::<1>(comb, chunk),
-        2 => of::<2>(comb, chunk),
-        4 => of::<4>(comb, chunk),
-        _ => of::<8>(comb, chunk),
+        _ if piece.step == 1 => {}
+        1 => of::<1>(*piece, chunk),
+        2 => of::<2>(*piece, chunk),
+        4 => of::<4>(*piece, chunk),
+        _ => of::<8>(*piece, chunk),
     }
-    comb.in_chunk * size
+    piece.step = 1;
 }

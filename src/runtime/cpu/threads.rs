@@ -1,16 +1,9 @@
 //! How work is shared out among threads.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use super::chunk::ChunkDecoder;
-use super::codec::ChunkCodec;
-use crate::container::Header;
 use crate::container::constants::GROUP_CHUNKS;
-use crate::error::Result;
 use crate::host::pool;
-use crate::simd::stream;
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
 pub const UNIT_CHUNKS: usize = 8;
@@ -24,30 +17,6 @@ const _: () = assert!(GROUP_CHUNKS.is_multiple_of(UNIT_CHUNKS));
 /// Threads that pay for `bytes` of data at so many `per_thread`.
 pub fn tasks(requested: u32, bytes: usize, per_thread: usize) -> usize {
     pool::threads(requested).min(bytes / per_thread).max(1)
-}
-
-/// Has threads decode, each with a decoder of its own, what they take from `next` on. Where one fails it leaves nothing
-/// to take.
-pub fn decode<C: ChunkCodec>(
-    codec: &C,
-    header: &Header,
-    (tasks, past_caches): (usize, bool),
-    next: &AtomicUsize,
-    work: impl Fn(&mut ChunkDecoder<C>) -> Result<()> + Sync,
-) -> Result<()> {
-    let failure = Mutex::new(None);
-    pool::run(tasks, &|| {
-        let done = ChunkDecoder::new(codec, header).and_then(|mut decoder| work(&mut decoder));
-        // After an error too: a copy still under way must not land on what the caller writes next.
-        if past_caches {
-            stream::fence();
-        }
-        if let Err(e) = done {
-            next.store(usize::MAX / 2, Ordering::Relaxed);
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
-        }
-    });
-    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// A buffer of which disjoint parts are written by several threads.

@@ -54,55 +54,31 @@ impl<'a> Arrays<'a> {
         self.is_batch
     }
 
-    /// Enqueues what tells kernels of the arrays, of which `chunks` says how many chunks `worker` has to look at; the
-    /// slots are not zeroed. The kernel `list` writes the table of a batch.
+    /// Enqueues what tells kernels of the arrays; the slots are not zeroed. Each array has as many work slots as
+    /// `chunks` says or, where a `worker` is named, as many of those as this looks at at once. The kernel `list` writes
+    /// the table of a batch.
     ///
     /// # Safety
     /// Items, workspace and places for outcomes are what the constructors ask for, and `list` is the kernel that takes
     /// [`ListArgs`].
-    pub unsafe fn tell(&self, list: Kernel, worker: Kernel, chunks: impl Fn(&Item) -> u64) -> Result<Batch> {
+    pub unsafe fn tell(&self, list: Kernel, worker: Option<Kernel>, chunks: impl Fn(&Item) -> u64) -> Result<Batch> {
+        let (items, outcomes) = (self.items, self.outcomes);
         if !self.is_batch {
-            let slots = self.workspace.cast::<Slot>();
-            let work_slots = worker.work_slots_alone(chunks(&self.items[0]));
-            let (only, items, outcomes) = (self.items[0], std::ptr::null(), self.outcomes);
-            return Ok(Batch { only, items, slots, outcomes, work_slots, count: 1, zero: 0 });
+            let (only, chunks) = (items[0], chunks(&items[0]));
+            let work_slots = worker.map_or(chunks, |worker| worker.work_slots_alone(chunks));
+            let slots = self.workspace.cast();
+            return Ok(Batch { only, slots, outcomes, work_slots, count: 1, ..Batch::ZERO });
         }
-        let mut each = Vec::new();
-        reserve(&mut each, self.items.len())?;
-        each.extend(self.items.iter().map(chunks));
-        // SAFETY: the contract of this function.
-        unsafe { self.table(list, worker.work_slots(&each)) }
-    }
-
-    /// The same for kernels that take chunks by their number through all arrays: each has as many slots as chunks.
-    ///
-    /// # Safety
-    /// As for `tell`.
-    pub unsafe fn tell_chunks(&self, list: Kernel, chunks: impl Fn(&Item) -> u64) -> Result<Batch> {
-        if !self.is_batch {
-            let slots = self.workspace.cast::<Slot>();
-            let (only, items, outcomes) = (self.items[0], std::ptr::null(), self.outcomes);
-            return Ok(Batch { only, items, slots, outcomes, work_slots: chunks(&only), count: 1, zero: 0 });
-        }
-        // SAFETY: the contract of this function.
-        unsafe { self.table(list, self.items.iter().map(chunks)) }
-    }
-
-    /// Writes the table of a batch, whose items have so many `work_slots` each, into the workspace.
-    ///
-    /// # Safety
-    /// As for `tell`.
-    unsafe fn table(&self, list: Kernel, work_slots: impl Iterator<Item = u64>) -> Result<Batch> {
-        let items = self.items;
         let Some(count) = u32::try_from(items.len()).ok().filter(|n| *n < 1 << 24) else {
             return fail!(InvalidArgument, "{} arrays in a batch; fewer than {} are possible", items.len(), 1 << 24);
         };
-        let mut placed = Vec::new();
+        let all = items.iter().map(&chunks).sum();
+        let (mut placed, mut work_slots) = (Vec::new(), 0);
         reserve(&mut placed, items.len())?;
-        let mut total = 0;
-        for (item, slots) in items.iter().zip(work_slots) {
-            placed.push(item.behind(total));
-            total += slots;
+        for item in items {
+            placed.push(item.behind(work_slots));
+            let chunks = chunks(item);
+            work_slots += worker.map_or(chunks, |worker| worker.work_slots(chunks, all));
         }
         let table = self.workspace.cast::<Item>();
         let mut at = 0;
@@ -112,8 +88,8 @@ impl<'a> Arrays<'a> {
             unsafe { list.launch(self.session, 1, &args) }?;
             at += args.count as usize;
         }
-        let slots = table.wrapping_add(items.len()).cast::<Slot>();
-        Ok(Batch { only: items[0], items: table, slots, outcomes: self.outcomes, work_slots: total, count, zero: 0 })
+        let slots = table.wrapping_add(items.len()).cast();
+        Ok(Batch { only: items[0], items: table, slots, outcomes, work_slots, count, ..Batch::ZERO })
     }
 }
 
@@ -121,16 +97,7 @@ impl ListArgs {
     /// As many of these items, from the first on, as travel in one launch, for this place of the table.
     fn of(items: &[Item], table: *mut Item) -> ListArgs {
         let first = items[0];
-        let mut args = ListArgs {
-            table,
-            count: 0,
-            even: 0,
-            item: first,
-            src_step: 0,
-            dst_step: 0,
-            slots: 0,
-            words: [0; LIST_WORDS],
-        };
+        let mut args = ListArgs { table, item: first, ..ListArgs::ZERO };
         let even = even(items);
         if even > LISTED || even == items.len() {
             if let Some(second) = items.get(1) {
@@ -189,7 +156,7 @@ fn outcome_in(workspace: *mut u8) -> *mut Outcome {
 impl Outcome {
     /// That of a synchronous call for one array, after everything before it on the stream.
     pub fn wait(session: &Session, workspace: &mut DeviceScratch) -> Result<Outcome> {
-        let mut outcome = Outcome { bytes: 0, status: 0, zero: 0 };
+        let mut outcome = Outcome::ZERO;
         let at = outcome_in(workspace.start());
         // SAFETY: the workspace is alive, the local too until the wait is over.
         unsafe { session.copy((&raw mut outcome).cast(), at.cast(), size_of::<Outcome>()) }?;

@@ -1,11 +1,13 @@
 //! The CUDA driver as far as this library uses it: found at run time, asked without noise, and left as it was.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use cudarc::driver::result::{self, DriverError, ctx};
 use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUmemoryPool, CUresult, CUstream};
 
 use crate::error::{Error, Kind, Result, fail};
@@ -13,23 +15,17 @@ use crate::exec::MemorySpace;
 use crate::host::fork;
 
 /// An error where the driver reports one.
-pub fn check(result: CUresult, what: &str) -> Result<()> {
-    if result == CUresult::CUDA_SUCCESS {
-        return Ok(());
-    }
-    let kind = if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY { Kind::OutOfMemory } else { Kind::Device };
-    Err(Error::new(kind, format!("{what}: {}", name(result))))
+pub fn check<T>(result: std::result::Result<T, DriverError>, what: &str) -> Result<T> {
+    result.map_err(|error| {
+        let is_short = error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        let kind = if is_short { Kind::OutOfMemory } else { Kind::Device };
+        Error::new(kind, format!("{what}: {}", name(error)))
+    })
 }
 
-fn name(result: CUresult) -> String {
-    let mut text: *const c_char = ptr::null();
-    // SAFETY: the driver answered before, so it is loaded; `text` is a live local that receives a static string.
-    let known = unsafe { sys::cuGetErrorName(result, &mut text) } == CUresult::CUDA_SUCCESS && !text.is_null();
-    if known {
-        // SAFETY: a NUL-terminated string of the driver, alive as long as the driver.
-        return unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    }
-    format!("CUDA error {}", result as u32)
+fn name(error: DriverError) -> String {
+    let unknown = |_| format!("CUDA error {}", error.0 as u32);
+    error.error_name().map_or_else(unknown, |name| name.to_string_lossy().into_owned())
 }
 
 /// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
@@ -38,47 +34,43 @@ fn loaded() -> bool {
     false
 }
 
-/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist. Its name is sought
+/// among those of loaded objects: `dlopen` would look for its file in all folders of libraries at each call.
 #[cfg(target_os = "linux")]
 fn loaded() -> bool {
     static YES: AtomicBool = AtomicBool::new(false);
     /// Objects that had ever been loaded when the driver was not among them.
     static NOT_AMONG: AtomicU64 = AtomicU64::new(0);
+    const FOUND: c_int = 1;
+    const NOTHING_NEW: c_int = 2;
+
+    /// Looks at one object; other than 0 ends the search.
+    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, objects: *mut c_void) -> c_int {
+        // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a number.
+        let (objects, path) = unsafe {
+            let path = (*info).dlpi_name;
+            *objects.cast::<u64>() = (*info).dlpi_adds;
+            ((*info).dlpi_adds, if path.is_null() { c"" } else { CStr::from_ptr(path) })
+        };
+        match path.to_bytes().rsplit(|b| *b == b'/').next() {
+            Some(name) if name.starts_with(b"libcuda.so") => FOUND,
+            _ if objects == NOT_AMONG.load(Ordering::Relaxed) => NOTHING_NEW,
+            _ => 0,
+        }
+    }
+
     // The driver is never unloaded.
     if YES.load(Ordering::Relaxed) {
         return true;
     }
-    let mut search = Search { seen: NOT_AMONG.load(Ordering::Relaxed), objects: 0, found: false };
-    // SAFETY: `visit` takes such a pointer, and `search` outlives the call.
-    fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) });
-    YES.store(search.found, Ordering::Relaxed);
-    NOT_AMONG.store(search.objects, Ordering::Relaxed);
-    search.found
-}
-
-/// A search for the driver among the names of loaded objects. `dlopen` would look for its file in all folders of
-/// libraries at each call.
-#[cfg(target_os = "linux")]
-struct Search {
-    /// Objects that need not be looked at again.
-    seen: u64,
-    objects: u64,
-    found: bool,
-}
-
-/// One object of a `Search`; other than 0 ends it.
-#[cfg(target_os = "linux")]
-unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a search of its
-    // own.
-    let (search, objects, path) = unsafe {
-        let path = (*info).dlpi_name;
-        let path = if path.is_null() { c"" } else { CStr::from_ptr(path) };
-        (&mut *search.cast::<Search>(), (*info).dlpi_adds, path)
-    };
-    search.objects = objects;
-    search.found = path.to_bytes().rsplit(|b| *b == b'/').next().is_some_and(|name| name.starts_with(b"libcuda.so"));
-    c_int::from(search.found || objects == search.seen)
+    let mut objects = 0u64;
+    // SAFETY: `visit` takes such a pointer, and the number outlives the call.
+    let ended = fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut objects).cast()) });
+    match ended {
+        FOUND => YES.store(true, Ordering::Relaxed),
+        _ => NOT_AMONG.store(objects, Ordering::Relaxed),
+    }
+    ended == FOUND
 }
 
 /// Loads and initialises the driver: the newest CUDA that it supports, in thousands and tens of its version, and how
@@ -90,19 +82,21 @@ pub fn usable() -> Result<(c_int, c_int)> {
         if !unsafe { sys::is_culib_present() } {
             return Err("no CUDA driver (libcuda.so.1) on this machine".into());
         }
-        let (mut version, mut count) = (0, 0);
-        // SAFETY: the library is present; both pointers are live locals.
-        let steps =
-            unsafe { [sys::cuInit(0), sys::cuDriverGetVersion(&mut version), sys::cuDeviceGetCount(&mut count)] };
-        match steps.iter().find(|r| **r != CUresult::CUDA_SUCCESS) {
-            Some(r) => Err(format!("the CUDA driver cannot be used: {}", name(*r))),
-            None if version < 12000 => Err(format!(
+        let asked = result::init().and_then(|()| {
+            let mut version = 0;
+            // SAFETY: the library is present; a live local.
+            unsafe { sys::cuDriverGetVersion(&mut version) }.result()?;
+            Ok((version, result::device::get_count()?))
+        });
+        match asked {
+            Err(error) => Err(format!("the CUDA driver cannot be used: {}", name(error))),
+            Ok((version, _)) if version < 12000 => Err(format!(
                 "the CUDA driver supports CUDA {}.{}; 12.0 (driver 525) or newer is needed",
                 version / 1000,
                 version % 1000 / 10
             )),
-            None if count < 1 => Err("the CUDA driver finds no device".into()),
-            None => Ok((version, count)),
+            Ok((_, count)) if count < 1 => Err("the CUDA driver finds no device".into()),
+            Ok(found) => Ok(found),
         }
     });
     state.clone().map_err(|why| Error::new(Kind::Device, why))
@@ -134,13 +128,13 @@ pub fn place(pointer: *const c_void) -> MemorySpace {
     }
 }
 
-/// The caller's current context, which comes back on drop.
-struct Restore(CUcontext);
+/// The caller's current context, or none, which comes back on drop.
+struct Restore(Option<CUcontext>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        // SAFETY: the context (or null) that was current when the guard was made.
-        let _ = unsafe { sys::cuCtxSetCurrent(self.0) };
+        // SAFETY: the context that was current when the guard was made; null is none.
+        let _ = unsafe { ctx::set_current(self.0.unwrap_or(ptr::null_mut())) };
     }
 }
 
@@ -161,36 +155,35 @@ impl Session {
     pub fn enter(ordinal: i32, stream: *mut c_void) -> Result<Session> {
         usable()?;
         let stream = stream as CUstream;
-        let mut current: CUcontext = ptr::null_mut();
-        // SAFETY: the driver is usable; pointers are live locals, and the stream is the caller's.
-        unsafe {
-            check(sys::cuCtxGetCurrent(&mut current), "asking for the current context")?;
-            let restore = Restore(current);
-            let is_there = device_of(current).is_ok_and(|device| device == Some(ordinal));
-            let mut context = if is_there { current } else { ptr::null_mut() };
-            // 0, 1 and 2 are the default streams of whatever context is current.
-            if stream as usize > 2 {
-                check(sys::cuStreamGetCtx(stream, &mut context), "asking for the stream's context")?;
-                if device_of(context)? != Some(ordinal) {
-                    return fail!(
-                        InvalidArgument,
-                        "the stream belongs to another device than the data, which lies on device {ordinal}"
-                    );
-                }
-            } else if context.is_null() {
-                context = primary(ordinal)?;
+        let current = current()?;
+        let restore = Restore(current);
+        let mut context = current.filter(|context| device_of(*context).is_ok_and(|device| device == ordinal));
+        // 0, 1 and 2 are the default streams of whatever context is current.
+        if stream as usize > 2 {
+            let mut of_stream = ptr::null_mut();
+            // SAFETY: a live local, and a stream of the caller's.
+            check(unsafe { sys::cuStreamGetCtx(stream, &mut of_stream) }.result(), "asking for the stream's context")?;
+            if device_of(of_stream)? != ordinal {
+                return fail!(
+                    InvalidArgument,
+                    "the stream belongs to another device than the data, which lies on device {ordinal}"
+                );
             }
-            check(sys::cuCtxSetCurrent(context), "entering the device's context")?;
-            let mut context_id = 0;
-            check(sys::cuCtxGetId(context, &mut context_id), "asking for the context's number")?;
-            Ok(Session { _restore: restore, stream, context_id, ordinal })
+            context = Some(of_stream);
         }
+        let (context, mut context_id) = (context.map_or_else(|| primary(ordinal), Ok)?, 0);
+        // SAFETY: a live context and local.
+        unsafe {
+            check(ctx::set_current(context), "entering the device's context")?;
+            check(sys::cuCtxGetId(context, &mut context_id).result(), "asking for the context's number")?;
+        }
+        Ok(Session { _restore: restore, stream, context_id, ordinal })
     }
 
     /// Waits for everything on the stream.
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the caller's stream, in its context.
-        check(unsafe { sys::cuStreamSynchronize(self.stream) }, "running on the GPU")
+        check(unsafe { result::stream::synchronize(self.stream) }, "running on the GPU")
     }
 
     /// Copies in stream order between any two memories.
@@ -202,7 +195,7 @@ impl Session {
             return Ok(());
         }
         // SAFETY: the contract; with unified addressing the driver tells host from device memory by the address.
-        check(unsafe { sys::cuMemcpyAsync(to as u64, from as u64, bytes, self.stream) }, "copying")
+        check(unsafe { sys::cuMemcpyAsync(to as u64, from as u64, bytes, self.stream) }.result(), "copying")
     }
 
     /// Fills device memory with zeros in stream order.
@@ -211,15 +204,14 @@ impl Session {
     /// The range is valid until the stream has passed the operation.
     pub unsafe fn clear(&self, at: *mut u8, bytes: usize) -> Result<()> {
         // SAFETY: the contract.
-        check(unsafe { sys::cuMemsetD8Async(at as u64, 0, bytes, self.stream) }, "clearing device memory")
+        check(unsafe { result::memset_d8_async(at as u64, 0, bytes, self.stream) }, "clearing device memory")
     }
 
     /// Device memory that is freed in stream order when dropped.
     pub fn allocate(&self, bytes: usize) -> Result<Buffer> {
-        let (pool, mut pointer) = (self.pool()?, 0);
-        // SAFETY: a live local and pool; the stream is the caller's.
-        let done = unsafe { sys::cuMemAllocFromPoolAsync(&mut pointer, bytes.max(16), pool, self.stream) };
-        check(done, &format!("allocating {bytes} bytes on the GPU"))?;
+        // SAFETY: a live pool; the stream is the caller's.
+        let done = unsafe { result::mem_pool::alloc_async(self.pool()?, bytes.max(16), self.stream) };
+        let pointer = check(done, &format!("allocating {bytes} bytes on the GPU"))?;
         Ok(Buffer { pointer, stream: self.stream })
     }
 
@@ -229,17 +221,17 @@ impl Session {
         if let Some((_, pool)) = pools.iter().find(|(id, _)| *id == self.context_id) {
             return Ok(*pool as CUmemoryPool);
         }
-        let (mut pool, mut kept) = (ptr::null_mut(), KEPT_BYTES);
         // SAFETY: live locals; all zeros are valid properties, of which these are set.
-        unsafe {
+        let pool = unsafe {
             let mut properties: sys::CUmemPoolProps = std::mem::zeroed();
             properties.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
             properties.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
             properties.location.id = self.ordinal;
-            check(sys::cuMemPoolCreate(&mut pool, &properties), "making a pool of device memory")?;
-            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            check(sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut kept).cast()), "setting up a pool")?;
-        }
+            let pool = check(result::mem_pool::create(&properties), "making a pool of device memory")?;
+            let (attribute, mut kept) = (sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, KEPT_BYTES);
+            check(result::mem_pool::set_attribute(pool, attribute, (&raw mut kept).cast()), "setting up a pool")?;
+            pool
+        };
         pools.push((self.context_id, pool as usize));
         Ok(pool)
     }
@@ -268,7 +260,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: allocated on this stream, freed once, after everything that uses it in stream order.
-        let _ = unsafe { sys::cuMemFreeAsync(self.pointer, self.stream) };
+        let _ = unsafe { result::free_async(self.pointer, self.stream) };
     }
 }
 
@@ -291,9 +283,8 @@ impl DeviceScratch {
             return Ok(DeviceScratch { pointer: idle.swap_remove(i).1, context_id: session.context_id, idle: false });
         }
         drop(idle);
-        let mut pointer = 0;
-        // SAFETY: a live local.
-        check(unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes) }, &format!("allocating {bytes} bytes on the GPU"))?;
+        // SAFETY: nothing is read of it before it is written.
+        let pointer = check(unsafe { result::malloc_sync(bytes) }, &format!("allocating {bytes} bytes on the GPU"))?;
         Ok(DeviceScratch { pointer, context_id: session.context_id, idle: false })
     }
 
@@ -314,7 +305,7 @@ impl Drop for DeviceScratch {
             IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.context_id, self.pointer));
         } else {
             // SAFETY: allocated by `take`, freed once; the driver waits for work that may still use it.
-            let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+            let _ = unsafe { result::free_sync(self.pointer) };
         }
     }
 }
@@ -349,11 +340,10 @@ impl Pinned {
             return Ok(());
         }
         drop(unused);
-        let (mut start, capacity) = (ptr::null_mut(), bytes.next_power_of_two().max(1 << 16));
-        // SAFETY: a live local. The memory is for every context.
-        let done = unsafe { sys::cuMemHostAlloc(&mut start, capacity, sys::CU_MEMHOSTALLOC_PORTABLE) };
-        check(done, &format!("locking {capacity} bytes of host memory"))?;
-        *self = Pinned { start: start.cast(), capacity };
+        let capacity = bytes.next_power_of_two().max(1 << 16);
+        // SAFETY: nothing is read of it before it is written. The memory is for every context.
+        let done = unsafe { result::malloc_host(capacity, sys::CU_MEMHOSTALLOC_PORTABLE) };
+        *self = Pinned { start: check(done, &format!("locking {capacity} bytes of host memory"))?.cast(), capacity };
         Ok(())
     }
 
@@ -387,88 +377,64 @@ impl Drop for Pinned {
         if unused.len() > MAX_UNUSED {
             let (start, _) = unused.remove(0);
             // SAFETY: from cuMemHostAlloc, in nobody's use.
-            let _ = unsafe { sys::cuMemFreeHost(start as *mut c_void) };
+            let _ = unsafe { result::free_host(start as *mut c_void) };
         }
     }
 }
 
-/// The device of a context; `None` for no context.
-fn device_of(context: CUcontext) -> Result<Option<i32>> {
-    if context.is_null() {
-        return Ok(None);
-    }
-    let (mut device, mut before) = (-1, ptr::null_mut());
-    // SAFETY: a live context is made current for the question, and the one before comes back.
+/// The current context, if there is one.
+fn current() -> Result<Option<CUcontext>> {
+    check(ctx::get_current(), "asking for the current context")
+}
+
+/// The device of a context.
+fn device_of(context: CUcontext) -> Result<i32> {
+    let (_restore, mut device) = (Restore(current()?), -1);
+    // SAFETY: a live context is made current for the question, and the one before comes back; a live local.
     unsafe {
-        check(sys::cuCtxGetCurrent(&mut before), "asking for the current context")?;
-        let _restore = Restore(before);
-        check(sys::cuCtxSetCurrent(context), "entering a context")?;
-        check(sys::cuCtxGetDevice(&mut device), "asking for a context's device")?;
+        check(ctx::set_current(context), "entering a context")?;
+        check(sys::cuCtxGetDevice(&mut device).result(), "asking for a context's device")?;
     }
-    Ok(Some(device))
+    Ok(device)
 }
 
 /// The primary context of a device: the one that the CUDA runtime uses. It is retained once per process and device.
 fn primary(ordinal: i32) -> Result<CUcontext> {
-    struct Retained(CUcontext);
-    // SAFETY: a context handle may be used from any thread.
-    unsafe impl Send for Retained {}
-    // SAFETY: as above.
-    unsafe impl Sync for Retained {}
-    static PRIMARY: [OnceLock<Retained>; 64] = [const { OnceLock::new() }; 64];
-    let Some(slot) = usize::try_from(ordinal).ok().and_then(|i| PRIMARY.get(i)) else {
-        return fail!(Device, "device number {ordinal}; 0 to 63 are supported");
-    };
-    if let Some(context) = slot.get() {
-        return Ok(context.0);
+    static PRIMARY: Mutex<Option<HashMap<i32, usize>>> = Mutex::new(None);
+    let mut retained = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
+    let retained = retained.get_or_insert_default();
+    if let Some(context) = retained.get(&ordinal) {
+        return Ok(*context as CUcontext);
     }
-    let (device, mut context) = (device(ordinal)?, ptr::null_mut());
-    // SAFETY: a live local.
-    check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) }, &format!("entering device {ordinal}"))?;
-    if slot.set(Retained(context)).is_err() {
-        // Another thread was first: give our share back.
-        // SAFETY: retained just above.
-        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
-    }
+    // SAFETY: a device of the driver.
+    let context =
+        check(unsafe { result::primary_ctx::retain(device(ordinal)?) }, &format!("entering device {ordinal}"))?;
+    retained.insert(ordinal, context as usize);
     Ok(context)
 }
 
 /// The device of the current context, else the first one.
 pub fn default_ordinal() -> i32 {
-    let mut current = ptr::null_mut();
-    // SAFETY: only called where the driver is usable; a live local.
-    let asked = unsafe { sys::cuCtxGetCurrent(&mut current) };
-    if asked == CUresult::CUDA_SUCCESS { device_of(current).ok().flatten().unwrap_or(0) } else { 0 }
+    current().ok().flatten().and_then(|context| device_of(context).ok()).unwrap_or(0)
 }
 
 /// The number of a device, as the driver's other functions take it.
 fn device(ordinal: i32) -> Result<sys::CUdevice> {
-    let mut device = 0;
-    // SAFETY: a live local.
-    check(unsafe { sys::cuDeviceGet(&mut device, ordinal) }, &format!("asking for device {ordinal}"))?;
-    Ok(device)
+    check(result::device::get(ordinal), &format!("asking for device {ordinal}"))
 }
 
 /// What a device says of itself.
 pub fn attribute(ordinal: i32, attribute: sys::CUdevice_attribute) -> Result<c_int> {
-    let (device, mut value) = (device(ordinal)?, 0);
-    // SAFETY: a live local.
-    let done = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
-    check(done, "asking for the device's capability")?;
-    Ok(value)
+    // SAFETY: a device of the driver.
+    let done = unsafe { result::device::get_attribute(device(ordinal)?, attribute) };
+    check(done, "asking for the device's capability")
 }
 
 /// The name and compute capability of a device.
 pub fn describe(ordinal: i32) -> Result<(String, i32, i32)> {
     use sys::CUdevice_attribute::*;
     usable()?;
-    let mut text = [0 as c_char; 128];
-    // SAFETY: a live local; the driver writes at most the length it is given, NUL included.
-    let name = unsafe {
-        let done = sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, device(ordinal)?);
-        check(done, "asking for the device's name")?;
-        CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
-    };
+    let name = check(result::device::get_name(device(ordinal)?), "asking for the device's name")?;
     let major = attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     Ok((name, major, attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
 }

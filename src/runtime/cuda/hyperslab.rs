@@ -18,21 +18,9 @@ impl SlabArgs {
     pub fn new(array: *mut u8, size: &[u64], tile: &[u64], pad: u64, swap: bool) -> SlabArgs {
         let dims = |of: &[u64]| std::array::from_fn(|d| of.get(d).copied().unwrap_or(1));
         let last = tile.len() - 1;
-        SlabArgs {
-            array,
-            chunks: std::ptr::null_mut(),
-            sources: std::ptr::null(),
-            stride: 0,
-            first: 0,
-            count: 0,
-            rows: tile[..last].iter().product(),
-            pieces: tile[last].div_ceil(PIECE_ELEMENTS),
-            pad,
-            size: dims(size),
-            tile: dims(tile),
-            rank: tile.len() as u32,
-            swap: swap.into(),
-        }
+        let (rows, pieces) = (tile[..last].iter().product(), tile[last].div_ceil(PIECE_ELEMENTS));
+        let (size, tile, rank, swap) = (dims(size), dims(tile), tile.len() as u32, swap.into());
+        SlabArgs { array, rows, pieces, pad, size, tile, rank, swap, ..SlabArgs::ZERO }
     }
 
     fn turns(&self) -> u64 {

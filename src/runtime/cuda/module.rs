@@ -5,27 +5,28 @@ use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
-
-use sys::CUdevice_attribute::{
+use cudarc::driver::result::{self, DriverError, function};
+use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as MULTIPROCESSOR_COUNT,
 };
+use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUmodule, CUresult};
 
 use super::driver::{Session, attribute, check, describe};
 use super::image::{self, PTX};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
-/// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to
-/// hold.
+/// A kernel, and how many threads its blocks have.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     function: CUfunction,
     threads: u32,
     /// Bytes that a block shares besides what the kernel itself names.
     shared: u32,
-    resident: u32,
+    /// Multiprocessors of the device, and blocks that each holds at once, or is to hold of one array.
+    processors: u32,
+    on_each: u32,
     alone: u32,
 }
 
@@ -33,31 +34,28 @@ pub struct Kernel {
 #[derive(Clone, Copy)]
 pub struct Warps {
     kernel: Kernel,
-    processors: u32,
     all: usize,
     each: usize,
 }
 
 impl Warps {
+    /// With blocks of up to as many warps as the kernel's.
+    pub fn of_kernel(kernel: Kernel) -> Warps {
+        Warps { kernel, all: 0, each: 0 }
+    }
+
     /// The kernel for so many pieces of work, each for a warp: with fewer of them blocks are smaller, so that all
     /// multiprocessors have some.
     pub fn kernel(&self, pieces: u64) -> Result<Kernel> {
-        let warps = pieces.div_ceil(self.processors.into()).clamp(1, self.kernel.warps().into()) as u32;
+        let warps = pieces.div_ceil(self.kernel.processors.into()).clamp(1, self.kernel.warps().into()) as u32;
         self.of(warps, self.all + warps as usize * self.each)
     }
 
     /// The kernel with blocks of so many warps, which share so many bytes.
     pub fn of(&self, warps: u32, shared: usize) -> Result<Kernel> {
         let threads = 32 * warps;
-        let resident = resident_blocks(self.kernel.function, threads as c_int, shared)? * self.processors;
-        Ok(Kernel { threads, shared: shared as u32, resident, alone: resident, ..self.kernel })
-    }
-}
-
-impl Kernel {
-    /// Warps of a block.
-    pub fn warps(&self) -> u32 {
-        self.threads / 32
+        let on_each = resident_blocks(self.kernel.function, threads, shared)?;
+        Ok(Kernel { threads, shared: shared as u32, on_each, alone: on_each, ..self.kernel })
     }
 }
 
@@ -67,31 +65,40 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
+    /// Warps of a block.
+    pub fn warps(&self) -> u32 {
+        self.threads / 32
+    }
+
+    /// The same with so many blocks on a multiprocessor at most where it works on one array.
+    pub fn at_most(self, blocks: u32) -> Kernel {
+        Kernel { alone: self.alone.min(blocks), ..self }
+    }
+
     /// Blocks that the device holds at once.
-    pub fn resident(&self) -> u32 {
-        self.resident
+    fn resident(&self) -> u32 {
+        self.on_each * self.processors
     }
 
     /// Blocks for so many work slots: no more than the device holds at once.
     pub fn blocks(&self, work_slots: u64) -> u32 {
-        work_slots.clamp(1, self.resident.into()) as u32
+        work_slots.clamp(1, self.resident().into()) as u32
     }
 
     /// Work slots for one array of `chunks`.
     pub fn work_slots_alone(&self, chunks: u64) -> u64 {
-        chunks.min(self.alone.into())
+        chunks.min((self.alone * self.processors).into())
     }
 
-    /// Work slots for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for
-    /// each.
-    pub fn work_slots<'a>(&self, chunks: &'a [u64]) -> impl Iterator<Item = u64> + use<'a> {
-        let (all, resident) = (chunks.iter().sum::<u64>().max(1), u64::from(self.resident));
-        chunks.iter().map(move |n| (n.saturating_mul(resident) / all).clamp(1, (*n).max(1)).min(*n))
+    /// Work slots for one of some arrays, of whose chunks it has so many: as many as the device holds blocks, in
+    /// proportion, but one at least.
+    pub fn work_slots(&self, chunks: u64, of_all: u64) -> u64 {
+        (chunks.saturating_mul(self.resident().into()) / of_all.max(1)).clamp(1, chunks.max(1)).min(chunks)
     }
 
     /// Blocks for `items` arrays that have at most `pieces` pieces of work each, the same number for each array.
     pub fn blocks_each(&self, items: u32, pieces: u64) -> u32 {
-        items * pieces.clamp(1, u64::from(self.resident / items).max(1)) as u32
+        items * pieces.clamp(1, u64::from(self.resident() / items).max(1)) as u32
     }
 
     /// Launches `grid` blocks with the argument struct `args`.
@@ -103,19 +110,8 @@ impl Kernel {
         let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
         // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
         let done = unsafe {
-            sys::cuLaunchKernel(
-                self.function,
-                grid,
-                1,
-                1,
-                self.threads,
-                1,
-                1,
-                self.shared,
-                session.stream,
-                params.as_mut_ptr(),
-                ptr::null_mut(),
-            )
+            let threads = (self.threads, 1, 1);
+            result::launch_kernel(self.function, (grid, 1, 1), threads, self.shared, session.stream, &mut params)
         };
         check(done, "starting a kernel")
     }
@@ -217,7 +213,7 @@ impl<T: Copy> Loaded<T> {
 
 /// A module that was loaded into a context. It stays loaded as long as the context if it is kept, else till the drop.
 pub struct Opened {
-    handle: sys::CUmodule,
+    handle: CUmodule,
     ordinal: i32,
     row: &'static KernelRow,
 }
@@ -225,7 +221,7 @@ pub struct Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         // SAFETY: loaded by `open`, unloaded once; whatever was found in it is forgotten.
-        let _ = unsafe { sys::cuModuleUnload(self.handle) };
+        let _ = unsafe { result::module::unload(self.handle) };
     }
 }
 
@@ -236,32 +232,19 @@ pub fn open(session: &Session, row: &'static KernelRow) -> Result<Opened> {
         return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
     }
     let (arch, image) = row.image((major, minor))?;
-    let mut loaded = load_image(&image);
+    // SAFETY: a whole image, cubin or PTX that ends with a NUL, as the build made it; the driver copies it.
+    let load = |image: &[u8]| unsafe { result::module::load_data(image.as_ptr().cast()) };
+    let mut loaded = load(&image);
     // A driver that does not take this code may still compile the PTX.
-    if arch != PTX && matches!(loaded, Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_IMAGE))
-    {
-        loaded = load_image(&row.image_for(PTX)?);
+    let is_other = |error: &DriverError| {
+        matches!(error.0, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_IMAGE)
+    };
+    if arch != PTX && loaded.as_ref().is_err_and(is_other) {
+        loaded = load(&row.image_for(PTX)?);
     }
-    match loaded {
-        Ok(handle) => Ok(Opened { handle, ordinal: session.ordinal, row }),
-        Err(code) => {
-            let of = if arch == PTX { String::from("PTX") } else { format!("code for {}.{}", arch / 10, arch % 10) };
-            let doing =
-                format!("loading {of} of the {} kernels {} on {device} ({major}.{minor})", row.folder, row.name);
-            check(code, &doing)?;
-            fail!(Internal, "{doing}: the driver gave no reason")
-        }
-    }
-}
-
-/// Loads a cubin, or PTX that ends with a NUL, into the current context.
-fn load_image(image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
-    let mut handle = ptr::null_mut();
-    // SAFETY: a whole image, as the build made it, that the driver copies; and a live local.
-    match unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) } {
-        CUresult::CUDA_SUCCESS => Ok(handle),
-        code => Err(code),
-    }
+    let of = if arch == PTX { String::from("PTX") } else { format!("code for {}.{}", arch / 10, arch % 10) };
+    let doing = format!("loading {of} of the {} kernels {} on {device} ({major}.{minor})", row.folder, row.name);
+    Ok(Opened { handle: check(loaded, &doing)?, ordinal: session.ordinal, row })
 }
 
 impl Opened {
@@ -271,103 +254,77 @@ impl Opened {
     }
 
     /// Whether the module has a kernel for this role.
-    pub fn has(&self, role: &str) -> bool {
+    fn has(&self, role: &str) -> bool {
         self.row.entries.iter().any(|(r, _)| *r == role)
+    }
+
+    /// The kernel for this role, where there is one.
+    pub fn optional(&self, role: &str) -> Result<Option<Kernel>> {
+        self.has(role).then(|| self.kernel(role)).transpose()
     }
 
     /// The kernel for this role.
     pub fn kernel(&self, role: &str) -> Result<Kernel> {
-        self.kernel_at_most(role, u32::MAX)
-    }
-
-    /// The kernel for this role, with so many blocks on a multiprocessor at most where it works on one array.
-    pub fn kernel_at_most(&self, role: &str, blocks: u32) -> Result<Kernel> {
-        measure(self.function(role)?, self.ordinal, blocks, 0)
-    }
-
-    /// The kernel for this role, whose blocks share so many bytes besides what it names itself.
-    pub fn kernel_sharing(&self, role: &str, bytes: usize) -> Result<Kernel> {
-        let function = self.function(role)?;
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: a function of a loaded module.
-        check(unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as c_int) }, "preparing a kernel")?;
-        measure(function, self.ordinal, u32::MAX, bytes)
+        self.kernel_sharing(role, 0)
     }
 
     /// The kernel for this role, whose blocks have fewer warps for less work.
     pub fn warps(&self, role: &str) -> Result<Warps> {
-        self.warps_of(self.kernel(role)?)
-    }
-
-    /// The same of a kernel.
-    pub fn warps_of(&self, kernel: Kernel) -> Result<Warps> {
-        Ok(Warps { kernel, processors: attribute(self.ordinal, MULTIPROCESSOR_COUNT)?.max(1) as u32, all: 0, each: 0 })
+        self.kernel(role).map(Warps::of_kernel)
     }
 
     /// The same of a kernel whose blocks share `all` bytes, and `each` for every warp: no more of them than the memory
-    /// has room for. None where not one fits.
+    /// has room for. None where not one fits, or there is no such kernel.
     pub fn warps_sharing(&self, role: &str, all: usize, each: usize) -> Result<Option<Warps>> {
+        if !self.has(role) {
+            return Ok(None);
+        }
         let warps = self.warps(role)?;
-        let mut own: c_int = 0;
         let of = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: a live local and a function of a loaded module.
-        check(unsafe { sys::cuFuncGetAttribute(&mut own, of, warps.kernel.function) }, "measuring a kernel")?;
+        // SAFETY: a function of a loaded module.
+        let own = unsafe { function::get_function_attribute(warps.kernel.function, of) };
+        let own = check(own, "measuring a kernel")?;
         let room = attribute(self.ordinal, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
         let most = (room.saturating_sub(all + own.max(0) as usize) / each).min(warps.kernel.warps() as usize);
         if most == 0 {
             return Ok(None);
         }
         let kernel = Kernel { threads: 32 * most as u32, ..self.kernel_sharing(role, all + most * each)? };
-        Ok(Some(Warps { kernel, all, each, ..warps }))
+        Ok(Some(Warps { kernel, all, each }))
     }
 
-    fn function(&self, role: &str) -> Result<CUfunction> {
+    /// The kernel for this role, whose blocks share so many bytes besides what it names itself, and have as many threads
+    /// as its launch bound says.
+    pub fn kernel_sharing(&self, role: &str, shared: usize) -> Result<Kernel> {
+        use CUfunction_attribute::*;
         let Some((_, name)) = self.row.entries.iter().find(|(r, _)| *r == role) else {
             return fail!(Internal, "the {} kernels {} have none for {role}", self.row.folder, self.row.name);
         };
+        // SAFETY: the module is loaded, and has the function.
+        let prepare = |name| unsafe {
+            let function = result::module::get_function(self.handle, name)?;
+            let set = |attribute, value| function::set_function_attribute(function, attribute, value);
+            if shared > 0 {
+                set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as c_int)?;
+            }
+            // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
+            set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100)?;
+            Ok((function, function::get_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?))
+        };
         let Ok(text) = CString::new(*name) else { return fail!(Internal, "kernel name {name}") };
-        let mut function = ptr::null_mut();
-        // SAFETY: the module is loaded; a live local.
-        let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };
-        check(done, &format!("finding {name}"))?;
-        Ok(function)
+        let (function, threads) = check(prepare(text), &format!("preparing kernel {name}"))?;
+        let processors = attribute(self.ordinal, MULTIPROCESSOR_COUNT)?.max(1) as u32;
+        let (threads, shared_bytes) = (threads as u32, shared as u32);
+        let on_each = resident_blocks(function, threads, shared)?;
+        Ok(Kernel { function, threads, shared: shared_bytes, processors, on_each, alone: on_each })
     }
 }
 
 /// Blocks of so many threads, which share so many bytes, that a multiprocessor holds at once.
-fn resident_blocks(function: CUfunction, threads: c_int, shared: usize) -> Result<u32> {
-    let mut blocks = 0;
-    // SAFETY: a live local and a function of a loaded module.
-    let done = unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared) };
-    check(done, "measuring a kernel")?;
-    Ok(blocks.max(1) as u32)
-}
-
-/// The block size of a kernel is its launch bound; the grid is what the device holds at once.
-fn measure(function: CUfunction, ordinal: i32, at_most: u32, shared: usize) -> Result<Kernel> {
-    use CUfunction_attribute::{
-        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS_PER_BLOCK,
-        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as SHARED_MEMORY_CARVEOUT,
-    };
-    let mut threads: c_int = 0;
-    // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
-    // SAFETY: a live local and a function of a loaded module.
-    let steps: [CUresult; 2] = unsafe {
-        [
-            sys::cuFuncSetAttribute(function, SHARED_MEMORY_CARVEOUT, 100),
-            sys::cuFuncGetAttribute(&mut threads, MAX_THREADS_PER_BLOCK, function),
-        ]
-    };
-    steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-    let processors = attribute(ordinal, MULTIPROCESSOR_COUNT)?.max(1) as u32;
-    let blocks = resident_blocks(function, threads, shared)?;
-    Ok(Kernel {
-        function,
-        threads: threads as u32,
-        shared: shared as u32,
-        resident: blocks * processors,
-        alone: blocks.min(at_most) * processors,
-    })
+fn resident_blocks(function: CUfunction, threads: u32, shared: usize) -> Result<u32> {
+    // SAFETY: a function of a loaded module.
+    let blocks = unsafe { result::occupancy::max_active_block_per_multiprocessor(function, threads as c_int, shared) };
+    Ok(check(blocks, "measuring a kernel")?.max(1) as u32)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl GpuCodec for Toy {
         // SAFETY: the contract of this function.
         unsafe {
             let args = CompressArgs {
-                batch: arrays.tell(kernels.list, kernels.compress, |_| 1)?,
+                batch: arrays.tell(kernels.list, Some(kernels.compress), |_| 1)?,
                 bound,
                 step: step_for(bound),
                 dtype: params.dtype as u32,
@@ -87,7 +87,7 @@ impl GpuCodec for Toy {
         let (session, kernels) = (streams.session, Kernels::load(streams.session, dtype)?);
         // SAFETY: the contract of this function.
         unsafe {
-            let batch = streams.tell(kernels.list, kernels.decompress, |_| 1)?;
+            let batch = streams.tell(kernels.list, Some(kernels.decompress), |_| 1)?;
             let blocks = kernels.decompress.blocks(batch.count.into());
             kernels.decompress.launch(session, blocks, &arguments(batch, dtype, wanted))
         }
