@@ -1,6 +1,6 @@
 //! Element types.
 
-use crate::error::{Result, enumeration, fail};
+use crate::error::enumeration;
 
 /// What `$body` gives for an element type: `$number` makes the number of an element, whose bits are a `$word`.
 macro_rules! with_numbers {
@@ -36,7 +36,7 @@ enumeration! {
     /// The type of an array's elements. The discriminants are the codes in the stream header and in C.
     #[derive(Hash)]
     #[allow(missing_docs)]
-    pub enum DType: u8, name {
+    pub enum DType: u8, name, "dtype code" {
         F32 = 1 "f32",
         F64 = 2 "f64",
         F16 = 3 "f16",
@@ -53,14 +53,6 @@ enumeration! {
 }
 
 impl DType {
-    /// The type with this code.
-    pub fn from_code(code: u32) -> Result<DType> {
-        match DType::ALL.iter().find(|t| **t as u32 == code) {
-            Some(t) => Ok(*t),
-            None => fail!(InvalidArgument, "dtype code {code} is unknown; 1 (f32) to 12 (u64) are defined"),
-        }
-    }
-
     /// The type of this name, as the command takes it (`f32`, `bf16`, `u8`, …).
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|t| t.name() == name)
@@ -99,6 +91,11 @@ impl DType {
     /// The number that an element's bits stand for, as near as f64 has it.
     pub fn number(self, bits: u64) -> f64 {
         with_numbers!(self, |number: W| number(bits as W))
+    }
+
+    /// It in words, with its byte order where numbers of more than a byte are not little-endian.
+    pub fn in_order(self, big_endian: bool) -> String {
+        format!("{}{}", if big_endian && self.size() > 1 { "big-endian " } else { "" }, self.name())
     }
 
     /// Whether lossy modes apply.

@@ -9,6 +9,30 @@ use crate::printable::printable;
 macro_rules! enumeration {
     (
         $(#[$about:meta])*
+        pub enum $name:ident: $number:ident, $called:ident, $what:literal {
+            $($(#[$of_value:meta])* $value:ident = $code:literal $text:literal,)+
+        }
+    ) => {
+        $crate::error::enumeration! {
+            $(#[$about])*
+            pub enum $name: $number, $called {
+                $($(#[$of_value])* $value = $code $text,)+
+            }
+        }
+
+        impl $name {
+            /// The one of this number.
+            pub fn from_code(code: u32) -> $crate::error::Result<$name> {
+                let known = &concat!($(", ", $code, " ", $text),+)[2..];
+                match $name::ALL.into_iter().find(|value| *value as u32 == code) {
+                    Some(value) => Ok(value),
+                    None => $crate::error::fail!(InvalidArgument, concat!($what, " {} is unknown; {}"), code, known),
+                }
+            }
+        }
+    };
+    (
+        $(#[$about:meta])*
         pub enum $name:ident: $number:ident, $called:ident {
             $($(#[$of_value:meta])* $value:ident = $code:literal $text:literal,)+
         }
@@ -97,9 +121,7 @@ impl Error {
         };
         Error { kind, message }
     }
-}
 
-impl Error {
     /// An error with the message that the arguments make, or with as much of it as there is memory for.
     pub fn of(kind: Kind, arguments: fmt::Arguments) -> Self {
         /// A text that drops what cannot be had.

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::error::{Result, enumeration, fail};
-use crate::host::{environment, pool};
+use crate::host::environment;
+
+pub use crate::host::pool::threads;
 
 /// Results of arrays from this size on go past the caches, unless the caller reads them at once.
 pub const PAST_CACHES_BYTES: usize = 16 << 20;
@@ -31,12 +33,6 @@ impl ExecOptions {
     pub fn past_caches(self, bytes: usize) -> bool {
         bytes >= PAST_CACHES_BYTES && !self.read_at_once
     }
-}
-
-/// Threads that a call uses which asks for `requested`: so many, or for 0 as many as the environment variable
-/// `SLEEK_NUM_THREADS` says, one under MPI, else all cores.
-pub fn threads(requested: u32) -> usize {
-    pool::threads(requested)
 }
 
 /// Refuses environment variables that say how a call is carried out and cannot be understood.

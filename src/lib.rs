@@ -99,15 +99,12 @@ pub use dtype::DType;
 pub use error::{Error, Kind, Result};
 pub use missing::{MissingValue, sentinel};
 pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
-pub use route::ranges::ChunkRange;
+pub use route::cpu::{compress, compress_bound, decompress, decompress_chunks_into, decompress_coarse_into, inspect};
+pub use route::ranges::{ChunkRange, chunk_ranges};
+pub use route::recompression::of_chunk;
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The most bytes a stream of `count` elements can take.
-pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    route::cpu::compress_bound(params, count)
-}
 
 /// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes
 /// written.
@@ -115,19 +112,6 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
     route::cpu::compress_into(params, src, dst, ExecOptions::threads(params.threads))
-}
-
-/// What `params` ask of `src`, one chunk of an array whose chunks are changed and compressed again, as in Zarr. `Noa`
-/// without a range takes the range of this chunk. Missing values and zeros do not count for it, nor do values equal to
-/// the last element, which may be padding. The step is a power of two, so the bound holds however often the chunk is
-/// written.
-pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
-    route::recompression::of_chunk(params, src)
-}
-
-/// [`compress_into`] a new buffer of the right size.
-pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    route::cpu::compress(params, src)
 }
 
 /// Restores the whole array into `dst`; returns the bytes written.
@@ -142,11 +126,6 @@ pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<
     route::cpu::decompress_into(src, dst, ExecOptions::threads(threads))
 }
 
-/// [`decompress_into`] a new buffer of the right size.
-pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
-    route::cpu::decompress(src)
-}
-
 /// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
     route::cpu::decompress_range_into(src, first, count, dst).map(|_| ())
@@ -156,32 +135,4 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
 /// that hold them. The dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
     decompress_coarse_into(src, 0, Some((start, lens)), dst).map(|_| ())
-}
-
-/// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of
-/// `part`, where a box begins and its lengths, or of the whole array. They are those of [`decompress_into`]: for a box
-/// from a to b along an axis the ceil(b / 2^level) − ceil(a / 2^level) of them, without gaps.
-///
-/// Codec interp decodes the leading levels of a tile alone; others decode chunk by chunk, and never hold the array.
-pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
-    route::cpu::decompress_coarse_into(src, level, part, dst)
-}
-
-/// Restores whole chunks, whose numbers rise, one behind the other; returns the bytes written. Only groups of 64 chunks
-/// that have one of them are looked at. `container::Layout` tells which elements a chunk has, [`chunk_ranges`] what
-/// they are.
-pub fn decompress_chunks_into(src: &[u8], numbers: &[u64], dst: &mut [u8]) -> Result<usize> {
-    route::cpu::decompress_chunks_into(src, numbers, dst)
-}
-
-/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,
-/// and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in
-/// their order; `container::Layout` tells which elements one has.
-pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
-    route::ranges::chunk_ranges(src)
-}
-
-/// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.
-pub fn inspect(src: &[u8]) -> Result<Info> {
-    route::cpu::inspect(src)
 }

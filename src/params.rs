@@ -3,32 +3,21 @@
 use crate::bound::mul_down;
 use crate::container::Dims;
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::{Result, enumeration, fail};
 use crate::missing::{MAX_MISSING, Missing, MissingValue};
 pub use crate::mode::{Mode, Profile};
 
-/// Where the work runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum Device {
-    /// Where the data is.
-    #[default]
-    Auto = 0,
-    /// On the CPU.
-    Cpu = 1,
-    /// On an NVIDIA GPU.
-    Cuda = 2,
-}
-
-impl Device {
-    /// The device with this code.
-    pub fn from_code(code: u32) -> Result<Device> {
-        match code {
-            0 => Ok(Device::Auto),
-            1 => Ok(Device::Cpu),
-            2 => Ok(Device::Cuda),
-            _ => fail!(InvalidArgument, "device {code} is unknown; 0 auto, 1 cpu, 2 cuda"),
-        }
+enumeration! {
+    /// Where the work runs.
+    #[derive(Default)]
+    pub enum Device: u8, name, "device" {
+        /// Where the data is.
+        #[default]
+        Auto = 0 "auto",
+        /// On the CPU.
+        Cpu = 1 "cpu",
+        /// On an NVIDIA GPU.
+        Cuda = 2 "cuda",
     }
 }
 

@@ -26,31 +26,28 @@ pub fn parse(text: &str) -> Result<Params> {
         }
         reserve(&mut keys, 1)?;
         keys.push(key);
-        if let Some(mode) = Mode::ALL.into_iter().find(|m| m.name() == key) {
-            if mode_given {
+        match (Mode::ALL.into_iter().find(|mode| mode.name() == key), key) {
+            (Some(_), _) if mode_given => {
                 return fail!(
                     InvalidArgument,
                     "'{item}' in '{text}' is a second mode; give one of abs, noa, rel, rate, precision, lossless"
                 );
             }
-            mode_given = true;
-            params.bound = match (mode, value) {
-                (Mode::Lossless, None) => Bound::Lossless,
-                (Mode::Lossless, Some(_)) => {
-                    return fail!(InvalidArgument, "'{item}' in '{text}': {key} has no value");
-                }
-                _ => Bound::new(mode, number(item, value)?)?,
-            };
-            continue;
-        }
-        match key {
-            "range" => range = Some(number(item, value)?),
-            "limits" => params.limits = limits(item, value)?,
-            "fill" => params.missing.push(missing(item, value)?)?,
-            "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
-            "profile" => params.profile = profile(item, value)?,
-            "integers" if value.is_none() => params.integers = true,
-            "no-fill" if value.is_none() => params.find_fill = Some(false),
+            (Some(Mode::Lossless), _) if value.is_some() => {
+                return fail!(InvalidArgument, "'{item}' in '{text}': {key} has no value");
+            }
+            (Some(mode), _) => {
+                mode_given = true;
+                let number = if mode == Mode::Lossless { 0.0 } else { number(item, value)? };
+                params.bound = Bound::new(mode, number)?;
+            }
+            (_, "range") => range = Some(number(item, value)?),
+            (_, "limits") => params.limits = limits(item, value)?,
+            (_, "fill") => params.missing.push(missing(item, value)?)?,
+            (_, "codec") => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
+            (_, "profile") => params.profile = profile(item, value)?,
+            (_, "integers") if value.is_none() => params.integers = true,
+            (_, "no-fill") if value.is_none() => params.find_fill = Some(false),
             _ => {
                 return fail!(
                     InvalidArgument,
@@ -152,14 +149,10 @@ pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
 }
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
-    let unknown = || match value.and_then(Profile::named_now) {
-        Some(now) => format!("'{item}' is called 'profile={}' now", now.name()),
-        None => format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=small"),
-    };
-    Profile::ALL
-        .into_iter()
-        .find(|p| Some(p.name()) == value)
-        .ok_or_else(|| Error::new(Kind::InvalidArgument, unknown()))
+    match Profile::ALL.into_iter().find(|profile| Some(profile.name()) == value) {
+        Some(profile) => Ok(profile),
+        None => fail!(InvalidArgument, "'{item}' is unknown; profile=adaptive, profile=fast or profile=small"),
+    }
 }
 
 #[cfg(test)]
@@ -228,7 +221,6 @@ mod tests {
         let said = |text| parse(text).unwrap_err().message;
         assert!(said("abs=1,codec=best").contains("'best' is unknown; this library knows 1 (sleek)"));
         assert!(said("abs=1,codec=ratio").contains("codec interp replaces it"));
-        assert!(said("abs=1,profile=ratio").contains("'profile=ratio' is called 'profile=small' now"));
         assert!(said("abs=1,fill=0x").contains("'fill=0x' needs"));
         assert!(said("abs=1,fill=1,fill=2,fill=3,fill=4,fill=5").contains("5 missing values"));
         for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {

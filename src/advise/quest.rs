@@ -2,7 +2,7 @@
 //! meets it.
 
 use super::measured::Measured;
-use super::search::{FoundBound, Side, Window, search};
+use super::search::{FoundBound, Slack, search};
 use super::target::{EXACT, Target, in_digits};
 use crate::params::{Bound, Params};
 
@@ -17,6 +17,7 @@ const SMALLEST: f64 = 1e-17;
 /// The smallest bound at all, that of the filter too. It is for a field of which one value is so far from all others
 /// that a bound of its range is coarse for these.
 const TINIEST: f64 = f64::MIN_POSITIVE;
+
 impl Target {
     /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
     fn score(&self, m: &Measured) -> f64 {
@@ -39,12 +40,12 @@ impl Target {
     }
 
     /// The scores that meet it.
-    fn window(&self) -> Window {
-        match self {
-            Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
-            Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
-            _ => Window { low: -SSIM_SLACK, high: 0.0, side: Side::NotAbove },
-        }
+    fn slack(&self) -> Slack {
+        Slack(match self {
+            Target::Ratio(_) | Target::Size(_) => (1.0 + SLACK).ln(),
+            Target::Psnr(_) => -PSNR_SLACK,
+            Target::Ssim(_) => -SSIM_SLACK,
+        })
     }
 
     /// A size as a ratio, which a part of it can have too.
@@ -75,32 +76,31 @@ impl Quest<'_> {
         mut sample: impl FnMut(&Params) -> Result<Measured, E>,
         mut whole: impl FnMut(&Params) -> Result<Measured, E>,
     ) -> Result<Answer, Failed<E>> {
-        let exact = self.params.clone().with_bound(Bound::Lossless);
+        let exact = |whole: &mut dyn FnMut(&Params) -> Result<Measured, E>, tries| {
+            let params = self.params.clone().with_bound(Bound::Lossless);
+            Ok::<_, E>(Answer { measured: whole(&params)?, params, tries: tries + 1 })
+        };
         if self.range < TINIEST {
-            let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
+            let answer = exact(&mut whole, 0)?;
             return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
         }
-        let (smallest, window) = ((SMALLEST * self.range).max(TINIEST), self.target.window());
+        let (smallest, is_of_quality) = ((SMALLEST * self.range).max(TINIEST), self.target.is_of_quality());
         let mut found = self.search((smallest, self.range), &mut sample, &mut whole)?;
         let is_at_the_end = found.bound <= 2.0 * smallest;
-        if found.score > window.high && (is_at_the_end || window.side == Side::NotAbove) {
+        if found.score > self.target.slack().0.max(0.0) && (is_at_the_end || is_of_quality) {
             // A bound below the last bit of every value loses nothing, and says so better without a number.
-            let answer = Answer { measured: whole(&exact)?, params: exact.clone(), tries: found.tries + 1 };
+            let answer = exact(&mut whole, found.tries)?;
             if self.is_met_by(&answer) {
                 return Ok(answer);
             }
-            let tries = answer.tries;
             found = self.search((TINIEST, smallest), &mut sample, &mut whole)?;
-            found.tries += tries;
+            found.tries += answer.tries;
         }
-        if found.score < window.low && window.side == Side::NotBelow {
+        if found.score < 0.0 && !is_of_quality {
             // What a bound keeps of missing values may take more than it spares.
-            let answer = Answer { measured: whole(&exact)?, params: exact, tries: found.tries + 1 };
-            return if self.is_met_by(&answer) {
-                Ok(answer)
-            } else {
-                Err(self.unmet(Some(self.range), &found.measured))
-            };
+            let answer = exact(&mut whole, found.tries)?;
+            let is_met = self.is_met_by(&answer);
+            return if is_met { Ok(answer) } else { Err(self.unmet(Some(self.range), &found.measured)) };
         }
         Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
     }
@@ -115,7 +115,7 @@ impl Quest<'_> {
         let target = self.target.as_ratio(self.raw_bytes);
         search(
             ends,
-            &self.target.window(),
+            self.target.slack(),
             |bound| sample(&self.with(bound)).map(|m| target.score(&m)),
             |bound| whole(&self.with(bound)).map(|m| (target.score(&m), m)),
         )

@@ -8,39 +8,22 @@ const TRIES: u32 = 16;
 /// Bounds that are nearer than this to each other are one.
 const NEAR: f64 = 2e-3;
 
-/// The scores that are right.
-pub struct Window {
-    /// The least.
-    pub low: f64,
-    /// The greatest.
-    pub high: f64,
-    /// Where a score may be beside these.
-    pub side: Side,
-}
+/// The scores that are right: from 0 to this. Where none of them is met, one beyond it is better than one on the other
+/// side of 0.
+#[derive(Clone, Copy)]
+pub struct Slack(pub f64);
 
-/// On which side of the window a score may be, if none is in it.
-#[derive(PartialEq)]
-pub enum Side {
-    /// Above.
-    NotBelow,
-    /// Below.
-    NotAbove,
-}
-
-impl Window {
-    fn holds(&self, score: f64) -> bool {
-        self.low <= score && score <= self.high
+impl Slack {
+    fn holds(self, score: f64) -> bool {
+        self.allows(score) && score.abs() <= self.0.abs()
     }
 
-    fn allows(&self, score: f64) -> bool {
-        match self.side {
-            Side::NotBelow => score >= self.low,
-            Side::NotAbove => score <= self.high,
-        }
+    fn allows(self, score: f64) -> bool {
+        if self.0 > 0.0 { score >= 0.0 } else { score <= 0.0 }
     }
 
-    fn middle(&self) -> f64 {
-        0.5 * (self.low + self.high)
+    fn middle(self) -> f64 {
+        0.5 * self.0
     }
 }
 
@@ -56,31 +39,31 @@ pub struct FoundBound<T> {
     pub tries: u32,
 }
 
-/// The bound between two that has a score in the window, else the nearest to it on the side that is allowed, else the
-/// end that is nearest to the window.
+/// The bound between two that has a score within the slack, else the nearest to it on the side that is allowed, else
+/// the end that is nearest to it.
 pub fn search<T, E>(
     (smallest, largest): (f64, f64),
-    window: &Window,
+    slack: Slack,
     mut sample: impl FnMut(f64) -> Result<f64, E>,
     mut whole: impl FnMut(f64) -> Result<(f64, T), E>,
 ) -> Result<FoundBound<T>, E> {
     let (mut low, mut high) = (smallest, largest);
-    let mut bound = short(on_sample((low, high), window.middle(), &mut sample)?);
+    let mut bound = short(on_sample((low, high), slack.middle(), &mut sample)?);
     let mut best: Option<FoundBound<T>> = None;
     let mut tries = 0;
     loop {
         tries += 1;
         let (score, measured) = whole(bound)?;
         let found = FoundBound { bound, score, measured, tries };
-        if window.holds(score) {
+        if slack.holds(score) {
             return Ok(found);
         }
-        match score < window.low {
+        match score < slack.0.min(0.0) {
             true => low = bound.max(low),
             false => high = bound.min(high),
         }
         let nearest = match best.take() {
-            Some(best) if !better(&found, &best, window) => FoundBound { tries, ..best },
+            Some(best) if !better(&found, &best, slack) => FoundBound { tries, ..best },
             _ => found,
         };
         if tries == TRIES || high <= low * (1.0 + NEAR) {
@@ -91,23 +74,23 @@ pub fn search<T, E>(
             // The sample, put right by what the whole says here, is near; halving always gets there.
             1..=3 => {
                 let shift = score - sample(bound)?;
-                short(on_sample((low, high), window.middle() - shift, &mut sample)?)
+                short(on_sample((low, high), slack.middle() - shift, &mut sample)?)
             }
             _ => short(between(low, high)),
         };
         bound = if next > low && next < high { next } else { short(between(low, high)) };
         if !(low < bound && bound < high) {
-            bound = if window.side == Side::NotBelow { high } else { low };
+            bound = if slack.0 > 0.0 { high } else { low };
         }
     }
 }
 
 /// Whether `a` is the better answer.
-fn better<T>(a: &FoundBound<T>, b: &FoundBound<T>, window: &Window) -> bool {
-    match (window.allows(a.score), window.allows(b.score)) {
+fn better<T>(a: &FoundBound<T>, b: &FoundBound<T>, slack: Slack) -> bool {
+    match (slack.allows(a.score), slack.allows(b.score)) {
         (true, false) => true,
         (false, true) => false,
-        _ => (a.score - window.middle()).abs() < (b.score - window.middle()).abs(),
+        _ => (a.score - slack.middle()).abs() < (b.score - slack.middle()).abs(),
     }
 }
 
@@ -144,24 +127,23 @@ fn short(bound: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn solve(window: &Window, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> FoundBound<()> {
-        search((1e-12, 1.0), window, |b| Ok::<_, ()>(sample(b)), |b| Ok((whole(b), ()))).unwrap()
+    fn solve(slack: f64, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> FoundBound<()> {
+        search((1e-12, 1.0), Slack(slack), |b| Ok::<_, ()>(sample(b)), |b| Ok((whole(b), ()))).unwrap()
     }
 
     #[test]
     fn a_sample_that_is_off_costs_a_few_tries() {
-        let window = Window { low: 0.0, high: 0.02, side: Side::NotBelow };
-        let found = solve(&window, |b| (b / 1e-3).ln() * 0.3, |b| (b / 2e-3).ln() * 0.4 + 0.1);
-        assert!(window.holds(found.score) && found.tries <= 4, "{} in {}", found.score, found.tries);
-        let found = solve(&window, |_| -1.0, |b| (b / 2e-7).ln());
-        assert!(window.holds(found.score), "{} in {}", found.score, found.tries);
+        let found = solve(0.02, |b| (b / 1e-3).ln() * 0.3, |b| (b / 2e-3).ln() * 0.4 + 0.1);
+        assert!(Slack(0.02).holds(found.score) && found.tries <= 4, "{} in {}", found.score, found.tries);
+        let found = solve(0.02, |_| -1.0, |b| (b / 2e-7).ln());
+        assert!(Slack(0.02).holds(found.score), "{} in {}", found.score, found.tries);
     }
 
     #[test]
     fn a_jump_over_the_window_is_met_on_the_side_that_is_allowed() {
         let step = |b: f64| if b < 3e-4 { -0.5 } else { 0.7 };
-        for (side, score) in [(Side::NotBelow, 0.7), (Side::NotAbove, -0.5)] {
-            let found = solve(&Window { low: 0.0, high: 0.02, side }, step, step);
+        for (slack, score) in [(0.02, 0.7), (-0.02, -0.5)] {
+            let found = solve(slack, step, step);
             assert_eq!(found.score, score);
             assert!((found.bound / 3e-4 - 1.0).abs() < 0.02, "{}", found.bound);
         }
@@ -169,10 +151,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_met_ends_at_the_end() {
-        let window = Window { low: 0.0, high: 0.02, side: Side::NotBelow };
-        let found = solve(&window, |_| -2.0, |_| -2.0);
+        let found = solve(0.02, |_| -2.0, |_| -2.0);
         assert!(found.score == -2.0);
-        let found = solve(&window, |_| 2.0, |_| 2.0);
+        let found = solve(0.02, |_| 2.0, |_| 2.0);
         assert!(found.score == 2.0 && found.bound <= 2e-12, "{}", found.bound);
     }
 }

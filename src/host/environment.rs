@@ -27,21 +27,13 @@ fn has_rights_of_others() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-#[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd"))]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android", miri))))]
 fn has_rights_of_others() -> bool {
-    unsafe extern "C" {
-        safe fn issetugid() -> std::ffi::c_int;
-    }
-    issetugid() != 0
+    // SAFETY: plain calls.
+    unsafe { (libc::getuid(), libc::getgid()) != (libc::geteuid(), libc::getegid()) }
 }
 
-#[cfg(not(any(
-    all(any(target_os = "linux", target_os = "android"), not(miri)),
-    target_vendor = "apple",
-    target_os = "freebsd",
-    target_os = "netbsd",
-    target_os = "openbsd"
-)))]
+#[cfg(any(miri, not(unix)))]
 fn has_rights_of_others() -> bool {
     false
 }

@@ -38,7 +38,7 @@ fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8], room: usize) -> Res
     fail!(BufferTooSmall, "{room} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
 }
 
-/// See [`crate::compress_bound`].
+/// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
     most_bytes(codec::chosen(params)?, params, count as u64)
 }
@@ -136,7 +136,7 @@ fn encode_once(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], o
     codec.cpu().compress(params, layout, src, dst, options)
 }
 
-/// See [`crate::compress`].
+/// [`crate::compress_into`] a new buffer of the right size.
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     let options = ExecOptions::threads(params.threads);
     let (mut dst, n) = compress_to(codec::chosen(params)?, params, src, options, |bytes| filled(bytes, 0u8))?;
@@ -234,7 +234,7 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Resu
     Stream::open(src)?.decompress_into(dst, options)
 }
 
-/// See [`crate::decompress`].
+/// [`decompress_into`] a new buffer of the right size.
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     let stream = Stream::open(src)?;
     let mut dst = filled(stream.held().bytes, 0u8)?;
@@ -247,12 +247,18 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
     Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| range(header, first, count as u64))
 }
 
-/// See [`crate::decompress_coarse_into`]; returns the bytes written.
+/// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of
+/// `part`, where a box begins and its lengths, or of the whole array. They are those of [`decompress_into`]: for a box
+/// from a to b along an axis the ceil(b / 2^level) − ceil(a / 2^level) of them, without gaps.
+///
+/// Codec interp decodes the leading levels of a tile alone; others decode chunk by chunk, and never hold the array.
 pub fn decompress_coarse_into(src: &[u8], level: u32, part: Option<(&[u64], &[u64])>, dst: &mut [u8]) -> Result<usize> {
     Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| coarse(header, level, part))
 }
 
-/// See [`crate::decompress_chunks_into`]; returns the bytes written.
+/// Restores whole chunks, whose numbers rise, one behind the other; returns the bytes written. Only groups of 64 chunks
+/// that have one of them are looked at. `container::Layout` tells which elements a chunk has, `chunk_ranges` what
+/// they are.
 pub fn decompress_chunks_into(src: &[u8], numbers: &[u64], dst: &mut [u8]) -> Result<usize> {
     Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| whole_chunks(&header.layout, numbers))
 }
@@ -293,7 +299,7 @@ fn whole_chunks(layout: &Layout, numbers: &[u64]) -> Result<Wanted> {
     Ok(Wanted::Chunks { starts, count })
 }
 
-/// See [`crate::inspect`].
+/// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.
 pub fn inspect(src: &[u8]) -> Result<Info> {
     let header = Header::read(src)?;
     let index = Index::new(&header, src)?;

@@ -94,7 +94,9 @@ fn tally<W: Word>(bytes: &[u8], big_endian: bool, missing: &[u64], number: impl 
     range
 }
 
-/// See [`crate::chunk_ranges`].
+/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,
+/// and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in
+/// their order; `container::Layout` tells which elements one has.
 pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
     let stream = Stream::open(src)?;
     let Header { layout, big_endian, .. } = stream.header();

@@ -30,7 +30,10 @@ pub fn measured(codec: &dyn Codec, params: Params, src: &[u8]) -> Result<Params>
     with_range(declared, &[], src)
 }
 
-/// See [`crate::of_chunk`].
+/// What `params` ask of `src`, one chunk of an array whose chunks are changed and compressed again, as in Zarr. `Noa`
+/// without a range takes the range of this chunk. Missing values and zeros do not count for it, nor do values equal to
+/// the last element, which may be padding. The step is a power of two, so the bound holds however often the chunk is
+/// written.
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
     if !params.bound.measures() {
         return sentinel::declared(params, src);

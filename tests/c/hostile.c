@@ -99,7 +99,7 @@ static void requests_in_words(void) {
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, ""));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "no mode", sleek_params_parse(&p, "profile=fast"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'much'", sleek_params_parse(&p, "much"));
-    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'profile=small' now", sleek_params_parse(&p, "abs=1,profile=ratio"));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'profile=best' is unknown", sleek_params_parse(&p, "abs=1,profile=best"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "second mode", sleek_params_parse(&p, "abs=1,rel=1"));
     CHECK_FAILS(SLEEK_E_INVALID_BOUND, "-1", sleek_params_parse(&p, "abs=-1"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, "abs=1,\xff"));

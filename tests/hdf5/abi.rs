@@ -21,12 +21,12 @@ fn types_and_constants_are_hdf5s() {
     let _: Hid = 0 as h5i::hid_t;
     let _: abi::Herr = 0 as h5::herr_t;
     let _: u64 = 0 as h5::hsize_t;
-    assert_eq!(abi::CLASS_VERSION as u32, h5z::H5Z_CLASS_T_VERS);
-    assert_eq!(abi::FLAG_REVERSE, h5z::H5Z_FLAG_REVERSE);
-    assert_eq!(abi::FLAG_OPTIONAL, h5z::H5Z_FLAG_OPTIONAL);
-    assert_eq!(abi::PLUGIN_TYPE_FILTER, h5pl::H5PL_type_t::H5PL_TYPE_FILTER as i32);
-    assert_eq!(abi::FILL_UNDEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_UNDEFINED as i32);
-    assert_eq!(abi::FILL_USER_DEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_USER_DEFINED as i32);
+    assert_eq!(abi::H5Z_CLASS_T_VERS as u32, h5z::H5Z_CLASS_T_VERS);
+    assert_eq!(abi::H5Z_FLAG_REVERSE, h5z::H5Z_FLAG_REVERSE);
+    assert_eq!(abi::H5Z_FLAG_OPTIONAL, h5z::H5Z_FLAG_OPTIONAL);
+    assert_eq!(abi::H5PL_TYPE_FILTER, h5pl::H5PL_type_t::H5PL_TYPE_FILTER as i32);
+    assert_eq!(abi::H5D_FILL_VALUE_UNDEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_UNDEFINED as i32);
+    assert_eq!(abi::H5D_FILL_VALUE_USER_DEFINED, h5d::H5D_fill_value_t::H5D_FILL_VALUE_USER_DEFINED as i32);
     // The most dimensions that cd_values have room for.
     assert_eq!(h5s::H5S_MAX_RANK, 32);
 }
@@ -60,6 +60,8 @@ fn functions_have_hdf5s_types() {
         H5Ecreate_stack: Some(h5e::H5Ecreate_stack),
         H5Eset_current_stack: Some(h5e::H5Eset_current_stack),
         H5Eregister_class: Some(h5e::H5Eregister_class),
+        H5Eunregister_class: Some(h5e::H5Eunregister_class),
+        H5Eclose_msg: Some(h5e::H5Eclose_msg),
         // SAFETY: as above.
         H5Ecreate_msg: Some(unsafe {
             std::mem::transmute::<CreateMessage<h5e::H5E_type_t>, CreateMessage<i32>>(h5e::H5Ecreate_msg)
@@ -109,10 +111,10 @@ fn functions_have_hdf5s_types() {
             H5Dget_chunk_info_by_coord: Some(h5d::H5Dget_chunk_info_by_coord),
         }
     };
-    assert_eq!(abi::LAYOUT_CHUNKED, h5d::H5D_layout_t::H5D_CHUNKED as i32);
-    assert_eq!(abi::FILL_TIME_NEVER, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER as i32);
+    assert_eq!(abi::H5D_CHUNKED, h5d::H5D_layout_t::H5D_CHUNKED as i32);
+    assert_eq!(abi::H5D_FILL_TIME_NEVER, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER as i32);
     assert_eq!(abi::MESSAGE_KINDS, [h5e::H5E_type_t::H5E_MAJOR as i32, h5e::H5E_type_t::H5E_MINOR as i32]);
-    assert_eq!(abi::SELECT_SET, h5s::H5S_seloper_t::H5S_SELECT_SET as i32);
+    assert_eq!(abi::H5S_SELECT_SET, h5s::H5S_seloper_t::H5S_SELECT_SET as i32);
     let (mut major, mut minor, mut release) = (0, 0, 0);
     // SAFETY: three pointers to integers.
     assert!(unsafe { (functions.H5get_libversion)(&mut major, &mut minor, &mut release) } >= 0);

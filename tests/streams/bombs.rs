@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use crate::{common, reference, vectors};
 use reference::builder::{Body, Stream, seal};
-use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
+use sleek::api::hdf5_filter::abi::{FilterClass, H5Z_FLAG_REVERSE};
 use sleek::{Bound, DType, Dims, Kind, Mode, Params, Profile};
 
 /// More than the test needs, and less than what its bombs claim.
@@ -115,7 +115,7 @@ fn filter(stream: &[u8]) -> Option<String> {
         let mut buffer: *mut c_void = libc::malloc(stream.len());
         let mut size = stream.len();
         std::ptr::copy_nonoverlapping(stream.as_ptr(), buffer.cast(), stream.len());
-        let made = class.filter.unwrap()(FLAG_REVERSE, 0, std::ptr::null(), size, &mut size, &mut buffer);
+        let made = class.filter.unwrap()(H5Z_FLAG_REVERSE, 0, std::ptr::null(), size, &mut size, &mut buffer);
         libc::free(buffer);
         let text = std::ffi::CStr::from_ptr(sleek_last_error()).to_str().unwrap().to_owned();
         (made == 0).then_some(text)

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::Input;
 use crate::reference::builder::seal;
-use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
-use sleek::api::hdf5_filter::filter_of_caller;
+use sleek::api::hdf5_filter::abi::{FilterClass, H5Z_FLAG_REVERSE};
+use sleek::api::hdf5_filter::{caller::Caller, filter_of};
 
 /// A chunk in memory from `malloc`, as HDF5 hands it over: `len` bytes in a buffer of `room`.
 struct Chunk {
@@ -30,7 +30,7 @@ impl Chunk {
     }
 
     /// Whether the filter took it; if not, it is as it was. A failure makes the filter look for the HDF5 that has
-    /// called in the program's file, which takes ten times as long as the rest: mostly the caller is no code at all.
+    /// called in the program's file, which takes ten times as long as the rest: mostly there is no caller.
     fn filter(&mut self, flags: u32, words: &[u32], as_hdf5: bool) -> bool {
         let (before, room) = ((self.start, self.bytes().to_vec()), self.room);
         // SAFETY: the class lives for ever; the call is made as HDF5 makes it.
@@ -41,7 +41,7 @@ impl Chunk {
                 let class = &*sleek::api::hdf5_filter::sleek_h5_class().cast::<FilterClass>();
                 class.filter.unwrap()(flags, count, first, len, room, start)
             } else {
-                filter_of_caller(flags, count, first, len, room, start, words.as_ptr().cast())
+                filter_of(Caller::default(), flags, (first, count), len, room, start)
             }
         };
         if made == 0 {
@@ -73,12 +73,12 @@ pub fn run(bytes: &[u8]) {
     let mut chunk = Chunk::new(input.0);
     // HDF5 has no empty chunks, and for it 0 bytes restored are a failure.
     if !input.0.is_empty() && chunk.filter(0, &words, as_hdf5) {
-        assert!(chunk.filter(FLAG_REVERSE, &words, as_hdf5), "what the filter wrote it cannot read");
+        assert!(chunk.filter(H5Z_FLAG_REVERSE, &words, as_hdf5), "what the filter wrote it cannot read");
         assert_eq!(chunk.len, input.0.len());
     }
     let mut stream = input.0.to_vec();
     if kind & 4 == 0 {
         seal(&mut stream);
     }
-    Chunk::new(&stream).filter(FLAG_REVERSE, &words, as_hdf5);
+    Chunk::new(&stream).filter(H5Z_FLAG_REVERSE, &words, as_hdf5);
 }

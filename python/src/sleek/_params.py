@@ -72,8 +72,6 @@ def in_words(request: str | None, asked: Mapping[str, Any]) -> str:
         raise TypeError(f"exactly one of {', '.join(MODES)} is needed, not {_told(given)}; or a text such as 'abs=1e-3'")
     if "range" in given and modes != ["noa"]:
         raise TypeError(f"range={given['range']} goes with noa, not with {modes[0]}")
-    if given.get("profile") == "ratio":
-        raise ValueError("profile 'ratio' is called 'small' now")
     if given.get("profile", PROFILES[0]) not in PROFILES:
         raise ValueError(f"profile is {given['profile']!r}; known are {', '.join(PROFILES)}")
     words = ["lossless"] if modes == ["lossless"] else []

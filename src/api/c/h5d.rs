@@ -7,13 +7,13 @@ use std::mem::{offset_of, size_of};
 use super::memory;
 use super::structs::{struct_size, write_struct};
 use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
-use crate::api::hdf5_filter::caller::pass_return_address;
+use crate::api::hdf5_filter::caller::Caller;
 use crate::error::Result;
 use crate::host::guard::status;
 
 /// How a dataset was written or read.
 #[repr(C)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, dead_code)] // C uses them
 pub enum sleek_h5d_route {
     /// Nothing was selected.
     SLEEK_H5D_NOTHING = 0,
@@ -26,9 +26,6 @@ pub enum sleek_h5d_route {
 }
 
 const _: () = {
-    assert!(sleek_h5d_route::SLEEK_H5D_NOTHING as i32 == Route::Nothing as i32);
-    assert!(sleek_h5d_route::SLEEK_H5D_ORDINARY as i32 == Route::Ordinary as i32);
-    assert!(sleek_h5d_route::SLEEK_H5D_THREADS as i32 == Route::Threads as i32);
     assert!(sleek_h5d_route::SLEEK_H5D_GPU as i32 == Route::Gpu as i32);
     assert!(size_of::<usize>() != 8 || size_of::<sleek_h5d_info>() == 256);
 };
@@ -101,7 +98,6 @@ impl sleek_h5d_info {
 /// SLEEK_E_OUT_OF_RANGE (the box lies outside the dataset); SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
 /// After an error chunks may have been written.
 #[unsafe(no_mangle)]
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
 pub unsafe extern "C" fn sleek_h5d_write(
     dset: i64,
     mem_type: i64,
@@ -112,7 +108,12 @@ pub unsafe extern "C" fn sleek_h5d_write(
     stream: *mut c_void,
     info: *mut sleek_h5d_info,
 ) -> i32 {
-    pass_return_address!(write(dset, mem_type, start, count, dxpl, buf, stream, info))
+    let place = 0;
+    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
+    // SAFETY: the contract of this function, here and below.
+    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::write(hdf5, request, buf.cast()) };
+    // SAFETY: as above.
+    status(|| unsafe { transfer(request, [start, count], info, Caller::of(&place), work) })
 }
 
 /// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same
@@ -124,7 +125,6 @@ pub unsafe extern "C" fn sleek_h5d_write(
 /// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as
 /// of sleek_h5d_write().
 #[unsafe(no_mangle)]
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
 pub unsafe extern "C" fn sleek_h5d_read(
     dset: i64,
     mem_type: i64,
@@ -135,7 +135,12 @@ pub unsafe extern "C" fn sleek_h5d_read(
     stream: *mut c_void,
     info: *mut sleek_h5d_info,
 ) -> i32 {
-    pass_return_address!(read(dset, mem_type, start, count, dxpl, buf, stream, info))
+    let place = 0;
+    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
+    // SAFETY: the contract of this function, here and below.
+    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::read(hdf5, request, buf.cast()) };
+    // SAFETY: as above.
+    status(|| unsafe { transfer(request, [start, count], info, Caller::of(&place), work) })
 }
 
 thread_local! {
@@ -153,59 +158,13 @@ pub extern "C" fn sleek_h5d_user(address: *const c_void) {
     USER.set(address);
 }
 
-/// `sleek_h5d_write` with the caller's return address.
-///
-/// # Safety
-/// As of the C function.
-#[allow(clippy::too_many_arguments)] // those of the C function
-unsafe extern "C" fn write(
-    dset: i64,
-    mem_type: i64,
-    start: *const u64,
-    count: *const u64,
-    dxpl: i64,
-    buf: *const c_void,
-    stream: *mut c_void,
-    info: *mut sleek_h5d_info,
-    caller: *const c_void,
-) -> i32 {
-    // SAFETY: the contract.
-    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::write(hdf5, request, buf.cast()) };
-    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
-    // SAFETY: as above.
-    status(|| unsafe { transfer(request, [start, count], info, caller, work) })
-}
-
-/// `sleek_h5d_read` with the caller's return address.
-///
-/// # Safety
-/// As of the C function.
-#[allow(clippy::too_many_arguments)] // those of the C function
-unsafe extern "C" fn read(
-    dset: i64,
-    mem_type: i64,
-    start: *const u64,
-    count: *const u64,
-    dxpl: i64,
-    buf: *mut c_void,
-    stream: *mut c_void,
-    info: *mut sleek_h5d_info,
-    caller: *const c_void,
-) -> i32 {
-    // SAFETY: the contract.
-    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::read(hdf5, request, buf.cast()) };
-    let request = Request { dataset: dset, mem_type, dxpl, start: None, count: None, stream };
-    // SAFETY: as above.
-    status(|| unsafe { transfer(request, [start, count], info, caller, work) })
-}
-
 /// # Safety
 /// As of the C functions.
 unsafe fn transfer(
     request: Request,
     place: [*const u64; 2],
     info: *mut sleek_h5d_info,
-    caller: *const c_void,
+    caller: Caller,
     work: impl FnOnce(&Library, &Request) -> Result<Report>,
 ) -> Result<()> {
     // SAFETY: the contract: the struct's first field, one number for each dimension, and a struct of that size.
@@ -215,7 +174,7 @@ unsafe fn transfer(
             false => struct_size("sleek_h5d_info", info, offset_of!(sleek_h5d_info, reserved))?,
         };
         let hdf5 = match USER.get() {
-            user if user.is_null() => Library::of_user(caller)?,
+            user if user.is_null() => Library::of_user(caller.address())?,
             user => Library::linked_to(user)?,
         };
         let rank = Dataset::new(&hdf5, request.dataset, request.dxpl)?.dims.len();

@@ -12,15 +12,17 @@ mod structs;
 mod types;
 
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::offset_of;
 use std::sync::OnceLock;
 
 use crate::container::{Geometry, Header, Index, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
+use crate::host::memory::Heap;
 use crate::params::{Bound, Device, Params};
 use crate::route::{self, ranges::ChunkRange};
-use structs::write_struct;
+use structs::{struct_size, write_struct};
 use types::{sleek_chunk_range, sleek_info, sleek_params};
 
 /// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
@@ -128,6 +130,7 @@ pub unsafe extern "C" fn sleek_compress(
     // SAFETY: the contract of this function; the codec writes every byte of the stream before it reads it.
     status(|| unsafe {
         let dst_bytes = memory::answer(dst_bytes, 0).needed("dst_bytes")?;
+        // On the heap, as all of the way there: the caller's stack may be small.
         let params = &*asked(params)?;
         let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
             return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
@@ -138,15 +141,10 @@ pub unsafe extern "C" fn sleek_compress(
     })
 }
 
-/// What is asked for, where it takes nothing of the caller's stack; never inlined, so that nothing of the way there
-/// stays.
-///
-/// # Safety
-/// That of `sleek_params::read`.
 #[inline(never)]
-unsafe fn asked(params: *const sleek_params) -> Result<crate::host::memory::Heap<Params>> {
-    // SAFETY: the contract.
-    crate::host::memory::Heap::new(unsafe { sleek_params::read(params) }?)
+unsafe fn asked(params: *const sleek_params) -> Result<Heap<Params>> {
+    // SAFETY: that of `sleek_params::read`.
+    Heap::new(unsafe { sleek_params::read(params) }?)
 }
 
 /// Restores the whole array from a stream.
@@ -227,13 +225,11 @@ pub unsafe extern "C" fn sleek_decompress_as(
 
 /// Refuses a stream that is not of these elements, or not of so many bytes.
 fn is_meant(header: &Header, dtype: DType, big_endian: bool, bytes: usize) -> Result<()> {
-    let order = |big: bool| if big { "big-endian " } else { "" };
     let layout = &header.layout;
     // Elements of one byte have no order.
     if layout.dtype != dtype || header.big_endian != big_endian && dtype.size() > 1 {
-        let (is, meant) = (order(header.big_endian), order(big_endian));
-        let (name, expected) = (layout.dtype.name(), dtype.name());
-        return fail!(InvalidArgument, "the stream holds {is}{name}; {meant}{expected} is expected");
+        let (is, meant) = (layout.dtype.in_order(header.big_endian), dtype.in_order(big_endian));
+        return fail!(InvalidArgument, "the stream holds {is}; {meant} is expected");
     }
     if layout.raw_bytes != bytes as u64 {
         return fail!(InvalidArgument, "the stream holds {} bytes; {bytes} are expected", layout.raw_bytes);
@@ -371,7 +367,8 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
     // SAFETY: the contract of this function.
     status(|| unsafe {
         memory::not_null("src", src)?;
-        let size = sleek_info::size(info)?;
+        memory::not_null("info", info)?;
+        let size = struct_size("sleek_info", info, offset_of!(sleek_info, bound))?;
         let known = with_head(src, src_bytes, |header, src| Ok(sleek_info::new(&Index::new(header, src)?, size)))?;
         write_struct(&known, info, size);
         Ok(())

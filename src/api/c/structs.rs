@@ -201,16 +201,6 @@ impl sleek_info {
             missing_found: layout.shape.missing.found() as u64,
         }
     }
-
-    /// The caller's `struct_size`.
-    ///
-    /// # Safety
-    /// `info` is NULL or its first field may be read.
-    pub unsafe fn size(info: *const sleek_info) -> Result<usize> {
-        not_null("info", info)?;
-        // SAFETY: not null; the rest is the contract.
-        unsafe { struct_size("sleek_info", info, offset_of!(sleek_info, bound)) }
-    }
 }
 
 /// The `struct_size` of a caller's struct, of which every version has more than `min` bytes.

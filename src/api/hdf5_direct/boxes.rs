@@ -15,17 +15,13 @@ pub struct Boxes {
     pub element: usize,
     /// The array and the chunk, with dimensions that a chunk spans from end to end counted to the one before.
     pub array: Vec<u64>,
-    /// See above.
     pub tile: Vec<u64>,
 }
 
-/// A run of elements that are neighbours in the array and in the chunk.
+/// Bytes that follow each other in the array and in the chunk, where they begin there.
 pub struct BoxRow {
-    /// The byte of the array where it begins.
     pub array: usize,
-    /// That of the chunk.
     pub chunk: usize,
-    /// Bytes.
     pub len: usize,
 }
 
@@ -45,7 +41,6 @@ impl Boxes {
         Boxes { start: start.to_vec(), chunk: chunk.to_vec(), grid, element, array, tile }
     }
 
-    /// Chunks.
     pub fn len(&self) -> usize {
         self.grid.iter().product::<u64>() as usize
     }
@@ -63,8 +58,7 @@ impl Boxes {
 
     /// First element and extent of chunk `i` in the array.
     fn part(&self, i: usize) -> (Vec<u64>, Vec<u64>) {
-        let grid: Vec<u64> = self.array.iter().zip(&self.tile).map(|(n, t)| n.div_ceil(*t)).collect();
-        let origin: Vec<u64> = coordinates(i as u64, &grid).iter().zip(&self.tile).map(|(a, t)| a * t).collect();
+        let origin: Vec<u64> = coordinates(i as u64, &self.grid).iter().zip(&self.tile).map(|(a, t)| a * t).collect();
         let extent = origin.iter().zip(&self.tile).zip(&self.array).map(|((o, t), n)| *t.min(&(n - o))).collect();
         (origin, extent)
     }

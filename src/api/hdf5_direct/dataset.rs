@@ -1,8 +1,9 @@
 //! All of HDF5 that reading and writing chunks takes, behind types that close what they opened.
 
 use std::ffi::{c_int, c_uint};
+use std::ptr::{null, null_mut};
 
-use crate::api::hdf5_filter::abi::{self, DatasetFunctions, Herr, Hid};
+use crate::api::hdf5_filter::abi::{self, DatasetFunctions, Herr, Hid, check};
 use crate::api::hdf5_filter::resolve::Library;
 use crate::api::hdf5_filter::{FILTER_ID, sleek_h5_class};
 use crate::error::{Result, fail};
@@ -10,14 +11,13 @@ use crate::host::memory::filled;
 
 /// An id of HDF5 that is closed when dropped.
 pub struct Owned {
-    /// The id.
     pub id: Hid,
     close: unsafe extern "C" fn(Hid) -> Herr,
 }
 
 impl Owned {
     fn new(id: Hid, close: unsafe extern "C" fn(Hid) -> Herr, from: &str) -> Result<Owned> {
-        if id < 0 { fail!(Hdf5, "{from} failed") } else { Ok(Owned { id, close }) }
+        check(id, from).map(|()| Owned { id, close })
     }
 }
 
@@ -30,12 +30,12 @@ impl Drop for Owned {
 
 /// Makes a call whose failure HDF5 is not to print.
 fn quietly<T>(f: &DatasetFunctions, call: impl FnOnce() -> T) -> T {
-    let (mut print, mut data) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (mut print, mut data) = (null_mut(), null_mut());
     // SAFETY: live locals; what was set comes back.
     unsafe {
         let saved = (f.H5Eget_auto2)(abi::DEFAULT, &mut print, &mut data) >= 0;
         if saved {
-            (f.H5Eset_auto2)(abi::DEFAULT, std::ptr::null_mut(), std::ptr::null_mut());
+            (f.H5Eset_auto2)(abi::DEFAULT, null_mut(), null_mut());
         }
         let result = call();
         if saved {
@@ -45,25 +45,24 @@ fn quietly<T>(f: &DatasetFunctions, call: impl FnOnce() -> T) -> T {
     }
 }
 
+#[derive(Clone, Copy)]
+pub enum Direction {
+    Write,
+    Read,
+}
+
 /// A dataset of the caller, and how it is to be accessed.
 pub struct Dataset<'a> {
-    /// The library it belongs to.
     pub hdf5: &'a Library,
-    /// The dataset.
     pub id: Hid,
-    /// Transfer properties.
     pub dxpl: Hid,
-    /// Its elements in the file.
     pub file_type: Owned,
-    /// Its creation properties.
     pub dcpl: Owned,
-    /// Its extent.
     pub dims: Vec<u64>,
 }
 
 /// A chunk as the file has it.
 pub enum Stored {
-    /// It was never written.
     Missing,
     /// Bytes, and which filters were not applied.
     Bytes(u32),
@@ -79,12 +78,12 @@ impl<'a> Dataset<'a> {
             let space = Owned::new((f.H5Dget_space)(id), f.H5Sclose, "H5Dget_space")?;
             let file_type = Owned::new((f.H5Dget_type)(id), f.H5Tclose, "H5Dget_type")?;
             let dcpl = Owned::new((f.H5Dget_create_plist)(id), f.H5Pclose, "H5Dget_create_plist")?;
-            let Ok(rank) = usize::try_from((f.H5Sget_simple_extent_ndims)(space.id)) else {
-                return fail!(Hdf5, "H5Sget_simple_extent_ndims failed");
-            };
-            let mut dims = vec![0; rank];
-            if rank > 0 && (f.H5Sget_simple_extent_dims)(space.id, dims.as_mut_ptr(), std::ptr::null_mut()) < 0 {
-                return fail!(Hdf5, "H5Sget_simple_extent_dims failed");
+            let rank = (f.H5Sget_simple_extent_ndims)(space.id);
+            check(rank, "H5Sget_simple_extent_ndims")?;
+            let mut dims = vec![0; rank as usize];
+            if rank > 0 {
+                let status = (f.H5Sget_simple_extent_dims)(space.id, dims.as_mut_ptr(), null_mut());
+                check(status, "H5Sget_simple_extent_dims")?;
             }
             Ok(Dataset { hdf5, id, dxpl, file_type, dcpl, dims })
         }
@@ -111,14 +110,13 @@ impl<'a> Dataset<'a> {
             if driver < 0 || query(driver, &mut features) < 0 {
                 return fail!(Hdf5, "the file's driver cannot be asked for what it is");
             }
-            Ok(Some(features & abi::FEATURE_MPI != 0))
+            Ok(Some(features & abi::H5FD_FEAT_HAS_MPI != 0))
         }
     }
 
-    /// Whether it is stored in chunks.
     pub fn chunked(&self) -> bool {
         // SAFETY: ids of this library.
-        unsafe { (self.hdf5.data.H5Pget_layout)(self.dcpl.id) == abi::LAYOUT_CHUNKED }
+        unsafe { (self.hdf5.data.H5Pget_layout)(self.dcpl.id) == abi::H5D_CHUNKED }
     }
 
     /// Whether the transfer properties change the values on their way.
@@ -127,7 +125,7 @@ impl<'a> Dataset<'a> {
         let Some(expression) = f.H5Pget_data_transform.filter(|_| self.dxpl != abi::DEFAULT) else { return false };
         // It fails where there is none.
         // SAFETY: an id of this library; null asks for the length.
-        quietly(f, || unsafe { expression(self.dxpl, std::ptr::null_mut(), 0) }) > 0
+        quietly(f, || unsafe { expression(self.dxpl, null_mut(), 0) }) > 0
     }
 
     /// Options of the chunked layout; bit 1 leaves partial chunks without filters.
@@ -135,26 +133,23 @@ impl<'a> Dataset<'a> {
         let Some(options) = self.hdf5.data.H5Pget_chunk_opts else { return Ok(0) };
         let mut bits = 0;
         // SAFETY: an id of this library; a live local.
-        if unsafe { options(self.dcpl.id, &mut bits) } < 0 { fail!(Hdf5, "H5Pget_chunk_opts failed") } else { Ok(bits) }
+        check(unsafe { options(self.dcpl.id, &mut bits) }, "H5Pget_chunk_opts").map(|()| bits)
     }
 
     /// The element that unwritten places have, of `size` bytes as in the file; `None` if HDF5 writes and reads none.
     pub fn fill_element(&self, size: usize) -> Result<Option<Vec<u8>>> {
         let (f, dcpl) = (self.hdf5, self.dcpl.id);
-        let (mut time, mut status) = (0 as c_int, abi::FILL_UNDEFINED);
+        let (mut time, mut status) = (0 as c_int, abi::H5D_FILL_VALUE_UNDEFINED);
         let mut element = filled(size, 0u8)?;
         // SAFETY: ids of this library; live locals, and room for an element of the dataset's type.
         unsafe {
-            if (f.data.H5Pget_fill_time)(dcpl, &mut time) < 0 || (f.filter.H5Pfill_value_defined)(dcpl, &mut status) < 0
-            {
-                return fail!(Hdf5, "the dataset's fill value cannot be asked for");
-            }
-            if time == abi::FILL_TIME_NEVER || status == abi::FILL_UNDEFINED {
+            check((f.data.H5Pget_fill_time)(dcpl, &mut time), "H5Pget_fill_time")?;
+            check((f.filter.H5Pfill_value_defined)(dcpl, &mut status), "H5Pfill_value_defined")?;
+            if time == abi::H5D_FILL_TIME_NEVER || status == abi::H5D_FILL_VALUE_UNDEFINED {
                 return Ok(None);
             }
-            if (f.filter.H5Pget_fill_value)(dcpl, self.file_type.id, element.as_mut_ptr().cast()) < 0 {
-                return fail!(Hdf5, "H5Pget_fill_value failed");
-            }
+            let place = element.as_mut_ptr().cast();
+            check((f.filter.H5Pget_fill_value)(dcpl, self.file_type.id, place), "H5Pget_fill_value")?;
         }
         Ok(Some(element))
     }
@@ -180,21 +175,68 @@ impl<'a> Dataset<'a> {
     }
 
     /// A space with the box selected in the dataset, and one of its shape; nothing selected in both where it is empty.
-    pub fn spaces(&self, start: &[u64], count: &[u64]) -> Result<(Owned, Owned)> {
-        let (f, null) = (&self.hdf5.data, std::ptr::null());
+    fn spaces(&self, start: &[u64], count: &[u64]) -> Result<(Owned, Owned)> {
+        let f = &self.hdf5.data;
         // SAFETY: ids of this library; start and count have the dataset's rank.
         unsafe {
             let file = Owned::new((f.H5Dget_space)(self.id), f.H5Sclose, "H5Dget_space")?;
             let empty = count.contains(&0);
             let shape: Vec<u64> = count.iter().map(|n| if empty { 1 } else { *n }).collect();
-            let memory = (f.H5Screate_simple)(shape.len() as c_int, shape.as_ptr(), null);
-            let memory = Owned::new(memory, f.H5Sclose, "H5Screate_simple")?;
-            let selected = if empty {
-                (f.H5Sselect_none)(memory.id).min((f.H5Sselect_none)(file.id))
-            } else {
-                (f.H5Sselect_hyperslab)(file.id, abi::SELECT_SET, start.as_ptr(), null, count.as_ptr(), null)
+            let memory = self.simple(&shape)?;
+            let status = match empty {
+                true => (f.H5Sselect_none)(memory.id).min((f.H5Sselect_none)(file.id)),
+                false => self.select(&file, start, count),
             };
-            if selected < 0 { fail!(Hdf5, "HDF5 refused the selection") } else { Ok((memory, file)) }
+            check(status, "selecting a box").map(|()| (memory, file))
+        }
+    }
+
+    /// A space of this shape.
+    fn simple(&self, shape: &[u64]) -> Result<Owned> {
+        let f = &self.hdf5.data;
+        // SAFETY: so many lengths.
+        let id = unsafe { (f.H5Screate_simple)(shape.len() as c_int, shape.as_ptr(), null()) };
+        Owned::new(id, f.H5Sclose, "H5Screate_simple")
+    }
+
+    /// # Safety
+    /// `start` and `count` have the rank of the space.
+    unsafe fn select(&self, space: &Owned, start: &[u64], count: &[u64]) -> Herr {
+        let (select, start, count) = (self.hdf5.data.H5Sselect_hyperslab, start.as_ptr(), count.as_ptr());
+        // SAFETY: the contract, and an id of this library.
+        unsafe { select(space.id, abi::H5S_SELECT_SET, start, null(), count, null()) }
+    }
+
+    /// `H5Dwrite` or `H5Dread` of a box, in a file that ranks share or not.
+    ///
+    /// # Safety
+    /// `array` holds, or has room for, the box in host memory, in elements of `mem_type`.
+    pub unsafe fn transfer(
+        &self,
+        way: Direction,
+        mem_type: Hid,
+        (start, count): (&[u64], &[u64]),
+        shared: bool,
+        array: *mut u8,
+    ) -> Result<()> {
+        let spaces = if start.is_empty() { None } else { Some(self.spaces(start, count)?) };
+        let (memory, file) = spaces.as_ref().map_or((abi::DEFAULT, abi::DEFAULT), |(m, f)| (m.id, f.id));
+        let (f, id, dxpl, array) = (&self.hdf5.data, self.id, self.dxpl, array.cast());
+        // SAFETY: the contract; ids of the dataset's library.
+        let (status, name) = unsafe {
+            match way {
+                Direction::Write => ((f.H5Dwrite)(id, mem_type, memory, file, dxpl, array), "H5Dwrite"),
+                Direction::Read => ((f.H5Dread)(id, mem_type, memory, file, dxpl, array), "H5Dread"),
+            }
+        };
+        match (status, shared) {
+            (0.., _) => Ok(()),
+            (_, true) => fail!(
+                Hdf5,
+                "{name} failed; a file shared by MPI ranks needs transfer properties with H5FD_MPIO_COLLECTIVE, and \
+                every rank must call"
+            ),
+            _ => fail!(Hdf5, "{name} failed; HDF5's error stack says why"),
         }
     }
 
@@ -235,23 +277,14 @@ impl<'a> Dataset<'a> {
     /// Has HDF5 write a chunk, whose bytes are as in the file, through the filter.
     pub fn write_by_filter(&self, offset: &[u64], chunk: &[u64], bytes: &[u8]) -> Result<()> {
         self.make_filter_known();
-        let (f, null) = (&self.hdf5.data, std::ptr::null());
         let inside: Vec<u64> = (0..chunk.len()).map(|d| chunk[d].min(self.dims[d] - offset[d])).collect();
-        let (_, file) = self.spaces(offset, &inside)?;
-        let origin = vec![0; chunk.len()];
+        let ((_, file), memory) = (self.spaces(offset, &inside)?, self.simple(chunk)?);
+        let bytes = bytes.as_ptr().cast();
         // SAFETY: ids of this library, which live; all lists have the dataset's rank, and `bytes` are a chunk's.
         let status = unsafe {
-            let memory = (f.H5Screate_simple)(chunk.len() as c_int, chunk.as_ptr(), null);
-            let memory = Owned::new(memory, f.H5Sclose, "H5Screate_simple")?;
-            let (from, count) = (origin.as_ptr(), inside.as_ptr());
-            (f.H5Sselect_hyperslab)(memory.id, abi::SELECT_SET, from, null, count, null).min((f.H5Dwrite)(
-                self.id,
-                self.file_type.id,
-                memory.id,
-                file.id,
-                self.dxpl,
-                bytes.as_ptr().cast(),
-            ))
+            let selected = self.select(&memory, &vec![0; chunk.len()], &inside);
+            let write = self.hdf5.data.H5Dwrite;
+            selected.min(write(self.id, self.file_type.id, memory.id, file.id, self.dxpl, bytes))
         };
         if status < 0 {
             return fail!(Hdf5, "H5Dwrite failed for the chunk at {offset:?}; HDF5's error stack says why");

@@ -5,10 +5,10 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
+use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
-use super::report::Done;
 use crate::api::hdf5_filter::{bytes_of_chunk, cd_values::CdValues};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
@@ -22,7 +22,6 @@ use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
 
 /// Data of a batch; enough to fill a GPU, and little enough to keep two of them in pinned memory.
 const BATCH_BYTES: usize = 128 << 20;
-/// Chunks of a batch.
 const BATCH_CHUNKS: usize = 1024;
 
 /// Why the GPU's kernels do not take these chunks, if they do not.
@@ -121,15 +120,10 @@ impl<'a> Work<'a> {
         self.chunks.start().wrapping_add(i * self.stride)
     }
 
-    /// Elements of a chunk.
-    fn elements(&self) -> u64 {
-        elements(self.direct)
-    }
-
     /// Whether the bytes begin like a stream of a chunk; the GPU checks all of it.
     fn takes(&self, stream: &[u8]) -> bool {
         let params = &self.direct.params;
-        let is_right = |h: &Header| h.layout.count == self.elements() && h.big_endian == params.big_endian;
+        let is_right = |h: &Header| h.layout.count == elements(self.direct) && h.big_endian == params.big_endian;
         let of_chunk = |h: Header| device::takes(params, &h) && is_right(&h);
         Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
@@ -144,7 +138,8 @@ impl<'a> Work<'a> {
         let args =
             SlabArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
         let slot = |i: usize| slots.start().wrapping_add(i * self.stride);
-        let items: Vec<Item> = (0..n).map(|i| Item::new(self.chunk(i), slot(i), self.elements(), stride)).collect();
+        let items: Vec<Item> =
+            (0..n).map(|i| Item::new(self.chunk(i), slot(i), elements(self.direct), stride)).collect();
         let left = self.outcomes.start();
         outcomes.reserve(n * size_of::<Outcome>())?;
         // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when
@@ -242,11 +237,15 @@ pub unsafe fn read(
 ) -> Result<Done> {
     let session = Session::enter(ordinal, stream)?;
     let work = Work::new(&session, direct, dst)?;
-    let fill = Unwritten::new(&session, direct)?;
+    let blank = if direct.fills { direct.boxes.filled_with(&direct.pad)? } else { Vec::new() };
+    let on_gpu = session.allocate(blank.len())?;
     let (mut outcomes, mut halves) = (Pinned::none(), [Pinned::none(), Pinned::none()]);
     let mut under_way: Option<Fetched> = None;
     let _settled = Settled(&session);
     let mut done = Done::default();
+    // SAFETY: room for the chunk, which is there until `_settled` is dropped.
+    unsafe { session.copy(on_gpu.start(), blank.as_ptr(), blank.len())? };
+    let unwritten = if direct.fills { on_gpu.start() as u64 } else { 0 };
     for b in 0..work.batches() {
         // The host reads this batch while the GPU restores the one before.
         let fetched = Fetched::read(&work, dataset, b, &mut halves[b % 2], &mut done)?;
@@ -257,30 +256,11 @@ pub unsafe fn read(
         let fetched = under_way.insert(fetched);
         // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is
         // dropped.
-        unsafe { fetched.restore(&work, &fill, &mut halves[b % 2], &mut outcomes, stream)? };
+        unsafe { fetched.restore(&work, unwritten, &mut halves[b % 2], &mut outcomes, stream)? };
     }
     session.wait()?;
     under_way.map_or(Ok(()), |last| last.check(&outcomes))?;
     Ok(done)
-}
-
-/// A chunk that was never written, on the GPU; none if such chunks are left alone.
-struct Unwritten {
-    _host: Vec<u8>,
-    chunk: Option<Buffer>,
-}
-
-impl Unwritten {
-    fn new(session: &Session, direct: &Direct) -> Result<Unwritten> {
-        if !direct.fills {
-            return Ok(Unwritten { _host: Vec::new(), chunk: None });
-        }
-        let host = direct.boxes.filled_with(&direct.pad)?;
-        let chunk = session.allocate(host.len())?;
-        // SAFETY: room for the chunk, which lives as long as the copy on the device.
-        unsafe { session.copy(chunk.start(), host.as_ptr(), host.len())? };
-        Ok(Unwritten { _host: host, chunk: Some(chunk) })
-    }
 }
 
 /// Where the elements of a chunk come from.
@@ -341,14 +321,15 @@ impl Fetched {
         Ok(Fetched { members, sources, bytes, streams, buffers: Vec::new() })
     }
 
-    /// Enqueues everything from the copy to the GPU to the array, and the copy of the outcomes to `outcomes`.
+    /// Enqueues everything from the copy to the GPU to the array, and the copy of the outcomes to `outcomes`. A chunk
+    /// that was never written is like that at `unwritten`; none is, if that is 0, and such chunks are left alone.
     ///
     /// # Safety
     /// The array and all of this are there until the stream has passed.
     unsafe fn restore(
         &mut self,
         work: &Work,
-        fill: &Unwritten,
+        unwritten: u64,
         pinned: &mut Pinned,
         outcomes: &mut Pinned,
         stream: *mut c_void,
@@ -362,10 +343,10 @@ impl Fetched {
         reserve(&mut places, self.sources.len())?;
         for (i, source) in self.sources.iter().enumerate() {
             places.push(match source {
-                Source::Missing => fill.chunk.as_ref().map_or(0, |c| c.start() as u64),
+                Source::Missing => unwritten,
                 Source::Raw(at) => packed.wrapping_add(*at) as u64,
                 Source::Stream(at, size) => {
-                    items.push(Item::new(packed.wrapping_add(*at), work.chunk(i), work.elements(), *size as u64));
+                    items.push(Item::new(packed.wrapping_add(*at), work.chunk(i), elements(work.direct), *size as u64));
                     work.chunk(i) as u64
                 }
                 Source::Restored(bytes) => {

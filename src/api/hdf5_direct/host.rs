@@ -1,13 +1,13 @@
 //! Chunks on the CPU: threads compress or restore them, the calling thread alone talks to HDF5.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, TrySendError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 
+use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
-use super::report::Done;
 use crate::api::hdf5_filter::declined::stream;
 use crate::api::hdf5_filter::filter::expected;
 use crate::error::{Result, fail};
@@ -58,33 +58,32 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: 
     let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
     let (tasks, threads) = shares(chunks.len());
     let array = Array(src.cast_mut());
-    let compress = |n: usize| {
-        let (i, threads) = (chunks[n], helpers(tasks, threads));
-        match boxes.whole(i).filter(|_| *swap == 1) {
-            // SAFETY: a whole chunk of the array, which nobody writes.
-            Some(at) => stored(direct, unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) }, threads),
-            None => {
-                let mut chunk = filled(bytes, 0u8)?;
-                // SAFETY: the array holds the selection.
-                unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
-                stored(direct, &chunk, threads)
-            }
+    let chunk = |i: usize| match boxes.whole(i).filter(|_| *swap == 1) {
+        // SAFETY: a whole chunk of the array, which nobody writes.
+        Some(at) => Ok(Cow::Borrowed(unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) })),
+        None => {
+            let mut chunk = filled(bytes, 0u8)?;
+            // SAFETY: the array holds the selection.
+            unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
+            Ok(Cow::Owned(chunk))
         }
     };
-    in_order(chunks.len(), tasks, &compress, |n, made| {
-        let offset = boxes.offset(chunks[n]);
-        done.chunks += 1;
-        done.stored += made.as_ref().map_or(bytes, Vec::len) as u64;
-        match made.filter(|_| !dataset.may_hold_plain(&offset, bytes)) {
-            Some(stream) => dataset.write_chunk(&offset, &stream),
-            None => {
-                let mut chunk = filled(bytes, 0u8)?;
-                // SAFETY: the array holds the selection.
-                unsafe { boxes.gather(chunks[n], array.start(), pad, *swap, &mut chunk) };
-                dataset.write_by_filter(&offset, &boxes.chunk, &chunk)
+    let compress = |n: usize, ()| stored(direct, &chunk(chunks[n])?, helpers(tasks, threads));
+    in_order(
+        chunks.len(),
+        tasks,
+        |_| Ok(()),
+        &compress,
+        |n, made| {
+            let offset = boxes.offset(chunks[n]);
+            done.chunks += 1;
+            done.stored += made.as_ref().map_or(bytes, Vec::len) as u64;
+            match made.filter(|_| !dataset.may_hold_plain(&offset, bytes)) {
+                Some(stream) => dataset.write_chunk(&offset, &stream),
+                None => dataset.write_by_filter(&offset, &boxes.chunk, &chunk(chunks[n])?),
             }
-        }
-    })?;
+        },
+    )?;
     Ok(done)
 }
 
@@ -147,7 +146,7 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
         let state = dataset.read_chunk(&offset, &mut data)?;
         Ok((state, data))
     };
-    in_any_order(boxes.len(), tasks, fetch, &restore)?;
+    in_order(boxes.len(), tasks, fetch, &restore, |_, ()| Ok(()))?;
     Ok(done)
 }
 
@@ -165,144 +164,103 @@ pub fn expect(found: usize, bytes: usize, i: usize) -> Result<()> {
     Ok(())
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes items `0 .. n` on the pool's threads, a few ahead, and hands them to `take` on this thread, in order.
-fn in_order<T: Send>(
+/// Fetches items `0 .. n` on this thread, in order, makes something of each on the pool's threads, and hands that to
+/// `take` on this thread, in order; a few are under way at once.
+fn in_order<I: Send, T: Send>(
     n: usize,
     tasks: usize,
-    make: &(dyn Fn(usize) -> Result<T> + Sync),
+    mut fetch: impl FnMut(usize) -> Result<I>,
+    make: &(dyn Fn(usize, I) -> Result<T> + Sync),
     mut take: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
     if tasks < 2 {
-        return (0..n).try_for_each(|i| take(i, make(i)?));
+        return (0..n).try_for_each(|i| take(i, make(i, fetch(i)?)?));
     }
     let window = AHEAD * tasks;
     let ((ask, asked), (give, made)) = (mpsc::channel(), mpsc::channel());
-    (0..n.min(window)).for_each(|i| _ = ask.send(i));
     let asked = Mutex::new(asked);
     let work = || {
-        while let Ok(i) = { lock(&asked).recv() } {
-            // This thread waits for every item, so a panic is one, too.
-            let item = catch_unwind(AssertUnwindSafe(|| make(i)));
+        while let Ok((i, item)) = { asked.lock().unwrap_or_else(PoisonError::into_inner).recv() } {
+            // The calling thread waits for every item, so a panic is one, too.
+            let item = catch_unwind(AssertUnwindSafe(|| make(i, item)));
             _ = give.send((i, item.unwrap_or_else(|_| fail!(Internal, "a thread panicked; please report it"))));
         }
     };
     pool::beside(tasks, &work, || {
         // Its end is that of the threads.
         let (ask, mut early) = (ask, BTreeMap::new());
-        for i in 0..n {
+        for next in 0..n + window {
+            if next < n {
+                _ = ask.send((next, fetch(next)?));
+            }
+            let Some(i) = next.checked_sub(window).filter(|i| *i < n) else { continue };
             let item = loop {
                 if let Some(item) = early.remove(&i) {
                     break item;
                 }
-                // Nobody may have come, or all be at work on others.
+                // No thread may have come, or all be at work on others.
                 let own = || asked.try_lock().ok().and_then(|asked| asked.try_recv().ok());
                 let (k, item) = match made.try_recv() {
                     Ok(other) => other,
                     Err(_) => match own() {
-                        Some(k) => (k, make(k)),
+                        Some((k, item)) => (k, make(k, item)),
                         None => made.recv().expect("whoever took an item gives it"),
                     },
                 };
                 early.insert(k, item);
             };
-            if i + window < n {
-                _ = ask.send(i + window);
-            }
             take(i, item?)?;
         }
         Ok(())
     })
 }
 
-/// Fetches items `0 .. n` on this thread, in order, and has the pool's threads use them as they come.
-fn in_any_order<T: Send>(
-    n: usize,
-    tasks: usize,
-    mut fetch: impl FnMut(usize) -> Result<T>,
-    put: &(dyn Fn(usize, T) -> Result<()> + Sync),
-) -> Result<()> {
-    if tasks < 2 {
-        return (0..n).try_for_each(|i| put(i, fetch(i)?));
-    }
-    let (give, fetched) = mpsc::sync_channel(AHEAD * tasks);
-    let (fetched, failure) = (Mutex::new(fetched), Mutex::new(None));
-    let use_up = |(i, item)| {
-        if let Err(e) = put(i, item) {
-            lock(&failure).get_or_insert(e);
-        }
-    };
-    let work = || {
-        while let Ok(item) = { lock(&fetched).recv() } {
-            use_up(item);
-        }
-    };
-    let done = pool::beside(tasks, &work, || {
-        let give = give;
-        for i in 0..n {
-            if lock(&failure).is_some() {
-                break;
-            }
-            // This thread helps when the others do not keep up.
-            if let Err(TrySendError::Full(item) | TrySendError::Disconnected(item)) = give.try_send((i, fetch(i)?)) {
-                use_up(item);
-            }
-        }
-        drop(give);
-        // What is left, should no thread have come.
-        work();
-        Ok(())
-    });
-    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(done, Err)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]
     fn items_come_in_order_and_all_of_them() {
         for (n, tasks) in [(0, 4), (1, 4), (5, 1), (300, 2), (300, 7)] {
             let mut seen = Vec::new();
-            let make = |i: usize| Ok(i * i);
-            in_order(n, tasks, &make, |i, v| {
-                seen.push((i, v));
-                Ok(())
-            })
+            let make = |i: usize, item: usize| Ok(i * item);
+            in_order(
+                n,
+                tasks,
+                |i| Ok(i + 1),
+                &make,
+                |i, v| {
+                    seen.push((i, v));
+                    Ok(())
+                },
+            )
             .unwrap();
-            assert_eq!(seen, (0..n).map(|i| (i, i * i)).collect::<Vec<_>>());
-            let sum = AtomicU64::new(0);
-            let put = |i: usize, v: usize| {
-                assert_eq!(i * 2, v);
-                sum.fetch_add(v as u64, Ordering::Relaxed);
-                Ok(())
-            };
-            in_any_order(n, tasks, |i| Ok(i * 2), &put).unwrap();
-            assert_eq!(sum.into_inner(), (0..n as u64).map(|i| i * 2).sum::<u64>());
+            assert_eq!(seen, (0..n).map(|i| (i, i * (i + 1))).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn a_failure_ends_the_work() {
         for tasks in [1, 4] {
-            let make = |i: usize| if i == 70 { fail!(Corrupt, "item {i}") } else { Ok(i) };
+            let make = |i: usize, ()| if i == 70 { fail!(Corrupt, "item {i}") } else { Ok(i) };
             let mut taken = 0;
-            let failed = in_order(200, tasks, &make, |_, _| {
-                taken += 1;
-                Ok(())
-            });
+            let failed = in_order(
+                200,
+                tasks,
+                |_| Ok(()),
+                &make,
+                |_, _| {
+                    taken += 1;
+                    Ok(())
+                },
+            );
             assert_eq!((failed.unwrap_err().kind, taken), (Kind::Corrupt, 70));
-            let failed = in_order(200, tasks, &|i| Ok(i), |i, _| if i == 9 { fail!(Hdf5, "full") } else { Ok(()) });
+            let full = |i: usize, _| if i == 9 { fail!(Hdf5, "full") } else { Ok(()) };
+            let failed = in_order(200, tasks, |_| Ok(()), &|i, ()| Ok(i), full);
             assert_eq!(failed.unwrap_err().kind, Kind::Hdf5);
-            let put = |i: usize, _: usize| if i == 5 { fail!(Corrupt, "item {i}") } else { Ok(()) };
-            assert_eq!(in_any_order(200, tasks, Ok, &put).unwrap_err().kind, Kind::Corrupt);
             let fetch = |i: usize| if i == 50 { fail!(Hdf5, "gone") } else { Ok(i) };
-            assert_eq!(in_any_order(200, tasks, fetch, &|_, _| Ok(())).unwrap_err().kind, Kind::Hdf5);
+            assert_eq!(in_order(200, tasks, fetch, &|_, _| Ok(()), |_, _| Ok(())).unwrap_err().kind, Kind::Hdf5);
         }
     }
 }

@@ -10,9 +10,7 @@ mod dataset;
 #[cfg(feature = "cuda")]
 mod device;
 mod host;
-mod ordinary;
 mod plan;
-mod report;
 #[cfg(feature = "cuda")]
 mod shared;
 
@@ -24,23 +22,67 @@ use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::route;
 pub use dataset::Dataset;
-use plan::{Decision, Direction, Plan};
-pub use report::{Done, Report, Route};
+use dataset::Direction;
+use plan::{Decision, Plan, SHARED};
 
 /// What a caller wants moved.
 pub struct Request<'a> {
-    /// Dataset, memory type and transfer properties of HDF5.
     pub dataset: Hid,
-    /// See above.
     pub mem_type: Hid,
-    /// See above.
     pub dxpl: Hid,
     /// First element and shape of the box; `None` for the whole dataset.
     pub start: Option<&'a [u64]>,
-    /// See above.
     pub count: Option<&'a [u64]>,
     /// The CUDA stream, or null.
     pub stream: *mut c_void,
+}
+
+/// How data went. The discriminants are those of `sleek_h5d_route`.
+#[derive(Clone, Copy)]
+pub enum Route {
+    Nothing = 0,
+    /// `H5Dwrite` or `H5Dread`.
+    Ordinary = 1,
+    /// Chunks on the CPU's threads.
+    Threads = 2,
+    /// Chunks on the GPU.
+    Gpu = 3,
+}
+
+/// What a transfer did.
+pub struct Report {
+    pub route: Route,
+    /// Device memory was copied to or from host memory as a whole.
+    pub staged: bool,
+    pub reason: String,
+    pub done: Done,
+    /// Bytes of the selection in memory.
+    pub bytes: usize,
+}
+
+/// Chunks written or read, and their bytes in the file; 0 where HDF5 did the work.
+#[derive(Clone, Copy, Default)]
+pub struct Done {
+    pub chunks: u64,
+    pub stored: u64,
+}
+
+impl Done {
+    /// Both together.
+    #[cfg(feature = "cuda")]
+    pub fn with(self, other: Done) -> Done {
+        Done { chunks: self.chunks + other.chunks, stored: self.stored + other.stored }
+    }
+}
+
+impl Plan {
+    fn report(&self, route: Route, staged: bool, reason: &str, done: Done) -> Report {
+        Report { route, staged, reason: reason.to_owned(), done, bytes: self.bytes }
+    }
+
+    fn nothing(&self) -> Report {
+        self.report(Route::Nothing, false, "nothing is selected", Done::default())
+    }
 }
 
 /// Writes the array at `src`.
@@ -53,43 +95,40 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Write, request, src)?;
         let by_hdf5 = |why: &str| by_hdf5(&dataset, &plan, Direction::Write, request, src.cast_mut(), why);
-        match &plan.decision {
-            Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
-            Decision::Ordinary(why) => by_hdf5(why),
-            #[cfg(not(feature = "cuda"))]
-            Decision::Shared(_, why) => by_hdf5(why),
-            #[cfg(feature = "cuda")]
-            Decision::Shared(direct, why) => match route::gpu_of(src.cast()) {
-                None => by_hdf5(why),
-                Some(d) => match shared::write(&dataset, &plan, direct, src, d, request.stream)? {
-                    Ok(done) => Ok(plan.report(Route::Gpu, false, shared::REASON, done)),
-                    Err(more) => by_hdf5(&format!("{why}; {more}")),
-                },
-            },
-            Decision::Direct(direct) => {
-                #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "GPUs alone have reasons"))]
-                let mut why = String::from("chunks of data in host memory");
-                #[cfg(feature = "cuda")]
-                if let Some(d) = route::gpu_of(src.cast()) {
-                    match device::refuses_to_write(direct, src)? {
-                        Some(refused) => why = refused,
-                        None => {
-                            let done = from_gpu(&dataset, &plan, direct, request, src, d)?;
-                            return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
-                        }
-                    }
+        let direct = match &plan.decision {
+            Decision::Nothing => return Ok(plan.nothing()),
+            Decision::Ordinary(why) => return by_hdf5(why),
+            Decision::Direct(direct) => direct,
+        };
+        #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "GPUs alone have reasons"))]
+        let mut why = String::from(if plan.shared { SHARED } else { "chunks of data in host memory" });
+        #[cfg(feature = "cuda")]
+        if let Some(gpu) = route::gpu_of(src.cast()) {
+            let made = match plan.shared {
+                true => shared::write(&dataset, &plan, direct, src, gpu, request.stream)?,
+                false => from_gpu(&dataset, &plan, direct, request, src, gpu)?,
+            };
+            match made {
+                Ok(done) => {
+                    let why = if plan.shared { shared::REASON } else { "chunks of data in GPU memory" };
+                    return Ok(plan.report(Route::Gpu, false, why, done));
                 }
-                let copy = staged(src, plan.bytes, request.stream)?;
-                let all: Vec<usize> = (0..direct.boxes.len()).collect();
-                let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
-                Ok(plan.report(Route::Threads, copy.is_some(), &why, done))
+                Err(more) if plan.shared => why = format!("{why}; {more}"),
+                Err(refused) => why = refused,
             }
         }
+        if plan.shared {
+            return by_hdf5(&why);
+        }
+        let copy = staged(src, plan.bytes, request.stream)?;
+        let all: Vec<usize> = (0..direct.boxes.len()).collect();
+        let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
+        Ok(plan.report(Route::Threads, copy.is_some(), &why, done))
     }
 }
 
 /// Writes chunks that the GPU `ordinal` makes; those that HDF5 is to store itself, or that take another form, the host
-/// makes.
+/// makes. Or says why the GPU makes none.
 ///
 /// # Safety
 /// As for [`write`].
@@ -101,7 +140,10 @@ unsafe fn from_gpu(
     request: &Request,
     src: *const u8,
     ordinal: i32,
-) -> Result<Done> {
+) -> Result<std::result::Result<Done, String>> {
+    if let Some(refused) = device::refuses_to_write(direct, src)? {
+        return Ok(Err(refused));
+    }
     let mut left = Vec::new();
     let mut put = |i, stream: &[u8]| {
         let offset = direct.boxes.offset(i);
@@ -117,10 +159,10 @@ unsafe fn from_gpu(
     unsafe {
         let done = device::write(direct, src, ordinal, request.stream, &mut put)?;
         if left.is_empty() {
-            return Ok(done);
+            return Ok(Ok(done));
         }
         let copy = staged(src, plan.bytes, request.stream)?;
-        Ok(done.with(host::write(dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &left)?))
+        Ok(Ok(done.with(host::write(dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &left)?)))
     }
 }
 
@@ -142,7 +184,8 @@ unsafe fn by_hdf5(
         let mut copy = staged(array, plan.bytes, request.stream)?;
         let is_staged = copy.is_some();
         dataset.make_filter_known();
-        ordinary::transfer(dataset, plan, way, copy.as_mut().map_or(array, |c| c.as_mut_ptr()))?;
+        let own = copy.as_mut().map_or(array, |c| c.as_mut_ptr());
+        dataset.transfer(way, plan.mem_type, (&plan.start, &plan.count), plan.shared, own)?;
         if let Direction::Read = way {
             put_back(copy, array, request.stream)?;
         }
@@ -159,10 +202,8 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
     unsafe {
         let (dataset, plan) = prepare(hdf5, Direction::Read, request, dst)?;
         match &plan.decision {
-            Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
-            Decision::Ordinary(why) | Decision::Shared(_, why) => {
-                by_hdf5(&dataset, &plan, Direction::Read, request, dst, why)
-            }
+            Decision::Nothing => Ok(plan.nothing()),
+            Decision::Ordinary(why) => by_hdf5(&dataset, &plan, Direction::Read, request, dst, why),
             Decision::Direct(direct) => {
                 #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "GPUs alone have reasons"))]
                 let mut why = String::from("chunks to host memory");

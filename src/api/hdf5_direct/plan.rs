@@ -1,13 +1,12 @@
 //! Whether a selection can go as finished chunks, and if not, why.
 
 use super::boxes::Boxes;
-use super::dataset::Dataset;
-use super::report::{Done, Report, Route};
+use super::dataset::{Dataset, Direction};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
+use crate::api::hdf5_filter::dataset::{Creation, Pipeline};
 use crate::api::hdf5_filter::declined::{longest, may_decline};
-use crate::api::hdf5_filter::pipeline::{Pipeline, pipeline};
-use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
+use crate::api::hdf5_filter::{chunk as filtered, datatype};
 use crate::error::{Result, fail};
 use crate::params::Params;
 use crate::route::Codec;
@@ -16,48 +15,30 @@ use crate::route::Codec;
 pub struct Plan {
     /// First element and shape of the box.
     pub start: Vec<u64>,
-    /// See above.
     pub count: Vec<u64>,
     /// Bytes of the box in memory.
     pub bytes: usize,
-    /// The caller's elements.
     pub mem_type: Hid,
     /// The ranks of an MPI program share the file.
     pub shared: bool,
-    /// What to do.
     pub decision: Decision,
 }
 
-/// Which way the data goes.
-#[derive(Clone, Copy)]
-pub enum Direction {
-    /// Into the file.
-    Write,
-    /// Out of it.
-    Read,
-}
-
-/// What to do.
 #[allow(clippy::large_enum_variant)] // one for a whole call
 pub enum Decision {
     /// Nothing is selected, and nobody waits for us to say so.
     Nothing,
     /// Leave it to HDF5, for this reason.
     Ordinary(String),
-    /// Chunks.
+    /// Chunks; of a file that MPI ranks share only where a GPU makes them.
     Direct(Direct),
-    /// Chunks into a file that MPI ranks share; to be left to HDF5, for this reason, where they are not made on a GPU.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "GPUs alone make them"))]
-    Shared(Direct, String),
 }
 
 /// What making and reading chunks takes.
 pub struct Direct {
-    /// Where they lie.
     pub boxes: Boxes,
     /// How they are compressed; where each is to be measured, `route::recompression::measured` says the rest.
     pub params: Params,
-    /// The codec that does it.
     pub codec: &'static dyn Codec,
     /// The filter's words, by which streams are refused as the filter does it.
     pub words: Vec<u32>,
@@ -110,26 +91,21 @@ impl Plan {
         let Some(bytes) = bytes.filter(|b| *b <= isize::MAX as usize) else {
             return fail!(InvalidArgument, "{count:?} elements of {size} bytes do not fit in memory");
         };
-        let shared = dataset.shared_by_ranks()?;
+        let may_share = dataset.shared_by_ranks()?;
+        let shared = may_share == Some(true);
         // SAFETY: the contract.
-        let decision = match unsafe { direct(dataset, way, mem_type, &start, &count, shared)? } {
+        let decision = match unsafe { direct(dataset, way, mem_type, &start, &count, may_share)? } {
             Err(why) => Decision::Ordinary(why),
-            Ok(_) if bytes == 0 && shared == Some(true) => Decision::Ordinary(SHARED.into()),
-            Ok(direct) if shared == Some(true) => Decision::Shared(direct, SHARED.into()),
+            Ok(_) if bytes == 0 && shared => Decision::Ordinary(SHARED.into()),
             Ok(_) if bytes == 0 => Decision::Nothing,
             Ok(direct) => Decision::Direct(direct),
         };
-        Ok(Plan { start, count, bytes, mem_type, shared: shared == Some(true), decision })
-    }
-
-    /// What was done, for the caller.
-    pub fn report(&self, route: Route, staged: bool, reason: &str, done: Done) -> Report {
-        Report { route, staged, reason: reason.to_owned(), done, bytes: self.bytes }
+        Ok(Plan { start, count, bytes, mem_type, shared, decision })
     }
 }
 
 /// The reason against chunks in a file that ranks share.
-const SHARED: &str = "MPI ranks share the file, and HDF5 then takes no finished chunks";
+pub const SHARED: &str = "MPI ranks share the file, and HDF5 then takes no finished chunks";
 
 /// A reason against chunks.
 macro_rules! ordinary {
@@ -189,30 +165,29 @@ unsafe fn direct(
         ordinary!("{why}");
     }
     // SAFETY: ids of this library, here and below.
-    let (words, may_decline) = match unsafe { pipeline(&hdf5.filter, dataset.dcpl.id)? } {
-        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, may_decline(ours.flags, Some(&hdf5.filter))),
+    let file = unsafe { Creation::new(&hdf5.filter, dataset.dcpl.id, dataset.file_type.id) };
+    let (words, may_decline) = match file.pipeline()? {
+        Some(Pipeline { ours, .. }) if file.filters() == 1 => (ours.words, may_decline(ours.flags, Some(&hdf5.filter))),
         _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {
         ordinary!("partial chunks of the dataset are stored without filters");
     }
-    // SAFETY: as above.
-    let (memory, file) =
-        unsafe { (told::encoded(&hdf5.filter, mem_type)?, told::encoded(&hdf5.filter, dataset.file_type.id)?) };
-    let stored = datatype::parse(&file)?;
+    let stored = file.stored()?;
     if !stored.numbers {
         ordinary!("the elements are {}, not numbers", stored.what);
     }
     // SAFETY: as above.
+    let memory = unsafe { Creation::new(&hdf5.filter, dataset.dcpl.id, mem_type) };
+    // SAFETY: as above.
     let same = unsafe { (hdf5.data.H5Tequal)(mem_type, dataset.file_type.id) } > 0;
     let swap = match () {
         () if same => 1,
-        () if datatype::differ_in_order_only(&memory, &file) => stored.dtype.size(),
+        () if datatype::differ_in_order_only(&memory.encoded()?, &file.encoded()?) => stored.dtype.size(),
         () => ordinary!("the elements in memory are of another type than those in the file"),
     };
     // SAFETY: as above.
-    let (chunk, element) =
-        unsafe { (told::chunk(&hdf5.filter, dataset.dcpl.id)?, (hdf5.data.H5Tget_size)(dataset.file_type.id)) };
+    let (chunk, element) = (file.chunk()?, unsafe { (hdf5.data.H5Tget_size)(dataset.file_type.id) });
     if let Some(why) = cut_chunks(dataset, start, count, &chunk) {
         ordinary!("{why}");
     }

@@ -8,11 +8,10 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use super::dataset::Dataset;
+use super::Done;
+use super::dataset::{Dataset, Direction};
 use super::device;
-use super::ordinary;
-use super::plan::{Direct, Direction, Plan};
-use super::report::Done;
+use super::plan::{Direct, Plan};
 use crate::api::hdf5_filter::prepared::{MARK, Prepared};
 use crate::error::{Result, fail};
 use crate::host::memory::keep_in_heap;
@@ -59,8 +58,9 @@ pub unsafe fn write(
     dataset.make_filter_ours();
     // HDF5 takes memory for each chunk, to copy zeros to it: new pages would take longer than all the rest.
     keep_in_heap(direct.boxes.chunk_bytes());
+    let part = (&plan.start[..], &plan.count[..]);
     // SAFETY: as large as the selection.
-    prepared.during(|| unsafe { ordinary::transfer(dataset, plan, Direction::Write, blank.start) })?;
+    prepared.during(|| unsafe { dataset.transfer(Direction::Write, plan.mem_type, part, true, blank.start) })?;
     blank.keep();
     // With a single rank HDF5 may leave chunks in its cache. The array itself takes their place.
     Ok(match prepared.left() {

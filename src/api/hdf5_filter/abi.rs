@@ -4,24 +4,22 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::NonNull;
 
+use crate::error::{Result, fail};
+
 /// `hid_t`; 32 bits before 1.10.
 pub type Hid = i64;
 /// `herr_t`: negative is failure.
 pub type Herr = c_int;
 
-/// `H5Z_CLASS_T_VERS`.
-pub const CLASS_VERSION: c_int = 1;
-/// `H5PL_TYPE_FILTER`.
-pub const PLUGIN_TYPE_FILTER: c_int = 0;
-/// `H5Z_FLAG_OPTIONAL`: a chunk that the filter refuses is stored without it.
-pub const FLAG_OPTIONAL: c_uint = 0x0001;
-/// `H5Z_FLAG_REVERSE`: the chunk is being read.
-pub const FLAG_REVERSE: c_uint = 0x0100;
+pub const H5Z_CLASS_T_VERS: c_int = 1;
+pub const H5PL_TYPE_FILTER: c_int = 0;
+/// A chunk that the filter refuses is stored without it.
+pub const H5Z_FLAG_OPTIONAL: c_uint = 0x0001;
+/// The chunk is being read.
+pub const H5Z_FLAG_REVERSE: c_uint = 0x0100;
 
-/// `H5D_FILL_VALUE_UNDEFINED`.
-pub const FILL_UNDEFINED: c_int = 0;
-/// `H5D_FILL_VALUE_USER_DEFINED`.
-pub const FILL_USER_DEFINED: c_int = 2;
+pub const H5D_FILL_VALUE_UNDEFINED: c_int = 0;
+pub const H5D_FILL_VALUE_USER_DEFINED: c_int = 2;
 
 /// `H5Z_func_t`.
 pub type FilterFn = unsafe extern "C" fn(c_uint, usize, *const c_uint, usize, *mut usize, *mut *mut c_void) -> usize;
@@ -45,16 +43,13 @@ pub struct FilterClass {
 // SAFETY: the one pointer, `name`, leads to a constant string.
 unsafe impl Sync for FilterClass {}
 
-/// `H5D_CHUNKED`.
-pub const LAYOUT_CHUNKED: c_int = 2;
-/// `H5D_FILL_TIME_NEVER`.
-pub const FILL_TIME_NEVER: c_int = 1;
+pub const H5D_CHUNKED: c_int = 2;
+pub const H5D_FILL_TIME_NEVER: c_int = 1;
 /// `H5E_MAJOR` and `H5E_MINOR`.
 pub const MESSAGE_KINDS: [c_int; 2] = [0, 1];
-/// `H5S_SELECT_SET`.
-pub const SELECT_SET: c_int = 0;
-/// `H5FD_FEAT_HAS_MPI`: files of the driver are shared by the ranks of an MPI program.
-pub const FEATURE_MPI: c_ulong = 0x100;
+pub const H5S_SELECT_SET: c_int = 0;
+/// Files of the driver are shared by the ranks of an MPI program.
+pub const H5FD_FEAT_HAS_MPI: c_ulong = 0x100;
 /// `H5P_DEFAULT`, `H5S_ALL` and `H5E_DEFAULT`.
 pub const DEFAULT: Hid = 0;
 
@@ -83,26 +78,16 @@ macro_rules! table {
             /// # Safety
             /// `find` returns addresses of the library's functions of these names, which have these types.
             pub unsafe fn load(find: $crate::api::hdf5_filter::abi::Find) -> Option<Self> {
-                use $crate::api::hdf5_filter::abi::name;
-                Some($table {
-                    $($name: {
-                        let address = find(name(concat!(stringify!($name), "\0")))?;
-                        // SAFETY: the contract.
-                        unsafe {
-                            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($arg),*) -> $ret>(
-                                address.as_ptr(),
-                            )
-                        }
-                    },)*
-                    $($oname: {
-                        let names = [concat!(stringify!($oname), "\0") $(, concat!(stringify!($other), "\0"))*];
-                        // SAFETY: the contract.
-                        names.into_iter().find_map(|n| find(name(n))).map(|address| unsafe {
-                            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(
-                                address.as_ptr(),
-                            )
-                        })
-                    },)*
+                use $crate::api::hdf5_filter::abi::{function, name};
+                // SAFETY: the contract.
+                Some(unsafe {
+                    $table {
+                        $($name: function(find(name(concat!(stringify!($name), "\0")))?),)*
+                        $($oname: {
+                            let names = [concat!(stringify!($oname), "\0") $(, concat!(stringify!($other), "\0"))*];
+                            names.into_iter().find_map(|n| find(name(n))).map(|address| function(address))
+                        },)*
+                    }
                 })
             }
         }
@@ -111,6 +96,15 @@ macro_rules! table {
 
 #[cfg(feature = "plugin")]
 pub(crate) use table;
+
+/// The function at `address`.
+///
+/// # Safety
+/// `F` is the type of a function, which is that of the one at `address`.
+pub unsafe fn function<F: Copy>(address: NonNull<c_void>) -> F {
+    // SAFETY: the contract.
+    unsafe { std::mem::transmute_copy(&address) }
+}
 
 /// What tells where a function is.
 pub type Find<'a> = &'a dyn Fn(&CStr) -> Option<NonNull<c_void>>;
@@ -143,6 +137,11 @@ impl Functions {
         unsafe { (self.H5get_libversion)(&mut major, &mut minor, &mut release) };
         (major, minor, release)
     }
+}
+
+/// An error where HDF5 says that a call failed.
+pub fn check(status: impl Into<i64>, call: &str) -> Result<()> {
+    if status.into() < 0 { fail!(Hdf5, "{call} failed") } else { Ok(()) }
 }
 
 /// A C string of a literal that ends in NUL.
@@ -180,9 +179,11 @@ table! {
     [optional]
     /// Names of the class, the library and its version.
     H5Eregister_class: fn(*const c_char, *const c_char, *const c_char) -> Hid;
+    [optional] H5Eunregister_class: fn(Hid) -> Herr;
     [optional]
     /// Class, kind of message, message.
     H5Ecreate_msg: fn(Hid, c_int, *const c_char) -> Hid;
+    [optional] H5Eclose_msg: fn(Hid) -> Herr;
     [optional]
     /// A `Push`, which a table cannot say.
     H5Epush2: fn() -> Herr;

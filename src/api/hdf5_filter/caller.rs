@@ -1,53 +1,49 @@
-//! Functions that tell another one where they return to: which HDF5, or which program, has called.
+//! Who has called a function of ours: the address in an HDF5, a netCDF, a program or library that it returns to.
 
-/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another, by these
-/// instructions.
-macro_rules! with_return_address {
-    (
-        $(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty
-        => $to:path, $x86:literal, $arm:literal
-    ) => {
-        #[cfg(target_arch = "x86_64")]
-        $(#[$attr])*
-        #[unsafe(naked)]
-        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            std::arch::naked_asm!($x86, to = sym $to)
-        }
-        #[cfg(target_arch = "aarch64")]
-        $(#[$attr])*
-        #[unsafe(naked)]
-        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            std::arch::naked_asm!($arm, to = sym $to)
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        $(#[$attr])*
-        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            // SAFETY: the same contract; null says that the caller is not known.
-            unsafe { $to($($arg,)* std::ptr::null()) }
-        }
-    };
+use std::ffi::{c_int, c_void};
+use std::ptr::null;
+
+use crate::host::fork::between_forks;
+
+/// The caller of the function that has this byte on its own stack, looked for where it matters; or of none.
+#[derive(Clone, Copy, Default)]
+pub struct Caller<'a>(Option<&'a u8>);
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(step: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, walk: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
 }
 
-pub(crate) use with_return_address;
+impl<'a> Caller<'a> {
+    /// That of the function that has `place` on its own stack.
+    pub fn of(place: &'a u8) -> Caller<'a> {
+        Caller(Some(place))
+    }
 
-/// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address
-/// on.
-macro_rules! pass_return_address {
-    ($to:ident($($arg:ident),*)) => {{
-        // The seventh argument and those after it lie on the stack, behind the return address; so must those of the
-        // other call.
-        #[cfg(target_arch = "x86_64")]
-        std::arch::naked_asm!(
-            "push [rsp]", "push [rsp + 24]", "push [rsp + 24]", "call {to}", "add rsp, 24", "ret", to = sym $to
-        );
-        #[cfg(target_arch = "aarch64")]
-        std::arch::naked_asm!(
-            "sub sp, sp, #32", "stp x29, x30, [sp, #16]", "str x30, [sp]", "bl {to}", "ldp x29, x30, [sp, #16]",
-            "add sp, sp, #32", "ret", to = sym $to
-        );
-        // SAFETY: the same contract; null says that the caller is not known.
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        unsafe { $to($($arg,)* std::ptr::null()) }
-    }};
+    /// Where the call returns to; null where that is not known.
+    pub fn address(self) -> *const c_void {
+        let Some(place) = self.0 else { return null() };
+        let mut walk = (&raw const *place as usize, null());
+        // Before glibc 2.35 the walk takes the lock on the list of what is loaded.
+        // SAFETY: `step` takes what is given to it for what it is; the frames are this thread's own.
+        between_forks(|| unsafe { _Unwind_Backtrace(step, (&raw mut walk).cast()) });
+        walk.1
+    }
 }
-pub(crate) use pass_return_address;
+
+/// Ends the walk at the first frame that lies beyond the place, for stacks grow downwards: the caller's.
+///
+/// # Safety
+/// `walk` is that of `Caller::address`, and `frame` the unwinder's.
+unsafe extern "C" fn step(frame: *mut c_void, walk: *mut c_void) -> c_int {
+    // SAFETY: the contract.
+    unsafe {
+        let (place, found) = &mut *walk.cast::<(usize, *const c_void)>();
+        if _Unwind_GetCFA(frame) <= *place {
+            return 0; // _URC_NO_REASON: go on
+        }
+        *found = _Unwind_GetIP(frame) as *const c_void;
+    }
+    5 // _URC_END_OF_STACK
+}

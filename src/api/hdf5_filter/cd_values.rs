@@ -442,8 +442,6 @@ mod tests {
             assert_eq!(error.kind, Kind::InvalidArgument);
             assert!(error.message.contains("codec 2 (ratio) existed in pre-releases of 0.2 only"), "{error}");
         }
-        let error = CdValues::decode(&text_words("abs=1,profile=ratio")).unwrap_err();
-        assert!(error.message.contains("'profile=ratio' is called 'profile=small' now"), "{error}");
     }
 
     fn long_form(bound: Bound) -> CdValues {

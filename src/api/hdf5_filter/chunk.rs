@@ -25,24 +25,12 @@ pub fn expect(values: &CdValues, held: &Held) -> Result<()> {
     }
     let Some(element) = &values.element else { return Ok(()) };
     let is_plain = element.dtype == DType::U8 && element.bytes != 1;
-    let order = |dtype: DType, big_endian| match (dtype.size(), big_endian) {
-        (1, _) => "",
-        (_, true) => ", big-endian",
-        (_, false) => ", little-endian",
-    };
-    let stored = (held.dtype, order(held.dtype, held.big_endian));
-    let right = (element.dtype, order(element.dtype, element.big_endian));
-    if held.dtype == DType::U8 || is_plain || stored == right {
+    let is_right = held.dtype == element.dtype && (held.big_endian == element.big_endian || held.dtype.size() == 1);
+    if held.dtype == DType::U8 || is_plain || is_right {
         return Ok(());
     }
-    fail!(
-        Corrupt,
-        "the stream holds elements {}{}; those of the dataset are {}{}",
-        stored.0.name(),
-        stored.1,
-        right.0.name(),
-        right.1
-    )
+    let (stored, right) = (held.dtype.in_order(held.big_endian), element.dtype.in_order(element.big_endian));
+    fail!(Corrupt, "the stream holds {stored}; elements of the dataset are {right}")
 }
 
 /// What is to be done to chunks of `bytes`, and the codec that does it. Where nobody can tell the element type, or the

@@ -1,8 +1,9 @@
 //! Chunks that the filter declines, which HDF5 then stores plain, and bounds that it refuses.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::c_uint;
 
-use super::abi::{FLAG_OPTIONAL, Functions};
+use super::abi::{Functions, H5Z_FLAG_OPTIONAL};
+use super::caller::Caller;
 use super::cd_values::CdValues;
 use super::resolve::Hdf5;
 use crate::error::{Result, fail};
@@ -13,12 +14,12 @@ use crate::route::{self, Codec, cpu};
 
 /// Refuses a bound that must be and cannot: the HDF5 that calls hides its functions, so that `set_local` learned no
 /// element type. (Where it hides none, HDF5 did not call that, since elements of variable length have no bound.)
-pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: *const c_void) -> Result<()> {
-    let is_optional = flags & FLAG_OPTIONAL != 0;
+pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: Caller) -> Result<()> {
+    let is_optional = flags & H5Z_FLAG_OPTIONAL != 0;
     if is_optional || values.element.is_some() || values.request.bound == Bound::Lossless {
         return Ok(());
     }
-    match Hdf5::of_caller(caller)? {
+    match Hdf5::at(caller.address())? {
         Some(_) => Ok(()),
         None => fail!(
             InvalidArgument,
@@ -33,7 +34,7 @@ pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: *const c_void) -> 
 /// MPI ranks, since it may forget there which chunks it stored plain (1.10 does), and one that hides its functions may
 /// be such.
 pub fn may_decline(flags: c_uint, hdf5: Option<&Functions>) -> bool {
-    flags & FLAG_OPTIONAL != 0 && hdf5.is_some_and(|hdf5| hdf5.H5Pset_fapl_mpio.is_none())
+    flags & H5Z_FLAG_OPTIONAL != 0 && hdf5.is_some_and(|hdf5| hdf5.H5Pset_fapl_mpio.is_none())
 }
 
 /// The stream that a chunk is stored as, in what `allocate` gives for so many bytes, and its length; `None` where HDF5

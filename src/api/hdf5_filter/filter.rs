@@ -2,8 +2,9 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::abi::{FLAG_OPTIONAL, FLAG_REVERSE};
+use super::abi::{H5Z_FLAG_OPTIONAL, H5Z_FLAG_REVERSE};
 use super::buffer::Buffer;
+use super::caller::Caller;
 use super::cd_values::CdValues;
 use super::chunk;
 use super::declined::{may_decline, refuse_unmet, stream};
@@ -19,8 +20,7 @@ use crate::params::Params;
 use crate::route::cpu::Stream;
 use crate::route::{Codec, recompression};
 
-/// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's
-/// buffer is as it was.
+/// `H5Z_func_t`. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.
 ///
 /// # Safety
 /// As HDF5 calls it: `*buf` holds `nbytes` bytes and comes from `malloc`.
@@ -31,7 +31,23 @@ pub unsafe extern "C" fn filter(
     nbytes: usize,
     buf_size: *mut usize,
     buf: *mut *mut c_void,
-    caller: *const c_void,
+) -> usize {
+    let place = 0;
+    // SAFETY: the contract.
+    unsafe { filter_of(Caller::of(&place), flags, (cd_values, cd_nelmts), nbytes, buf_size, buf) }
+}
+
+/// The same for a caller.
+///
+/// # Safety
+/// As of `filter`.
+pub unsafe fn filter_of(
+    caller: Caller,
+    flags: c_uint,
+    (cd_values, cd_nelmts): (*const c_uint, usize),
+    nbytes: usize,
+    buf_size: *mut usize,
+    buf: *mut *mut c_void,
 ) -> usize {
     guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`, and says how large that is.
@@ -40,7 +56,7 @@ pub unsafe extern "C" fn filter(
         // When HDF5 copies objects it takes our buffer for as large as the one that it gave.
         let room = room.max(nbytes);
         let made = match prepared(src) {
-            _ if flags & FLAG_REVERSE != 0 => Some(decode(words, src, room)?),
+            _ if flags & H5Z_FLAG_REVERSE != 0 => Some(decode(words, src, room)?),
             Some(stream) => Some(Buffer::of(&stream, room)?),
             None => encode(flags, words, src, room, caller)?,
         };
@@ -91,16 +107,11 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 
 /// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length; `None` as of `stream`.
 #[inline(never)]
-fn encode(
-    flags: c_uint,
-    words: &[u32],
-    src: &[u8],
-    room: usize,
-    caller: *const c_void,
-) -> Result<Option<(Buffer, usize)>> {
+fn encode(flags: c_uint, words: &[u32], src: &[u8], room: usize, caller: Caller) -> Result<Option<(Buffer, usize)>> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
     let (params, codec) = asked(words, src, options.threads, |values| refuse_unmet(flags, values, caller))?;
-    let may_decline = || Ok(flags & FLAG_OPTIONAL != 0 && may_decline(flags, Hdf5::of_caller(caller)?.as_deref()));
+    let may_decline =
+        || Ok(flags & H5Z_FLAG_OPTIONAL != 0 && may_decline(flags, Hdf5::at(caller.address())?.as_deref()));
     stream(codec, &params, src, options, may_decline, |bytes| Buffer::new(bytes.max(room)))
 }
 
@@ -164,7 +175,7 @@ pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8
 mod tests {
     use super::*;
     use crate::api::hdf5_filter::cd_values::StoredElement;
-    use crate::api::hdf5_filter::{cd_values_of, class};
+    use crate::api::hdf5_filter::cd_values_of;
     use crate::params::{Bound, Mode, Profile};
 
     /// A chunk as HDF5 holds it: `len` bytes in a buffer of `room`.
@@ -192,8 +203,7 @@ mod tests {
         fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
             let (buf, room) = (self.buf, self.room);
             // SAFETY: as HDF5 calls it.
-            let len =
-                unsafe { class::filter(flags, words.len(), words.as_ptr(), self.len, &mut self.room, &mut self.buf) };
+            let len = unsafe { filter(flags, words.len(), words.as_ptr(), self.len, &mut self.room, &mut self.buf) };
             if self.buf == buf {
                 assert_eq!((len, self.room), (0, room), "a failure leaves the buffer as it was");
                 return 0;
@@ -260,9 +270,9 @@ mod tests {
             // SAFETY: a C string of this thread.
             let said = unsafe { std::ffi::CStr::from_ptr(crate::host::guard::last_error()) }.to_string_lossy();
             assert!(said.contains("is mandatory"), "{said}");
-            assert!(chunk.run(FLAG_OPTIONAL, words) > 0);
+            assert!(chunk.run(H5Z_FLAG_OPTIONAL, words) > 0);
             assert_eq!(crate::inspect(chunk.bytes()).unwrap().mode, Mode::Lossless);
-            assert_eq!((chunk.run(FLAG_REVERSE, words), chunk.bytes()), (len, &raw[..len]));
+            assert_eq!((chunk.run(H5Z_FLAG_REVERSE, words), chunk.bytes()), (len, &raw[..len]));
         }
     }
 
@@ -273,8 +283,8 @@ mod tests {
             let mut chunk = Chunk::new(&raw[..len]);
             assert_eq!(chunk.run(0, &words), 0);
             assert!(chunk.run(0, &[]) > 0);
-            assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
-            assert_eq!(chunk.run(FLAG_REVERSE, &[]), len);
+            assert_eq!(chunk.run(H5Z_FLAG_REVERSE, &words), 0);
+            assert_eq!(chunk.run(H5Z_FLAG_REVERSE, &[]), len);
         }
     }
 
@@ -292,15 +302,15 @@ mod tests {
                 let made = |may| stream(codec, &params, &noise[..len], options, || Ok(may), Buffer::new).unwrap();
                 assert!(made(true).is_none() && made(false).is_some());
                 // Here no HDF5 calls that would be known to remember what it stored plain.
-                assert_eq!(Chunk::new(&noise[..len]).run(FLAG_OPTIONAL, &words), shortest);
+                assert_eq!(Chunk::new(&noise[..len]).run(H5Z_FLAG_OPTIONAL, &words), shortest);
                 let mut chunk = Chunk::new(&noise[..len]);
                 assert_eq!(chunk.run(0, &words), shortest, "{profile:?} {len}");
                 assert_eq!(stream_of_chunk(&words, &noise[..len], 1).unwrap(), chunk.bytes());
-                assert_eq!((chunk.run(FLAG_REVERSE, &words), chunk.bytes()), (len, &noise[..len]));
+                assert_eq!((chunk.run(H5Z_FLAG_REVERSE, &words), chunk.bytes()), (len, &noise[..len]));
             }
         }
         let mut chunk = Chunk::new(&values());
-        assert!(chunk.run(FLAG_OPTIONAL, &long_form(Bound::Lossless)) > 0);
+        assert!(chunk.run(H5Z_FLAG_OPTIONAL, &long_form(Bound::Lossless)) > 0);
     }
 
     /// HDF5 copies objects through one buffer, which may be longer than the chunk: nothing comes back in less.
@@ -312,7 +322,7 @@ mod tests {
                 let mut chunk = Chunk::in_room(&raw, room);
                 let len = chunk.run(0, &long_form(bound));
                 assert!(0 < len && len < raw.len() && chunk.room == room);
-                assert_eq!((chunk.run(FLAG_REVERSE, &[]), chunk.room), (raw.len(), room));
+                assert_eq!((chunk.run(H5Z_FLAG_REVERSE, &[]), chunk.room), (raw.len(), room));
             }
         }
         // Noise is longer than it came, which HDF5 is told unless elements may refer to others.
@@ -323,7 +333,7 @@ mod tests {
             let mut chunk = Chunk::new(&noise);
             let len = chunk.run(0, &words);
             assert!(len > noise.len() && chunk.room == if is_told { len } else { noise.len() });
-            assert!(chunk.run(FLAG_REVERSE, &words) == noise.len() && chunk.bytes() == noise);
+            assert!(chunk.run(H5Z_FLAG_REVERSE, &words) == noise.len() && chunk.bytes() == noise);
         }
         #[cfg(feature = "cuda")]
         {
@@ -355,7 +365,7 @@ mod tests {
         let round = || {
             let mut chunk = Chunk::new(&raw);
             assert!(chunk.run(0, &words) > 0);
-            assert_eq!(chunk.run(FLAG_REVERSE, &words), raw.len());
+            assert_eq!(chunk.run(H5Z_FLAG_REVERSE, &words), raw.len());
         };
         round();
         let before = page_faults();
@@ -370,10 +380,10 @@ mod tests {
         let raw = values();
         let whole = long_form(Bound::Abs(1e-3));
         for (flags, len, words) in [
-            (0, 4096, &whole[..]),          // less than a chunk
-            (0, raw.len(), &[7, 7][..]),    // another layout
-            (FLAG_REVERSE, raw.len(), &[]), // no stream
-            (FLAG_REVERSE, 0, &[]),
+            (0, 4096, &whole[..]),              // less than a chunk
+            (0, raw.len(), &[7, 7][..]),        // another layout
+            (H5Z_FLAG_REVERSE, raw.len(), &[]), // no stream
+            (H5Z_FLAG_REVERSE, 0, &[]),
         ] {
             let mut chunk = Chunk::new(&raw[..len]);
             let before = chunk.buf;

@@ -25,10 +25,9 @@ impl std::ops::Deref for Hdf5 {
 impl Hdf5 {
     /// The HDF5 whose code is at `caller`; `None` if it hides its functions, as a stripped program that holds HDF5 by
     /// static linking does.
-    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
-        let object = Object::of_caller(caller, c"H5Pmodify_filter");
-        // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is
-        // checked below.
+    pub fn at(caller: *const c_void) -> Result<Option<Hdf5>> {
+        let object = Object::at(caller);
+        // SAFETY: the object has called a filter: it is HDF5; its version is checked below.
         let loaded = object.and_then(|o| unsafe { Functions::load(&|name| o.find_own(name)) }.map(|f| (f, Some(o))));
         let Some((functions, _object)) = loaded.or_else(|| in_program(caller, "H5Z").map(|t| (t.filter, None))) else {
             return Ok(None);
@@ -38,11 +37,9 @@ impl Hdf5 {
     }
 }
 
-/// The functions of an HDF5 that somebody uses.
+/// The functions of an HDF5 that somebody uses, those of the filter and the others.
 pub struct Library {
-    /// Those that the filter uses.
     pub filter: Functions,
-    /// The others.
     pub data: DatasetFunctions,
     _object: Option<Object>,
 }
@@ -51,30 +48,28 @@ impl Library {
     /// The HDF5 that the program or library with the code at `caller` uses. One that is not linked to any, as a
     /// foreign-function interface is not, uses the only one there is.
     pub fn of_user(caller: *const c_void) -> Result<Library> {
-        match Library::of_object(caller).or_else(|| Object::only_with(c"H5Dwrite").and_then(Library::used_by)) {
-            Some(library) => check_version(&library.filter).map(|()| library),
-            None => fail!(
+        let only = || Object::only_with(c"H5Dwrite").and_then(Library::used_by);
+        let Some(library) = Library::of_object(caller).or_else(only) else {
+            return fail!(
                 Hdf5,
                 "the caller is linked to no HDF5, or to several; link the code that calls to HDF5, as a shared \
                 library if its symbols are stripped"
-            ),
-        }
+            );
+        };
+        check_version(&library.filter).map(|()| library)
     }
 
     /// The HDF5 that the program or library at `address` is linked to, or holds.
     pub fn linked_to(address: *const c_void) -> Result<Library> {
-        match Library::of_object(address) {
-            Some(library) => check_version(&library.filter).map(|()| library),
-            None => fail!(
-                Hdf5,
-                "no program or library that is linked to HDF5 is at {address:?}, which sleek_h5d_user() was given"
-            ),
-        }
+        let Some(library) = Library::of_object(address) else {
+            let given = "which sleek_h5d_user() was given";
+            return fail!(Hdf5, "no program or library that is linked to HDF5 is at {address:?}, {given}");
+        };
+        check_version(&library.filter).map(|()| library)
     }
 
     fn of_object(address: *const c_void) -> Option<Library> {
-        let own = if address.is_null() { None } else { Object::at(address) };
-        own.and_then(Library::used_by).or_else(|| Library::new(in_program(address, "")?, None))
+        Object::at(address).and_then(Library::used_by).or_else(|| Library::new(in_program(address, "")?, None))
     }
 
     /// The functions that `object` finds in itself and what it is linked to, all of one library.
@@ -126,8 +121,8 @@ mod tests {
     #[test]
     fn no_hdf5_is_no_error() {
         let caller = no_hdf5_is_no_error as *const c_void;
-        assert!(Hdf5::of_caller(caller).is_ok_and(|h| h.is_none()));
-        assert!(Hdf5::of_caller(null()).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::at(caller).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::at(null()).is_ok_and(|h| h.is_none()));
         assert!(Library::of_user(caller).is_err());
         for address in [caller, std::ptr::dangling()] {
             let error = Library::linked_to(address).err().expect("no HDF5 in this program");

@@ -1,14 +1,13 @@
 //! The call-back `set_local`, which HDF5 calls when a dataset is made.
 
-use std::ffi::c_void;
-
-use super::abi::{Functions, Herr, Hid};
+use super::abi::{Herr, Hid};
+use super::caller::Caller;
 use super::cd_values::{CdValues, FILTER_ID, StoredElement};
+use super::dataset::{Creation, Pipeline};
 use super::datatype::Stored;
-use super::pipeline::{Other, Pipeline, pipeline};
 use super::report::guard;
 use super::resolve::Hdf5;
-use super::{dataset, neighbours, report};
+use super::{neighbours, report};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec;
@@ -17,88 +16,50 @@ use crate::params::{Bound, MissingValues, Params};
 use crate::route;
 use crate::text;
 
-/// `H5Z_set_local_func_t` with the caller's return address: completes the `cd_values` with what the dataset holds.
+/// `H5Z_set_local_func_t`: completes the `cd_values` with what the dataset holds.
 ///
 /// It alone protects the data, since HDF5 ignores `can_apply` for an optional filter: what it refuses is not made.
 ///
 /// # Safety
 /// As HDF5 calls it.
-pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
+pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid) -> Herr {
+    let place = 0;
+    let caller = Caller::of(&place);
     guard(-1, caller, || {
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
         exec::check_environment()?;
-        match Hdf5::of_caller(caller)? {
+        match Hdf5::at(caller.address())? {
             // SAFETY: the ids come from the library of `caller`.
-            Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
+            Some(hdf5) => complete(&unsafe { Creation::new(&hdf5, dcpl, type_id) })?,
             // The user's words stay as they are: with the long form a bound works, with any other chunks are lossless.
             None => report::log(format_args!(
                 "the calling HDF5 hides its functions, and with them the element type; cd_values are taken as given, \
-                and those \
-                 without one store losslessly"
+                and those without one store losslessly"
             )),
         }
         Ok(0)
     })
 }
 
-/// # Safety
-/// The ids belong to the library of `hdf5`.
-unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
-    // SAFETY: the contract, for all calls below.
-    let Pipeline { ours, filters, .. } = unsafe { pipeline(hdf5, dcpl)? };
-    let Some(ours) = ours else {
-        return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
+/// Completes the words of SLEEK in the pipeline, and moves a shuffle.
+fn complete(creation: &Creation) -> Result<()> {
+    let Some(pipeline) = creation.pipeline()? else {
+        return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {} filters", creation.filters());
     };
-    for behind in &ours.behind {
-        neighbours::check_behind(behind.id, &behind.words)?;
+    let Pipeline { ours, preceded, resized, shuffle, behind } = pipeline;
+    for other in &behind {
+        neighbours::check_behind(other.id, &other.words)?;
     }
-    // SAFETY: as above.
-    let stored = unsafe { dataset::stored(hdf5, type_id)? };
-    // SAFETY: as above.
-    let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
+    let stored = creation.stored()?;
     // Behind us it would have to be told more of what are no numbers.
-    let may_move = stored.dtype.size() > 1 || stored.bytes > 1 && ours.behind.is_empty();
-    let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && may_move);
+    let may_move = stored.dtype.size() > 1 || stored.bytes > 1 && behind.is_empty();
+    let moved = shuffle.as_ref().filter(|_| !preceded && may_move);
     // A shuffle behind us makes a buffer as large as it is told that ours is: of `may_refer` it must be told all.
-    let shuffled = stored.dtype == DType::U8 && ours.behind.iter().any(|other| other.id == neighbours::SHUFFLE);
-    let at = Place {
-        preceded: ours.preceded || ours.shuffle.is_some() && moved.is_none(),
-        resized: ours.resized || shuffled,
-    };
-    let words = completed(&ours.words, &stored, at, chunk, fills)?;
-    // SAFETY: as above; `words` outlives the call.
-    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
-        return fail!(Hdf5, "H5Pmodify_filter failed");
-    }
-    // SAFETY: as above.
-    moved.map_or(Ok(()), |shuffle| unsafe { move_shuffle(hdf5, dcpl, shuffle, &ours.behind) })
-}
-
-/// Takes a shuffle that comes before us out of the pipeline. HDF5 goes through that meanwhile, by the number of filters
-/// that it had: so where others follow, the shuffle gets the place right behind us, and each of them keeps its own.
-///
-/// # Safety
-/// `dcpl` is a dataset creation property list of the library of `hdf5`.
-unsafe fn move_shuffle(hdf5: &Functions, dcpl: Hid, shuffle: &Other, behind: &[Other]) -> Result<()> {
-    let (Some(remove), Some(set)) = (hdf5.H5Premove_filter, hdf5.H5Pset_filter) else {
-        return fail!(InvalidArgument, "a shuffle before SLEEK, and an HDF5 that lets none be taken out");
-    };
-    let after: &[&Other] = if behind.is_empty() { &[] } else { &[shuffle] };
-    for other in [shuffle].into_iter().chain(behind) {
-        // SAFETY: the contract.
-        if unsafe { remove(dcpl, other.id) } < 0 {
-            return fail!(Hdf5, "H5Premove_filter failed for filter {}", other.id);
-        }
-    }
-    for other in after.iter().copied().chain(behind) {
-        // SAFETY: the contract; HDF5 copies the words.
-        if unsafe { set(dcpl, other.id, other.flags, other.words.len(), other.words.as_ptr()) } < 0 {
-            return fail!(Hdf5, "H5Pset_filter failed for filter {}", other.id);
-        }
-    }
-    let how = if behind.is_empty() { "is taken out" } else { "is put behind it" };
-    report::log(format_args!("shuffle comes before SLEEK, which needs the numbers: it {how}"));
-    Ok(())
+    let shuffled = stored.dtype == DType::U8 && behind.iter().any(|other| other.id == neighbours::SHUFFLE);
+    let at = Place { preceded: preceded || shuffle.is_some() && moved.is_none(), resized: resized || shuffled };
+    let words = completed(&ours.words, &stored, at, creation.chunk()?, creation.fills(&stored)?)?;
+    creation.set_words(ours.flags, &words)?;
+    moved.map_or(Ok(()), |shuffle| creation.move_shuffle(shuffle, &behind))
 }
 
 /// Where in a pipeline the filter is.
@@ -117,10 +78,9 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     let asked = CdValues::decode(words)?.request;
     refuse_half_a_number(words, &asked)?;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
-    let mut request = if words.is_empty() || asked.bound != Bound::Lossless {
-        text::of_environment()?.unwrap_or(asked)
-    } else {
-        asked
+    let mut request = match words.is_empty() || asked.bound != Bound::Lossless {
+        true => text::of_environment()?.unwrap_or(asked),
+        false => asked,
     };
     let lossy = request.bound != Bound::Lossless;
     if lossy && at.preceded && stored.dtype.is_float() {
@@ -197,8 +157,7 @@ fn remark(request: &Params, element: &StoredElement, stored: &Stored) -> &'stati
         () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
         () if request.bound.measures() => {
             "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it \
-            can be \
-             written again"
+            can be written again"
         }
         () => "",
     }

@@ -1,10 +1,11 @@
 //! The call-backs of the table.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use super::json;
 use super::variable::Variable;
-use crate::api::hdf5_filter::caller::with_return_address;
+use crate::api::hdf5_filter::buffer::Buffer;
+use crate::api::hdf5_filter::caller::Caller;
 use crate::api::hdf5_filter::cd_values::CdValues;
 use crate::api::hdf5_filter::report::logged;
 use crate::api::hdf5_filter::set_local::completed;
@@ -53,32 +54,24 @@ pub unsafe extern "C" fn to_json(len: usize, words: *const c_uint, codec: *mut *
         // SAFETY: `len` words; the contract.
         let text = json::write(&CdValues::decode(unsafe { taken(words, len) })?.request) + "\0";
         // SAFETY: the place that netCDF gave, which frees what is there.
-        unsafe { *codec = copied(text.as_bytes())? };
+        unsafe { *codec = Buffer::of(text.as_bytes(), 0)?.0.release().cast() };
         Ok(())
     })
 }
 
-with_return_address! {
-    /// The words that the filter is run with, of those that a user or a file has.
-    pub fn complete(
-        ncid: c_int, varid: c_int, given_len: *mut usize, given: *mut *mut c_uint, len: *mut usize,
-        words: *mut *mut c_uint
-    ) -> c_int => complete_for, "push [rsp]\ncall {to}\nadd rsp, 8\nret", "mov x6, x30\nb {to}"
-}
-
-/// The same with the caller's return address.
+/// The words that the filter is run with, of those that a user or a file has.
 ///
 /// # Safety
 /// As netCDF calls it: a variable of its own, its words, and places for others.
-unsafe extern "C" fn complete_for(
+pub unsafe extern "C" fn complete(
     ncid: c_int,
     varid: c_int,
     given_len: *mut usize,
     given: *mut *mut c_uint,
     len: *mut usize,
     words: *mut *mut c_uint,
-    caller: *const c_void,
 ) -> c_int {
+    let place = 0;
     status(|| {
         exec::check_environment()?;
         if given_len.is_null() || given.is_null() || len.is_null() || words.is_null() {
@@ -86,8 +79,8 @@ unsafe extern "C" fn complete_for(
         }
         // SAFETY: the contract.
         let request = unsafe { taken(*given, *given_len) };
-        // SAFETY: a variable of the library of `caller`.
-        let made = match unsafe { Variable::of_caller(caller, ncid, varid) }? {
+        // SAFETY: a variable of the library that has called.
+        let made = match unsafe { Variable::of_caller(Caller::of(&place), ncid, varid) }? {
             Some(v) => completed(request, &v.stored, v.place, v.chunk, v.fills)?,
             // Chunks are then lossless.
             None => {
@@ -112,31 +105,19 @@ unsafe fn taken<'a>(words: *const c_uint, len: usize) -> &'a [u32] {
     if len == 0 || words.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(words, len) } }
 }
 
-/// Puts a copy of `words` into places of netCDF.
+/// Puts a copy of `words` into places of netCDF, which frees it.
 ///
 /// # Safety
 /// Both places may be written.
 unsafe fn give(made: &[u32], len: *mut usize, words: *mut *mut c_uint) -> Result<()> {
-    let copy = copied(made)?;
+    let bytes: Vec<u8> = made.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let (copy, _) = Buffer::of(&bytes, 0)?;
     // SAFETY: the contract.
     unsafe {
         *len = made.len();
-        *words = copy;
+        *words = copy.release().cast();
     }
     Ok(())
-}
-
-/// A copy for netCDF, which frees it. `T` is plain data.
-fn copied<T: Copy, To>(values: &[T]) -> Result<*mut To> {
-    let bytes = size_of_val(values);
-    // SAFETY: malloc of at least a byte, so that null is failure.
-    let copy = unsafe { libc::malloc(bytes.max(1)) };
-    if copy.is_null() {
-        return fail!(OutOfMemory, "{bytes} bytes for parameters of a filter");
-    }
-    // SAFETY: as many bytes are there and here.
-    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), copy.cast(), bytes) };
-    Ok(copy.cast())
 }
 
 #[cfg(test)]

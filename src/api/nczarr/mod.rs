@@ -9,7 +9,7 @@ mod variable;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
-use crate::api::hdf5_filter::caller::with_return_address;
+use crate::api::hdf5_filter::caller::Caller;
 use crate::error::fail;
 use crate::host::guard::guard;
 
@@ -56,17 +56,13 @@ const fn class(filter_id: c_uint) -> CodecClass {
 /// without another version of the table, and might release that.
 const NEWEST: (u32, u32) = (4, 10);
 
-/// The table for the netCDF with the code at `caller`.
-unsafe extern "C" fn class_for(caller: *const c_void) -> *const c_void {
-    let known = guard(false, || match variable::version(caller) {
+/// The function by which netCDF knows the codec. There must be none called `NCZ_codec_info_defaults` beside it.
+#[unsafe(no_mangle)]
+extern "C" fn NCZ_get_codec_info() -> *const c_void {
+    let place = 0;
+    let known = guard(false, || match variable::version(Caller::of(&place)) {
         Some(version) if version <= NEWEST => Ok(true),
         version => fail!(InvalidArgument, "netCDF {version:?}: the codec for its Zarr is known up to {NEWEST:?} only"),
     });
     if known { (&raw const CLASS).cast() } else { (&raw const NONE).cast() }
-}
-
-with_return_address! {
-    /// The function by which netCDF knows the codec. There must be none called `NCZ_codec_info_defaults` beside it.
-    #[unsafe(no_mangle)]
-    pub fn NCZ_get_codec_info() -> *const c_void => class_for, "mov rdi, [rsp]\njmp {to}", "mov x0, x30\nb {to}"
 }

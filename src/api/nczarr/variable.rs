@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
 use crate::api::hdf5_filter::abi::table;
+use crate::api::hdf5_filter::caller::Caller;
 use crate::api::hdf5_filter::datatype::Stored;
 use crate::api::hdf5_filter::loaded::Object;
 use crate::api::hdf5_filter::neighbours;
@@ -54,15 +55,15 @@ table! {
     nc_inq_libvers: fn() -> *const c_char;
 }
 
-/// Those of the netCDF whose code is at `caller`, which stays loaded as long as the object.
-fn of_caller(caller: *const c_void) -> Option<(Functions, Object)> {
-    let object = Object::of_caller(caller, c"nc_inq_vartype")?;
+/// Those of the netCDF that has called, which stays loaded as long as the object.
+fn of_caller(caller: Caller) -> Option<(Functions, Object)> {
+    let object = Object::at(caller.address())?;
     // SAFETY: netCDF's functions of these names have these types.
     Some((unsafe { Functions::load(&|name| object.find(name)) }?, object))
 }
 
-/// The version, major and minor, of the netCDF with the code at `caller`, or of the only one there is if that is null.
-pub fn version(caller: *const c_void) -> Option<(u32, u32)> {
+/// The version, major and minor, of the netCDF that has called.
+pub fn version(caller: Caller) -> Option<(u32, u32)> {
     let (netcdf, _object) = of_caller(caller)?;
     // SAFETY: it gives a constant text.
     numbers(unsafe { CStr::from_ptr((netcdf.nc_inq_libvers)()) }.to_str().ok()?)
@@ -74,106 +75,93 @@ fn numbers(text: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
+/// A variable of a netCDF, which is asked of it.
+struct Inquiry {
+    netcdf: Functions,
+    ncid: c_int,
+    varid: c_int,
+}
+
 impl Variable {
     /// `None` if the netCDF that calls hides its functions.
     ///
     /// # Safety
-    /// `varid` is a variable of `ncid`, of the netCDF with the code at `caller`.
-    pub unsafe fn of_caller(caller: *const c_void, ncid: c_int, varid: c_int) -> Result<Option<Variable>> {
+    /// `varid` is a variable of `ncid`, of the netCDF that has called.
+    pub unsafe fn of_caller(caller: Caller, ncid: c_int, varid: c_int) -> Result<Option<Variable>> {
         let Some((netcdf, _object)) = of_caller(caller) else { return Ok(None) };
-        // SAFETY: the contract.
-        unsafe {
-            let stored = stored(&netcdf, ncid, varid)?;
-            let (place, chunk) = (place(&netcdf, ncid, varid)?, chunk(&netcdf, ncid, varid)?);
-            let fills = fills(&netcdf, ncid, varid, &stored)?;
-            Ok(Some(Variable { stored, place, chunk, fills }))
+        let of = Inquiry { netcdf, ncid, varid };
+        let stored = of.stored()?;
+        Ok(Some(Variable { place: of.place()?, chunk: of.chunk()?, fills: of.fills(&stored)?, stored }))
+    }
+}
+
+/// Asks netCDF of a variable: an error unless the answers, which go to these places, come.
+macro_rules! ask {
+    ($of:ident.$function:ident, $($place:expr),+) => {
+        // SAFETY: the contract of `Variable::of_caller`, and room for each answer.
+        match unsafe { ($of.netcdf.$function)($of.ncid, $of.varid, $($place),+) } {
+            0 => (),
+            status => {
+                return fail!(InvalidArgument, "netCDF's {} failed with status {status}", stringify!($function));
+            }
         }
-    }
+    };
 }
 
-/// An error of netCDF's, if it is one.
-fn check(status: c_int, name: &str) -> Result<()> {
-    if status == 0 { Ok(()) } else { fail!(InvalidArgument, "netCDF's {name} failed with status {status}") }
-}
-
-/// # Safety
-/// As of `Variable::of_caller`, for this and those that follow.
-unsafe fn stored(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Stored> {
-    let (mut kind, mut order) = (0, 0);
-    // SAFETY: the contract, and places for the answers.
-    unsafe {
-        check((netcdf.nc_inq_vartype)(ncid, varid, &mut kind), "nc_inq_vartype")?;
-        check((netcdf.nc_inq_var_endian)(ncid, varid, &mut order), "nc_inq_var_endian")?;
+impl Inquiry {
+    fn stored(&self) -> Result<Stored> {
+        let (mut kind, mut order) = (0, 0);
+        ask!(self.nc_inq_vartype, &mut kind);
+        ask!(self.nc_inq_var_endian, &mut order);
+        // Strings have a length that is not asked for.
+        let known = usize::try_from(kind - 1).ok().and_then(|k| TYPES.get(k)).copied();
+        let dtype = known.unwrap_or(DType::U8);
+        let numbers = known.is_some() && kind != CHAR;
+        Ok(Stored {
+            dtype,
+            big_endian: order == BIG || order == 0 && cfg!(target_endian = "big"),
+            scalar: numbers,
+            numbers,
+            integers: numbers && !dtype.is_float(),
+            bytes: known.map_or(0, |dtype| dtype.size() as u32),
+            what: known.map_or_else(|| format!("netCDF's type {kind}"), |dtype| dtype.name().to_string()),
+        })
     }
-    // Strings have a length that is not asked for.
-    let known = usize::try_from(kind - 1).ok().and_then(|k| TYPES.get(k)).copied();
-    let dtype = known.unwrap_or(DType::U8);
-    Ok(Stored {
-        dtype,
-        big_endian: order == BIG || order == 0 && cfg!(target_endian = "big"),
-        scalar: known.is_some() && kind != CHAR,
-        numbers: known.is_some() && kind != CHAR,
-        integers: known.is_some_and(|dtype| !dtype.is_float()) && kind != CHAR,
-        bytes: known.map_or(0, |dtype| dtype.size() as u32),
-        what: known.map_or_else(|| format!("netCDF's type {kind}"), |dtype| dtype.name().to_string()),
-    })
-}
 
-/// # Safety
-/// See `stored`.
-unsafe fn place(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Place> {
-    let mut count = 0;
-    check(
-        // SAFETY: the contract, and a place for the answer; null asks for the number.
-        unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, std::ptr::null_mut()) },
-        "nc_inq_var_filter_ids",
-    )?;
-    let mut ids = filled(count, 0)?;
-    if count > 0 {
-        check(
-            // SAFETY: the contract, and as many places.
-            unsafe { (netcdf.nc_inq_var_filter_ids)(ncid, varid, &mut count, ids.as_mut_ptr()) },
-            "nc_inq_var_filter_ids",
-        )?;
+    fn place(&self) -> Result<Place> {
+        let mut count = 0;
+        ask!(self.nc_inq_var_filter_ids, &mut count, std::ptr::null_mut()); // how many
+        let mut ids = filled(count, 0)?;
+        if count > 0 {
+            ask!(self.nc_inq_var_filter_ids, &mut count, ids.as_mut_ptr());
+        }
+        // Newer netCDF asks before the filter is in the list: then it comes last.
+        let at = ids.iter().position(|id| *id == FILTER_ID as c_uint).unwrap_or(ids.len());
+        for id in ids.iter().skip(at + 1) {
+            neighbours::check_behind(*id as c_int, &[])?;
+        }
+        let resized = ids[..at].iter().any(|id| *id as c_int != neighbours::SHUFFLE);
+        Ok(Place { preceded: at > 0, resized })
     }
-    let ours = |id: &c_uint| *id == FILTER_ID as c_uint;
-    // Newer netCDF asks before the filter is in the list: then it comes last.
-    let at = ids.iter().position(ours).unwrap_or(ids.len());
-    for id in ids.iter().skip(at + 1) {
-        neighbours::check_behind(*id as c_int, &[])?;
-    }
-    let resized = ids[..at].iter().any(|id| *id as c_int != neighbours::SHUFFLE);
-    Ok(Place { preceded: at > 0, resized })
-}
 
-/// # Safety
-/// See `stored`.
-unsafe fn chunk(netcdf: &Functions, ncid: c_int, varid: c_int) -> Result<Vec<u64>> {
-    let (mut rank, mut storage) = (0, 0);
-    // SAFETY: the contract, and a place for the answer.
-    check(unsafe { (netcdf.nc_inq_varndims)(ncid, varid, &mut rank) }, "nc_inq_varndims")?;
-    let mut lengths = filled(usize::try_from(rank).unwrap_or(0), 0usize)?;
-    check(
-        // SAFETY: the contract, and a place for each dimension.
-        unsafe { (netcdf.nc_inq_var_chunking)(ncid, varid, &mut storage, lengths.as_mut_ptr()) },
-        "nc_inq_var_chunking",
-    )?;
-    Ok(lengths.into_iter().map(|len| len as u64).collect())
-}
-
-/// The bits of the fill value of a variable of floats, which is netCDF's own if it was given none. 0 marks nothing.
-///
-/// # Safety
-/// See `stored`.
-unsafe fn fills(netcdf: &Functions, ncid: c_int, varid: c_int, stored: &Stored) -> Result<Vec<u64>> {
-    if !stored.dtype.is_float() {
-        return Ok(Vec::new());
+    fn chunk(&self) -> Result<Vec<u64>> {
+        let (mut rank, mut storage) = (0, 0);
+        ask!(self.nc_inq_varndims, &mut rank);
+        let mut lengths = filled(usize::try_from(rank).unwrap_or(0), 0usize)?;
+        ask!(self.nc_inq_var_chunking, &mut storage, lengths.as_mut_ptr());
+        Ok(lengths.into_iter().map(|len| len as u64).collect())
     }
-    let (mut none, mut value) = (0, [0u8; 8]);
-    // SAFETY: the contract, and room for the longest number.
-    check(unsafe { (netcdf.nc_inq_var_fill)(ncid, varid, &mut none, value.as_mut_ptr().cast()) }, "nc_inq_var_fill")?;
-    let bits = element_bits(&value[..stored.dtype.size()], cfg!(target_endian = "big"));
-    Ok(if none != 0 || stored.dtype.number(bits) == 0.0 { Vec::new() } else { vec![bits] })
+
+    /// The bits of the fill value of a variable of floats, which is netCDF's own if it was given none. 0 marks nothing.
+    fn fills(&self, stored: &Stored) -> Result<Vec<u64>> {
+        if !stored.dtype.is_float() {
+            return Ok(Vec::new());
+        }
+        let (mut none, mut value) = (0, [0u8; 8]); // room for the longest number
+        ask!(self.nc_inq_var_fill, &mut none, value.as_mut_ptr().cast());
+        let bits = element_bits(&value[..stored.dtype.size()], cfg!(target_endian = "big"));
+        Ok(if none != 0 || stored.dtype.number(bits) == 0.0 { Vec::new() } else { vec![bits] })
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +173,6 @@ mod tests {
         assert_eq!(numbers("4.10.1 of Mar 12 2026 10:00:00 $"), Some((4, 10)));
         assert_eq!(numbers("4.9.0"), Some((4, 9)));
         assert_eq!((numbers(""), numbers("four"), numbers("4")), (None, None, None));
-        assert_eq!(version(versions_of_netcdf as *const c_void), None);
+        assert_eq!(version(Caller::of(&0)), None);
     }
 }
