@@ -15,8 +15,8 @@ use crate::runtime::cuda::memory::{common_ordinal, is_aligned};
 pub use crate::runtime::cuda::arrays::workspace_bytes;
 pub use crate::runtime::cuda::launch::Item;
 
-/// The arrays of a call, and where it leaves what: outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a
-/// synchronous call would have returned for item i.
+/// The arrays of a call, and where it leaves what: outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what
+/// a synchronous call would have returned for item i.
 struct Call<'a> {
     items: &'a [Item],
     is_batch: bool,

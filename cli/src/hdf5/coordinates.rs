@@ -13,8 +13,8 @@ use super::{Id, c_string, h5, h5_id};
 const ATTRIBUTES: [&CStr; 3] = [c"coordinates", c"bounds", c"climatology"];
 
 /// What the CF conventions have coordinates of the globe measured in, and called.
-const DEGREES: &str = "degrees_north degree_north degrees_N degree_N degreesN degreeN degrees_east degree_east degrees_E \
-                       degree_E degreesE degreeE";
+const DEGREES: &str = "degrees_north degree_north degrees_N degree_N degreesN degreeN degrees_east degree_east \
+                       degrees_E degree_E degreesE degreeE";
 const STANDARD_NAMES: &str = "latitude longitude time grid_latitude grid_longitude projection_x_coordinate \
                               projection_y_coordinate";
 /// Units of times, before `since`; plurals and short forms begin so or stand in `SHORT_TIMES`.

@@ -64,7 +64,8 @@ impl Decoder {
     /// A whole chunk of what is stored.
     fn decode(&self, mut bytes: Vec<u8>, skipped: u32) -> Result<Vec<u8>, String> {
         let right = self.rim.bytes();
-        // What a filter before this one gave may be longer than the chunk: deflate and SLEEK add to what gets no smaller.
+        // What a filter before this one gave may be longer than the chunk: deflate and SLEEK add to what gets no
+        // smaller.
         let longest = |most: usize, filter: &Filter| match filter.id {
             SHUFFLE => most,
             _ => most.saturating_add(most / 8).saturating_add(64 << 10),

@@ -26,8 +26,8 @@ pub enum Done {
     Broken(String),
 }
 
-/// Has a child process do what the arguments of this one say, with the empty file `new` for the result. Of several files
-/// it does `only` one, says nothing to anybody and takes so many threads.
+/// Has a child process do what the arguments of this one say, with the empty file `new` for the result. Of several
+/// files it does `only` one, says nothing to anybody and takes so many threads.
 pub fn run(new: &Path, input: &Path, output: Option<&Path>, only: Option<usize>) -> Result<Done, String> {
     let blame = |e: std::io::Error| format!("cannot run a child process: {e}");
     let mut command = Command::new(std::env::current_exe().map_err(blame)?);

@@ -86,8 +86,8 @@ fn expect_name(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Has the new file written beside its place, if one is to be, and puts it there; its bytes. Of several files it is done
-/// by so many threads.
+/// Has the new file written beside its place, if one is to be, and puts it there; its bytes. Of several files it is
+/// done by so many threads.
 fn repack(
     args: &Args,
     input: &Path,

@@ -59,8 +59,8 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// The range of the valid values, by a part of them if that will do, and what was found not to be any: in all of the
-    /// values, where a part holds what may be one.
+    /// The range of the valid values, by a part of them if that will do, and what was found not to be any: in all of
+    /// the values, where a part holds what may be one.
     pub fn range(&self) -> Result<RangeAndFound, String> {
         if self.is_rough {
             let some = self.see(true)?;

@@ -5,10 +5,9 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
-use super::plan::Direct;
+use super::plan::{Direct, Done};
 use crate::api::hdf5_filter::{bytes_of_chunk, cd_values::CdValues};
 use crate::container::Header;
 use crate::container::constants::ALIGN;

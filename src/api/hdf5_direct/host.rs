@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use super::Done;
 use super::dataset::{Dataset, Stored};
-use super::plan::Direct;
+use super::plan::{Direct, Done};
 use crate::api::hdf5_filter::declined::stream;
 use crate::api::hdf5_filter::filter::expected;
 use crate::error::{Result, fail};

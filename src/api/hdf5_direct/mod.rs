@@ -23,6 +23,7 @@ use crate::host::memory::filled;
 use crate::route;
 pub use dataset::Dataset;
 use dataset::Direction;
+pub use plan::Done;
 use plan::{Decision, Plan, SHARED};
 
 /// What a caller wants moved.
@@ -58,21 +59,6 @@ pub struct Report {
     pub done: Done,
     /// Bytes of the selection in memory.
     pub bytes: usize,
-}
-
-/// Chunks written or read, and their bytes in the file; 0 where HDF5 did the work.
-#[derive(Clone, Copy, Default)]
-pub struct Done {
-    pub chunks: u64,
-    pub stored: u64,
-}
-
-impl Done {
-    /// Both together.
-    #[cfg(feature = "cuda")]
-    pub fn with(self, other: Done) -> Done {
-        Done { chunks: self.chunks + other.chunks, stored: self.stored + other.stored }
-    }
 }
 
 impl Plan {

@@ -202,3 +202,18 @@ unsafe fn direct(
     let pad = fill.unwrap_or(vec![0; element]);
     Ok(Ok(Direct { boxes, params, codec, words, may_decline, longest, swap, pad, fills }))
 }
+
+/// Chunks written or read, and their bytes in the file; 0 where HDF5 did the work.
+#[derive(Clone, Copy, Default)]
+pub struct Done {
+    pub chunks: u64,
+    pub stored: u64,
+}
+
+impl Done {
+    /// Both together.
+    #[cfg(feature = "cuda")]
+    pub fn with(self, other: Done) -> Done {
+        Done { chunks: self.chunks + other.chunks, stored: self.stored + other.stored }
+    }
+}

@@ -8,10 +8,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use super::Done;
 use super::dataset::{Dataset, Direction};
 use super::device;
-use super::plan::{Direct, Plan};
+use super::plan::{Direct, Done, Plan};
 use crate::api::hdf5_filter::prepared::{MARK, Prepared};
 use crate::error::{Result, fail};
 use crate::host::memory::keep_in_heap;

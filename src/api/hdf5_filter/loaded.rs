@@ -8,8 +8,8 @@ use crate::host::fork::between_forks;
 /// An object of this process, kept loaded as long as this value lives.
 ///
 /// The loader is asked while forks are free to come: the C library gives a child a loader that nobody waits in (glibc
-/// always, musl since 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor forks
-/// or calls us, would wait for this one, and this one for the loader.
+/// always, musl since 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor
+/// forks or calls us, would wait for this one, and this one for the loader.
 pub struct Object {
     handle: NonNull<c_void>,
     /// Where it begins.

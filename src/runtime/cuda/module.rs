@@ -293,8 +293,8 @@ impl Opened {
         Ok(Some(Warps { kernel, all, each }))
     }
 
-    /// The kernel for this role, whose blocks share so many bytes besides what it names itself, and have as many threads
-    /// as its launch bound says.
+    /// The kernel for this role, whose blocks share so many bytes besides what it names itself, and have as many
+    /// threads as its launch bound says.
     pub fn kernel_sharing(&self, role: &str, shared: usize) -> Result<Kernel> {
         use CUfunction_attribute::*;
         let Some((_, name)) = self.row.entries.iter().find(|(r, _)| *r == role) else {
