@@ -88,13 +88,12 @@ def where(stream: Any, *, above: float | None = None, below: float | None = None
         inside = np.flatnonzero(yes)
         chunk = np.searchsorted(ends, inside, "right")
         inside -= (ends - sizes)[chunk]
-        numbers, stride = np.zeros(len(inside), "i8"), 1
-        for k in reversed(range(len(along))):
-            numbers += (starts[chunk, k] + inside % lengths[chunk, k]) * stride
-            inside, stride = inside // lengths[chunk, k], stride * along[k]
-        found.append(numbers)
-    numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
-    return np.unravel_index(numbers, own_shape(dims)) if own_shape(dims) else (numbers,)
+        at: list[np.ndarray[Any, Any]] = []
+        for start, length in zip(starts[chunk].T[::-1], lengths[chunk].T[::-1]):
+            at.insert(0, start + inside % length)
+            inside //= length
+        found.append(_numbers(at, along))
+    return np.unravel_index(np.sort(np.concatenate([np.empty(0, "i8"), *found])), own_shape(dims) or (info.count,))
 
 
 def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
@@ -104,8 +103,6 @@ def strided(dataset: Any, stride: int) -> np.ndarray[Any, Any]:
         raise ValueError(f"stride is {stride}; a power of two is needed, such as 2, 4 or 8")
     shape = dataset.shape
     steps = [stride if k + 3 >= len(shape) else 1 for k in range(len(shape))]
-    if not dataset.chunks or not all(shape):
-        return np.asarray(dataset[tuple(slice(None, None, step) for step in steps)])
     out = np.empty([-(-n // step) for n, step in zip(shape, steps)], dataset.dtype)
     for corner, ends in _chunks(dataset):
         first = [-(-at // step) * step for at, step in zip(corner, steps)]
@@ -135,10 +132,9 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     shape, found, marks = dataset.shape, [], declared(dataset)
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         marks = [*marks, dataset.fillvalue]
-    whole = [((0,) * len(shape), shape)] if all(shape) else []
-    for corner, ends in _chunks(dataset) if dataset.chunks else whole:
+    for corner, ends in _chunks(dataset):
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
-        stream, _ = _stored(dataset, corner) if dataset.chunks else (None, None)
+        stream, _ = _stored(dataset, corner)
         if stream is None:
             values = dataset[box]
             absent = np.zeros(values.shape, bool)
@@ -151,8 +147,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
             absent = np.ma.getmaskarray(part).reshape(dataset.chunks)[inside]
         yes = ~absent & _between(values, values, above, below)
         found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner)], shape))
-    numbers = np.sort(np.concatenate(found)) if found else np.empty(0, "i8")
-    return np.unravel_index(numbers, shape)
+    return np.unravel_index(np.sort(np.concatenate([np.empty(0, "i8"), *found])), shape)
 
 
 def _between(least: np.ndarray[Any, Any], most: np.ndarray[Any, Any], above: float | None, below: float | None) -> np.ndarray[Any, Any]:
@@ -171,9 +166,10 @@ def _numbers(at: list[np.ndarray[Any, Any]], dims: tuple[int, ...]) -> np.ndarra
 
 
 def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Where each chunk of a dataset begins and ends."""
-    for corner in itertools.product(*(range(0, n, side) for n, side in zip(dataset.shape, dataset.chunks))):
-        yield corner, tuple(min(at + side, n) for at, side, n in zip(corner, dataset.chunks, dataset.shape))
+    """Where each chunk of a dataset begins and ends, or all of one that has none."""
+    sides = dataset.chunks or [max(n, 1) for n in dataset.shape]
+    for corner in itertools.product(*(range(0, n, side) for n, side in zip(dataset.shape, sides))):
+        yield corner, tuple(min(at + side, n) for at, side, n in zip(corner, sides, dataset.shape))
 
 
 def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
