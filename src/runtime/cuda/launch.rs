@@ -306,8 +306,6 @@ launch_numbers! {
     RESTORE_BYTES = 53760, "What a block shares that makes elements of codes: four such have room on a multiprocessor;";
     RESTORE_WIDE_BYTES = 70656, "and where rows are long.";
     IN_SLOT = 2, "Tiles that are restored in their slots.";
-    NODES_BYTES = 9 * 8320,
-        "What a block shares that restores nodes, at most: of a level of codes words, as many numbers, and errors.";
     INTERP_THREADS = 256, "Threads of a block of the kernel that decompresses any tiles.";
     INTERP_TOGETHER = 8, "Tiles that such a block takes at once, at most: the codes of each are decoded by a warp.";
     INTERP_NUMBER_BYTES = 4 << 14,
@@ -330,6 +328,9 @@ launch_numbers! {
     PLACE_WARPS = 16, "Warps of a block that brings bodies to their places.";
     PLACE_TILES = 32, "Tiles that it takes.";
 }
+
+/// What a block shares that restores nodes, at most: of a level of codes words, as many numbers, and errors.
+pub const NODES_BYTES: usize = 9 * 8320;
 
 launch_structs! {
     /// Of the kernels of codec zfp.
