@@ -8,6 +8,11 @@ pub struct Squares {
 }
 
 impl Squares {
+    /// Of some numbers, of which this is the largest, and the sum of their squares a number.
+    pub fn of(largest: f64, sum: f64) -> Squares {
+        Squares { largest, sum: sum / largest.powi(2) }
+    }
+
     /// One number that is not negative.
     pub fn add(&mut self, number: f64) {
         self.join(&Squares { largest: number, sum: f64::from(number > 0.0) });
