@@ -2,6 +2,7 @@
 
 mod below;
 mod input;
+mod leftovers;
 mod memory;
 mod output;
 mod place;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use tempfile::NamedTempFile;
 
 use super::output::exists;
-use super::signals;
+use super::{leftovers, signals};
 
 /// Letters of the final name that the hidden one has: names may have 255 bytes.
 const LETTERS: usize = 32;
@@ -30,8 +30,9 @@ impl Staging {
     /// replaces, else as `like`, else as the user's mask has it.
     pub fn new(name: &str, target: PathBuf, force: bool, like: Option<Metadata>) -> io::Result<Staging> {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
+        leftovers::remove(folder(&target));
         signals::expect_signals();
-        let file = tempfile::Builder::new().prefix(&format!(".{letters}.sleek-")).tempfile_in(folder(&target))?;
+        let file = tempfile::Builder::new().prefix(&leftovers::prefix(&letters)).tempfile_in(folder(&target))?;
         signals::remove_on_signal(file.path());
         Ok(Staging { file, target, name: name.to_owned(), force, like: like.filter(Metadata::is_file) })
     }
