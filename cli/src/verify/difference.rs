@@ -1,4 +1,5 @@
-//! How two sides of an array differ: by vectors where all errors are clearly within their limit, else in exact arithmetic.
+//! How two sides of an array differ: by vectors where all errors are clearly within their limit, else in exact
+//! arithmetic.
 
 use sleek::advise::elements;
 use sleek::range::join;
