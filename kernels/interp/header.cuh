@@ -52,6 +52,7 @@ DEV void begin_compress(const InterpCompressArgs& args) {
     if (room) share.clear(item.dst, head.bytes, head.bodies_at);
     if (share.rank || threadIdx.x) return;
     Trials& trials = ((Trials*)args.trials)[share.item];
+    trials.choice = {};    // read with what is known of the array before it is made
     trials.arrived = 0;
     for (u32 k = 0; k < MOST_TRIALS; k++) trials.done[k] = 0;
     const Plan plan = resolve(a, item.count, slot.control.range);
