@@ -147,6 +147,7 @@ functions! {
     H5Dget_space: fn(Hid) -> Hid;
     H5Dget_create_plist: fn(Hid) -> Hid;
     H5Dget_storage_size: fn(Hid) -> u64;
+    H5Dget_chunk_index_type: fn(Hid, *mut c_int) -> Herr;
     H5Dget_num_chunks: fn(Hid, Hid, *mut u64) -> Herr;
     H5Dget_chunk_info: fn(Hid, Hid, u64, *mut u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
     H5Dget_chunk_info_by_coord: fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;

@@ -268,5 +268,21 @@ def rounded_twice_and_undone():
     fails("show --text old.h5:none", "has no element to be shown: its dimensions are [0, 5]")
 
 
+@scenario
+def wrong_places_of_chunks():
+    """Where HDF5 tells wrong places of chunks no value is taken from there; with the unlimited dimension first all is as ever."""
+    y = np.random.default_rng(3).normal(size=(9, 21, 14)).astype("f4")
+    for name, shape in ("wrong.h5", (9, None, 14)), ("right.h5", (None, 21, 14)):
+        with h5py.File(name, "w", libver=("v110", "v110")) as f:
+            f.create_dataset("v", data=y, chunks=(7, 12, 5), maxshape=shape, compression=47474, compression_opts=opts(LOSSLESS))
+    for request in "decompress -q wrong.h5:v v.npy", "stats wrong.h5:v":
+        fails(request, "HDF5 tells wrong places of chunks")
+    sleek("decompress -q wrong.h5 new.h5")
+    sleek("repack -q --lossless wrong.h5 packed.h5")
+    sleek("decompress -q right.h5:v v.npy")
+    with h5py.File("new.h5") as a, h5py.File("packed.h5") as b:
+        assert all(f["v"][...].tobytes() == y.tobytes() for f in (a, b)) and np.load("v.npy").tobytes() == y.tobytes()
+
+
 if __name__ == "__main__":
     main()
