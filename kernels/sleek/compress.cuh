@@ -180,15 +180,25 @@ struct Compressor {
         if (uniform(state.last)) close();
     }
 
+    // Records are asked for four at a time, as each answer takes long.
     DEV void close() {
+        enum { TOGETHER = 4 };
         const Job& job = state.job;
         Control& control = job.slot->control;
         const u64 others = load_relaxed(&control.index_sum), end = load_relaxed(&control.end);
         const u32 status = load_relaxed(&control.status);
         u64 sum = 0;
-#pragma unroll 4
-        for (u64 g = threadIdx.x; g < job.plan.groups; g += COMPRESS_THREADS)
-            sum += keyed(load_relaxed(job.records() + g), key_of((u32)(job.plan.records_at + g * GROUP_BYTES) / 4));
+        for (u64 g = threadIdx.x; g < job.plan.groups; g += TOGETHER * COMPRESS_THREADS) {
+            uint4 q[TOGETHER];
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++)
+                q[j] = load_relaxed(job.records() + min_of(g + j * COMPRESS_THREADS, job.plan.groups - 1));
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++) {
+                const u64 at = g + j * COMPRESS_THREADS;
+                if (at < job.plan.groups) sum += keyed(q[j], key_of((u32)(job.plan.records_at + at * GROUP_BYTES) / 4));
+            }
+        }
         sum = warp_sum(sum);
         if (lane == 0) state.sums[warp] = sum;
         __syncthreads();
