@@ -49,7 +49,7 @@ impl Room {
         let Room { own, tail, short } = self;
         if coded.head.is_sparse {
             let rest = &mut table(coded)?.1;
-            return Ok(sparse::decode(rest, &mut short[..coded.n])? >> 16 == 0);
+            return Ok(sparse::decode(rest, coded.n, &mut short[..coded.wanted])? >> 16 == 0);
         }
         let tile = classed(own, coded)?;
         if !tile.may_be_short() {
@@ -100,7 +100,7 @@ impl<N: Word> Codes<N> {
         let Codes { room: Room { own, tail, .. }, long, .. } = self;
         if coded.head.is_sparse {
             let rest = &mut table(coded)?.1;
-            return sparse::decode(rest, &mut long[..coded.n]).map(|_| ());
+            return sparse::decode(rest, coded.n, &mut long[..coded.wanted]).map(|_| ());
         }
         let tile = classed(own, coded)?;
         p.run(Long { tile, tail, codes: long })
