@@ -158,6 +158,7 @@ private:
             say(text);
             throw std::runtime_error(text);
         }
+        if (request.find('\0') != std::string::npos) throw std::runtime_error("SLEEK: a parameter has a NUL character");
         check(sleek_params_parse(&params, request.c_str()));
         // A program that writes through ADIOS2 declares no fill value; "no-fill" in the request leaves the search out.
         if (params.find_fill == 0) params.find_fill = 1;

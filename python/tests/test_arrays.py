@@ -3,6 +3,8 @@
 import contextlib
 import pickle
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -126,6 +128,22 @@ def test_masked_arrays_keep_their_masks():
         sleek.compress(integers, lossless=True)
     unmasked = np.ma.array(np.arange(1000, dtype="i4"))
     assert same_bits(sleek.decompress(sleek.compress(unmasked, lossless=True)), unmasked.data)
+    named = [sleek.compress(a, f"abs=1e-3,fill={mark}") for mark in ("-9999", "0xc61c3c00")]
+    named += [sleek.compress(a, abs=1e-3, fill=np.float32(-9999))]
+    for b in map(sleek.decompress, named):
+        assert ((b == -9999) == a.mask).all() and worst(a.compressed(), b[~a.mask]) <= 1e-3
+    under = np.ma.array(np.where(a.mask, 1e9, a.data), mask=a.mask)
+    assert sleek.find_bound(under, psnr=60) == sleek.find_bound(a, psnr=60)
+    assert len(sleek.compress(a, abs=1e-9)) <= sleek.compress_bound(a, abs=1e-9)
+
+
+def test_masked_bfloat16():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    a = np.ma.array(np.arange(10).astype(bfloat16), mask=[True, False] * 5)
+    for request in {"lossless": True}, {"abs": 0.5}, {"noa": 0.1, "fill": False}, {"abs": 0.5, "fill": -9}:
+        b = sleek.decompress(sleek.compress(a, **request), masked=True)
+        assert b.dtype == bfloat16 and (np.ma.getmaskarray(b) == a.mask).all()
+        assert worst(a.data[~a.mask], b.data[~a.mask]) <= 1
 
 
 @pytest.mark.parametrize("mark", [-9999.0, -999.0, 1e20, -1e34, 9.96921e36])
@@ -308,6 +326,17 @@ def test_requests_that_cannot_be_meant():
             sleek.compress(a, **request)
     with pytest.raises(ValueError, match="quick"):
         sleek.compress(a, abs=1, profile="quick")
+    for wrong in {"lossless": "no"}, {"lossless": 2}, {"abs": True}, {"abs": "few"}, {"abs": 10**400}, {"abs": 1, "fill": True}:
+        name, value = list(wrong.items())[-1]
+        with pytest.raises(TypeError, match=f"{name} is {value!r}; .* needed"):
+            sleek.compress(a, **wrong)
+    for threads in 2**40, -1, 2**31:
+        with pytest.raises(sleek.SleekError, match=f"threads is {threads}; it must be from 0 to 2147483647"):
+            sleek.compress(a, abs=1, threads=threads)
+    for text in "abs=1\0", "abs=1\0,fill=3", "lossless\0rel=1":
+        for door in lambda text: sleek.compress(a, text), sleek.h5:
+            with pytest.raises(sleek.SleekError, match="NUL"):
+                door(text)
     with pytest.raises(sleek.SleekError, match="codec zfp has the modes lossless, abs, rate, precision; rel was asked for"):
         sleek.compress(a, "rel=1e-3,codec=zfp")
     stream = sleek.compress(np.zeros((8, 8), "f4"), abs=1)
@@ -316,6 +345,18 @@ def test_requests_that_cannot_be_meant():
             sleek.decompress_box(stream, start, count)
     with pytest.raises(ValueError, match="into shape"):
         sleek.decompress(stream, (3, 5))
+
+
+def test_numbers_of_python_are_rounded_to_the_strict_side():
+    for exact in Fraction(1, 10), Decimal("0.1"), Fraction(1, 3), 2**53 + 1, Decimal("1e-400"), np.longdouble("0.1"):
+        stream = sleek.compress(np.zeros(9), abs=exact)
+        assert sleek.inspect(stream).bound <= exact < np.nextafter(sleek.inspect(stream).bound, np.inf)
+    ranged = sleek.inspect(sleek.compress(np.arange(99.0), noa=0.5, range=Decimal("0.1"))).range
+    assert ranged < Decimal("0.1") < np.nextafter(ranged, 1)
+    a = np.repeat([-9999.0, 0.5], 1000)
+    assert sleek.compress(a, abs=1e-3, fill=np.False_) == sleek.compress(a, abs=1e-3, fill=False)
+    assert sleek.compress(a, lossless=np.True_) == sleek.compress(a, lossless=True)
+    assert sleek.compress(a, abs="1e-3", lossless=np.False_) == sleek.compress(a, abs=1e-3)
 
 
 def test_damage_is_noticed():

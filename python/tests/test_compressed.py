@@ -50,3 +50,6 @@ def test_what_cannot_be_is_refused():
             sleek.CompressedArray((8, 8), **wrong)
     with pytest.raises(sleek.SleekError, match="5 dimensions"):
         sleek.CompressedArray((2,) * 5, rate=8)
+    for shape, cache_bytes in ((2**64 + 8,), 0), (8, 2**64), (8, -1):
+        with pytest.raises(sleek.SleekError, match="must be from 0 to"):
+            sleek.CompressedArray(shape, rate=8, cache_bytes=cache_bytes)

@@ -316,6 +316,6 @@ def test_the_specification(tmp_path):
     assert json.loads((tmp_path / "z2" / ".zarray").read_text())["compressor"] == example_2["compressor"]
     words = Sleek("abs=1e-3,fill=-9999,fill=0x7fc01234")
     assert words.to_dict()["configuration"] == {"request": "abs=1e-3,fill=-9999,fill=0x7fc01234"}
-    for wrong in ({"abs": -1}, {"bas": 1}, {}, {"abs": 1, "rel": 1}, {"request": "abs=1", "fill": 2}):
+    for wrong in ({"abs": -1}, {"bas": 1}, {}, {"abs": 1, "rel": 1}, {"request": "abs=1", "fill": 2}, {"lossless": "no"}):
         with pytest.raises((sleek.SleekError, TypeError, ValueError)):
             Sleek.from_dict({"name": "sleek", "configuration": wrong})

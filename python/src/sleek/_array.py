@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, gains_by_dims, in_words, is_bytes, number, numpy_dtype, of_chunk, own_shape, params, searching, shaped
+from ._params import CODECS, DTYPES, FLOATS, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, element, gains_by_dims, in_words, is_bytes, number, numpy_dtype, missing_of, of_chunk, own_shape, params, searching, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
@@ -111,13 +111,13 @@ def compress(
     ...
     sleek.SleekError: ...
     """
-    stream = _stream.handle(cuda_stream)
+    stream, words = _stream.handle(cuda_stream), in_words(request, asked)
     if on_gpu(array):
         source = of_gpu(array, stream)
     else:
-        array, request = without_mask(array, request, asked)
+        array, words = without_mask(array, words)
         source = of_host(as_elements(np.asarray(array, order="C")))
-    p = params(source.element, in_words(request, asked), threads)
+    p = params(source.element, words, threads)
     shaped(p, source.shape)
     if not on_gpu(array):
         searching(p)
@@ -133,8 +133,9 @@ def compress_bound(array: Any, request: str | None = None, /, **asked: Unpack[As
     >>> stream.base is room, stream.size == sleek.inspect(stream).stream_bytes
     (True, True)
     """
+    array, words = without_mask(array, in_words(request, asked))
     source = of_gpu(array, None) if on_gpu(array) else of_host(np.asarray(array))
-    p = searching(params(source.element, in_words(request, asked)))
+    p = searching(params(source.element, words))
     shaped(p, source.shape)
     return capacity(p, source.size)
 
@@ -164,25 +165,21 @@ def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None, dims: 
     return stream
 
 
-def without_mask(array: npt.ArrayLike, request: str | None, asked: Asked) -> tuple[npt.ArrayLike, str | None]:
-    """A masked array with its fill value, or the one that is asked for, where the mask is; the request has that fill value then.
-
-    Streams of integers name no missing values.
-    """
+def without_mask(array: npt.ArrayLike, words: str) -> tuple[npt.ArrayLike, str]:
+    """A masked array with the missing value that a request names first where the mask is, or with its own fill value, which the request
+    names then. Streams of integers name no missing values."""
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
-        return array, request
-    fill = asked.pop("fill", None)
-    if fill is None or fill is False:
-        fill = array.fill_value
-    if array.dtype.kind in "iubc":
+        return array, words
+    # numpy has text for the fill value of a type that is not its own, such as bfloat16.
+    own = array.fill_value if not isinstance(array.fill_value, bytes) else np.ma.default_fill_value(1.0)
+    if array.dtype.name not in FLOATS:
         raise TypeError(
-            f"a masked array of {array.dtype}: a stream keeps masks of floats alone; "
-            f"compress array.filled({fill}), and mask what is equal to that again"
+            f"a masked array of {array.dtype}: a stream keeps masks of {', '.join(FLOATS)} alone; "
+            f"compress array.filled({own}), and mask what is equal to that again"
         )
-    if isinstance(request, str):
-        return array.filled(fill), f"{request},fill={number(fill)}"
-    asked["fill"] = float(fill)
-    return array.filled(fill), request
+    p = params(element(array.dtype), words)
+    fill = p.fill_value if p.has_fill_value else next(missing_of(p, array.dtype), None)
+    return (array.filled(own), f"{words},fill={number('fill', own)}") if fill is None else (array.filled(fill), words)
 
 
 def decompress(

@@ -27,7 +27,7 @@ def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], 
     limits = _limits(variable) if with_limits and "limits" not in keys and not {"abs", "noa", "rel"}.isdisjoint(keys) else None
     more = [] if limits is None else [f"limits={limits}"]
     # In words one is a number, further ones are an element's bits.
-    more += [f"fill={number(mark)}" for mark in marks[:1]]
+    more += [f"fill={number('fill', mark)}" for mark in marks[:1]]
     more += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
     return ",".join([words, *more])
 
@@ -65,7 +65,7 @@ def _limits(variable: Any) -> str | None:
     low, high = (None if end is None or not np.isfinite(end) else end for end in (low, high))
     if low is None and high is None or low is not None and high is not None and low > high:
         return None
-    return ":".join("" if end is None else number(end) for end in (low, high))
+    return ":".join("" if end is None else number("limits", end) for end in (low, high))
 
 
 def _dtype(variable: Any) -> np.dtype[Any]:

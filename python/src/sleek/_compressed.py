@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Iterable
 from ctypes import c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._library import Params, check, lib
-from ._params import CODEC_IDS, MODES, element
+from ._params import CODEC_IDS, MODES, SIZE, element, natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,8 @@ class CompressedArray:
     """
 
     def __init__(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = "f8", *, rate: float, cache_bytes: int = 0) -> None:
-        self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        sides = shape if isinstance(shape, Iterable) else (shape,)
+        self.shape: tuple[int, ...] = tuple(natural("a length of shape", n, SIZE) for n in sides)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         p = Params()
         check(lib.sleek_params_init(ctypes.byref(p)))
@@ -44,7 +46,7 @@ class CompressedArray:
         p.codec, p.mode, p.bound = CODEC_IDS["zfp"], MODES.index("rate"), rate
         p.dims, p.rank = _numbers(self.shape), len(self.shape)
         self._handle = c_void_p()
-        check(lib.sleek_array_create(ctypes.byref(p), cache_bytes, ctypes.byref(self._handle)))
+        check(lib.sleek_array_create(ctypes.byref(p), natural("cache_bytes", cache_bytes, SIZE), ctypes.byref(self._handle)))
         weakref.finalize(self, lib.sleek_array_free, self._handle)
 
     @property

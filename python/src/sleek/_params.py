@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -51,15 +52,20 @@ if TYPE_CHECKING:
 # The dimensions that tell of a stream that the array has none, as a stream has one at least: as many as there can be.
 _NO_DIMS = (1,) * 32
 INVALID_ARGUMENT = 2
+# The greatest numbers of C's types.
+INT32, SIZE = 2**31 - 1, 2**64 - 1
 UNSUPPORTED_TYPE = 4
 
 
 def in_words(request: str | None, asked: Mapping[str, Any]) -> str:
     """A request as the library takes it: as it is, or what the arguments ask for. Bounds are for the library to check."""
+    asked = {name: bool(value) if isinstance(value, np.bool_) else value for name, value in asked.items()}
     unknown = asked.keys() - NAMED.keys()
     if unknown:
         raise TypeError(f"{sorted(unknown)[0]} is no argument of a request; known are {', '.join(NAMED)}")
     given = {name: value for name, value in asked.items() if value is not None and (NAMED[name] is None or value != NAMED[name])}
+    if given.get("lossless", True) is not True:
+        raise TypeError(f"lossless is {given['lossless']!r}; True or False is needed")
     if request is not None and not isinstance(request, str):
         raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
     if request is not None:
@@ -75,15 +81,32 @@ def in_words(request: str | None, asked: Mapping[str, Any]) -> str:
     if given.get("profile", PROFILES[0]) not in PROFILES:
         raise ValueError(f"profile is {given['profile']!r}; known are {', '.join(PROFILES)}")
     words = ["lossless"] if modes == ["lossless"] else []
-    words += [f"{name}={number(given[name])}" for name in (*modes, "range") if name in given and name != "lossless"]
+    words += [f"{name}={number(name, given[name], True)}" for name in (*modes, "range") if name in given and name != "lossless"]
     words += ["codec=zfp"] if modes[0] in ("rate", "precision") else []
-    words += ["no-fill" if given["fill"] is False else f"fill={number(given['fill'])}"] if "fill" in given else []
+    words += ["no-fill" if given["fill"] is False else f"fill={number('fill', given['fill'])}"] if "fill" in given else []
     return ",".join(words + ([f"profile={given['profile']}"] if "profile" in given else []))
 
 
-def number(value: Any) -> str:
-    """A number in words, exactly."""
-    return repr(float(value)).removesuffix(".0")
+def number(name: str, value: Any, down: bool = False) -> str:
+    """A number in words: as a float holds it, which is the nearest one, or, for bounds, the one below."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        x = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is {value!r}; a number is needed, such as {name}=1e-3, which a float can hold") from None
+    # Fractions, decimals, long doubles and integers may lie between two floats.
+    if down and not isinstance(value, (str, bytes)) and np.isfinite(x) and x > value:
+        x = float(np.nextafter(x, -np.inf))
+    return repr(x).removesuffix(".0")
+
+
+def natural(name: str, value: Any, most: int) -> int:
+    """A number from 0 to `most`, which C takes as an integer of so many bits."""
+    whole = operator.index(value)
+    if not 0 <= whole <= most:
+        raise SleekError(f"{name} is {value}; it must be from 0 to {most}", INVALID_ARGUMENT)
+    return whole
 
 
 def _told(given: Mapping[str, Any]) -> str:
@@ -92,12 +115,14 @@ def _told(given: Mapping[str, Any]) -> str:
 
 def params(kind: tuple[int, int], request: str, threads: int = 0) -> Params:
     """A request in words as parameters for elements of `kind`."""
-    return Params.from_buffer_copy(_parsed(kind, request, threads))
+    return Params.from_buffer_copy(_parsed(kind, request, natural("threads", threads, INT32)))
 
 
 @lru_cache(maxsize=64)
 def _parsed(kind: tuple[int, int], request: str, threads: int) -> bytes:
     """The parameters that a text asks for; programs ask for few."""
+    if "\0" in request:
+        raise SleekError(f"the request {request!r} has a NUL character, where C's texts end", INVALID_ARGUMENT)
     p = Params()
     check(lib.sleek_params_init(ctypes.byref(p)))
     p.dtype, p.big_endian = kind
@@ -157,7 +182,7 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
         p.mode, p.bound, p.range, p.codec, p.has_fill_value, p.missing_count = 0, 0.0, 0.0, 0, 0, 0
         return p
     marks = [p.fill_value] if p.has_fill_value else []
-    known = marks + [_number(bits, kind) for bits in p.missing[: p.missing_count]]
+    known = [*marks, *missing_of(p, kind)]
     if fill is not None and fill != 0:
         bits = np.asarray(fill, kind)
         if not any(same(bits, np.asarray(mark, kind)) for mark in known):
@@ -181,8 +206,10 @@ def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return a.tobytes() == b.tobytes()
 
 
-def _number(bits: int, dtype: np.dtype[Any]) -> Any:
-    return np.array(bits, f"u{dtype.itemsize}").view(dtype.newbyteorder("="))[()]
+def missing_of(p: Params, dtype: np.dtype[Any]) -> Iterator[Any]:
+    """The missing values that are named by their bits, as elements."""
+    for bits in p.missing[: p.missing_count]:
+        yield np.array(bits, f"u{dtype.itemsize}").view(dtype.newbyteorder("="))[()]
 
 
 def shaped(p: Params, shape: tuple[int, ...]) -> None:

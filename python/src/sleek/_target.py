@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._array import without_mask
 from ._library import SleekError, check, lib
 from ._params import INVALID_ARGUMENT, MODES, as_elements, element, in_words, params, searching, shaped
 
@@ -47,8 +48,9 @@ def find_bound(
     if len(given) != 1:
         raise ValueError(f"one of {', '.join(_TARGETS)} is needed, not {', '.join(given) or 'none'}")
     name, value = next(iter(given.items()))
+    array, words = without_mask(array, in_words(None, {"lossless": True, "fill": fill, "profile": profile}))
     a = as_elements(np.asarray(array, order="C"))
-    p = searching(params(element(a.dtype), in_words(None, {"lossless": True, "fill": fill, "profile": profile})))
+    p = searching(params(element(a.dtype), words))
     shaped(p, a.shape)
     try:
         check(lib.sleek_find_bound(ctypes.byref(p), a.ctypes.data, a.size, _TARGETS.index(name), value))

@@ -19,7 +19,7 @@ import numpy as np
 from . import _stream
 from ._library import Params, SleekError, lib
 from ._library import check as _check
-from ._params import CODEC_IDS, gains_by_dims, in_words, params, shaped, stored_as
+from ._params import CODEC_IDS, INT32, SIZE, gains_by_dims, in_words, natural, params, shaped, stored_as
 from ._place import Place, of_gpu, on_gpu
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ RESULT = np.dtype([("bytes", "u8"), ("status", "i4"), ("reserved", "i4")])
 
 def workspace_bytes(arrays: int) -> int:
     """Bytes of GPU memory, aligned to 16, that a call with so many arrays needs as its workspace."""
-    size: int = lib.sleek_batch_workspace_bytes(arrays)
+    size: int = lib.sleek_batch_workspace_bytes(natural("arrays", arrays, SIZE))
     return size
 
 
 def prepare(device: int, dtype: str, request: str | None = None, /, *, cuda_stream: Any = None, **asked: Unpack[Asked]) -> None:
     """Loads onto a GPU what calls with this request need: before a stream is captured into a graph, or before something timed."""
     p = params((stored_as(dtype)[0], 0), in_words(request, asked))
-    _check(lib.sleek_device_prepare(ctypes.byref(p), device, _stream.handle(cuda_stream)))
+    _check(lib.sleek_device_prepare(ctypes.byref(p), natural("device", device, INT32), _stream.handle(cuda_stream)))
 
 
 def compress_batch(
